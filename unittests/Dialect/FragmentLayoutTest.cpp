@@ -228,6 +228,100 @@ TEST_F(FragmentLayout, WgmmaBlocks) {
     }
 }
 
+/// PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and mma.m16n8k64: element i
+/// of a lane, in an instruction of 16 rows and 8 columns.
+Place getElementOfA(int64_t lane, int64_t i, int64_t k) {
+  int64_t word = k / 8, t = lane % 4;
+  return {lane / 4 + 8 * (i / word % 2),
+          t * word + i % word + (i < 2 * word ? 0 : k / 2)};
+}
+Place getElementOfB(int64_t lane, int64_t i, int64_t k) {
+  int64_t word = k / 8, t = lane % 4;
+  return {lane / 4, t * word + i % word + (i < word ? 0 : k / 2)};
+}
+Place getElementOfD(int64_t lane, int64_t i) {
+  return {lane / 4 + (i < 2 ? 0 : 8), lane % 4 * 2 + i % 2};
+}
+
+/// The instructions of a warp stand one after the other: along the reduction,
+/// then by rows, then by columns.
+TEST_F(FragmentLayout, MmaSyncElements) {
+  auto e4m3 = Float8E4M3FNType::get(&context);
+  auto e2m1 = Float4E2M1FNType::get(&context);
+  for (auto [kind, type, k] :
+       {std::tuple(MmaKind::MXF8F6F4, Type(e4m3), int64_t(32)),
+        std::tuple(MmaKind::MXF8F6F4, Type(e2m1), int64_t(32)),
+        std::tuple(MmaKind::MXF4, Type(e2m1), int64_t(64))}) {
+    // 2 x 2 warps of 32 rows and 64 columns, 3 instructions along K.
+    auto mma = MmaSyncAttr::get(&context, kind, 64, 128, 2, 2, 32, 0);
+    FragmentLayoutAttr a = get(mma.getOperandModes(MmaOperand::A, type, 3 * k));
+    FragmentLayoutAttr b = get(mma.getOperandModes(MmaOperand::B, type, 3 * k));
+    FragmentLayoutAttr d = get(mma.getAccumulatorModes(128));
+    for (FragmentLayoutAttr layout : {a, b, d})
+      checkAnswers(layout);
+    EXPECT_EQ(d.getWarpRows(), 0);
+    int64_t ofA = k / 2, ofB = k / 4; // elements of a lane
+    for (int64_t thread = 0; thread < 128; ++thread) {
+      int64_t lane = thread % 32, row = thread / 32 % 2 * 32,
+              column = thread / 64 * 64;
+      for (int64_t step = 0; step < 3; ++step) {
+        for (int64_t block = 0; block < 2; ++block)
+          for (int64_t i = 0; i < ofA; ++i) {
+            Place own = getElementOfA(lane, i, k);
+            ASSERT_EQ(
+                getPlace(a, thread, (block * 3 + step) * ofA + i),
+                (Place{row + 16 * block + own.row, step * k + own.column}));
+          }
+        for (int64_t block = 0; block < 8; ++block)
+          for (int64_t i = 0; i < ofB; ++i) {
+            Place own = getElementOfB(lane, i, k);
+            ASSERT_EQ(
+                getPlace(b, thread, (block * 3 + step) * ofB + i),
+                (Place{column + 8 * block + own.row, step * k + own.column}));
+          }
+      }
+      for (int64_t i = 0; i < 64; ++i) {
+        Place own = getElementOfD(lane, i % 4);
+        ASSERT_EQ(getPlace(d, thread, i),
+                  (Place{row + i / 4 % 2 * 16 + own.row,
+                         column + i / 8 * 8 + own.column}));
+      }
+    }
+  }
+}
+
+/// PTX ISA, mma, Block scaling for mma.sync: with thread-id s the scales of A
+/// come from the lanes that are 2 s and 2 s + 1 modulo 4, those of rows q and
+/// q + 8, and the scales of B from the lanes that are s.
+TEST_F(FragmentLayout, MmaSyncScales) {
+  auto ue8m0 = Float8E8M0FNUType::get(&context);
+  for (int64_t warpRows : {16, 32, 64}) {
+    auto mma = MmaSyncAttr::get(&context, MmaKind::MXF8F6F4, 2 * warpRows, 64,
+                                2, 1, 32, 0);
+    FragmentLayoutAttr a =
+        get(mma.getOperandModes(MmaOperand::AScales, ue8m0, 8));
+    FragmentLayoutAttr b =
+        get(mma.getOperandModes(MmaOperand::BScales, ue8m0, 8));
+    checkAnswers(a);
+    checkAnswers(b);
+    for (int64_t thread = 0; thread < 64; ++thread) {
+      int64_t q = thread % 32 / 4, t = thread % 4, row = thread / 32 * warpRows;
+      for (int64_t scale = 0; scale < 8; ++scale) {
+        for (int64_t block = 0; block < warpRows / 16; ++block)
+          if (t / 2 == block % 2) { // thread-id
+            ASSERT_EQ(getPlace(a, thread, block / 2 * 8 + scale),
+                      (Place{row + 16 * block + q + 8 * (t % 2), scale}));
+          }
+        for (int64_t block = 0; block < 8; ++block)
+          if (t == block % 4) {
+            ASSERT_EQ(getPlace(b, thread, block / 4 * 8 + scale),
+                      (Place{8 * block + q, scale}));
+          }
+      }
+    }
+  }
+}
+
 /// A fragment takes the shape of its layout.
 TEST_F(FragmentLayout, Fragments) {
   Type f32 = Float32Type::get(&context);

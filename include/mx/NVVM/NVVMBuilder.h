@@ -12,6 +12,7 @@
 
 #include "mx/Dialect/Shared/ArithBuilder.h"
 #include "mx/Target/Descriptors.h"
+#include <array>
 
 namespace mx::mxgpu {
 
@@ -36,6 +37,29 @@ struct WgmmaStep {
 struct WgmmaBlock {
   llvm::SmallVector<int64_t> accumulators;
   llvm::SmallVector<WgmmaStep> steps;
+};
+
+/// One mma.sync with accumulators in f32; without scales the block is 0.
+struct MmaSyncShape {
+  target::MmaKind kind;
+  target::MmaType a, b;
+  unsigned blockSize;
+  target::ScaleFormat scaleFormat;
+};
+
+/// Where an instruction finds scales: a register (i32), the first of its bytes,
+/// and the lanes that have them.
+struct MmaSyncScales {
+  mlir::Value word;
+  int64_t byte, thread;
+};
+
+/// Its operands: four registers (i32) of A and two of B, scales if it has any,
+/// and the number of the first of its four accumulators among a thread's.
+struct MmaSyncStep {
+  llvm::ArrayRef<mlir::Value> a, b;
+  MmaSyncScales aScales, bScales;
+  int64_t accumulator;
 };
 
 /// Builds instructions at one location. Shared-memory addresses are
@@ -203,6 +227,16 @@ public:
   /// others than the instructions that add to it.
   mlir::Value waitWarpgroup(mlir::Value accumulators, int64_t pending,
                             bool isRead);
+
+  // mma.sync (PTX ISA, mma), by all lanes of a warp.
+  /// The registers (i32) that hold a vector.
+  llvm::SmallVector<mlir::Value> getWords(mlir::Value vector);
+  /// Eight E2M1 of a word (i32) as two words with a byte each, in its bits 2 to
+  /// 5.
+  std::array<mlir::Value, 2> spreadE2M1(mlir::Value word);
+  /// Adds products of 16 rows and 8 columns to `accumulators`, a vector of f32.
+  mlir::Value mmaSync(const MmaSyncShape &shape, mlir::Value accumulators,
+                      llvm::ArrayRef<MmaSyncStep> steps);
 
   /// The matrix descriptor of a place in shared memory: `word`, which is that
   /// of address 0, plus the place.

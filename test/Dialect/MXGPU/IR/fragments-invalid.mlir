@@ -159,13 +159,13 @@
 // -----
 
 // fragment_layout C2
-// expected-error @below {{expected modes of threads with a step of at least 1, found 0}}
-#layout = #mxgpu.fragment_layout<threads = [128: 0 rows], values = [32: 1 column]>
+// expected-error @below {{expected modes of values with a step of at least 1, found 0}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 0 columns]>
 
 // -----
 
 // fragment_layout C2
-// expected-error @below {{expected modes of threads with a step of at least 1, found -1}}
+// expected-error @below {{expected modes of threads with a step of at least 0, found -1}}
 #layout = #mxgpu.fragment_layout<threads = [128: -1 row], values = [32: 1 column]>
 
 // -----

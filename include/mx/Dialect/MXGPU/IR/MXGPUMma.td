@@ -27,7 +27,8 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     times its step of rows, and its column likewise.
 
     What a thread holds of one row is split into runs of adjacent columns, the
-    same in each of its rows.
+    same in each of its rows. Threads that differ in a mode whose step is 0 hold
+    the same elements: an operand that several warps read.
 
     Examples: a row for each of 128 threads; the accumulator of wgmma with 16
     columns (PTX ISA, wgmma.mma_async, Register Fragments: D).
@@ -151,7 +152,7 @@ class MXGPU_Mma<string name, string attrMnemonic,
 }
 
 def MXGPU_MmaKind : MXGPU_I32Enum<"MmaKind",
-    "kinds of tcgen05.mma (PTX ISA, .kind)", [
+    "kinds of tcgen05.mma and mma.sync (PTX ISA, .kind)", [
       I32EnumAttrCase<"F16", 0, "f16">,
       I32EnumAttrCase<"MXF8F6F4", 4, "mxf8f6f4">,
       I32EnumAttrCase<"MXF4", 5, "mxf4">,
@@ -208,6 +209,42 @@ def MXGPU_WgmmaAttr
   let extraClassDeclaration = [{
     /// Blocks of 64 rows that each warpgroup multiplies.
     int64_t getBlocks() const;
+  }];
+}
+
+def MXGPU_MmaSyncAttr
+    : MXGPU_Mma<"MmaSync", "mma_sync",
+                ["getAccumulatorModes", "getOperandModes"]> {
+  let summary = "mma.sync";
+  let description = [{
+    Each warp of a role multiplies a part of the `m` rows and `n` columns, by
+    instructions of 16 rows and 8 columns: `warps` divide the rows and
+    `column_warps` the columns. Operands, accumulator and scales are fragments
+    (PTX ISA, mma, Block scaling for mma.sync). Kind f16, which multiplies bf16,
+    has no scales: its block is 0. Elements of 4 bits stay packed in registers,
+    and with `mxf8f6f4` get a byte each where they are multiplied.
+
+    A register of scales has those of four blocks. The instruction takes the
+    scales of its elements from block `first_scale` of the fragments on, so that
+    an `mxgpu.mma` may multiply a part of what a fragment of scales is for;
+    `extent` counts elements from block 0 on.
+
+    Examples: `#mxgpu.mma_sync<mxf8f6f4, m = 128, n = 128, warps =
+    4>`, `#mxgpu.mma_sync<mxf4nvf4, m = 32, n = 256, column_warps =
+    4, block = 16, first_scale = 4>`.
+  }];
+  let parameters = (ins
+    EnumParameter<MXGPU_MmaKind>:$kind, "int64_t":$m, "int64_t":$n,
+    DefaultValuedParameter<"int64_t", "1">:$warps,
+    DefaultValuedParameter<"int64_t", "1">:$column_warps,
+    DefaultValuedParameter<"int64_t", "32">:$block,
+    DefaultValuedParameter<"int64_t", "0">:$first_scale);
+  let extraClassDeclaration = [{
+    /// Rows and columns of a warp.
+    int64_t getWarpRows() const { return getM() / getWarps(); }
+    int64_t getWarpColumns() const { return getN() / getColumnWarps(); }
+    /// The same with the scales from another block on.
+    MmaSyncAttr withFirstScale(int64_t scale) const;
   }];
 }
 

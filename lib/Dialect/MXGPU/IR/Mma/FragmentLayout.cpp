@@ -93,7 +93,7 @@ static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
   SmallVector<FragmentMode> modes;
   for (ArrayRef<FragmentMode> part : {threads, values})
     for (const FragmentMode &mode : part)
-      if (bool(mode.rows) == rows)
+      if (rows ? mode.rows : mode.columns)
         modes.push_back(mode);
   llvm::stable_sort(modes, [](const FragmentMode &a, const FragmentMode &b) {
     return a.rows + a.columns < b.rows + b.columns;
@@ -101,7 +101,8 @@ static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
   return modes;
 }
 
-/// The steps of a dimension's modes count all of it, each place once.
+/// The steps of a dimension's modes count all of it, each place once. Threads
+/// that differ in a mode without a step hold the same places.
 static LogicalResult
 verifyDimension(function_ref<InFlightDiagnostic()> emitError,
                 ArrayRef<FragmentMode> modes, StringRef name) {
@@ -128,9 +129,10 @@ LogicalResult
 FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                            ArrayRef<FragmentMode> threads,
                            ArrayRef<FragmentMode> values) {
-  for (auto [modes, most, name] :
-       {std::tuple(threads, int64_t(target::kMaxThreadsPerCta), "threads"),
-        std::tuple(values, kMaxValues, "values")}) {
+  for (auto [modes, most, name, least] :
+       {std::tuple(threads, int64_t(target::kMaxThreadsPerCta), "threads",
+                   int64_t(0)),
+        std::tuple(values, kMaxValues, "values", int64_t(1))}) {
     // fragment_layout C4
     if (modes.size() > kMaxModes)
       return emitError() << "expected at most " << kMaxModes << " modes of "
@@ -142,9 +144,10 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
         return emitError() << "expected modes of " << name
                            << " of at least 1 value, found " << mode.size;
       // fragment_layout C2
-      if (int64_t step = mode.rows + mode.columns; step < 1)
+      if (int64_t step = mode.rows + mode.columns; step < least)
         return emitError() << "expected modes of " << name
-                           << " with a step of at least 1, found " << step;
+                           << " with a step of at least " << least << ", found "
+                           << step;
       count = mode.size > most ? most + 1 : count * mode.size;
       // fragment_layout C3
       if (count > most)

@@ -75,7 +75,8 @@ ParseResult parseKind(AsmParser &parser, MmaKind &kind) {
 } // namespace
 
 /// The default, which is not printed.
-static constexpr int64_t kCtas = 1, kWarpgroups = 1;
+static constexpr int64_t kCtas = 1, kWarpgroups = 1, kWarps = 1,
+                         kFirstScale = 0;
 static int64_t getUsualBlock(MmaKind kind) {
   return kind == MmaKind::F16 ? 0 : 32;
 }
@@ -124,5 +125,37 @@ void Tcgen05MmaAttr::print(AsmPrinter &printer) const {
     printer << ", ctas = " << getCtas();
   if (getBlock() != getUsualBlock(getKind()))
     printer << ", block = " << getBlock();
+  printer << '>';
+}
+
+Attribute MmaSyncAttr::parse(AsmParser &parser, Type) {
+  MmaKind kind{};
+  int64_t m = 0, n = 0, warps = kWarps, columnWarps = kWarps, block = 0,
+          firstScale = kFirstScale;
+  Size sizes[] = {{"m", m},
+                  {"n", n},
+                  {"warps", warps, /*mayBeAbsent=*/true},
+                  {"column_warps", columnWarps, /*mayBeAbsent=*/true},
+                  {"block", block, /*mayBeAbsent=*/true},
+                  {"first_scale", firstScale, /*mayBeAbsent=*/true}};
+  if (parser.parseLess() || parseKind(parser, kind) || parser.parseComma())
+    return {};
+  block = getUsualBlock(kind);
+  if (parseSizes(parser, sizes) || parser.parseGreater())
+    return {};
+  return parser.getChecked<MmaSyncAttr>(parser.getContext(), kind, m, n, warps,
+                                        columnWarps, block, firstScale);
+}
+
+void MmaSyncAttr::print(AsmPrinter &printer) const {
+  printer << '<' << stringifyMmaKind(getKind()) << ", m = " << getM()
+          << ", n = " << getN();
+  for (auto [name, value, usual] :
+       {std::tuple("warps", getWarps(), kWarps),
+        std::tuple("column_warps", getColumnWarps(), kWarps),
+        std::tuple("block", getBlock(), getUsualBlock(getKind())),
+        std::tuple("first_scale", getFirstScale(), kFirstScale)})
+    if (value != usual)
+      printer << ", " << name << " = " << value;
   printer << '>';
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What instructions that read A and B by descriptors have in common.
+// What instructions have in common, and what those do that read A and B by
+// descriptors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,12 @@
 #include "mx/NVVM/NVVMBuilder.h"
 
 namespace mx::mxgpu {
+
+/// The kinds have their numbers in Target.
+target::MmaKind toTarget(MmaKind kind);
+
+/// Drops modes of extent 1.
+FragmentModes makeModes(FragmentModes modes);
 
 /// Rows of an operand, `rows x elements` or panels of that, and its elements
 /// along the reduction.

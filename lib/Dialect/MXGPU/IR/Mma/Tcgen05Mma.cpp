@@ -19,8 +19,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The kinds have their numbers in Target.
-static target::MmaKind toTarget(MmaKind kind) {
+target::MmaKind mx::mxgpu::toTarget(MmaKind kind) {
   static_assert(int(MmaKind::F16) == int(target::MmaKind::F16) &&
                 int(MmaKind::MXF8F6F4) == int(target::MmaKind::MXF8F6F4) &&
                 int(MmaKind::MXF4) == int(target::MmaKind::MXF4) &&

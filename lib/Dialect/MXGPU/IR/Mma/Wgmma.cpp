@@ -71,8 +71,7 @@ int64_t WgmmaAttr::getBlocks() const {
   return getM() / getWarpgroups() / target::kWgmmaM;
 }
 
-/// Drops modes of extent 1.
-static FragmentModes makeModes(FragmentModes modes) {
+FragmentModes mx::mxgpu::makeModes(FragmentModes modes) {
   for (SmallVector<FragmentMode> *part : {&modes.threads, &modes.values})
     llvm::erase_if(*part, [](const FragmentMode &d) { return d.size <= 1; });
   return modes;

@@ -1,0 +1,377 @@
+//===- MmaSync.cpp - mma.sync ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Operands, scales and accumulators in the registers of warps, each of which
+// issues an instruction for each 16 of its rows, 8 of its columns and 16, 32 or
+// 64 elements of the reduction.
+//
+// An instruction takes the scales of 16 rows from the lanes whose number modulo
+// 4 is 0 and 1, or 2 and 3, and those of 8 columns from the lanes where it is
+// one of 0 to 3: selectors say which. So a register of each lane holds scales
+// of 32 rows, or of 32 columns, and none is held twice (PTX ISA, mma, Block
+// scaling for mma.sync: thread-id and byte-id).
+//
+//===----------------------------------------------------------------------===//
+
+#include "../OpChecks.h"
+#include "Operands.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Target/MmaShapes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Rows and columns of an instruction, those whose scales a register of all
+/// lanes holds, and the scales of a register.
+static constexpr int64_t kRows = 16, kColumns = 8, kScaled = 32,
+                         kWordScales = 4;
+
+static int64_t getK(MmaKind kind) { return target::getInfo(toTarget(kind)).k; }
+
+/// Scales of a row that one instruction takes.
+static int64_t getScalesOfStep(MmaSyncAttr kind) {
+  return getK(kind.getKind()) / kind.getBlock();
+}
+
+/// Whether elements of 4 bits get a byte each before they are multiplied.
+static bool isSpread(MmaSyncAttr kind, Type element) {
+  return kind.getKind() == MmaKind::MXF8F6F4 && isa<Float4E2M1FNType>(element);
+}
+
+/// Blocks that a warp divides its rows, or columns, into: a power of two.
+static bool isDivided(int64_t size, int64_t warps, int64_t least) {
+  return warps > 0 && size > 0 && size % (warps * least) == 0 &&
+         llvm::isPowerOf2_64(size / (warps * least)) &&
+         llvm::isPowerOf2_64(warps);
+}
+
+LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  MmaKind kind, int64_t m, int64_t n,
+                                  int64_t warps, int64_t columnWarps,
+                                  int64_t block, int64_t firstScale) {
+  bool isScaled = target::getInfo(toTarget(kind)).blockScaled;
+  // mma_sync C1
+  if (!isScaled && (block || firstScale))
+    return emitError() << "expected block = 0 and first_scale = 0 with kind::"
+                       << stringifyMmaKind(kind)
+                       << ", which has no scales, found " << block << " and "
+                       << firstScale;
+  // mma_sync C2
+  if (isScaled && llvm::none_of(target::getScaleVectorRules(), [&](auto &rule) {
+        return rule.kind == toTarget(kind) && rule.blockSize == block;
+      }))
+    return emitError() << "expected a block of scales that kind::"
+                       << stringifyMmaKind(kind) << " has, found " << block;
+  constexpr int64_t kMostWarps = target::kMaxThreadsPerCta / target::kWarpSize;
+  // mma_sync C3
+  if (warps < 1 || columnWarps < 1 || warps > kMostWarps ||
+      columnWarps > kMostWarps || warps * columnWarps > kMostWarps)
+    return emitError() << "expected 1 to " << kMostWarps << " warps, found "
+                       << warps << " by rows and " << columnWarps
+                       << " by columns";
+  // mma_sync C4
+  if (!isDivided(m, warps, kRows) || !isDivided(n, columnWarps, kScaled))
+    return emitError() << "expected " << kRows << " rows and " << kScaled
+                       << " columns of each warp times powers of two, found m "
+                          "= "
+                       << m << " of " << warps << " and n = " << n << " of "
+                       << columnWarps << " warps";
+  // PTX ISA, Register State Space: a thread has 255.
+  constexpr int64_t kMostAccumulators = 255, kMost = 4096;
+  int64_t perWarp =
+      m > kMost || n > kMost ? kMost * kMost : m * n / (warps * columnWarps);
+  // mma_sync C5
+  if (int64_t accumulators = perWarp / target::kWarpSize;
+      accumulators > kMostAccumulators)
+    return emitError() << "expected an accumulator that fits "
+                       << kMostAccumulators << " registers of a thread, found "
+                       << accumulators << ": divide m or n by more warps";
+  // mma_sync C6
+  if (int64_t step = isScaled ? getK(kind) / block : 1;
+      firstScale < 0 || firstScale > kMost || firstScale % step)
+    return emitError() << "expected first_scale from 0 to " << kMost
+                       << " in steps of " << step << ", found " << firstScale;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+MmaSyncAttr MmaSyncAttr::withFirstScale(int64_t scale) const {
+  return get(getContext(), getKind(), getM(), getN(), getWarps(),
+             getColumnWarps(), getBlock(), scale);
+}
+
+target::MmaRoles MmaSyncAttr::getRoles() const {
+  target::MmaRoles roles = target::getInfo(target::MmaFamily::MmaSync).roles;
+  if (!getBlock())
+    roles.scales = target::MmaPlace::None;
+  return roles;
+}
+
+MmaShape MmaSyncAttr::getMmaShape() const {
+  return {getM(), getN(), getK(getKind())};
+}
+
+/// PTX ISA, mma, Matrix Fragments for mma.m16n8k32: C and D. Columns come last,
+/// so that some of them are adjacent registers.
+FragmentModes MmaSyncAttr::getAccumulatorModes(int64_t columns) const {
+  int64_t ofWarp = columns / getColumnWarps();
+  return makeModes({{{4, 0, 2},
+                     {8, 1, 0},
+                     {getWarps(), getWarpRows(), 0},
+                     {getColumnWarps(), 0, ofWarp}},
+                    {{2, 0, 1},
+                     {2, 8, 0},
+                     {getWarpRows() / kRows, kRows, 0},
+                     {ofWarp / kColumns, 0, kColumns}}});
+}
+
+/// PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and mma.m16n8k64: A and B.
+/// A word holds an eighth of an instruction's elements of a row, or half of
+/// that where they are spread.
+static FragmentModes getElementModes(MmaSyncAttr kind, bool isA,
+                                     int64_t columns) {
+  int64_t k = getK(kind.getKind()), word = k / 8;
+  FragmentMode warps = {kind.getWarps(), isA ? kind.getWarpRows() : 0, 0};
+  FragmentMode columnWarps = {kind.getColumnWarps(),
+                              isA ? 0 : kind.getWarpColumns(), 0};
+  FragmentModes modes = {{{4, 0, word}, {8, 1, 0}, warps, columnWarps},
+                         {{word, 0, 1}}};
+  if (isA)
+    modes.values.push_back({2, 8, 0});
+  modes.values.push_back({2, 0, k / 2});
+  modes.values.push_back({columns / k, 0, k});
+  modes.values.push_back(
+      isA ? FragmentMode{kind.getWarpRows() / kRows, kRows, 0}
+          : FragmentMode{kind.getWarpColumns() / kColumns, kColumns, 0});
+  return makeModes(modes);
+}
+
+/// A warp with 16 rows has their scales in half of its lanes, and again in the
+/// others.
+static FragmentModes getScaleModes(MmaSyncAttr kind, bool isA, int64_t scales) {
+  int64_t rows = isA ? kind.getWarpRows() : kind.getWarpColumns();
+  int64_t lanes = std::min(rows, kScaled) / 8;
+  FragmentMode warps = {kind.getWarps(), isA ? kind.getWarpRows() : 0, 0};
+  FragmentMode columnWarps = {kind.getColumnWarps(),
+                              isA ? 0 : kind.getWarpColumns(), 0};
+  return makeModes(
+      {{{lanes, 8, 0}, {4 / lanes, 0, 0}, {8, 1, 0}, warps, columnWarps},
+       {{scales, 0, 1}, {rows / kScaled, kScaled, 0}}});
+}
+
+FragmentModes MmaSyncAttr::getOperandModes(MmaOperand operand, Type element,
+                                           int64_t columns) const {
+  bool isA = operand == MmaOperand::A || operand == MmaOperand::AScales;
+  if (operand == MmaOperand::AScales || operand == MmaOperand::BScales) {
+    if (!getBlock() || columns < 1 || columns % kWordScales ||
+        !mxgpu::getScaleFormat(element))
+      return {};
+    return getScaleModes(*this, isA, columns);
+  }
+  std::optional<target::MmaType> type = mxgpu::getMmaType(element);
+  int64_t k = getK(getKind());
+  if (!type || columns < k || columns % k ||
+      !target::checkMmaTypes(toTarget(getKind()), *type, *type,
+                             target::AccumulatorType::F32)
+           .empty())
+    return {};
+  return getElementModes(*this, isA, columns);
+}
+
+std::string MmaSyncAttr::checkTarget(const target::TargetInfo &target) const {
+  return target::checkMmaFamily(target, target::MmaFamily::MmaSync);
+}
+
+/// The rates are of an SM, whose four tensor cores belong to a warp each. Of
+/// bf16 they multiply a quarter as many pairs as of E4M3 (flashinfer, issue
+/// 3628: 253 against 993 TFLOP/s on an RTX 5090), and half as many at a time.
+int64_t MmaSyncAttr::getCycles(const target::Rates &rates) const {
+  constexpr int64_t kCores = 4;
+  int64_t busy = std::min(kCores, getWarps() * getColumnWarps());
+  int64_t slower = getBlock() ? 1 : 2;
+  return target::mmaCycles(rates, getN()) * (getM() / kRows) * slower * kCores /
+         busy;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+static Type getElement(Value fragment) {
+  return cast<FragmentType>(fragment.getType()).getElementType();
+}
+
+static LogicalResult verifyScales(MmaSyncAttr kind, MmaOp op) {
+  Type type = getElement(op.getAScales());
+  std::optional<target::ScaleFormat> format = mxgpu::getScaleFormat(type);
+  std::string error;
+  // mma_sync C9
+  if (getElement(op.getBScales()) != type || !format ||
+      !target::lookupScaleVector(toTarget(kind.getKind()), kind.getBlock(),
+                                 *format, error))
+    return op.emitOpError("expected scales of a and b of one type that kind::")
+           << stringifyMmaKind(kind.getKind()) << " takes for blocks of "
+           << kind.getBlock() << ", found " << type << " and "
+           << getElement(op.getBScales());
+  int64_t end = kind.getFirstScale() + op.getReduction() / kind.getBlock();
+  for (auto [scales, name] : {std::pair(Value(op.getAScales()), "a"),
+                              std::pair(Value(op.getBScales()), "b")}) {
+    int64_t found = cast<FragmentType>(scales.getType()).getColumns();
+    // mma_sync C10
+    if (found < end)
+      return op.emitOpError("expected scales of at least ")
+             << end << " blocks of " << name << ", found " << found;
+  }
+  return success();
+}
+
+LogicalResult MmaSyncAttr::verifyMma(MmaOp &op) const {
+  // mma_sync C7
+  if (op.getAccumulate() || op.getBOffset())
+    return op.emitOpError("expected neither accumulate nor b_offset: begin "
+                          "with mxgpu.zero_fragment");
+  FragmentType expected =
+      op.getKind().getAccumulatorType(Float32Type::get(getContext()), getN());
+  // mma_sync C8
+  if (op.getD().getType() != expected)
+    return op.emitOpError("expected an accumulator of ")
+           << expected << ", found " << op.getD().getType();
+  if (getBlock() && failed(verifyScales(*this, op)))
+    return failure();
+  int64_t warps = getWarps() * getColumnWarps();
+  // mma_sync C11
+  if (RoleOp role = getRole(op);
+      role && static_cast<int64_t>(role.getWarps()) != warps)
+    return op.emitOpError("expected a role of ")
+           << warps << " warps, found " << role.getWarps();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The registers of a warp's A or B, instruction by instruction.
+class WarpOperand {
+public:
+  WarpOperand(NVVMBuilder &builder, bool isSpread, Value vector,
+              int64_t wordsOfStep)
+      : wordsOfStep(wordsOfStep) {
+    if (!isSpread) {
+      words = builder.getWords(vector);
+      return;
+    }
+    for (Value word : builder.getWords(vector))
+      llvm::append_range(words, builder.spreadE2M1(word));
+  }
+
+  ArrayRef<Value> at(int64_t number) const {
+    return ArrayRef(words).slice(number * wordsOfStep, wordsOfStep);
+  }
+
+private:
+  SmallVector<Value> words;
+  int64_t wordsOfStep;
+};
+
+/// The registers of its scales.
+class WarpScales {
+public:
+  WarpScales(NVVMBuilder &builder, Value scales, Value vector)
+      : words(builder.getWords(vector)),
+        wordsOfRow(cast<FragmentType>(scales.getType()).getColumns() /
+                   kWordScales) {}
+
+  /// Those from `scale` on of block number `block` of `rows` rows or columns.
+  MmaSyncScales at(int64_t block, int64_t rows, int64_t scale) const {
+    int64_t first = block * rows;
+    return {words[first / kScaled * wordsOfRow + scale / kWordScales],
+            scale % kWordScales, first % kScaled / rows};
+  }
+
+private:
+  SmallVector<Value> words;
+  int64_t wordsOfRow;
+};
+
+} // namespace
+
+/// What an instruction multiplies.
+static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
+  auto format = target::ScaleFormat::UE8M0;
+  if (op.getAScales())
+    format = *mxgpu::getScaleFormat(getElement(op.getAScales()));
+  return {toTarget(kind.getKind()), *mxgpu::getMmaType(getElement(op.getA())),
+          *mxgpu::getMmaType(getElement(op.getB())),
+          static_cast<unsigned>(kind.getBlock()), format};
+}
+
+/// All instructions of one part of the reduction.
+static Value multiplyStep(NVVMBuilder &builder, MmaSyncAttr kind, MmaOp op,
+                          const MmaOperands &values, Value accumulators,
+                          int64_t step) {
+  WarpOperand a(builder, isSpread(kind, getElement(op.getA())), values.a,
+                /*wordsOfStep=*/4);
+  WarpOperand b(builder, isSpread(kind, getElement(op.getB())), values.b,
+                /*wordsOfStep=*/2);
+  std::optional<WarpScales> aScales, bScales;
+  int64_t scale = 0;
+  if (kind.getBlock()) {
+    aScales.emplace(builder, op.getAScales(), values.aScales);
+    bScales.emplace(builder, op.getBScales(), values.bScales);
+    scale = kind.getFirstScale() + step * getScalesOfStep(kind);
+  }
+  int64_t steps = op.getReduction() / getK(kind.getKind());
+  int64_t rowBlocks = kind.getWarpRows() / kRows;
+  SmallVector<MmaSyncStep> instructions;
+  constexpr int64_t kOwn = 4; // accumulators of an instruction
+  for (int64_t column = 0; column < kind.getWarpColumns() / kColumns; ++column)
+    for (int64_t row = 0; row < rowBlocks; ++row) {
+      MmaSyncStep &own = instructions.emplace_back();
+      own.a = a.at(row * steps + step);
+      own.b = b.at(column * steps + step);
+      own.accumulator = (column * rowBlocks + row) * kOwn;
+      if (!aScales)
+        continue;
+      own.aScales = aScales->at(row, kRows, scale);
+      own.bScales = bScales->at(column, kColumns, scale);
+    }
+  return builder.mmaSync(getShape(kind, op), accumulators, instructions);
+}
+
+/// What lies beyond the extent is not multiplied, as it may be no number.
+Value MmaSyncAttr::emit(NVVMBuilder &builder, MmaOp &op,
+                        const MmaOperands &values) const {
+  int64_t k = getK(getKind()), first = getFirstScale() * getBlock();
+  Value accumulators = values.d;
+  for (int64_t step = 0; step < op.getReduction() / k; ++step) {
+    int64_t start = first + step * k;
+    // An extent is at least 1.
+    if (!values.extent || !start) {
+      accumulators =
+          multiplyStep(builder, *this, op, values, accumulators, step);
+      continue;
+    }
+    Value isWithin = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
+                                           values.extent, builder.index(start));
+    auto ifOp = scf::IfOp::create(builder, accumulators.getType(), isWithin,
+                                  /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    Value sum = multiplyStep(builder, *this, op, values, accumulators, step);
+    scf::YieldOp::create(builder, sum);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(builder, accumulators);
+    accumulators = ifOp.getResult(0);
+  }
+  return accumulators;
+}
