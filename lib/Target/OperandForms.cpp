@@ -65,6 +65,15 @@ const ProductInstruction mx::target::kWgmmaBF16 = {
     "wgmma.mma_async", /*takesScales=*/false, /*k=*/16, kDequantizedTileK,
     kWgmmaM};
 
+// All block-scaled kinds of mma.sync, too.
+const ProductInstruction mx::target::kMmaSyncBlockScaled = {
+    nullptr,     /*takesScales=*/true,   /*k=*/0, /*wholeK=*/0,
+    /*rows=*/16, /*readsRegisters=*/true};
+
+const ProductInstruction mx::target::kMmaSyncBF16 = {
+    "mma.sync", /*takesScales=*/false, /*k=*/16, kDequantizedTileK,
+    /*rows=*/16};
+
 const char *ProductForm::getInstruction() const {
   return instruction->name ? instruction->name : getInfo(kind).name;
 }
@@ -105,8 +114,10 @@ mx::target::lookupProduct(const ProductInstruction &instruction, MmaType a,
   if (!kind)
     return std::nullopt;
   bool isDirect = instruction.takesScales;
+  bool isInMemory = isDirect && !instruction.readsRegisters;
   auto getForm = [&](MmaType type) {
-    return isDirect ? &getOperandForm(*kind, type) : &getDequantizedForm(type);
+    return isInMemory ? &getOperandForm(*kind, type)
+                      : &getDequantizedForm(type);
   };
   ProductForm product{&instruction, *kind,     getForm(a),
                       getForm(b),   blockSize, /*reductionMultiple=*/0};

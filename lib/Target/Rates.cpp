@@ -40,6 +40,36 @@ static constexpr Rates h200() {
 }
 const Rates mx::target::kH200Rates = h200();
 
+/// The RTX 5090, of which this project measured nothing. An SM multiplies 1024
+/// pairs of E4M3 and 2048 of E2M1 a cycle: two columns of 16 rows by 32 bytes
+/// ([FI]: 993 TFLOP/s of MXFP8 on 170 SMs at about 2.85 GHz; the data sheet's
+/// 838 at 2.41). 96 MB of L2 and 1792 GB/s of memory at that clock [RTX]. The
+/// rest is assumed: an SM fills shared memory with 64 bytes a cycle, and the L2
+/// gives half of what all of them can take.
+static constexpr Rates rtx5090() {
+  Rates rates;
+  rates.mmaLatency = 40;
+  rates.fillBytesPerClk = 64;
+  rates.l2BytesPerClk = 5440;
+  rates.l2Bytes = 96u << 20;
+  rates.hbmBytesPerClk = 740;
+  rates.streamBytesPerClk = 740;
+  return rates;
+}
+const Rates mx::target::kRTX5090Rates = rtx5090();
+
+/// The GB10 of DGX Spark: the same SM; 24 MB of L2 and 273 GB/s of memory at
+/// about 2.4 GHz [RTX]. Nothing was measured.
+static constexpr Rates gb10() {
+  Rates rates = rtx5090();
+  rates.l2BytesPerClk = 1536;
+  rates.l2Bytes = 24u << 20;
+  rates.hbmBytesPerClk = 113;
+  rates.streamBytesPerClk = 113;
+  return rates;
+}
+const Rates mx::target::kGB10Rates = gb10();
+
 unsigned mx::target::mmaCycles(const Rates &rates, unsigned n) {
   return (n + rates.mmaColumnsPerClk - 1) / rates.mmaColumnsPerClk;
 }

@@ -63,10 +63,13 @@ constexpr TargetInfo b200() {
   return target;
 }
 
-/// Known so that it can be refused by name: it has no tensor memory and less
-/// than half of the shared memory.
-constexpr TargetInfo rtx50() {
-  TargetInfo target = common("sm_120a", 120, MmaFamily::MmaSync, 170);
+/// Parts of compute capability 12.0 and 12.1: no tensor memory, and less than
+/// half of the shared memory.
+constexpr TargetInfo rtx(const char *chip, unsigned capability,
+                         unsigned smCount, const Rates &rates) {
+  TargetInfo target = common(chip, capability, MmaFamily::MmaSync, smCount);
+  target.rates = &rates;
+  target.quantizersMeasuredOn = "sm_120a";
   target.smemPerCta = 99 * KiB;
   target.threadsPerSm = 1536;
   target.ctasPerSm = 24;
@@ -80,7 +83,10 @@ constexpr TargetInfo kTargets[] = {
     // As if it were a B200: no rates of its own are published.
     dataCenter("sm_103a", 103, MmaFamily::Tcgen05, 148, kB200Rates),
     dataCenter("sm_90a", 90, MmaFamily::Wgmma, 132, kH200Rates),
-    rtx50(),
+    rtx("sm_120a", 120, 170, kRTX5090Rates),
+    // One PTX for the whole family: 12.0 and 12.1.
+    rtx("sm_120f", 120, 170, kRTX5090Rates),
+    rtx("sm_121a", 121, 48, kGB10Rates),
 };
 
 std::string quoted(const char *chip) { return "'" + std::string(chip) + "'"; }

@@ -68,7 +68,7 @@ for chip, (_, quantizers, products) in table.items():
         assert (done.returncode == 0) == words[expected], (chip, expected, done.stderr)
         if done.returncode:
             refusals.add(listed(done))
-for chip in ("sm_90", "sm_100", "sm_120a"):
+for chip in ("sm_90", "sm_100", "sm_120"):
     for program in (QUANTIZER, PRODUCT):
         refusals.add(listed(compile_for(chip, program)))
 assert len(refusals) == 1, refusals

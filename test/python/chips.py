@@ -12,6 +12,9 @@ import numpy as np
 CHIP = os.environ.get("MX_CHIP", "sm_100a")
 # Elements of operands become bf16 before they are multiplied.
 IS_DEQUANTIZED = CHIP == "sm_90a"
+# Warps multiply elements as they are, from registers: those of a byte, or half of one,
+# need no padding in memory.
+IS_MMA_SYNC = CHIP.startswith("sm_12")
 FP4 = "f4E2M1FN"
 
 
@@ -28,7 +31,7 @@ def reduction_multiple(a, b):
     """What blocks, the tensor core and the copy engine ask of K."""
     if a == b == FP4 and not IS_DEQUANTIZED:
         return 64
-    return 128 if FP4 in (a, b) and not IS_DEQUANTIZED else 32
+    return 128 if FP4 in (a, b) and not IS_DEQUANTIZED and not IS_MMA_SYNC else 32
 
 
 def as_operand(values):
@@ -42,12 +45,18 @@ def as_operand(values):
 def adapt_schedule(schedule):
     """The nearest to a schedule of sm_100a that the chip has: with the strategy that it
     takes by itself for one of tcgen05, and a tile of which registers hold the accumulator."""
-    if not IS_DEQUANTIZED:
+    if not IS_DEQUANTIZED and not IS_MMA_SYNC:
         return schedule
     schedule = re.sub(r"(, )?strategy = #mxgpu\.tcgen05_\w+(<[^>]*>)?", "", schedule).removeprefix(", ")
 
     def adapt(match):
         columns = max(size for size in (64, 128, 256) if size <= max(int(match[2]), 64))
-        return f"tile = [{min(int(match[1]), 32768 // columns)}, {columns}, 64]"
+        depth = 128 if IS_MMA_SYNC else 64
+        return f"tile = [{min(int(match[1]), 32768 // columns)}, {columns}, {depth}]"
 
     return re.sub(r"tile = \[(\d+), (\d+), \d+\]", adapt, schedule)
+
+
+def adapt_quantize_schedule(schedule, chip):
+    """A schedule that an operation names, where the chip has the memory for it."""
+    return "" if chip.startswith("sm_12") else schedule

@@ -54,7 +54,8 @@ TEST(TargetInfo, RowsAreDistinctAndConsistent) {
 TEST(TargetInfo, UnknownAndUnsupportedChips) {
   std::string error;
   const std::string tcgen05 = "expected one of 'sm_100a', 'sm_100f', 'sm_103a'";
-  const std::string list = tcgen05 + ", 'sm_90a'";
+  const std::string list =
+      tcgen05 + ", 'sm_90a', 'sm_120a', 'sm_120f', 'sm_121a'";
   EXPECT_FALSE(lookupTarget("sm_100", error));
   EXPECT_EQ(error, "unknown chip 'sm_100': " + list);
   EXPECT_FALSE(lookupTarget(""));
@@ -63,13 +64,25 @@ TEST(TargetInfo, UnknownAndUnsupportedChips) {
   EXPECT_EQ(checkTcgen05(*lookupTarget("sm_103a")), "");
   EXPECT_TRUE(lookupKernelTarget("sm_90a", error));
   EXPECT_TRUE(lookupKernelTarget("sm_100f", error));
-  EXPECT_FALSE(lookupKernelTarget("sm_120a", error));
-  EXPECT_EQ(error, "chip 'sm_120a' is not supported: " + list);
+  EXPECT_TRUE(lookupKernelTarget("sm_121a", error));
   EXPECT_FALSE(lookupKernelTarget("sm_1", error));
   for (const char *chip : {"sm_90a", "sm_120a"})
     EXPECT_EQ(checkTcgen05(*lookupTarget(chip)),
               "chip '" + std::string(chip) +
                   "' has no tcgen05 instructions: " + tcgen05);
+}
+
+/// Of a plug-in: a chip that it knows and makes no kernels for.
+TEST(TargetInfo, ChipsWithoutRates) {
+  TargetInfo chip = *lookupTarget("sm_120a");
+  chip.chip = "sm_none";
+  chip.rates = nullptr;
+  registerTarget(chip);
+  std::string error;
+  EXPECT_TRUE(lookupTarget("sm_none", error));
+  EXPECT_FALSE(lookupKernelTarget("sm_none", error));
+  EXPECT_EQ(error,
+            "chip 'sm_none' is not supported: expected one of " + listChips());
 }
 
 TEST(TargetInfo, TensorMemoryIsAllocatedInPowersOfTwo) {

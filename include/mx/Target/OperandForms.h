@@ -37,8 +37,8 @@ Table<OperandForm> getOperandForms();
 /// The form of a type in a kind that multiplies it.
 const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 
-/// How operands reach registers that dequantize them, for chips whose tensor
-/// cores know no scales: elements of 6 bits have a byte each, those of 4 are
+/// How operands reach registers, where threads dequantize them or give them to
+/// the tensor core: elements of 6 bits have a byte each, those of 4 are
 /// loaded as bytes of two.
 const OperandForm &getDequantizedForm(MmaType type);
 
@@ -58,10 +58,15 @@ struct ProductInstruction {
   unsigned k, wholeK;
   /// Rows of A that one instruction multiplies in one CTA.
   unsigned rows;
+  /// Whether threads load elements to registers, so that shared memory holds
+  /// them as they do where they are dequantized.
+  bool readsRegisters = false;
 };
 
-/// tcgen05.mma with block scales, and of bf16; wgmma of bf16.
-extern const ProductInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16;
+/// tcgen05.mma with block scales, and of bf16; wgmma of bf16; mma.sync with
+/// block scales, and of bf16.
+extern const ProductInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16,
+    kMmaSyncBlockScaled, kMmaSyncBF16;
 
 /// A product of two operand types with scales. Where operands are dequantized,
 /// `a` may be bf16 without; where both are, blocks and scales say nothing.

@@ -17,6 +17,11 @@
 // SMs.
 // - [blog] "MXFP8 GEMM: up to 99 % of cuBLAS performance using CUDA + PTX".
 // - [A100] NVIDIA A100 Tensor Core GPU Architecture, whitepaper.
+// - [RTX] NVIDIA RTX Blackwell GPU Architecture, whitepaper, and the data
+// sheets
+//   of RTX 5090 and DGX Spark.
+// - [FI] flashinfer-ai/flashinfer, issues 3628 and 4149: MXFP8 products by
+//   mma.sync on RTX 5090 and 5060 Ti.
 // - [CUDA] CUDA C++ Programming Guide and Best Practices Guide.
 //
 //===----------------------------------------------------------------------===//
@@ -113,7 +118,7 @@ struct Rates {
 };
 
 /// Those of the chip table (TargetInfo::rates).
-extern const Rates kB200Rates, kH200Rates;
+extern const Rates kB200Rates, kH200Rates, kRTX5090Rates, kGB10Rates;
 
 /// Cycles of the tensor core for one instruction of `n` columns, and of the
 /// shared-memory port of each CTA.

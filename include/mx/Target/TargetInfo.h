@@ -47,6 +47,8 @@ struct TargetInfo {
   unsigned registersPerThread = 0;
   unsigned threadsPerSm = 0;
   unsigned ctasPerSm = 0;
+  /// Whether only strategies that a plug-in registers multiply on it.
+  bool hasOwnStrategies = false;
   /// Typical number of SMs, for schedules made without a device at hand.
   unsigned smCount = 0;
   /// The chip on which its schedules of quantizers were measured; empty where

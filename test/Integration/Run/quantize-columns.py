@@ -20,6 +20,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(here, "..", "CPU"), os.path.join(here, "Inputs")]
 import mx_reference as ref
 import quantize_inputs as inputs
+from chips import adapt_quantize_schedule
 from cpu_path import BITS, FLOATS
 
 mx_run, directory, chip = sys.argv[1:]
@@ -56,7 +57,7 @@ def all_cases():
             ([0], "f6E2M3FN", "sf_128x4", None, (128, 64, 4, "columns, atomic_counter = true")),
             ([0, 1], "f4E2M1FN", "linear", None, (256, 32, 3, "group_m(2), atomic_counter = true")),
             ([1, 0], "f4E2M1FN", "sf_128x4", 0, (128, 128, 2, "hilbert"))]:
-        yield axes, element, "ceil", layout, encode, PARTS % part
+        yield axes, element, "ceil", layout, encode, adapt_quantize_schedule(PARTS % part, chip)
 
 
 def types(case, axis, shape):

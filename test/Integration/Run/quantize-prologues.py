@@ -21,6 +21,7 @@ import swiglu
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(here, "..", "CPU")]
 import mx_reference as ref
+from chips import adapt_quantize_schedule
 
 mx_run, directory, *chips = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
@@ -52,6 +53,8 @@ COPIED_WHOLE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128
                 "input_stages = 1>}")
 COPIED_PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, "
                 "stage_rows = 32, stages = 1, raster = columns, atomic_counter = true, input_stages = 2>}")
+PARTS, COPIED, COPIED_WHOLE, COPIED_PARTS = (
+    adapt_quantize_schedule(schedule, chips[0]) for schedule in (PARTS, COPIED, COPIED_WHOLE, COPIED_PARTS))
 
 
 def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, axis=1):

@@ -47,6 +47,17 @@ WGMMA_SCHEDULES = [
     "tile = [256, 64, 64]",
     "tile = [128, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 1>",
 ]
+MMA_SYNC_SCHEDULES = [
+    "",
+    "tile = [16, 32, 64], stages = 1",
+    "tile = [16, 256, 64], strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>",
+    "tile = [32, 128, 64], strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>, raster = hilbert",
+    "tile = [64, 256, 64]",
+    "tile = [128, 64, 64], stages = 2",
+    "tile = [128, 128, 64], l2 = [evict_first, evict_last]",
+]
+# What warps that share rows cannot store.
+NOT_OF_MMA_SYNC = ["parts", "quantized"]
 TCGEN05_SCHEDULES = [
     "",
     "tile = [128, 64, 64], strategy = #mxgpu.tcgen05_upcast_b<tile_loop = clc>",
@@ -118,6 +129,7 @@ class Case:
         self.index = index
         self.chip = chip
         self.is_wgmma = chip == "sm_90a"
+        self.is_mma_sync = chip.startswith("sm_12")
         self.is_exact = device == "cpu"
         self.is_swapped = is_swapped
         self.is_numbers = is_numbers
@@ -126,6 +138,8 @@ class Case:
         self.weights, self.scales = formats[index % len(formats)]
         kinds = [kind for kind in KINDS if kind != "quantized"] if is_swapped else KINDS
         kinds = KINDS + ["reduction"] if is_numbers else kinds
+        if self.is_mma_sync:
+            kinds = [kind for kind in kinds if kind not in NOT_OF_MMA_SYNC]
         self.kind = kinds[index // len(formats) % len(kinds)]
         self.block = 16 if self.scales == "f8E4M3FN" else 32
         self.m = int(rng.choice([1, 16, 64, 129, rng.integers(1, 300)]))
@@ -156,7 +170,8 @@ class Case:
     def choose_schedule(self):
         if self.is_swapped:
             return self.choose_swapped()
-        schedules = WGMMA_SCHEDULES if self.is_wgmma else TCGEN05_SCHEDULES
+        schedules = (WGMMA_SCHEDULES if self.is_wgmma else MMA_SYNC_SCHEDULES if self.is_mma_sync
+                     else TCGEN05_SCHEDULES)
         if self.is_numbers:
             schedules = NUMBERS_SCHEDULES
         schedule = schedules[int(self.rng.integers(len(schedules)))]

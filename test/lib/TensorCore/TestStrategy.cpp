@@ -218,6 +218,7 @@ TestStrategy::checkSchedule(const MatmulProblem &problem,
 static target::TargetInfo getChip() {
   target::TargetInfo chip = *target::lookupTarget("sm_120a");
   chip.chip = "sm_test";
+  chip.hasOwnStrategies = true;
   chip.rates = &target::kH200Rates;
   chip.quantizersMeasuredOn = "sm_90a";
   return chip;

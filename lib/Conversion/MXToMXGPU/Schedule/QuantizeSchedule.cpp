@@ -160,8 +160,7 @@ static QuantizeScheduleAttr adaptToGroups(QuantizeOp op,
     return schedule;
   return QuantizeScheduleAttr::get(
       op.getContext(), schedule.getTile(), schedule.getThreads(),
-      schedule.getVector(), schedule.getStageRows(), /*stages=*/1,
-      schedule.getCtas(),
+      schedule.getVector(), /*stage_rows=*/0, /*stages=*/1, schedule.getCtas(),
       RasterAttr::get(op.getContext(), RasterOrder::Columns, /*group=*/1),
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
@@ -302,9 +301,12 @@ QuantizeScheduleAttr
 mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
   if (!isByTiles(op))
     return selectRowSchedule(op, target);
-  auto hasRoom = [&](QuantizeScheduleAttr choice) {
+  auto fits = [&](QuantizeScheduleAttr choice, int64_t ctas) {
     return getTileBytes(op, adaptToGroups(op, choice)) <=
-           target.getSmemPerCta(choice.getCtas());
+           target.getSmemPerCta(ctas);
+  };
+  auto hasRoom = [&](QuantizeScheduleAttr choice) {
+    return fits(choice, choice.getCtas());
   };
   // The tables are for elements; dequantized they take more.
   QuantizeScheduleAttr schedule;
@@ -313,6 +315,10 @@ mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
   if (!schedule)
     schedule = selectTileSchedule(op, target,
                                   [](QuantizeScheduleAttr) { return true; });
+  // So do several results, and what is computed from wide numbers.
+  if (schedule && !fits(schedule, /*ctas=*/1))
+    if (auto smaller = selectTileSchedule(op, target, hasRoom))
+      schedule = smaller;
   assert(schedule && "expected rows for everything of each target");
   return schedule;
 }

@@ -154,6 +154,24 @@ WgmmaBF16Attr::verify(function_ref<InFlightDiagnostic()> emitError,
   return verifyCtas(emitError, ctas);
 }
 
+LogicalResult
+MmaSyncBlockScaledAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t columnWarps) {
+  // mma_sync_block_scaled C1
+  if (columnWarps != 1 && columnWarps != 2 && columnWarps != 4 &&
+      columnWarps != 8)
+    return emitError() << "expected 1, 2, 4 or 8 column warps, found "
+                       << columnWarps;
+  return success();
+}
+
+LogicalResult
+MmaSyncUpcastBAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                           int64_t ctasPerSm) {
+  // mma_sync_upcast_b C1
+  return verifyCounts(emitError, {{ctasPerSm, "CTAs of an SM"}});
+}
+
 //===----------------------------------------------------------------------===//
 // Schedules of quantizers
 //===----------------------------------------------------------------------===//

@@ -19,7 +19,8 @@ from .cases import TABLE
 
 FORMAT = 1
 # Compute capabilities that kernels are compiled for.
-CHIPS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
+CHIPS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a",
+         (12, 0): "sm_120a", (12, 1): "sm_121a"}
 # Seconds that a family may take.
 LIMIT = 300
 

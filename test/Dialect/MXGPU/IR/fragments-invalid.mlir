@@ -320,7 +320,7 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 
 // -----
 
-// expected-error @below {{expected one of [f16, mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma (PTX ISA, .kind), got: tf32}}
+// expected-error @below {{expected one of [f16, mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma and mma.sync (PTX ISA, .kind), got: tf32}}
 #mma = #mxgpu.tcgen05_mma<tf32, m = 128, n = 128>
 
 // -----

@@ -236,4 +236,53 @@ def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16"> {
   let genVerifyDecl = 1;
 }
 
+def MXGPU_MmaSyncBlockScaledAttr
+    : MXGPU_StrategyAttr<"MmaSyncBlockScaled", "mma_sync_block_scaled"> {
+  let summary = "both operands and their scales, by mma.sync";
+  let description = [{
+    Warps load operands and scales from shared memory to registers, and multiply
+    them as they are (sm_120a, sm_120f, sm_121a).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `column_warps = n` | 1 | warps that share rows: each has a part of the columns. 1, 2, 4 or 8; results of more than 1 are stored from registers |
+
+    Tiles have 16, 32, 64, 128 or 256 rows, with groups or a quantized result
+    128 or 256; 32, 64, 128 or 256 columns, at least 32 of each warp; at most
+    32768 elements; and 128 elements of the reduction, or 256 where both
+    operands are f4E2M1FN. A warp has 32 rows, or 16 of more than 128 columns.
+
+    Example: `#mxgpu.mma_sync_block_scaled<column_warps = 2>`.
+  }];
+  let parameters = (ins MXGPU_Count<"1">:$column_warps);
+  let builders = [AttrBuilder<(ins CArg<"int64_t", "1">:$column_warps), [{
+      return $_get($_ctxt, column_warps);
+    }]>];
+  let genVerifyDecl = 1;
+}
+
+def MXGPU_MmaSyncUpcastBAttr
+    : MXGPU_StrategyAttr<"MmaSyncUpcastB", "mma_sync_upcast_b"> {
+  let summary = "bf16 by a dequantized B, by mma.sync";
+  let description = [{
+    A is bf16; each warp dequantizes its part of B in registers and multiplies by
+    it (sm_120a, sm_120f, sm_121a).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `ctas_per_sm = n` | 1 | CTAs that share an SM, 1 or 2: each has a part of its shared memory and registers |
+
+    Tiles have 16, 32, 64 or 128 rows, of two CTAs an SM 16 or 32; 32, 64 or 128
+    columns, of at most 64 rows also 256; and 64 elements of the reduction. A
+    warp has 32 columns and at most 64 rows. Results are stored from registers.
+
+    Example: `#mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>`.
+  }];
+  let parameters = (ins MXGPU_Count<"1">:$ctas_per_sm);
+  let builders = [AttrBuilder<(ins CArg<"int64_t", "1">:$ctas_per_sm), [{
+      return $_get($_ctxt, ctas_per_sm);
+    }]>];
+  let genVerifyDecl = 1;
+}
+
 #endif // MX_DIALECT_MXGPU_IR_MXGPUSTRATEGIES_TD

@@ -83,7 +83,7 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
     problem.strategies.push_back(&strategy);
   };
   for (const ListedStrategy &listed : kStrategies)
-    if (listed.family == target.mmaFamily &&
+    if (listed.family == target.mmaFamily && !target.hasOwnStrategies &&
         takes(listed.a, types.hasScalesOfA()) &&
         takes(listed.b, types.hasScalesOfB()))
       ask(listed.get());

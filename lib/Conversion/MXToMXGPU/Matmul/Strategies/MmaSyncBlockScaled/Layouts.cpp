@@ -1,0 +1,69 @@
+//===- Layouts.cpp - Who holds what where warps multiply ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layouts.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+FragmentType MmaSyncLayouts::getTaken(MmaOperand operand, Type element,
+                                      int64_t columns) const {
+  return MmaAttrInterface(mma).getOperandType(operand, element, columns);
+}
+
+/// Columns 2 t + e of instruction i go to 8 t + 2 i + e: of a step of rows of
+/// B, or of columns of the result, below 32.
+static SmallVector<FragmentMode> moveModes(ArrayRef<FragmentMode> modes,
+                                           int64_t FragmentMode::*step) {
+  SmallVector<FragmentMode> moved;
+  auto add = [&](FragmentMode mode, int64_t size, int64_t to) {
+    mode.size = size;
+    mode.*step = to;
+    if (size > 1)
+      moved.push_back(mode);
+  };
+  for (const FragmentMode &mode : modes) {
+    int64_t from = mode.*step;
+    if (from == 1 && mode.size == 8) { // columns of an instruction
+      add(mode, 2, 1);
+      add(mode, 4, 8);
+    } else if (from == 2) { // pairs of columns
+      add(mode, mode.size, 8);
+    } else if (from == 8) { // instructions
+      add(mode, std::min<int64_t>(mode.size, 4), 2);
+      add(mode, mode.size / 4, 32);
+    } else {
+      moved.push_back(mode);
+    }
+  }
+  return moved;
+}
+
+FragmentType MmaSyncLayouts::getLoaded(MmaOperand operand, Type element,
+                                       int64_t columns) const {
+  FragmentType taken = getTaken(operand, element, columns);
+  bool isOfB = operand == MmaOperand::B || operand == MmaOperand::BScales;
+  if (!hasAdjacentColumns || !isOfB)
+    return taken;
+  FragmentLayoutAttr layout = taken.getLayout();
+  constexpr auto kRows = &FragmentMode::rows;
+  return FragmentType::get(
+      element, FragmentLayoutAttr::get(mma.getContext(),
+                                       moveModes(layout.getThreads(), kRows),
+                                       moveModes(layout.getValues(), kRows)));
+}
+
+FragmentLayoutAttr MmaSyncLayouts::getResult() const {
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  if (hasAdjacentColumns) {
+    modes.threads = moveModes(modes.threads, &FragmentMode::columns);
+    modes.values = moveModes(modes.values, &FragmentMode::columns);
+  }
+  return FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values);
+}

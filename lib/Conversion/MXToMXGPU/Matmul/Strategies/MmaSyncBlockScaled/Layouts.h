@@ -1,0 +1,44 @@
+//===- Layouts.h - Who holds what where warps multiply ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Of an instruction a thread holds two adjacent columns of each eight. Where
+// the result is quantized, the four threads that share a row need eight
+// adjacent columns of each 32 each, so that a block of a row is theirs. They
+// have them if the instruction multiplies rows of B in another order: its
+// columns 2 t and 2 t + 1 are then columns 8 t + 2 i and 8 t + 2 i + 1 of the
+// tile, i being the number of the instruction among those of 32 columns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCBLOCKSCALED_LAYOUTS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCBLOCKSCALED_LAYOUTS_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+class MmaSyncLayouts {
+public:
+  MmaSyncLayouts(MmaSyncAttr mma, bool hasAdjacentColumns)
+      : mma(mma), hasAdjacentColumns(hasAdjacentColumns) {}
+
+  /// How threads load an operand, with `columns` elements or scales of the
+  /// reduction, and how the instruction takes it: the same registers.
+  FragmentType getLoaded(MmaOperand operand, mlir::Type element,
+                         int64_t columns) const;
+  FragmentType getTaken(MmaOperand operand, mlir::Type element,
+                        int64_t columns) const;
+  /// Which elements of the result the accumulators are.
+  FragmentLayoutAttr getResult() const;
+
+private:
+  FragmentLayoutAttr reorder(FragmentLayoutAttr layout) const;
+
+  MmaSyncAttr mma;
+  bool hasAdjacentColumns;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCBLOCKSCALED_LAYOUTS_H

@@ -1,0 +1,106 @@
+//===- MainLoop.cpp - Operands that warps multiply ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One thread loads tiles of A, of B and of the scales of both to the stages of
+// a ring. Warps load the scales of a stage to registers, then elements, one
+// instruction's part of the reduction at a time, and multiply.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MainLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+MmaSyncMainLoop::MmaSyncMainLoop(ProductKernel &kernel, WorkPolicy &work,
+                                 OperandB &b)
+    : MainLoop(kernel, work, b),
+      mma(cast<MmaSyncAttr>(kernel.product.buffers.mma)),
+      layouts(mma, kernel.product.problem.isQuantized) {}
+
+void MmaSyncMainLoop::addOperands(KernelArguments &signature) {
+  RingType ring = product.buffers.inputs;
+  signature.add(Arg::AMap,
+                encodeElements(matrices.a, ring, "a", schedule.getTileM()));
+  signature.add(Arg::BMap,
+                encodeElements(matrices.b, ring, "b", b.getBoxRows()));
+  addScales(signature);
+}
+
+void MmaSyncMainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+}
+
+void MmaSyncMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildMultiply(epilogue,
+                [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
+  buildScaledLoads(inputs);
+}
+
+Value MmaSyncMainLoop::loadElements(MmaOperand operand, Type element,
+                                    Value buffer, int64_t column) {
+  int64_t k = product.problem.product.getK();
+  FragmentType taken = layouts.getTaken(operand, element, k);
+  Value loaded = LoadFragmentOp::create(
+      body, layouts.getLoaded(operand, element, k), buffer, body.index(0),
+      body.index(column), /*thread=*/Value());
+  return loaded.getType() == taken ? loaded
+                                   : relabel(loaded, taken.getLayout());
+}
+
+Value MmaSyncMainLoop::loadScales(MmaOperand operand, Value buffer,
+                                  Value first) {
+  Type element = product.problem.scales;
+  int64_t count =
+      schedule.getTileK() / int64_t(product.problem.product.blockSize);
+  FragmentType taken = layouts.getTaken(operand, element, count);
+  FragmentType type = layouts.getLoaded(operand, element, count);
+  Value loaded = LoadFragmentScalesOp::create(
+      body, type, buffer, first, body.index(0), /*extent=*/Value(),
+      /*thread=*/Value(), /*block_size=*/1, type);
+  return type == taken ? loaded : relabel(loaded, taken.getLayout());
+}
+
+Value MmaSyncMainLoop::getRowOfScales(Value row, int64_t rows) {
+  if (rows % kScaleTileRows == 0)
+    return body.index(0);
+  return arith::RemUIOp::create(body, row, body.index(kScaleTileRows));
+}
+
+/// Where the last tile of a reduction is not whole, what lies beyond its end is
+/// loaded and not multiplied.
+Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
+  OpBuilder::InsertionGuard guard(body);
+  Value rowOfA =
+      getRowOfScales(work.getFirstRow(workTile), schedule.getTileM());
+  Value rowOfB = getRowOfScales(workTile.getColumn(), product.getBRows());
+  Value zero = ZeroFragmentOp::create(
+      body,
+      MmaAttrInterface(mma).getAccumulatorType(body.getF32Type(), mma.getN()));
+  ForEachKOp step = forEachTile(workTile, zero);
+  Value extent = areTilesWhole() ? Value() : Value(step.getExtent());
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value aScales =
+      loadScales(MmaOperand::AScales, stage.getBuffer("sfa"), rowOfA);
+  Value bScales =
+      loadScales(MmaOperand::BScales, stage.getBuffer("sfb"), rowOfB);
+  Value sum = step.getRegionIterArgs()[0];
+  const target::ProductForm &form = product.problem.product;
+  for (int64_t k = 0; k < schedule.getTileK(); k += form.getK()) {
+    Value a =
+        loadElements(MmaOperand::A, product.problem.a, stage.getBuffer("a"), k);
+    Value b =
+        loadElements(MmaOperand::B, product.problem.b, stage.getBuffer("b"), k);
+    MmaSyncAttr part = mma.withFirstScale(k / int64_t(form.blockSize));
+    sum = MmaOp::create(body, sum.getType(), part, a, b, aScales, bScales, sum,
+                        /*b_offset=*/Value(), /*accumulate=*/Value(), extent,
+                        /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr())
+              .getAccumulator();
+  }
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(sum);
+  return step.getResult(0);
+}

@@ -1,0 +1,285 @@
+//===- Strategy.cpp - Products by mma.sync with block scales --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The copy engine fills one ring with tiles of A and B and with their scales.
+// Warps load them to registers and multiply; each holds the accumulator of 32
+// rows, or of 16.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Kernel/Strategy.h"
+#include "../Common/RingTypes.h"
+#include "../Common/Warpgroups.h"
+#include "MainLoop.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+class MmaSyncBlockScaled final : public StrategyOf<MmaSyncBlockScaledAttr> {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupProduct(target::kMmaSyncBlockScaled, types.a, types.b,
+                                 types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override;
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override;
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override;
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  std::string describe(const ScheduleFields &fields) const override {
+    int64_t warps = getOwn(fields).getColumnWarps();
+    return warps == 1 ? "" : llvm::formatv(" c{0}", warps).str();
+  }
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<MmaSyncMainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getMmaSyncBlockScaled() {
+  static const MmaSyncBlockScaled strategy;
+  return strategy;
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+/// Rows of a warp. A thread has 128 accumulators at most, which leave room for
+/// elements and addresses.
+static int64_t getRowsOfWarp(int64_t rows, int64_t columnsOfWarp) {
+  constexpr int64_t kRows = 32, kColumns = 128;
+  return std::min(rows, columnsOfWarp > kColumns ? kRows / 2 : kRows);
+}
+
+static MmaSyncAttr getMma(const MatmulProblem &problem, ArrayRef<int64_t> tile,
+                          int64_t columnWarps) {
+  return MmaSyncAttr::get(
+      problem.out.getContext(),
+      static_cast<mxgpu::MmaKind>(problem.product.kind), tile[0], tile[1],
+      tile[0] / getRowsOfWarp(tile[0], tile[1] / columnWarps), columnWarps,
+      problem.product.blockSize, /*first_scale=*/0);
+}
+
+MatmulBuffers
+MmaSyncBlockScaled::getBuffers(const MatmulProblem &problem,
+                               const ScheduleFields &fields) const {
+  RingTypes types(problem, fields);
+  MmaSyncAttr mma =
+      getMma(problem, fields.tile, getOwn(fields).getColumnWarps());
+  int64_t warps = mma.getWarps() * mma.getColumnWarps();
+  MatmulBuffers buffers;
+  buffers.mma = mma;
+  buffers.inputs = types.getRing(
+      fields.stages, {"a", "sfa", "b", "sfb"},
+      {types.getBytes(types.tileM, problem.a, /*isSwizzled=*/true),
+       types.getScales(types.tileM),
+       types.getBytes(types.tileN, problem.b, /*isSwizzled=*/true),
+       types.getScales(types.tileN)},
+      {AsyncKind::BulkCopy}, {AsyncKind::Threads, warps * target::kWarpSize},
+      Scope::Cta);
+  buffers.otherWarps = 1; // loads
+  types.addEpilogue(
+      buffers, MmaSyncLayouts(mma, problem.isQuantized).getResult(), warps);
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kTileRows[] = {16, 32, 64, 128, 256};
+static constexpr int64_t kTileColumns[] = {32, 64, 128, 256};
+static constexpr int64_t kColumnWarps[] = {1, 2, 4, 8};
+/// Accumulators of 8 warps, and columns of one.
+static constexpr int64_t kMostMmaSyncAccumulators = 32768,
+                         kMostMmaSyncWarps = 8, kLeastColumns = 32;
+/// Elements of a tile's row: as long as the widest swizzle, of bytes, and of
+/// two elements a byte.
+static constexpr int64_t kDepth = 128;
+
+static bool isPacked(const MatmulProblem &problem) {
+  return getStoredBits(problem.a) == 4 && getStoredBits(problem.b) == 4;
+}
+
+static std::optional<ScheduleError>
+checkMmaSyncTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
+  if (!llvm::is_contained(kTileRows, tile[0]))
+    return ScheduleError{
+        llvm::formatv(
+            "expected a tile of 16, 32, 64, 128 or 256 rows, found {0}",
+            tile[0]),
+        {}};
+  if (!llvm::is_contained(kTileColumns, tile[1]))
+    return ScheduleError{
+        llvm::formatv("expected a tile of 32, 64, 128 or 256 columns, found "
+                      "{0}",
+                      tile[1]),
+        {}};
+  if (tile[0] * tile[1] > kMostMmaSyncAccumulators)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} elements, the "
+                      "accumulator that registers hold, found {1} x {2}",
+                      kMostMmaSyncAccumulators, tile[0], tile[1]),
+        {}};
+  if (tile[2] == kDepth || (tile[2] == 2 * kDepth && isPacked(problem)))
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected a tile of {0} reduction elements{1}, found {2}",
+                    kDepth, isPacked(problem) ? " or 256" : "", tile[2]),
+      {}};
+}
+
+/// Warps that share rows store parts of each.
+static std::optional<ScheduleError>
+checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
+                 int64_t warps) {
+  int64_t columns = fields.tile[1] / warps;
+  if (columns < kLeastColumns)
+    return ScheduleError{
+        llvm::formatv("expected at least {0} columns of each warp, found {1} "
+                      "of {2} column warps",
+                      kLeastColumns, fields.tile[1], warps),
+        {}};
+  int64_t all = fields.tile[0] / getRowsOfWarp(fields.tile[0], columns) * warps;
+  if (all > kMostMmaSyncWarps)
+    return ScheduleError{
+        llvm::formatv("expected at most {0} warps that multiply, found {1} of "
+                      "{2} column warps and a tile of {3} x {4}",
+                      kMostMmaSyncWarps, all, warps, fields.tile[0],
+                      fields.tile[1]),
+        {}};
+  if (warps == 1)
+    return std::nullopt;
+  bool isStaged = fields.epilogue == Epilogue::TmaStore &&
+                  explainDirectStores(problem).empty();
+  if (!isStaged && !problem.isQuantized && problem.numB == 1)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected column_warps = 1 with {0}, found {1}",
+                    isStaged              ? "epilogue = tma_store"
+                    : problem.isQuantized ? "a quantized result"
+                                          : "several matrices of B",
+                    warps),
+      {}};
+}
+
+std::optional<ScheduleError>
+MmaSyncBlockScaled::checkSchedule(const MatmulProblem &problem,
+                                  const ScheduleFields &fields,
+                                  const target::TargetInfo &) const {
+  if (auto error = checkMmaSyncTile(problem, fields.tile))
+    return error;
+  // Groups begin anywhere, and their scales at whole tiles; a work tile writes
+  // whole tiles of scales.
+  bool isGrouped = problem.ragged != RaggedKind::None;
+  if ((isGrouped || problem.isQuantized) && fields.tile[0] % kScaleTileRows)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
+                      isGrouped ? "groups" : "a quantized result",
+                      fields.tile[0]),
+        {}};
+  return checkColumnWarps(problem, fields, getOwn(fields).getColumnWarps());
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// Whether two warpgroups have 128 accumulators a thread: with the registers
+/// that three can be launched with, ptxas 13.0 spills up to 400 bytes.
+static bool isLargest(const ScheduleFields &fields) {
+  return fields.tile[0] * fields.tile[1] == kMostMmaSyncAccumulators;
+}
+
+SmallVector<int64_t>
+MmaSyncBlockScaled::getRegisters(const MatmulProblem &,
+                                 const ScheduleFields &fields) const {
+  if (isLargest(fields))
+    return {232, 40};
+  return {};
+}
+
+std::optional<ScheduleError>
+MmaSyncBlockScaled::checkRegisters(const MatmulProblem &,
+                                   const ScheduleFields &fields,
+                                   const target::TargetInfo &target) const {
+  constexpr int64_t kLeast[] = {216, 24}, kGroups = 2;
+  if (isLargest(fields))
+    return checkTwoRoles(fields, kGroups, kLeast, target);
+  return ScheduleError{
+      "expected registers only with a tile of 32768 elements: ptxas chooses "
+      "those of others",
+      {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Warps share rows where there are fewer than an SM has tensor cores.
+void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
+                                     AddCandidate add) const {
+  constexpr int64_t kCores = 4;
+  for (int64_t rows : kTileRows)
+    for (int64_t columns : kTileColumns)
+      for (int64_t warps : kColumnWarps) {
+        int64_t ofRows = rows / getRowsOfWarp(rows, columns / warps);
+        if (warps > 1 && ofRows * warps > kCores)
+          continue;
+        for (int64_t depth : {kDepth, 2 * kDepth}) {
+          ScheduleFields fields;
+          fields.strategy =
+              MmaSyncBlockScaledAttr::get(problem.out.getContext(), warps);
+          fields.tile = {rows, columns, depth};
+          fields.registers = getRegisters(problem, fields);
+          add(fields);
+        }
+      }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// Each warp reads its rows of A and of B.
+int64_t MmaSyncBlockScaled::getPortCycles(const MatmulProblem &problem,
+                                          const ScheduleFields &fields,
+                                          const MatmulBuffers &buffers,
+                                          const target::Rates &rates) const {
+  auto mma = cast<MmaSyncAttr>(buffers.mma);
+  int64_t bits = mma.getWarpRows() * getStoredBits(problem.a) +
+                 mma.getWarpColumns() * getStoredBits(problem.b);
+  int64_t warps = mma.getWarps() * mma.getColumnWarps();
+  return ceilDiv(warps * bits * fields.tile[2], 8 * rates.smemReadBytesPerClk);
+}
