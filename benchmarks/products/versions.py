@@ -21,6 +21,7 @@ import sys
 
 import cases
 import report
+import surface
 
 VERSIONS = ("old", "new")
 
@@ -86,8 +87,7 @@ def run(options):
 def ratio(result):
     if result.get("same"):
         return 1.0
-    old, new = (entry.get("graph_us") or entry["sustained_us"]
-                for entry in (result["implementations"][version] for version in VERSIONS))
+    old, new = (surface.microseconds(result["implementations"][version]) for version in VERSIONS)
     return old / new
 
 

@@ -44,12 +44,6 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
                      offsets, gather, stream, is_swiglu=False)
 
 
-def quantize_for_product(x, format, axis, scale_rounding, offsets=None):
-    """`quantize` for what only products read: padding is as the memory was."""
-    return _quantize(x, None, format, axis, scale_rounding, "sf_128x4", None, offsets,
-                     None, None, is_swiglu=False, has_zeros=False)
-
-
 def swiglu_quantize(gate_up, format="mxfp8_e4m3", *, probs=None, axis=-1,
                     scale_rounding="ceil", layout="sf_128x4", global_scale=None,
                     offsets=None, stream=None):
@@ -95,7 +89,7 @@ def _plan_dequantize(q, offsets, dtype):
 
 
 def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
-              gather, stream, is_swiglu, has_zeros=True):
+              gather, stream, is_swiglu):
     factor = global_scale
     if check.is_number(factor):
         if not 0 < factor < float("inf"):
@@ -108,7 +102,7 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
     about = (*options, probs is None, gather is None, offsets is None, factor is None)
     plan, signature = find_plan(_Plan, about, arrays, (*given, *options))
     return plan.wrap(plan.entry.call(arrays, signature, stream,
-                                     plan.padded if has_zeros else ()), factor)
+                                     plan.padded), factor)
 
 
 class _Plan:
