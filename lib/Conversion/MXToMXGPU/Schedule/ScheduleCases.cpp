@@ -249,9 +249,9 @@ void CaseSelector::rankAt(Point &point) {
     rest.excludesOthers = candidate.strategy->excludesOthers();
   }
   Candidate best = candidates.front();
-  completeSchedule(
-      getRemainder(op, point.problem, best.fields.workspace, target)->problem,
-      best.fields, target);
+  const Point::Rest &rest =
+      point.rests[static_cast<size_t>(best.fields.workspace)];
+  completeSchedule(rest.remainder->problem, best.fields, target);
   schedules.insert({ScheduleAttr::get(op->getContext(), best.fields), best});
 }
 

@@ -33,8 +33,6 @@ public:
   FragmentLayoutAttr getResult() const;
 
 private:
-  FragmentLayoutAttr reorder(FragmentLayoutAttr layout) const;
-
   MmaSyncAttr mma;
   bool hasAdjacentColumns;
 };
