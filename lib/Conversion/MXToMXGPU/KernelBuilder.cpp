@@ -380,6 +380,11 @@ TileThreads TileThreads::get(KernelBuilder &body, int64_t threads,
   return {threads / inRow, row, body.mul(piece, body.index(vector))};
 }
 
+void KernelBuilder::beginIf(Value condition) {
+  auto ifOp = scf::IfOp::create(*this, condition, /*withElse=*/false);
+  setInsertionPointToStart(ifOp.thenBlock());
+}
+
 Value mx::mxgpu::forEachElement(KernelBuilder &body, StringRef role,
                                 Value count) {
   Value work = TileSchedulerOp::create(
@@ -392,8 +397,7 @@ Value mx::mxgpu::forEachElement(KernelBuilder &body, StringRef role,
   Value element = body.add(workTile.getColumn(), thread);
   Value exists =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ult, element, count);
-  auto ifOp = scf::IfOp::create(body, exists, /*withElse=*/false);
-  body.setInsertionPointToStart(ifOp.thenBlock());
+  body.beginIf(exists);
   return element;
 }
 
@@ -409,6 +413,12 @@ void mx::mxgpu::launchForEachElement(
   Value element = forEachElement(body, "elements", entry.getArguments().back());
   emit(entry.getArguments(), element);
   host.launch(kernel, host.ceilDiv(count, kElementThreads), all);
+}
+
+Value mx::mxgpu::allocateList(KernelBuilder &host, Value size) {
+  return memref::AllocOp::create(
+      host, MemRefType::get({ShapedType::kDynamic}, host.getI32Type()),
+      ValueRange(size));
 }
 
 Value mx::mxgpu::loadIndex(KernelBuilder &body, Value list, Value place) {

@@ -52,6 +52,9 @@ public:
   /// Requires at run time that `offsets`, if there are some, have a group.
   void requireGroups(mlir::Value offsets);
 
+  /// The insertion point moves into a branch that runs if `condition` holds.
+  void beginIf(mlir::Value condition);
+
   /// A kernel with an empty body and `arguments`, in the module's gpu.module;
   /// the builder's insertion point does not move. Its name begins with that of
   /// the function around it and `what` it does.
@@ -215,6 +218,8 @@ void launchForEachElement(
     llvm::ArrayRef<mlir::Value> arguments,
     llvm::function_ref<void(mlir::Block::BlockArgListType, mlir::Value)> emit);
 
+/// Device memory for a list of i32, which the host frees.
+mlir::Value allocateList(KernelBuilder &host, mlir::Value size);
 /// An entry of a list of integers, as an index.
 mlir::Value loadIndex(KernelBuilder &body, mlir::Value list, mlir::Value place);
 /// Stores an index in a list of i32.

@@ -58,9 +58,7 @@ private:
   void buildBody();
   /// Goes on inside of an if.
   void beginIf(arith::CmpIPredicate predicate, Value a, Value b) {
-    Value condition = arith::CmpIOp::create(body, predicate, a, b);
-    auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
-    body.setInsertionPointToStart(ifOp.thenBlock());
+    body.beginIf(arith::CmpIOp::create(body, predicate, a, b));
   }
   Value emitRow(Value row, Value lane);
   Value areAligned();

@@ -85,11 +85,6 @@ private:
 
   /// Columns that a warp has.
   int64_t getColumns() const { return pieces * kPieceColumns; }
-  /// The insertion point moves into the branch.
-  void beginIf(Value condition) {
-    auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
-    body.setInsertionPointToStart(ifOp.thenBlock());
-  }
 
   CombineOp op;
   gpu::GPUModuleOp module;
@@ -128,14 +123,10 @@ void InOrderBuilder::build() {
 }
 
 void InOrderBuilder::allocate() {
-  auto type = MemRefType::get({ShapedType::kDynamic}, host.getI32Type());
-  auto makeList = [&](Value size) -> Value {
-    return memref::AllocOp::create(host, type, ValueRange(size));
-  };
-  lists.counts = makeList(host.add(tokens, 1));
-  lists.starts = makeList(tokens);
-  lists.places = makeList(rows);
-  lists.unordered = makeList(rows);
+  lists.counts = allocateList(host, host.add(tokens, 1));
+  lists.starts = allocateList(host, tokens);
+  lists.places = allocateList(host, rows);
+  lists.unordered = allocateList(host, rows);
   clearMemory(host, lists.counts);
 }
 
@@ -155,11 +146,11 @@ void InOrderBuilder::launchEachRow(
   launchForEachElement(
       host, body, module, name, rows, all, [&](Arguments given, Value row) {
         Value list = given[0], offsets = known > 1 ? given[1] : Value();
-        beginIf(
+        body.beginIf(
             body.isBelow(row, getListEnd(body, body.dim(list, 0), offsets)));
         Value token = loadIndex(body, list, row);
         // As unsigned numbers, negative ones are beyond any token.
-        beginIf(body.isBelow(token, given[all.size() - 1]));
+        body.beginIf(body.isBelow(token, given[all.size() - 1]));
         emit(given.drop_front(known), row, token);
       });
 }
@@ -266,10 +257,10 @@ void InOrderBuilder::buildSum(Arguments given) {
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);
   auto [warp, lane] = body.warpAndLane();
   Value token = body.add(workTile.getRow(), warp);
-  beginIf(body.isBelow(token, body.dim(out, 0)));
+  body.beginIf(body.isBelow(token, body.dim(out, 0)));
   Value count = loadIndex(body, counts, token);
   // Even 0 would change the bits of -0.
-  beginIf(body.isBelow(body.index(0), count));
+  body.beginIf(body.isBelow(body.index(0), count));
   Value begin = loadIndex(body, starts, token);
   Sum sum{given[0],
           out,

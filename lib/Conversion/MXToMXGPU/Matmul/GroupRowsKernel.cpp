@@ -51,17 +51,8 @@ private:
               llvm::function_ref<void(Arguments, Value)> emit) {
     launchForEachElement(host, body, module, name, count, arguments, emit);
   }
-  Value makeList(Value size) {
-    auto type = MemRefType::get({ShapedType::kDynamic}, host.getI32Type());
-    return memref::AllocOp::create(host, type, ValueRange(size));
-  }
   /// The sum over a range, in a kernel, of what `term` computes.
   Value sum(Value begin, Value end, llvm::function_ref<Value(Value)> term);
-  /// The insertion point moves into the branch.
-  void beginIf(Value condition) {
-    auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
-    body.setInsertionPointToStart(ifOp.thenBlock());
-  }
 
   GroupRowsOp op;
   gpu::GPUModuleOp module;
@@ -89,9 +80,9 @@ void GroupRowsBuilder::build() {
   chunks = host.ceilDiv(pairs, kPairsOfChunk);
   // The last line of each has no chunk: all pairs are before it.
   Value numbers = host.mul(host.add(chunks, 1), experts);
-  counts = makeList(numbers);
-  starts = makeList(numbers);
-  begins = makeList(experts);
+  counts = allocateList(host, numbers);
+  starts = allocateList(host, numbers);
+  begins = allocateList(host, experts);
   clearMemory(host, counts);
   countPairs();
   sumChunks();
@@ -123,7 +114,7 @@ void GroupRowsBuilder::countPairs() {
   auto emit = [&](Arguments given, Value pair) {
     Value expert = loadIndex(body, given[0], pair), experts = given[2];
     // As unsigned numbers, negative ones are beyond any expert.
-    beginIf(body.isBelow(expert, experts));
+    body.beginIf(body.isBelow(expert, experts));
     Value line = body.mul(body.div(pair, kPairsOfChunk), experts);
     AtomicAddOp::create(body, body.i32(1), given[1], body.add(line, expert));
   };
@@ -155,8 +146,8 @@ void GroupRowsBuilder::findEnds() {
     memref::StoreOp::create(body, begin, begins, expert);
     Value end = toIndex(body, body.add(begin, ownRows(expert)));
     storeIndex(body, body.min(end, places), given[2], expert);
-    beginIf(arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
-                                  body.add(expert, 1), given.back()));
+    body.beginIf(arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                       body.add(expert, 1), given.back()));
     storeIndex(body, end, given[3], {});
   };
   launch("group_ends", experts,
@@ -170,7 +161,7 @@ void GroupRowsBuilder::placePairs() {
     OpBuilder::InsertionGuard guard(body);
     {
       OpBuilder::InsertionGuard guard(body);
-      beginIf(body.isBelow(element, body.dim(given[0], 0)));
+      body.beginIf(body.isBelow(element, body.dim(given[0], 0)));
       placePair(given, element);
     }
     clearPlace(given, element);
@@ -184,7 +175,7 @@ void GroupRowsBuilder::placePairs() {
 void GroupRowsBuilder::placePair(Arguments given, Value pair) {
   Value ids = given[0], experts = given[6];
   Value id = load(body, ids, pair), expert = toIndex(body, id);
-  beginIf(body.isBelow(expert, experts));
+  body.beginIf(body.isBelow(expert, experts));
   Value chunk = body.div(pair, kPairsOfChunk);
   Value inChunk = sum(body.mul(chunk, kPairsOfChunk), pair, [&](Value other) {
     Value isSame = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
@@ -195,7 +186,7 @@ void GroupRowsBuilder::placePair(Arguments given, Value pair) {
       load(body, given[1], body.add(body.mul(chunk, experts), expert));
   Value place = toIndex(
       body, body.add(body.add(load(body, given[2], expert), before), inChunk));
-  beginIf(body.isBelow(place, body.dim(given[3], 0)));
+  body.beginIf(body.isBelow(place, body.dim(given[3], 0)));
   storeIndex(body, arith::DivUIOp::create(body, pair, given[7]), given[3],
              place);
   storeIndex(body, pair, given[4], place);
@@ -207,7 +198,7 @@ void GroupRowsBuilder::clearPlace(Arguments given, Value place) {
       toIndex(body, memref::LoadOp::create(body, given[5], ValueRange()));
   Value isFree =
       arith::CmpIOp::create(body, arith::CmpIPredicate::uge, place, count);
-  beginIf(body.both(isFree, body.isBelow(place, body.dim(rows, 0))));
+  body.beginIf(body.both(isFree, body.isBelow(place, body.dim(rows, 0))));
   for (Value list : {rows, Value(given[4])})
     memref::StoreOp::create(body, body.i32(-1), list, place);
 }

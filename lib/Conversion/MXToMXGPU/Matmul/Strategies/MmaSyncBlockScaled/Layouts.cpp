@@ -67,3 +67,13 @@ FragmentLayoutAttr MmaSyncLayouts::getResult() const {
   }
   return FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values);
 }
+
+int64_t mx::mxgpu::getMmaSyncReadCycles(MmaSyncAttr mma,
+                                        const MatmulProblem &problem,
+                                        int64_t depth,
+                                        const target::Rates &rates) {
+  int64_t bits = mma.getWarpRows() * getStoredBits(problem.a) +
+                 mma.getWarpColumns() * getStoredBits(problem.b);
+  int64_t warps = mma.getWarps() * mma.getColumnWarps();
+  return ceilDiv(warps * bits * depth, 8 * rates.smemReadBytesPerClk);
+}

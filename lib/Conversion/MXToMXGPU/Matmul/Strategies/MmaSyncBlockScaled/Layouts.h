@@ -14,7 +14,9 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCBLOCKSCALED_LAYOUTS_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCBLOCKSCALED_LAYOUTS_H
 
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/Rates.h"
 
 namespace mx::mxgpu {
 
@@ -36,6 +38,11 @@ private:
   MmaSyncAttr mma;
   bool hasAdjacentColumns;
 };
+
+/// Cycles in which the warps read their elements of a tile of `depth` elements
+/// of the reduction from shared memory: each its rows of A and of B.
+int64_t getMmaSyncReadCycles(MmaSyncAttr mma, const MatmulProblem &problem,
+                             int64_t depth, const target::Rates &rates);
 
 } // namespace mx::mxgpu
 

@@ -272,14 +272,10 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Each warp reads its rows of A and of B.
 int64_t MmaSyncBlockScaled::getPortCycles(const MatmulProblem &problem,
                                           const ScheduleFields &fields,
                                           const MatmulBuffers &buffers,
                                           const target::Rates &rates) const {
-  auto mma = cast<MmaSyncAttr>(buffers.mma);
-  int64_t bits = mma.getWarpRows() * getStoredBits(problem.a) +
-                 mma.getWarpColumns() * getStoredBits(problem.b);
-  int64_t warps = mma.getWarps() * mma.getColumnWarps();
-  return ceilDiv(warps * bits * fields.tile[2], 8 * rates.smemReadBytesPerClk);
+  return getMmaSyncReadCycles(cast<MmaSyncAttr>(buffers.mma), problem,
+                              fields.tile[2], rates);
 }

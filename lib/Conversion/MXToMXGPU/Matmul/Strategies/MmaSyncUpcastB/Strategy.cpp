@@ -11,6 +11,7 @@
 #include "../../Kernel/Strategy.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastMainLoop.h"
+#include "../MmaSyncBlockScaled/Layouts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -219,15 +220,11 @@ int64_t MmaSyncUpcastB::getPortCycles(const MatmulProblem &problem,
                                       const ScheduleFields &fields,
                                       const MatmulBuffers &buffers,
                                       const target::Rates &rates) const {
-  constexpr int64_t kCyclesOfElement = 11, kBitsOfA = 16;
+  constexpr int64_t kCyclesOfElement = 11;
   auto mma = cast<MmaSyncAttr>(buffers.mma);
-  int64_t warps = mma.getWarps() * mma.getColumnWarps();
-  int64_t bits = mma.getWarpRows() * kBitsOfA +
-                 mma.getWarpColumns() * getStoredBits(problem.b);
   int64_t elements = mma.getWarpColumns() * fields.tile[2] / target::kWarpSize;
-  return std::max(
-      ceilDiv(warps * bits * fields.tile[2], 8 * rates.smemReadBytesPerClk),
-      elements * kCyclesOfElement);
+  return std::max(getMmaSyncReadCycles(mma, problem, fields.tile[2], rates),
+                  elements * kCyclesOfElement);
 }
 
 //===----------------------------------------------------------------------===//
