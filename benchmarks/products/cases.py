@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 
+import numpy as np
+
 CHIP = "sm_90a"
 LAYER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "moe_layer.mlir"
 # Products whose time is that of reading the weights.
@@ -249,6 +251,17 @@ CASES = [
     Layer("layer-top2of8", 8, 2),
     Layer("layer-top8of64", 64, 8),
 ]
+
+
+def group_ends(rows, groups, load):
+    """Where the rows of groups end, always the same (Case.load)."""
+    random = np.random.default_rng(19)
+    if load:
+        shares = 1 / np.arange(1, groups + 1) ** (load == "zipf")
+        sizes = random.multinomial(rows, random.permutation(shares / shares.sum()))
+        return [int(end) for end in np.cumsum(sizes)]
+    shares = random.uniform(0.6, 1.4, groups)
+    return [int(end) for end in np.round(np.cumsum(shares) / shares.sum() * rows)]
 
 
 def compile_way(mx_compile, case, way, directory, quiet=False):

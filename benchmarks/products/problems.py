@@ -5,8 +5,8 @@ results.
 The last set of operands is for comparison with the bits of cuBLAS: its numbers
 are so small integers that every order of additions gives the same sums."""
 
+import cases
 import implementations
-import numpy as np
 import operands
 import torch
 from operands import Operand
@@ -15,17 +15,6 @@ L2_BYTES = 60 << 20
 CUBLAS, NORMAL = "cuBLAS bf16", "cuBLAS bf16, normal values"
 GROUPED, GROUPED_NORMAL = "torch grouped bf16", "torch grouped bf16, normal values"
 ROWS_COMPARED = 64
-
-
-def group_ends(case):
-    """Always the same for a case (cases.Case.load)."""
-    random = np.random.default_rng(19)
-    if case.load:
-        shares = 1 / np.arange(1, case.groups + 1) ** (case.load == "zipf")
-        sizes = random.multinomial(case.m, random.permutation(shares / shares.sum()))
-        return [int(end) for end in np.cumsum(sizes)]
-    shares = random.uniform(0.6, 1.4, case.groups)
-    return [int(end) for end in np.round(np.cumsum(shares) / shares.sum() * case.m)]
 
 
 def count_wrong(found, wide, high, k):
@@ -53,7 +42,7 @@ class Product:
         if case.few_rows:  # of the smaller of both implementations' weights
             bits = 4 if case.b == "f4E2M1FN" else 8
             count = -(-(1 << 30) // (case.n * case.k * bits // 8 * max(1, case.groups)))
-        self.ends = group_ends(case) if case.groups else None
+        self.ends = cases.group_ends(case.m, case.groups, case.load) if case.groups else None
         self.sets = [self.make(case.values) for _ in range(count)] + [self.make("exact")]
 
     def make(self, kind):
@@ -166,9 +155,9 @@ class Gradient(Product):
     """Of weights: for each group of a reduction N x (its part of M) by K x (that)."""
 
     def __init__(self, case):
-        self.starts = operands.segments(group_ends(case))
+        self.starts = operands.segments(cases.group_ends(case.m, case.groups, case.load))
         self.valid = torch.zeros(case.capacity, dtype=torch.bool, device="cuda")
-        ends = group_ends(case)
+        ends = cases.group_ends(case.m, case.groups, case.load)
         for first, begin, end in zip(self.starts, [0, *ends], ends):
             self.valid[first:first + end - begin] = True
         self.ends_on_device = torch.tensor(ends, dtype=torch.int32, device="cuda")

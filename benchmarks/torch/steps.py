@@ -25,6 +25,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "products"))
 
+import cases
 import report
 from surface import DENSE_MODELS, MOE_MODELS, MOST_WEIGHTS, log_uniform, multiple
 
@@ -55,18 +56,6 @@ class Shape:
         x, dy = self.rows * self.inputs, self.rows * self.outputs
         weight = max(self.groups, 1) * self.outputs * self.inputs
         return 2 * (4 * x + 4 * weight + 3 * dy)
-
-    def ends(self, source):
-        """Where the rows of groups end."""
-        if not self.groups:
-            return None
-        shares = [1 / (i + 1) if self.load == "zipf" else source.random() for i in range(self.groups)]
-        source.shuffle(shares)
-        total, ends, sum_of = sum(shares), [], 0.0
-        for share in shares:
-            sum_of += share
-            ends.append(round(self.rows * sum_of / total))
-        return ends
 
 
 def draw_linear(source, index):
@@ -171,7 +160,7 @@ def normal(device, *shape):
     return torch.randn(shape, device=device, dtype=torch.bfloat16)
 
 
-def make(row, shape, device, source):
+def make(row, shape, device):
     """Ours and PyTorch's, on the same values."""
     import torch
     dims = (shape.groups,) * bool(shape.groups) + (shape.outputs, shape.inputs)
@@ -187,8 +176,10 @@ def make(row, shape, device, source):
     sets = [(normal(device, shape.rows, shape.inputs).requires_grad_(),
              normal(device, *dims).requires_grad_(),
              normal(device, shape.rows, shape.outputs)) for _ in range(count)]
-    ends = shape.ends(source)
-    ends = ends and torch.tensor(ends, dtype=torch.int32, device=device)
+    ends = None
+    if shape.groups:
+        ends = torch.tensor(cases.group_ends(shape.rows, shape.groups, shape.load), dtype=torch.int32,
+                            device=device)
     return (Training("mx", multiply_mx, sets, ends), Training("torch bf16", multiply_torch, sets, ends))
 
 
@@ -249,7 +240,7 @@ def run(options):
         measured = data["rows"].setdefault(row.name, {})
         for shape in row.shapes(options.seed, options.shapes):
             torch.manual_seed(options.seed)
-            pair = make(row, shape, "cuda", random.Random(options.seed))
+            pair = make(row, shape, "cuda")
             error = compare(row, shape, pair)
             times = timing.measure_graphs(pair, options.seconds, sustained=row.name != "weights")
             measured[shape.name] = dict(error=round(error, 4), quantizer_bytes=shape.quantizer_bytes,
@@ -271,7 +262,7 @@ def check(options):
                 shape, rows=-(-shape.rows // 128), groups=min(shape.groups, 4),
                 outputs=multiple(shape.outputs / 32, 32), inputs=multiple(shape.inputs / 32, 32))
             torch.manual_seed(options.seed)
-            error = compare(row, small, make(row, small, device, random.Random(options.seed)))
+            error = compare(row, small, make(row, small, device))
             print(f"{row.name} {small.name}: error {error:.3f}", flush=True)
 
 
