@@ -23,12 +23,14 @@ const Rates mx::target::kB200Rates;
 static constexpr Rates h200() {
   Rates rates;
   rates.l2BytesPerClk = 6100; // fitted; 4700 where no two SMs share rows
-  rates.l2SharedPercent = 9;  // fitted
+  rates.memorySharedPercent = 9;  // fitted
   rates.l2Bytes = 50u << 20;
-  rates.hbmBytesPerClk = 1725;    // fitted; 2070 where all SMs only load
+  rates.hbmBytesPerClk = 2070; // where all SMs only load
   rates.streamBytesPerClk = 2070; // 2265 on an H200; less on an H100
   rates.directLastPercent = 500;  // fitted
   rates.stagedLastPercent = 270;  // fitted
+  rates.directPartPercent = 200;  // fitted
+  rates.sumLatency = 800;         // fitted
   rates.directPercent = 300;      // fitted
   rates.stagedPercent = 200;      // fitted
   rates.setUp = 2200;             // fitted

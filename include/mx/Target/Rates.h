@@ -66,7 +66,7 @@ struct Rates {
   unsigned l2BytesPerClk = 10240;
   /// How much longer than either the loads and the work of the SMs take
   /// together where they alone would take as long as each other, in per cent.
-  unsigned l2SharedPercent = 0;
+  unsigned memorySharedPercent = 0;
   /// 126 MB [UMMA]; half of it is trusted to hold what is read again, as lines
   /// of both dies' parts and of the result come between (assumed).
   uint64_t l2Bytes = 126u << 20;
@@ -93,9 +93,11 @@ struct Rates {
   unsigned stagedBufferCycles = 60;
   unsigned stagedLatency = 1500;
   /// How much longer stores take than those of one SM, in per cent: the last
-  /// ones, as all SMs store at once, and those before, which the next work tile
-  /// waits for, as most SMs do.
+  /// ones, as all SMs store at once, of parts of a split of up to 128 rows less,
+  /// as they are f32; and those before, which the next work tile waits for, as
+  /// most SMs do.
   unsigned directLastPercent = 100, stagedLastPercent = 100;
+  unsigned directPartPercent = 100;
   unsigned directPercent = 100, stagedPercent = 100;
   /// Hand-over of an accumulator between the tensor core and the epilogue: a
   /// barrier's flip seen by a waiting warp and back (assumed).
@@ -109,6 +111,9 @@ struct Rates {
   /// A kernel that waits for the one before it: about 2 us [CUDA: launch
   /// overhead of a few microseconds, partly hidden in a stream].
   unsigned nextKernel = 3700;
+  /// What the kernel that adds the splits of a reduction takes beyond that and
+  /// its bytes.
+  unsigned sumLatency = 0;
   /// Asking for a work tile at run time and telling all roles (assumed; it
   /// overlaps with the unit before, but for the hand-over).
   unsigned clcHandOver = 50;

@@ -215,16 +215,16 @@ StringRef ModelledCost::getPipe() const {
 static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24,
                          kMoreParts = 400;
 
-/// The SMs' work and what L2 gives them meanwhile: about the eighth root of the
-/// sum of both eighth powers, which is 9 % more where both are equal.
-static int64_t getSharedCycles(int64_t work, int64_t l2,
+/// The SMs' work and what L2 or HBM gives them meanwhile: about the eighth root
+/// of the sum of both eighth powers, which is 9 % more where both are equal.
+static int64_t getSharedCycles(int64_t work, int64_t memory,
                                const target::Rates &rates) {
   constexpr int64_t kOne = 1000;
-  int64_t longest = std::max<int64_t>({work, l2, 1});
-  int64_t power = std::min(work, l2) * kOne / longest;
+  int64_t longest = std::max<int64_t>({work, memory, 1});
+  int64_t power = std::min(work, memory) * kOne / longest;
   for (int squared = 0; squared < 3; ++squared)
     power = power * power / kOne;
-  return longest + longest * power / kOne * rates.l2SharedPercent / 100;
+  return longest + longest * power / kOne * rates.memorySharedPercent / 100;
 }
 
 int64_t mx::mxgpu::getProductPortCycles(const ScheduleFields &fields,
@@ -283,12 +283,16 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   if (buffers.accumulators)
     read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
-  int64_t percent = rates.directPercent, last = rates.directLastPercent;
+  int64_t percent = rates.directPercent;
+  // Threads with many accumulators spill them.
+  bool isLowPart = isSplit && fields.tile[0] <= kScaleTileRows;
+  int64_t last =
+      isLowPart ? rates.directPartPercent : rates.directLastPercent;
   if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
     int64_t bytes = storedBytes * (readsC ? 2 : 1);
     cost.epilogue =
-        read + ceilDiv(bytes * strategy.getDirectStorePercent(outBits),
+        read + ceilDiv(bytes * strategy.getDirectStorePercent(problem, outBits),
                        100 * rates.directBytesPerClk);
   } else {
     int64_t buffers = ceilDiv(tileN, getStagedColumns(tileN, outBits));
@@ -341,7 +345,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   if (isSplit) {
     // The splits are read back, and the result is written.
     int64_t bytes = partBytes + outBytes * (problem.accumulate ? 2 : 1);
-    cost.sum = rates.nextKernel + ceilDiv(bytes, partBytes > cache
+    cost.sum = rates.nextKernel + rates.sumLatency + ceilDiv(bytes, partBytes > cache
                                                      ? rates.hbmBytesPerClk
                                                      : rates.l2BytesPerClk);
   }
@@ -351,9 +355,8 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
     cost.restart = cost.ends + cost.sum;
     cost.period = loop + cost.restart;
   }
-  cost.total = std::max(getSharedCycles((cost.waves - 1) * cost.period + loop,
-                                        cost.l2, rates),
-                        cost.hbm) +
+  cost.total = getSharedCycles((cost.waves - 1) * cost.period + loop,
+                               std::max(cost.l2, cost.hbm), rates) +
                cost.ends + cost.sum;
   cost.dequantize =
       strategy.getOtherKernels(problem, fields, grid, cost.waves, rates);

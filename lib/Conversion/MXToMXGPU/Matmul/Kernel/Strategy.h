@@ -116,7 +116,10 @@ public:
   }
   /// What direct stores of elements of `bits` take, per cent of the time that
   /// whole sectors of memory take.
-  virtual int64_t getDirectStorePercent(int64_t bits) const { return 100; }
+  virtual int64_t getDirectStorePercent(const MatmulProblem &problem,
+                                        int64_t bits) const {
+    return 100;
+  }
   /// Of the loop over the reduction, whose longest part takes `longest`.
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,

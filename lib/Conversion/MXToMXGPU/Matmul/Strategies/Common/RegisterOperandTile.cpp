@@ -111,6 +111,8 @@ struct OverlapCosts {
   int64_t products, step;
 };
 static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
+/// More of a step where no other warpgroup works while one waits.
+static constexpr int64_t kAlone = 60;
 /// More that products take than the tensor core needs, in per cent: where the
 /// other operand is permuted with elements of 4 bits, and with others. With
 /// many columns ptxas spills: of 4 bits with 224 and 240, of others with 240
@@ -137,18 +139,24 @@ static int64_t getMoreOfRuns(const RegisterOperandTile &tile) {
 struct ElementPercent {
   int64_t narrow, wide;
 };
-static constexpr ElementPercent kPermuted = {62, 84}, kPacked = {62, 68},
+static constexpr ElementPercent kPermuted = {62, 84}, kPacked = {62, 78},
                                 kSingleBytes = {115, 125};
-/// More of scales that are no powers of two, twice as many.
-static constexpr int64_t kMoreOfSmallBlocks = 12;
+/// More of scales that are no powers of two, twice as many, in per cent of what
+/// warpgroups share: where the other operand is permuted, and elsewhere.
+static constexpr int64_t kMoreOfPermutedScales = 8, kMoreOfScales = 28;
 
 int64_t RegisterOperandTile::getElementPercent() const {
   const ElementPercent &percent = isPermuted ? kPermuted
                                   : isPacked ? kPacked
                                              : kSingleBytes;
-  bool isWide = target::getBits(type) > 4;
-  int64_t more = !isPermuted && blockSize < 32 ? kMoreOfSmallBlocks : 0;
-  return (isWide ? percent.wide : percent.narrow) + more;
+  return target::getBits(type) > 4 ? percent.wide : percent.narrow;
+}
+
+int64_t RegisterOperandTile::getSharedPercent() const {
+  if (blockSize >= 32)
+    return getElementPercent();
+  return getElementPercent() +
+         (isPermuted ? kMoreOfPermutedScales : kMoreOfScales);
 }
 
 int64_t
@@ -168,9 +176,10 @@ int64_t RegisterOperandTile::getThreadCycles(const MatmulBuffers &buffers,
   // Per cent of hundredths.
   constexpr int64_t kUnit = 10000;
   int64_t sum =
-      elements * getElementPercent() * (kSharedElement * groups + kOwnElement) +
+      elements * (getSharedPercent() * kSharedElement * groups +
+                  getElementPercent() * kOwnElement) +
       getProductCycles(buffers, rates) * costs.products * (kUnit / 1000);
-  return (sum + kUnit / 2) / kUnit + costs.step;
+  return (sum + kUnit / 2) / kUnit + costs.step + (groups == 1 ? kAlone : 0);
 }
 
 /// Products are slower than the tensor core is, for waits and reads of the

@@ -40,6 +40,7 @@ struct RegisterOperandTile {
 
 private:
   int64_t getElementPercent() const;
+  int64_t getSharedPercent() const;
   int64_t getProductCycles(const MatmulBuffers &buffers,
                            const target::Rates &rates) const;
   int64_t getThreadCycles(const MatmulBuffers &buffers,

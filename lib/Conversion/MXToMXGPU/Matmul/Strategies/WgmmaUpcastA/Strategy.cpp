@@ -127,7 +127,8 @@ public:
         .getPortCycles(buffers, buffers.inputs, buffers.bInputs, rates);
   }
   /// Four lanes have 8 adjacent columns, of 16 bits half of a sector: fitted.
-  int64_t getDirectStorePercent(int64_t bits) const override {
+  int64_t getDirectStorePercent(const MatmulProblem &,
+                                int64_t bits) const override {
     return bits > 16 ? 100 : 250;
   }
   ArrayRef<StringLiteral> getRoles() const override {
