@@ -122,7 +122,7 @@ def _check(x, w1, w2, tokens, probs, ends):
 _check_once = tensors.once(_check)
 
 
-@torch.library.custom_op("mx::moe_layer", mutates_args=())
+@tensors.operator("moe_layer")
 def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
          activations: str, weights: str, gradients: str) -> list[Tensor]:
     """y in f32, what the backward pass needs of the forward pass, and the weights
@@ -157,7 +157,7 @@ def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
     return results
 
 
-@torch.library.custom_op("mx::moe_layer_backward", mutates_args=())
+@tensors.operator("moe_layer_backward")
 def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
                   saved: list[Tensor], activations: str, weights: str, gradients: str
                   ) -> list[Tensor]:

@@ -14,6 +14,14 @@ from ..._ops.quantized import Quantized, scales_shape
 from ..._ops.scale_tiles import capacity
 
 
+def operator(name):
+    """Declares the operator mx::NAME of a kernel that takes tensors of any strides (`plain`).
+    PyTorch's compiler then hands it views of what it computed, as it does to its own
+    products, and does not compute them in another order."""
+    return torch.library.custom_op(f"mx::{name}", mutates_args=(),
+                                   tags=(torch.Tag.flexible_layout,))
+
+
 def plain(x):
     """The tensor as a program takes it: dense, at an aligned address, and without a
     gradient that would be noted, which the operators have themselves. A gradient may be

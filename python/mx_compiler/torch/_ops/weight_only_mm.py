@@ -187,7 +187,7 @@ def _check_scales(scales, weights, format, blocked):
                         f"{scales.dtype}")
 
 
-@torch.library.custom_op("mx::weight_only_mm", mutates_args=())
+@tensors.operator("weight_only_mm")
 def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
                  blocked: bool = True, global_scale: Optional[Tensor] = None,
                  packed: bool = False) -> Tensor:
@@ -206,7 +206,7 @@ def _(x, elements, scales, format, blocked=True, global_scale=None, packed=False
     return _empty_result(x, elements, format, packed)
 
 
-@torch.library.custom_op("mx::weight_only_grouped_mm", mutates_args=())
+@tensors.operator("weight_only_grouped_mm")
 def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                          format: str, blocked: bool = True,
                          global_scale: Optional[Tensor] = None,
@@ -251,7 +251,7 @@ def _weight_only_backward(ctx, dy):
     return dy @ weight, *[None] * 6
 
 
-@torch.library.custom_op("mx::weight_only_grouped_mm_backward", mutates_args=())
+@tensors.operator("weight_only_grouped_mm_backward")
 def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                             format: str, blocked: bool,
                             global_scale: Optional[Tensor],
