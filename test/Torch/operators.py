@@ -33,7 +33,7 @@ x_q = byte(*mxt.quantize_mxfp8(x))
 x_r = byte(*mxt.quantize_mxfp8(x, offsets=offs))
 x_t = byte(*mxt.quantize_mxfp8(x, -2, offsets=offs))
 x_whole = OPS.linear_saving(x, w, *DENSE[:-1])[1:]
-x_saved = OPS.grouped_linear_saving(x, experts, offs, *DENSE[:-1])[1:]
+x_saved = OPS.grouped_linear_saving(x, experts, offs, None, *DENSE[:-1])[1:]
 y_t = byte(*mxt.quantize_mxfp8(y, -2, offsets=offs))
 w8_q = byte(*mxt.quantize_mxfp8(w))
 experts8_q = byte(*mxt.quantize_mxfp8(experts))
@@ -78,8 +78,12 @@ CASES = [
     (OPS.linear_saving, (x[:90], w, *DENSE[:-1]), (1,)),
     (OPS.linear_saving_backward, (y, *x_whole, w, True, True, *DENSE[:-1]), ()),
     (OPS.grouped_linear, (x, experts, offs, *DENSE), (0, 1)),
-    (OPS.grouped_linear_saving, (x, experts, offs, *DENSE[:-1]), (0, 1)),
-    (OPS.grouped_linear_saving_backward, (y, *x_saved, experts, offs, True, True, *DENSE[:-1]), ()),
+    (OPS.grouped_linear_saving, (x, experts, offs, None, *DENSE[:-1]), (0, 1)),
+    (OPS.grouped_linear_saving, (x, experts, offs, experts[:, :32], *DENSE[:-1]), (0, 1, 3)),
+    (OPS.grouped_linear_saving, (x, experts, offs, experts[:, :32], *DENSE[:-1]), (3,)),
+    (OPS.grouped_linear_saving_backward, (y, *x_saved, experts, offs, None, True, True, *DENSE[:-1]), ()),
+    (OPS.grouped_linear_saving_backward, (y, *x_saved, experts[:, 32:], offs, experts[:, :32], True, True,
+                                          *DENSE[:-1]), ()),
     (OPS.grouped_linear_backward, (y, x, experts, offs, True, True, *DENSE), ()),
     (OPS.grouped_linear_backward, (y, x, experts, offs, False, True, *DENSE), ()),
     (OPS.moe_layer, (x, w1, w2, tokens, probs, offs, *FORMATS), (0, 1, 2, 4)),

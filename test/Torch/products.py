@@ -271,6 +271,41 @@ def kept():
                 y.sum().backward()
 
 
+def beside():
+    """A pair of weights is their concatenation, bit for bit, in every dtype and with any of
+    the three frozen; saved, neither the concatenation nor x is kept."""
+    offs, dy = ref.ends(5, 40), ref.tensor((40, 160), 3, spread=1)
+    for saves in (False, True):
+        for frozen in (None, 0, 1, 2):
+            for dtype in (torch.float32, torch.bfloat16):
+                x, first = ref.tensor((40, 64), 1, spread=1), ref.tensor((2, 96, 64), 2, spread=1)
+                second = ref.tensor((2, 64, 64), 4, spread=1).to(dtype)
+                leaves = [t.clone().requires_grad_(i != frozen) for i, t in enumerate((x, first, second))]
+                joined = [t.clone().requires_grad_(i != frozen) for i, t in enumerate((x, first, second))]
+                sizes = []
+                with torch.autograd.graph.saved_tensors_hooks(
+                        lambda t: sizes.append(t.untyped_storage().nbytes()) or t, lambda t: t):
+                    y = mxt.mxfp8_grouped_mm(leaves[0], [w.transpose(-2, -1) for w in leaves[1:]], offs,
+                                             save_quantized=saves)
+                if saves and dtype == first.dtype:
+                    assert max(sizes) <= first.nbytes, sizes
+                y.backward(dy)
+                z = mxt.mxfp8_grouped_mm(joined[0], torch.cat(joined[1:], 1).transpose(-2, -1), offs)
+                z.backward(dy)
+                assert torch.equal(y, z)
+                for i, (a, b) in enumerate(zip(leaves, joined)):
+                    assert (a.grad is None) == (b.grad is None) == (i == frozen)
+                    assert i == frozen or torch.equal(a.grad, b.grad), (saves, frozen, dtype, i)
+    x, w = ref.tensor((40, 64), 1, spread=1), ref.tensor((2, 96, 64), 2, spread=1)
+    for other in (w[:1], w[:, :, :32], w[0]):
+        for saves in (False, True):
+            pair = w.transpose(-2, -1).requires_grad_(), other.transpose(-2, -1)
+            ref.refuses(ValueError, "B_t: expected", lambda: mxt.mxfp8_grouped_mm(
+                x, pair, offs, save_quantized=saves))
+    ref.refuses(ValueError, "B_t: expected a tensor or a pair of tensors, found 3",
+                lambda: mxt.mxfp8_grouped_mm(x, [w] * 3, offs))
+
+
 def misaligned():
     """Parts of other tensors, as gradients of a concatenation are."""
     def part(x):
@@ -286,7 +321,7 @@ def misaligned():
     assert all(torch.equal(*pair) for pair in zip(*found))
 
 
-for part in (linear, many_rows, frozen, kept, misaligned, grouped, long_offsets, weights_alone, odd_outputs,
+for part in (linear, many_rows, frozen, kept, beside, misaligned, grouped, long_offsets, weights_alone, odd_outputs,
              large_halves, experts, groups_of_rows):
     part()
     print(part.__name__, "right")

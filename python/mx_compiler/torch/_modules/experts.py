@@ -58,12 +58,14 @@ class GroupedExperts(torch.nn.Module):
         rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts,
                                 self.w1.shape[-1])
         # One product for gate and up: the gradient of x is one sum.
-        gate_up = self._product(rows, torch.cat((self.w1, self.w3), 1), ends)
+        gate_up = self._product(rows, (self.w1, self.w3), ends)
         gate, up = gate_up.chunk(2, -1)
-        y = self._product(F.silu(gate) * up, self.w2, ends)
+        y = self._product(F.silu(gate) * up, (self.w2,), ends)
         return y.to(result_dtype(x))
 
-    def _product(self, x, weight, ends):
+    def _product(self, x, weights, ends):
+        """By weights side by side."""
+        weight = weights[0] if len(weights) == 1 else torch.cat(weights, 1)
         return F.grouped_mm(x, to_bf16("weight", weight).transpose(-2, -1), offs=ends)
 
     def extra_repr(self):
@@ -105,8 +107,8 @@ class MXGroupedExperts(Replacement, GroupedExperts):
         with these very parameters, hooks and mode."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
-    def _product(self, x, weight, ends):
-        return mxfp8_grouped_mm(x, weight.transpose(-2, -1), ends,
+    def _product(self, x, weights, ends):
+        return mxfp8_grouped_mm(x, [weight.transpose(-2, -1) for weight in weights], ends,
                                 **self.recipe.product_options())
 
     def extra_repr(self):

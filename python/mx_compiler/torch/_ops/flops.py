@@ -34,8 +34,13 @@ def _backward(dy, weight, needs_dx, needs_dw):
     return (bool(needs_dx) + bool(needs_dw)) * _forward(dy, weight)
 
 
-for _name in ("linear", "grouped_linear", "linear_saving", "grouped_linear_saving"):
+for _name in ("linear", "grouped_linear", "linear_saving"):
     _counts(getattr(torch.ops.mx, _name))(_forward)
+
+
+@_counts(torch.ops.mx.grouped_linear_saving)
+def _(x, weight, offs, more, *_, out_shape=None):
+    return _forward(x, weight) + (_forward(x, more) if more is not None else 0)
 
 
 @_counts(torch.ops.mx.linear_backward)
@@ -54,8 +59,9 @@ def _(dy, elements, scales, weight, needs_dx, needs_dw, *_, out_shape=None):
 
 
 @_counts(torch.ops.mx.grouped_linear_saving_backward)
-def _(dy, elements, scales, weight, offs, needs_dx, needs_dw, *_, out_shape=None):
-    return _backward(dy, weight, needs_dx, needs_dw)
+def _(dy, elements, scales, weight, offs, more, needs_dx, needs_dw, *_, out_shape=None):
+    both = [weight] if more is None else [weight, more]
+    return sum(_backward(dy, one, needs_dx, needs_dw) for one in both)
 
 
 @_counts(torch.ops.mx.moe_layer)

@@ -10,7 +10,8 @@ Each is quantized anew along the dimension that its product sums over, from the 
 in high precision: the backward pass keeps x and w as they are, or x as the last product
 reads it (save_quantized)."""
 
-from typing import Tuple
+import functools
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -65,21 +66,32 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
     A     f32, bf16 or f16, [T, K]: the rows of group g end at offs[g]. A group may have
           any number of rows
     B_t   [G, K, N]: the transpose (-2, -1) of weights [G, N, K]; K and N are multiples
-          of 32
+          of 32. Or a pair of these with the same G and K, whose results are side by
+          side, as gate and up of an expert: with save_quantized no joined copy of both
+          is kept
     offs  i32 or i64, [G], on the device
 
     Returns [T, N] in the dtype of A. Rows past the last group are not defined, nor are
     their gradients. The other arguments, gradients and errors are as in `mxfp8_mm`."""
-    for name, given in (("A", A), ("B_t", B_t), ("offs", offs)):
+    pair = B_t if isinstance(B_t, (tuple, list)) else (B_t,)
+    if len(pair) not in (1, 2):
+        raise ValueError(f"B_t: expected a tensor or a pair of tensors, found {len(pair)}")
+    for name, given in (("A", A), *(("B_t", one) for one in pair), ("offs", offs)):
         check_tensor(name, given)
-    if B_t.dim() != 3:
-        raise ValueError("B_t: expected [groups, K, N], found shape "
-                         f"{tuple(B_t.shape)}")
+    for one in pair:
+        if one.dim() != 3:
+            raise ValueError("B_t: expected [groups, K, N], found shape "
+                             f"{tuple(one.shape)}")
     formats = activations, weights, gradients, scale_rounding
     _check_options(*formats, wgrad_high_precision, save_quantized)
-    weight = B_t.transpose(-2, -1)
-    if save_quantized and _needs_gradient(weight):
-        return grouped_linear_saving(A, weight, offs, *formats)[0]
+    dtype = functools.reduce(torch.promote_types, (one.dtype for one in pair))
+    weight, *more = (one.to(dtype).transpose(-2, -1) for one in pair)
+    if more:
+        _check_beside(weight, more[0])
+    if save_quantized and any(map(_needs_gradient, (weight, *more))):
+        return grouped_linear_saving(A, weight, offs, *(more or (None,)), *formats)[0]
+    if more:
+        weight = torch.cat((weight, *more), 1)
     return grouped_linear(A, weight, offs, *formats, wgrad_high_precision)
 
 
@@ -96,6 +108,20 @@ def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_p
 
 def _needs_gradient(weight):
     return weight.requires_grad and torch.is_grad_enabled()
+
+
+def _check_beside(weight, more):
+    """Of operators and fake kernels."""
+    groups, _, inputs = weight.shape
+    if more.dtype != weight.dtype or more.dim() != 3 or more.shape[::2] != (groups, inputs):
+        raise ValueError(f"B_t: expected a pair of {weight.dtype}, both with G = {groups} and "
+                         f"K = {inputs}, found the second of {more.dtype}, as [G, N, K] of "
+                         f"shape {tuple(more.shape)}")
+
+
+def _beside(weight, more):
+    """The weight, and that whose outputs follow its own."""
+    return weight if more is None else torch.cat((weight, more), 1)
 
 
 def _check(x, weight, rank, options):
@@ -144,30 +170,32 @@ def _in_blocks(x, formats):
 # --- Forward --------------------------------------------------------------------------
 
 
-@torch.library.custom_op("mx::linear", mutates_args=())
+@tensors.operator("linear")
 def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients: str,
             scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
     return _forward(x, weight, None, (activations, weights, gradients, scale_rounding))
 
 
-@torch.library.custom_op("mx::grouped_linear", mutates_args=())
+@tensors.operator("grouped_linear")
 def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights: str,
              gradients: str, scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
     return _forward(x, weight, offs, (activations, weights, gradients, scale_rounding))
 
 
-@torch.library.custom_op("mx::linear_saving", mutates_args=())
+@tensors.operator("linear_saving")
 def _linear_saving(x: Tensor, weight: Tensor, activations: str, weights: str,
                    gradients: str, scale_rounding: str) -> Tuple[Tensor, Tensor, Tensor]:
     """y, and the bytes of the elements and scales of x along its rows."""
     return _forward(x, weight, None, (activations, weights, gradients, scale_rounding), True)
 
 
-@torch.library.custom_op("mx::grouped_linear_saving", mutates_args=())
-def _grouped_saving(x: Tensor, weight: Tensor, offs: Tensor, activations: str,
-                    weights: str, gradients: str, scale_rounding: str
+@tensors.operator("grouped_linear_saving")
+def _grouped_saving(x: Tensor, weight: Tensor, offs: Tensor, more: Optional[Tensor],
+                    activations: str, weights: str, gradients: str, scale_rounding: str
                     ) -> Tuple[Tensor, Tensor, Tensor]:
-    return _forward(x, weight, offs, (activations, weights, gradients, scale_rounding), True)
+    """`more` are weights whose outputs follow those of `weight`, if there are any."""
+    return _forward(x, _beside(weight, more), offs,
+                    (activations, weights, gradients, scale_rounding), True)
 
 
 def _forward(x, weight, offs, options, saves=False):
@@ -207,7 +235,7 @@ def _saved_shapes(x, weight, offs, options):
 # --- Backward -------------------------------------------------------------------------
 
 
-@torch.library.custom_op("mx::linear_backward", mutates_args=())
+@tensors.operator("linear_backward")
 def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, needs_dx: bool,
                      needs_dw: bool, activations: str, weights: str, gradients: str,
                      scale_rounding: str, wgrad_high_precision: bool
@@ -218,7 +246,7 @@ def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, needs_dx: bool,
                      wgrad_high_precision)
 
 
-@torch.library.custom_op("mx::grouped_linear_backward", mutates_args=())
+@tensors.operator("grouped_linear_backward")
 def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
                       needs_dx: bool, needs_dw: bool, activations: str, weights: str,
                       gradients: str, scale_rounding: str, wgrad_high_precision: bool
@@ -229,7 +257,7 @@ def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
                      wgrad_high_precision)
 
 
-@torch.library.custom_op("mx::linear_saving_backward", mutates_args=())
+@tensors.operator("linear_saving_backward")
 def _linear_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weight: Tensor,
                             needs_dx: bool, needs_dw: bool, activations: str,
                             weights: str, gradients: str, scale_rounding: str
@@ -238,13 +266,18 @@ def _linear_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weight
                      (activations, weights, gradients, scale_rounding))
 
 
-@torch.library.custom_op("mx::grouped_linear_saving_backward", mutates_args=())
+@tensors.operator("grouped_linear_saving_backward")
 def _grouped_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weight: Tensor,
-                             offs: Tensor, needs_dx: bool, needs_dw: bool,
-                             activations: str, weights: str, gradients: str,
-                             scale_rounding: str) -> Tuple[Tensor, Tensor]:
-    return _backward(dy, (elements, scales), weight, offs, needs_dx, needs_dw,
-                     (activations, weights, gradients, scale_rounding))
+                             offs: Tensor, more: Optional[Tensor], needs_dx: bool,
+                             needs_dw: bool, activations: str, weights: str,
+                             gradients: str, scale_rounding: str
+                             ) -> Tuple[Tensor, Tensor, Tensor]:
+    """The gradient of `more` too; of both weights or of none."""
+    dx, dw = _backward(dy, (elements, scales), _beside(weight, more), offs, needs_dx,
+                       needs_dw, (activations, weights, gradients, scale_rounding))
+    if more is None or not needs_dw:
+        return dx, dw, weight.new_empty(0)
+    return dx, *(part.contiguous() for part in dw.split((weight.shape[1], more.shape[1]), 1))
 
 
 def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_precision=False):
@@ -319,8 +352,11 @@ def _(x, weight, *options):
 
 
 @_grouped_saving.register_fake
-def _(x, weight, offs, *options):
-    return _fake(x, weight, offs, options), *_saved_shapes(x, weight, offs, options)
+def _(x, weight, offs, more, *options):
+    if more is not None:
+        _check_beside(weight, more)
+    return (_fake(x, _beside(weight, more), offs, options),
+            *_saved_shapes(x, weight, offs, options))
 
 
 def _fake(x, weight, offs, options):
@@ -350,8 +386,9 @@ def _(dy, elements, scales, weight, needs_dx, needs_dw, *_):
 
 
 @_grouped_saving_backward.register_fake
-def _(dy, elements, scales, weight, offs, needs_dx, needs_dw, *_):
-    return _gradients(dy, weight, needs_dx, needs_dw)
+def _(dy, elements, scales, weight, offs, more, needs_dx, needs_dw, *_):
+    dmore = weight.new_empty(more.shape if more is not None and needs_dw else 0)
+    return *_gradients(dy, weight, needs_dx, needs_dw), dmore
 
 
 # --- Gradients ------------------------------------------------------------------------
@@ -375,14 +412,22 @@ def _keep(count):
     return setup
 
 
-def _keep_saved(count):
+def _keep_saved(ctx, inputs, output):
     """Keeps what was saved of x, the first input, in its place."""
-    def setup(ctx, inputs, output):
-        weight, *offs = inputs[1:count]
-        ctx.save_for_backward(
-            *output[1:], weight if ctx.needs_input_grad[0] else _without_contents(weight), *offs)
-        ctx.options = inputs[count:]
-    return setup
+    _, weight, *options = inputs
+    ctx.save_for_backward(*output[1:], _of_gradient(ctx, weight))
+    ctx.options = options
+
+
+def _keep_saved_of_groups(ctx, inputs, output):
+    _, weight, offs, more, *options = inputs
+    ctx.save_for_backward(*output[1:], _of_gradient(ctx, weight), offs, _of_gradient(ctx, more))
+    ctx.options = options
+
+
+def _of_gradient(ctx, weight):
+    """The weight as the gradient of x needs it."""
+    return weight if weight is None or ctx.needs_input_grad[0] else _without_contents(weight)
 
 
 def _gradients_by(definition):
@@ -396,11 +441,19 @@ def _gradients_by(definition):
     return backward
 
 
+def _grouped_saving_gradients(ctx, dy, *_):
+    needs = ctx.needs_input_grad
+    wanted = dict(zip((0, 1, 3), _saving_backward(
+        dy, *ctx.saved_tensors, needs[0], needs[1] or needs[3], *ctx.options)))
+    return tuple(wanted.get(i) if need else None for i, need in enumerate(needs))
+
+
+_saving_backward = eager.operator(_grouped_saving_backward)
 refuse_second_order("linear_backward", "grouped_linear_backward", "linear_saving_backward",
                     "grouped_linear_saving_backward")
 linear = eager.operator(_linear, _gradients_by(_linear_backward), _keep(2))
 grouped_linear = eager.operator(_grouped, _gradients_by(_grouped_backward), _keep(3))
 linear_saving = eager.operator(
-    _linear_saving, _gradients_by(_linear_saving_backward), _keep_saved(2))
+    _linear_saving, _gradients_by(_linear_saving_backward), _keep_saved)
 grouped_linear_saving = eager.operator(
-    _grouped_saving, _gradients_by(_grouped_saving_backward), _keep_saved(3))
+    _grouped_saving, _grouped_saving_gradients, _keep_saved_of_groups)
