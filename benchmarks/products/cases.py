@@ -168,13 +168,15 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """examples/moe_layer.mlir in another size: tokens, each with `top` experts."""
+    """examples/moe_layer.mlir in another size: tokens, each with `top` experts. The rows of
+    a token are added up as they come, or in their order."""
     name: str
     experts: int
     top: int
     tokens: int = 16384
     hidden: int = 7168
     inner: int = 2048
+    in_order: bool = False
     ways: tuple = tuple(CHOSEN.items())
 
     @property
@@ -190,6 +192,8 @@ class Layer:
         sizes = {"384": self.hidden, "256": self.inner, "512": 2 * self.inner}
         blocks = {"12": self.hidden // 32, "8": self.inner // 32, "16": 2 * self.inner // 32}
         text = LAYER.read_text()
+        if not self.in_order:
+            text = text.replace(" order = fixed", "")
         # Extents of types: (G x) rows x columns or blocks; then slices.
         text = re.sub(r"(groups = )8\b", rf"\g<1>{self.experts}", text)
         text = re.sub(r"(tensor<)8x", rf"\g<1>{self.experts}x", text)
@@ -250,6 +254,8 @@ CASES = [
       for m in (1, 16, 64, 256) for packed in (False, True)),
     Layer("layer-top2of8", 8, 2),
     Layer("layer-top8of64", 64, 8),
+    Layer("layer-in-order-top2of8", 8, 2, in_order=True),
+    Layer("layer-in-order-top8of64", 64, 8, in_order=True),
 ]
 
 

@@ -145,8 +145,19 @@ def decibel(found, expected):
     return 10 * torch.log10(torch.tensor(signal / max(noise, 1e-300))).item()
 
 
+def compare(ours, peer):
+    """Results with less signal to noise than the formats give, and the ratios."""
+    for implementation in (ours, peer):
+        implementation.launch(0)
+    torch.cuda.synchronize()
+    names = ("y", "dx", "dw1", "dw2", "dprobs")
+    ratios = {name: round(decibel(a, b), 2) for name, a, b in
+              zip(names, ours.results, peer.results)}
+    return sum(not ratio >= LEAST_DB for ratio in ratios.values()), ratios
+
+
 class Problem:
-    """The implementations of a case, and how near their results are."""
+    """The implementations of a case."""
 
     def __init__(self, case, directory):
         data = Data(case)
@@ -154,13 +165,3 @@ class Problem:
         self.ours = MxLayer(directory, data)
         self.peers = [TorchLayer(EAGER, data), TorchLayer(COMPILED, data, compiled)]
         self.implementations = [self.ours, *self.peers]
-
-    def compare(self):
-        """Results with less signal to noise than the formats give, and the ratios."""
-        for implementation in self.implementations:
-            implementation.launch(0)
-        torch.cuda.synchronize()
-        names = ("y", "dx", "dw1", "dw2", "dprobs")
-        ratios = {name: round(decibel(a, b), 2) for name, a, b in
-                  zip(names, self.ours.results, self.peers[0].results)}
-        return sum(not ratio >= LEAST_DB for ratio in ratios.values()), ratios

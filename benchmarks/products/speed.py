@@ -67,7 +67,7 @@ def run_product(case, programs, seconds, find_others):
 
 def run_layer(case, programs, seconds):
     problem = layer.Problem(case, programs)
-    wrong, decibels = problem.compare()
+    wrong, decibels = layer.compare(problem.ours, problem.peers[0])
     return dict(name=case.name, tokens=case.tokens, experts=case.experts, top=case.top,
                 hidden=case.hidden, inner=case.inner, wrong=wrong, decibels=decibels,
                 implementations=timing.measure_launches(problem.implementations, seconds))

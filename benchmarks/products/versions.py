@@ -33,31 +33,59 @@ def kernels(directory):
     return re.sub(r"^\s*(\.loc|\.file|//).*\n", "", ptx, flags=re.M), json.loads(manifest)["entries"]
 
 
+def measure_products(case, out, seconds):
+    """How many results of each are wrong, and the times."""
+    import implementations
+    import problems
+    import timing
+    problem = problems.make(case)
+    both = [implementations.MxProgram(case.ways[0][0], case, out / version, problem)
+            for version in VERSIONS]
+    for version, one in zip(VERSIONS, both):
+        one.name = version
+    return [problem.wrong(one) for one in both], timing.measure_one_way(both, seconds, case.few_rows)
+
+
+def measure_layers(case, out, seconds):
+    import layer
+    import timing
+    data = layer.Data(case)
+    both = [layer.MxLayer(out / version, data) for version in VERSIONS]
+    for version, one in zip(VERSIONS, both):
+        one.name = version
+    peer = layer.TorchLayer(layer.EAGER, data)
+    return [layer.compare(one, peer)[0] for one in both], timing.measure_launches(both, seconds)
+
+
 def build(options):
     options.out.mkdir(parents=True, exist_ok=True)
-    same, differ = [], []
+    same, differ, left_out = [], [], []
     for case in cases.CASES:
-        if isinstance(case, cases.Layer) or not re.search(options.only, case.name):
+        if not re.search(options.only, case.name):
             continue
         alone = dataclasses.replace(case, ways=case.ways[:1])
+        is_taken = {}
         for version, compiler in zip(VERSIONS, (options.old, options.new)):
             folder = options.out / version
             folder.mkdir(exist_ok=True)
-            if not cases.compile_case(compiler, alone, folder):
-                sys.exit(f"{case.name}: the {version} compiler does not take it")
+            is_taken[version] = cases.compile_way(compiler, alone, alone.ways[0][0], folder,
+                                                  quiet=version == "old")
+        if not is_taken["new"]:
+            sys.exit(f"{case.name}: the new compiler does not take it")
+        if not is_taken["old"]:
+            left_out.append(case.name)
+            continue
         found = [kernels(options.out / version / alone.program(alone.ways[0][0])) for version in VERSIONS]
         (same if found[0] == found[1] else differ).append(case.name)
     (options.out / "versions.json").write_text(json.dumps(dict(same=same, differ=differ), indent=1))
     print(f"{len(same)} cases have the same kernels, {len(differ)} others: {' '.join(differ)}")
+    print(f"The old compiler does not take: {' '.join(left_out) or 'none'}")
 
 
 def run(options):
     import gc
 
-    import implementations
-    import problems
     import speed
-    import timing
     import torch
     speed.begin()
     known = json.loads((options.out / "versions.json").read_text())
@@ -68,17 +96,11 @@ def run(options):
         if case.name not in known["differ"] or not re.search(options.only, case.name):
             continue
         alone = dataclasses.replace(case, ways=case.ways[:1])
-        problem = problems.make(alone)
-        both = [implementations.MxProgram(alone.ways[0][0], alone, options.out / version, problem)
-                for version in VERSIONS]
-        for version, one in zip(VERSIONS, both):
-            one.name = version
-        wrong = [problem.wrong(one) for one in both]
-        times = timing.measure_one_way(both, options.seconds, case.few_rows)
+        measure = measure_layers if isinstance(case, cases.Layer) else measure_products
+        wrong, times = measure(alone, options.out, options.seconds)
         data["cases"][case.name] = dict(wrong=wrong, implementations=times)
         options.results.write_text(json.dumps(data, indent=1) + "\n")
         print(case.name, wrong, f"{ratio(data['cases'][case.name]):.3f}", flush=True)
-        del problem, both
         gc.collect()
         torch.cuda.empty_cache()
     options.results.write_text(json.dumps(data, indent=1) + "\n")

@@ -3,6 +3,7 @@
 """Forward and backward passes of layers of mx_compiler.torch beside those of PyTorch in
 bf16, of random shapes.
 
+    steps.py compile [--seed=S] [--shapes=20] [--only=REGEX] [--jobs=8]   # on the GPU; run finds the programs in the cache
     steps.py run [--seed=S] [--shapes=20] [--only=REGEX] [--seconds=S] [--results=R.json]   # on the GPU
     steps.py check [--seed=S] [--shapes=2]      # small layers, compared alone, on any device
     steps.py show R.json... [--page=FILE.md]
@@ -160,19 +161,19 @@ def normal(device, *shape):
     return torch.randn(shape, device=device, dtype=torch.bfloat16)
 
 
-def make(row, shape, device):
+def make(row, shape, device, most_sets=16):
     """Ours and PyTorch's, on the same values."""
     import torch
     dims = (shape.groups,) * bool(shape.groups) + (shape.outputs, shape.inputs)
     if row.name == "weights":
         import mx_compiler.torch as mxt
-        count = max(1, min(16, -(-SETS_BYTES // (shape.outputs * shape.inputs))))
+        count = max(1, min(most_sets, -(-SETS_BYTES // (shape.outputs * shape.inputs))))
         linears = [torch.nn.Linear(shape.inputs, shape.outputs, bias=False, device=device, dtype=torch.bfloat16)
                    for _ in range(count)]
         inputs = [normal(device, shape.rows, shape.inputs) for _ in linears]
         ours = [mxt.MXWeightOnlyLinear.from_linear(linear, "mxfp4_weights") for linear in linears]
         return Inference("mx", ours, inputs), Inference("torch bf16", linears, inputs)
-    count = max(1, min(8, -(-SETS_BYTES // (2 * shape.operand_elements))))
+    count = max(1, min(8, most_sets, -(-SETS_BYTES // (2 * shape.operand_elements))))
     sets = [(normal(device, shape.rows, shape.inputs).requires_grad_(),
              normal(device, *dims).requires_grad_(),
              normal(device, shape.rows, shape.outputs)) for _ in range(count)]
@@ -223,6 +224,28 @@ def ceiling():
 
 
 # --- Commands -------------------------------------------------------------------------
+
+
+def compile_shape(key):
+    """In a process of its own, which leaves the programs in the cache."""
+    index, shape = key
+    import torch
+    make(ROWS[index], shape, "cuda", most_sets=1)[0].launch(0)
+    torch.cuda.synchronize()
+
+
+def compile_all(options):
+    """Many at once: to compile takes a core, and little of the GPU."""
+    import concurrent.futures
+    import multiprocessing
+    import time
+    begin = time.monotonic()
+    keys = [(index, shape) for index, row in enumerate(ROWS) if re.search(options.only, row.name)
+            for shape in row.shapes(options.seed, options.shapes)]
+    with concurrent.futures.ProcessPoolExecutor(
+            options.jobs, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
+        list(pool.map(compile_shape, keys))
+    print(f"compiled the programs of {len(keys)} layers in {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def run(options):
@@ -308,6 +331,11 @@ def show(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("compile")
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--shapes", type=int, default=20)
+    command.add_argument("--only", default="")
+    command.add_argument("--jobs", type=int, default=8)
     command = commands.add_parser("run")
     command.add_argument("--seed", type=int, default=1)
     command.add_argument("--shapes", type=int, default=20)
@@ -321,7 +349,7 @@ def main():
     command.add_argument("files", type=pathlib.Path, nargs="+")
     command.add_argument("--page", type=pathlib.Path)
     options = parser.parse_args()
-    {"run": run, "check": check, "show": show}[options.command](options)
+    {"compile": compile_all, "run": run, "check": check, "show": show}[options.command](options)
 
 
 if __name__ == "__main__":
