@@ -139,7 +139,8 @@ def layer_table(results):
     for result in results:
         entries = [targets.implementations(result)[name] for name in names]
         ratio = min(e["sustained_us"] for e in entries[1:]) / entries[0]["sustained_us"]
-        text += row(f"top {result['top']} of {result['experts']}" + ", in order" * ("in-order" in result["name"]), result["tokens"] * result["top"],
+        order = ", in order" * ("in-order" in result["name"])
+        text += row(f"top {result['top']} of {result['experts']}{order}", result["tokens"] * result["top"],
                     *(cell for e in entries
                       for cell in (f"{e['sustained_us'] / 1000:.2f}", percent(e, "sustained"))),
                     f"{ratio:.2f}", *(f"{ratio:.1f}" for ratio in result["decibels"].values()))
