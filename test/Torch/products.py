@@ -3,6 +3,8 @@
 """Products, their gradients, and those of the layer of experts, against float64 of what
 the definition quantizes."""
 
+import contextlib
+
 import numpy as np
 import torch
 
@@ -296,14 +298,56 @@ def beside():
                 for i, (a, b) in enumerate(zip(leaves, joined)):
                     assert (a.grad is None) == (b.grad is None) == (i == frozen)
                     assert i == frozen or torch.equal(a.grad, b.grad), (saves, frozen, dtype, i)
+    # One group: nothing else has the memory of a gradient. And as the dispatcher wants it.
+    for plain in (True, False):
+        x, pair = ref.tensor((40, 64), 1, spread=1), [ref.tensor((1, n, 64), n, spread=1) for n in (96, 64)]
+        leaves = [t.requires_grad_() for t in (x, *pair)]
+        with contextlib.nullcontext() if plain else torch.utils.flop_counter.FlopCounterMode(display=False):
+            y = mxt.mxfp8_grouped_mm(x, [w.transpose(-2, -1) for w in pair], ref.ends(40), save_quantized=True)
+            y.sum().backward()
+        assert len({t.grad.untyped_storage().data_ptr() for t in leaves}) == 3
     x, w = ref.tensor((40, 64), 1, spread=1), ref.tensor((2, 96, 64), 2, spread=1)
+    for error, name, other in ((TypeError, "the second", w.int()), (TypeError, "the second", w.bool()),
+                               (TypeError, "the second", w.to(torch.float8_e4m3fn)),
+                               (ValueError, "the second", w[:, :40]), (ValueError, "the second", w.to("meta"))):
+        for saves in (False, True):
+            ref.refuses(error, name, lambda: mxt.mxfp8_grouped_mm(
+                x, [w.transpose(-2, -1), other.transpose(-2, -1)], offs, save_quantized=saves))
     for other in (w[:1], w[:, :, :32], w[0]):
         for saves in (False, True):
             pair = w.transpose(-2, -1).requires_grad_(), other.transpose(-2, -1)
             ref.refuses(ValueError, "B_t: expected", lambda: mxt.mxfp8_grouped_mm(
                 x, pair, offs, save_quantized=saves))
+    # An exported program takes another dtype, as no operator of PyTorch is in between.
+    class Layer(torch.nn.Module):
+        def forward(self, x, w, offs):
+            return mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs)
+
+    graph = torch.export.export(Layer(), (x, w, offs)).graph
+    assert {node.target.name() for node in graph.nodes if node.op == "call_function"} == {
+        "aten::transpose.int", "mx::grouped_linear"}, graph
     ref.refuses(ValueError, "B_t: expected a tensor or a pair of tensors, found 3",
                 lambda: mxt.mxfp8_grouped_mm(x, [w] * 3, offs))
+
+
+def routes():
+    """Every type of numbers, also where the number of experts does not fit it, against a
+    stable sort; the gradient of the weights."""
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        for tokens, k, experts in ((40, 3, 5), (1, 1, 1), (0, 3, 4), (5, 0, 4), (300, 2, 300)):
+            least = 0 if dtype == torch.uint8 else -2
+            chosen = torch.from_numpy(np.random.default_rng(tokens).integers(
+                least, min(experts + 2, 120), (tokens, k))).to(dtype).to(ref.DEVICE)
+            weights = torch.rand(tokens, k, device=ref.DEVICE).requires_grad_()
+            rows, probs, ends = mxt.route(chosen, weights, experts)
+            flat = chosen.flatten().long().cpu().numpy()
+            flat = np.where((flat >= 0) & (flat < experts), flat, experts)
+            order = np.argsort(flat, kind="stable")
+            assert np.array_equal(rows.cpu(), order // max(k, 1))
+            assert np.array_equal(ends.cpu(), np.searchsorted(flat[order], np.arange(experts), side="right"))
+            assert np.array_equal(probs.detach().cpu(), weights.detach().cpu().numpy().flatten()[order])
+            probs.sum().backward()
+            assert (weights.grad == 1).all()
 
 
 def misaligned():
@@ -321,7 +365,7 @@ def misaligned():
     assert all(torch.equal(*pair) for pair in zip(*found))
 
 
-for part in (linear, many_rows, frozen, kept, beside, misaligned, grouped, long_offsets, weights_alone, odd_outputs,
+for part in (linear, many_rows, frozen, kept, beside, routes, misaligned, grouped, long_offsets, weights_alone, odd_outputs,
              large_halves, experts, groups_of_rows):
     part()
     print(part.__name__, "right")

@@ -75,6 +75,8 @@ def sort_by_expert(chosen, experts):
     """Which of the flat `chosen` comes at each place, sorted by expert, the experts
     there, `experts` for none, and where those of each expert end (i32)."""
     flat = chosen.reshape(-1)
+    if flat.element_size() < 4:  # where the number of experts may not fit
+        flat = flat.to(torch.int32)
     flat = torch.where((flat >= 0) & (flat < experts), flat, experts)
     found, order = torch.sort(flat, stable=True)
     ends = torch.searchsorted(found, torch.arange(

@@ -10,7 +10,6 @@ Each is quantized anew along the dimension that its product sums over, from the 
 in high precision: the backward pass keeps x and w as they are, or x as the last product
 reads it (save_quantized)."""
 
-import functools
 from typing import Optional, Tuple
 
 import torch
@@ -66,9 +65,9 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
     A     f32, bf16 or f16, [T, K]: the rows of group g end at offs[g]. A group may have
           any number of rows
     B_t   [G, K, N]: the transpose (-2, -1) of weights [G, N, K]; K and N are multiples
-          of 32. Or a pair of these with the same G and K, whose results are side by
-          side, as gate and up of an expert: with save_quantized no joined copy of both
-          is kept
+          of 32. Or a list of one, or of a pair with the same G and K, whose results are
+          side by side, as gate and up of an expert: with save_quantized no joined copy
+          of both is kept
     offs  i32 or i64, [G], on the device
 
     Returns [T, N] in the dtype of A. Rows past the last group are not defined, nor are
@@ -84,10 +83,12 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
                              f"{tuple(one.shape)}")
     formats = activations, weights, gradients, scale_rounding
     _check_options(*formats, wgrad_high_precision, save_quantized)
-    dtype = functools.reduce(torch.promote_types, (one.dtype for one in pair))
-    weight, *more = (one.to(dtype).transpose(-2, -1) for one in pair)
+    weight, *more = (one.transpose(-2, -1) for one in pair)
     if more:
-        _check_beside(weight, more[0])
+        _check_pair(weight, *more)
+        if weight.dtype != more[0].dtype:
+            dtype = torch.promote_types(weight.dtype, more[0].dtype)
+            weight, *more = weight.to(dtype), more[0].to(dtype)
     if save_quantized and any(map(_needs_gradient, (weight, *more))):
         return grouped_linear_saving(A, weight, offs, *(more or (None,)), *formats)[0]
     if more:
@@ -110,13 +111,16 @@ def _needs_gradient(weight):
     return weight.requires_grad and torch.is_grad_enabled()
 
 
-def _check_beside(weight, more):
-    """Of operators and fake kernels."""
+def _check_pair(weight, more):
+    """Weights [G, N, K] whose outputs are to be side by side."""
     groups, _, inputs = weight.shape
-    if more.dtype != weight.dtype or more.dim() != 3 or more.shape[::2] != (groups, inputs):
-        raise ValueError(f"B_t: expected a pair of {weight.dtype}, both with G = {groups} and "
-                         f"K = {inputs}, found the second of {more.dtype}, as [G, N, K] of "
-                         f"shape {tuple(more.shape)}")
+    for which, one in (("first", weight), ("second", more)):
+        check.matrix(f"B_t, the {which}", one, _MATRICES)
+        check.multiple(f"B_t, the {which}", "outputs (N)", one.shape[1], 32)
+    if (more.shape[0], more.shape[2]) != (groups, inputs):
+        raise ValueError(f"B_t: expected a pair with the same G and K, found G = {groups}, K = {inputs} "
+                         f"and G = {more.shape[0]}, K = {more.shape[2]}")
+    check_one_device(**{"B_t": weight, "the second of B_t": more})
 
 
 def _beside(weight, more):
@@ -273,11 +277,18 @@ def _grouped_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weigh
                              gradients: str, scale_rounding: str
                              ) -> Tuple[Tensor, Tensor, Tensor]:
     """The gradient of `more` too; of both weights or of none."""
-    dx, dw = _backward(dy, (elements, scales), _beside(weight, more), offs, needs_dx,
-                       needs_dw, (activations, weights, gradients, scale_rounding))
+    both = weight
+    if more is not None and needs_dx:
+        both = _beside(weight, more)
+    elif more is not None:  # of which only the type and shape are read
+        groups, outputs, inputs = weight.shape
+        both = _without_contents(weight, (groups, outputs + more.shape[1], inputs))
+    dx, dw = _backward(dy, (elements, scales), both, offs, needs_dx, needs_dw,
+                       (activations, weights, gradients, scale_rounding))
     if more is None or not needs_dw:
         return dx, dw, weight.new_empty(0)
-    return dx, *(part.contiguous() for part in dw.split((weight.shape[1], more.shape[1]), 1))
+    return dx, *(part.clone(memory_format=torch.contiguous_format)
+                 for part in dw.split((weight.shape[1], more.shape[1]), 1))
 
 
 def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_precision=False):
@@ -304,7 +315,7 @@ def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
     rows = dy.shape[0]
     if type(x) is tuple:
         format = formats.activations
-        x = tuple(tensors.typed(one, mlir) for one, mlir in
+        x = tuple(tensors.typed(tensors.plain(one), mlir) for one, mlir in
                   zip(x, (format.elements, format.scales)))
     elif needs_dw:
         x = tensors.plain(x)
@@ -353,8 +364,6 @@ def _(x, weight, *options):
 
 @_grouped_saving.register_fake
 def _(x, weight, offs, more, *options):
-    if more is not None:
-        _check_beside(weight, more)
     return (_fake(x, _beside(weight, more), offs, options),
             *_saved_shapes(x, weight, offs, options))
 
@@ -394,10 +403,10 @@ def _(dy, elements, scales, weight, offs, more, needs_dx, needs_dw, *_):
 # --- Gradients ------------------------------------------------------------------------
 
 
-def _without_contents(x):
+def _without_contents(x, shape=None):
     """What says type, shape and place of x, where no product reads it: x itself may be
     freed or changed then."""
-    return x.new_empty(()).expand(x.shape)
+    return x.new_empty(()).expand(x.shape if shape is None else shape)
 
 
 def _keep(count):
