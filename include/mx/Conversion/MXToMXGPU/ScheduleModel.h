@@ -116,6 +116,11 @@ struct Candidate {
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target);
 
+/// Why none of them is legal, of the first that was considered; empty where
+/// there are some.
+std::string explainNoSchedule(const MatmulProblem &problem,
+                              const target::TargetInfo &target);
+
 /// `rankSchedules` of `op` together with those of what remains of it where
 /// operands are dequantized to memory before. `whole` is its problem, whose
 /// sizes may be others than its types know.

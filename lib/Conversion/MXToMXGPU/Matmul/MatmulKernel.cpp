@@ -298,8 +298,12 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
   if (failed(verifyMatmulSupport(op, target)))
     return failure();
   auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
-  if (!schedule)
+  if (!schedule) {
+    std::string why = explainNoSchedule(*getMatmulProblem(op, target), target);
+    if (!why.empty())
+      return op->emitOpError() << why;
     return op->emitOpError("expected a schedule: run mx-select-schedule first");
+  }
   if (schedule.getWorkspace() != Workspace::None)
     return op->emitOpError("expected operands of workspace = ")
            << stringifyWorkspace(schedule.getWorkspace())

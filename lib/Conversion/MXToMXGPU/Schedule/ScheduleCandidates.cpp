@@ -139,14 +139,23 @@ public:
 
   bool isEmpty() const { return candidates.empty(); }
   std::vector<Candidate> take() { return std::move(candidates); }
+  /// Why the first schedule that was considered is none.
+  const std::string &getRefusal() const { return refusal; }
 
 private:
   void addTile(const Strategy &strategy, ScheduleFields fields);
   void addRasters(const Strategy &strategy, ScheduleFields fields);
+  /// Whether there is an error; the first one is kept.
+  bool refuses(std::optional<ScheduleError> error) {
+    if (error && refusal.empty())
+      refusal = error->message;
+    return error.has_value();
+  }
 
   const MatmulProblem &problem;
   const target::TargetInfo &target;
   std::vector<Candidate> candidates;
+  std::string refusal;
   SmallVector<Epilogue, 2> epilogues = {Epilogue::Direct};
   SmallVector<std::pair<RasterOrder, int64_t>> rasters;
 };
@@ -154,10 +163,16 @@ private:
 } // namespace
 
 void Candidates::addRasters(const Strategy &strategy, ScheduleFields fields) {
-  if (checkRules(problem, fields, target))
+  if (refuses(checkRules(problem, fields, target)))
     return;
   fields.stages = getMaxStages(problem, fields, target);
-  if (!fields.stages || checkSchedule(problem, fields, target))
+  if (!fields.stages) {
+    fields.stages = 1; // which does not fit
+    if (refusal.empty())
+      refuses(checkSchedule(problem, fields, target));
+    return;
+  }
+  if (refuses(checkSchedule(problem, fields, target)))
     return;
   for (auto [order, group] : rasters) {
     fields.rasterOrder = order;
@@ -200,6 +215,15 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
   std::vector<Candidate> candidates = all.take();
   sortCandidates(candidates);
   return candidates;
+}
+
+std::string
+mx::mxgpu::explainNoSchedule(const MatmulProblem &problem,
+                             const target::TargetInfo &target) {
+  Candidates all(problem, target);
+  for (const Strategy *strategy : problem.strategies)
+    all.addTiles(*strategy);
+  return all.isEmpty() ? all.getRefusal() : "";
 }
 
 std::vector<Candidate>
