@@ -75,3 +75,20 @@ known, = (rows for (_, layer), rows in training._rows_of.items()
           if (layer.inputs, layer.outputs, layer.rows) == (64, 32, None))
 assert known == {64}, known
 print("any rows right")
+
+# What is saved is what the quantizer gives, with zeros in its padding: operators of the same
+# inputs have the same bytes.
+options = ("mxfp8_e4m3",) * 3 + ("ceil",)
+for rows, ends in ((32, None), (160, None), (96, (10, 50, 50, 96)), (40, (40,))):
+    x = ref.tensor((rows, 64), 1, spread=2)
+    if ends is None:
+        _, *saved = torch.ops.mx.linear_saving(x, ref.tensor((96, 64), 2, spread=2), *options)
+        wanted = mxt.quantize_mxfp8(x, -2)
+    else:
+        w, offs = ref.tensor((len(ends), 96, 64), 2, spread=2), ref.ends(*ends)
+        _, *saved = torch.ops.mx.grouped_linear_saving(x, w, offs, None, *options)
+        wanted = mxt.quantize_mxfp8(x, -2, offsets=offs)
+    for found, part in zip(saved, wanted):
+        part = part.contiguous().view(torch.uint8)
+        assert torch.equal(found.reshape(part.shape), part), (rows, ends, found.shape)
+print("saved right")

@@ -13,6 +13,7 @@ from .._compile.compile import compile
 from .._compile.templates import Template
 from .._runtime.device import device_key, on_device
 from . import checks as check
+from . import scale_tiles
 from .chip_sizes import named_reductions
 from .formats import find_format
 from .specialize import find_entry
@@ -88,6 +89,9 @@ class MoELayer:
         self.formats = formats
         text = template_text(experts, hidden, intermediate,
                              *(format.elements for format in formats.values()))
+        whole = all(scale_tiles.padded(size, size // 32) == (size, size // 32)
+                    for size in (hidden, intermediate))
+        self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
         with named_reductions("hidden, intermediate",
                               (format.name for format in formats.values()),
                               f"{hidden} and {intermediate}", chip):
@@ -96,7 +100,8 @@ class MoELayer:
     def quantize_weights(self, w1, w2, *, stream=None):
         """MoEWeights of w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16,
         [G, H, I]: once a step of training, or once."""
-        return MoEWeights(*self._program["quantize_weights"](w1, w2, stream=stream))
+        return MoEWeights(*self._program["quantize_weights"].call(
+            (w1, w2), None, stream, self._padded_scales))
 
     def forward(self, x, weights, tokens, probs, ends, *, stream=None):
         """y, f32, [T, H], and a MoESaved, of x, bf16, [T, H]."""

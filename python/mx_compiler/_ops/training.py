@@ -8,6 +8,7 @@ from typing import NamedTuple
 from .._arrays.interop import find_library
 from .._runtime.device import HOST, device_key, device_name
 from . import checks as check
+from . import scale_tiles
 from .chip_sizes import named_reductions
 from .formats import Format
 from .quantize_text import Groups
@@ -46,7 +47,18 @@ def forward(x, weight, offsets, formats, saves):
     arrays = [x, weight] if offsets is None else [x, weight, offsets]
     entry, signature = find_plan(_plan_forward, (formats, saves, offsets is None), arrays,
                                  (x, weight, offsets, formats, saves))
-    return entry.call(arrays, signature, None)
+    padded = _saved_padded(x, offsets, formats) if saves else ()
+    return entry.call(arrays, signature, None, padded)
+
+
+def _saved_padded(x, offsets, formats):
+    """The saved results that a program does not write wholly, so that they would differ
+    from call to call."""
+    if offsets is not None:
+        return (1, 2)
+    rows, columns = x.shape
+    scales = columns, rows // formats.activations.block
+    return (2,) if scale_tiles.padded(*scales) != scales else ()
 
 
 def backward(dy, x, weight, offsets, formats, needs_dx, needs_dw):
