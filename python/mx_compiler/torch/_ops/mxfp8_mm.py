@@ -24,6 +24,7 @@ from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
                      check_one_device, check_tensor, like_rows, refuse_second_order)
 
 _MATRICES = ("f32", "bf16", "f16")
+_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
@@ -72,7 +73,8 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
 
     Returns [T, N] in the dtype of A. Rows past the last group are not defined, nor are
     their gradients. The other arguments, gradients and errors are as in `mxfp8_mm`."""
-    pair = B_t if isinstance(B_t, (tuple, list)) else (B_t,)
+    is_list = isinstance(B_t, (tuple, list)) and all(isinstance(one, Tensor) for one in B_t)
+    pair = B_t if is_list else (B_t,)
     if len(pair) not in (1, 2):
         raise ValueError(f"B_t: expected a tensor or a pair of tensors, found {len(pair)}")
     for name, given in (("A", A), *(("B_t", one) for one in pair), ("offs", offs)):
@@ -115,7 +117,8 @@ def _check_pair(weight, more):
     """Weights [G, N, K] whose outputs are to be side by side."""
     groups, _, inputs = weight.shape
     for which, one in (("first", weight), ("second", more)):
-        check.matrix(f"B_t, the {which}", one, _MATRICES)
+        if one.dtype not in _DTYPES:
+            raise TypeError(f"B_t, the {which}: expected f32, bf16 or f16, found {one.dtype}")
         check.multiple(f"B_t, the {which}", "outputs (N)", one.shape[1], 32)
     if (more.shape[0], more.shape[2]) != (groups, inputs):
         raise ValueError(f"B_t: expected a pair with the same G and K, found G = {groups}, K = {inputs} "

@@ -12,7 +12,7 @@ from ..._ops import checks as check
 from ..._ops import products
 from ..._ops.formats import find_format
 from . import eager, tensors
-from .checks import (add_bias, as_rows, check_flag, check_names, check_one_device,
+from .checks import (assume_groups, add_bias, as_rows, check_flag, check_names, check_one_device,
                      check_tensor, check_tensors, like_rows, refuse_second_order)
 
 _RESULTS = ("bf16", "f16", "f32")
@@ -224,6 +224,7 @@ def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tens
 
 @_weight_only_grouped.register_fake
 def _(x, elements, scales, offs, format, blocked=True, global_scale=None, packed=False):
+    assume_groups(offs)
     check_one_device(x=x, elements=elements, scales=scales, offs=offs,
                      global_scale=global_scale)
     _check_weight_only(x, elements, scales, format, blocked, global_scale, packed, offs)
