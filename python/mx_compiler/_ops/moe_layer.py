@@ -89,7 +89,7 @@ class MoELayer:
         self.formats = formats
         text = template_text(experts, hidden, intermediate,
                              *(format.elements for format in formats.values()))
-        whole = all(scale_tiles.padded(size, size // 32) == (size, size // 32)
+        whole = all(scale_tiles.are_whole(size, size // 32)
                     for size in (hidden, intermediate))
         self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
         with named_reductions("hidden, intermediate",

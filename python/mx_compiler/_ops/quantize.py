@@ -161,12 +161,12 @@ class _Plan:
         for index, axis in enumerate(self.axes):
             rows, columns = ((self.rows, self.columns) if axis == -1
                              else (self.columns, self.rows))
-            scales = rows, columns // self.format.block
+            blocks = columns // self.format.block
             is_reduction = self.is_ragged and axis == -2
             if is_reduction:
                 yield 2 * index
             if is_reduction or (self.layout == "sf_128x4" and (
-                    self.is_ragged or scale_tiles.padded(*scales) != scales)):
+                    self.is_ragged or not scale_tiles.are_whole(rows, blocks))):
                 yield 2 * index + 1
 
     def wrap(self, results, factor):

@@ -32,6 +32,12 @@ def padded(rows, blocks):
     return round_up(rows, ROWS), round_up(blocks, BLOCKS)
 
 
+def are_whole(rows, blocks):
+    """Whether a matrix of scales fills its tiles; where it does not, programs leave what is
+    around it as it was."""
+    return padded(rows, blocks) == (rows, blocks)
+
+
 def row_tiles(rows, groups=None):
     """Rows of tiles; if groups divide the rows, each has its own, wherever it ends."""
     return -(-rows // ROWS) if groups is None else rows // ROWS + groups

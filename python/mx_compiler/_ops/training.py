@@ -57,8 +57,8 @@ def _saved_padded(x, offsets, formats):
     if offsets is not None:
         return (1, 2)
     rows, columns = x.shape
-    scales = columns, rows // formats.activations.block
-    return (2,) if scale_tiles.padded(*scales) != scales else ()
+    block = formats.activations.block
+    return () if scale_tiles.are_whole(columns, rows // block) else (2,)
 
 
 def backward(dy, x, weight, offsets, formats, needs_dx, needs_dw):

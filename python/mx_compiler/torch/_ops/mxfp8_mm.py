@@ -93,8 +93,7 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
             weight, *more = weight.to(dtype), more[0].to(dtype)
     if save_quantized and any(map(_needs_gradient, (weight, *more))):
         return grouped_linear_saving(A, weight, offs, *(more or (None,)), *formats)[0]
-    if more:
-        weight = torch.cat((weight, *more), 1)
+    weight = _beside(weight, *(more or (None,)))
     return grouped_linear(A, weight, offs, *formats, wgrad_high_precision)
 
 

@@ -12,8 +12,9 @@ from ..._ops import checks as check
 from ..._ops import products
 from ..._ops.formats import find_format
 from . import eager, tensors
-from .checks import (assume_groups, add_bias, as_rows, check_flag, check_names, check_one_device,
-                     check_tensor, check_tensors, like_rows, refuse_second_order)
+from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
+                     check_one_device, check_tensor, check_tensors, like_rows,
+                     refuse_second_order)
 
 _RESULTS = ("bf16", "f16", "f32")
 
