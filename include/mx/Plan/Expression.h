@@ -31,7 +31,9 @@ struct Number {
     ResultAddress,   ///< "result0.address"
     WorkAddress,     ///< "work0.address"
     ConstantAddress, ///< "const0.address"
+    WindowAddress,   ///< "win0.address"
     ChosenAddress,   ///< "buf0.address"
+    Rank,            ///< "group0.rank"
     SmCount          ///< "sm_count"
   };
   Kind kind = Constant;

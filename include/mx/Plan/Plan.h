@@ -21,7 +21,7 @@
 namespace mx::plan {
 
 /// Of the manifest. A reader refuses any other.
-inline constexpr int64_t kFormat = 3;
+inline constexpr int64_t kFormat = 4;
 /// Of the workspace and of every buffer in it, of constants on the device and
 /// in their file, in bytes.
 inline constexpr int64_t kWorkspaceAlignment = 256;
@@ -38,17 +38,25 @@ inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 inline constexpr size_t kMaxDepth = 32;
 
 /// Device memory: brought by the caller, a part of the workspace, a constant of
-/// the program, one of those that a step chose, or, once that is known, memory
-/// that a step took.
+/// the program, a window of a group, one of those that a step chose, or, once
+/// that is known, memory that a step took.
 struct Buffer {
-  enum Kind : uint8_t { Argument, Result, Work, Constant, Chosen, Taken };
+  enum Kind : uint8_t {
+    Argument,
+    Result,
+    Work,
+    Constant,
+    Window,
+    Chosen,
+    Taken
+  };
   Kind kind = Argument;
   unsigned index = 0;
 
   bool operator==(const Buffer &other) const {
     return kind == other.kind && index == other.index;
   }
-  /// "arg0", "result0", "work0", "const0", "buf0".
+  /// "arg0", "result0", "work0", "const0", "win0", "buf0".
   std::string str() const;
   static std::optional<Buffer> parse(std::string_view text);
 };
@@ -89,6 +97,22 @@ struct Requirement {
 /// A part of the workspace.
 struct WorkBuffer {
   Number offset, bytes;
+};
+
+/// Ranks that run the program together.
+struct Group {
+  std::string name;
+  int64_t size = 1;
+  /// Of each rank, at most: a window has rows for as many.
+  int64_t tokens = 0;
+};
+
+/// A part of the memory of a group, in which rows of all ranks arrive.
+struct Window {
+  unsigned group = 0;
+  /// A multiple of kWorkspaceAlignment.
+  int64_t offset = 0;
+  int64_t bytes = 0;
 };
 
 /// What cuTensorMapEncodeTiled takes: dimensions are innermost first and in
@@ -143,26 +167,30 @@ struct Block {
 
 struct Step {
   enum Kind : uint8_t {
-    Launch,  ///< a kernel
-    Memset,  ///< fill the first `bytes` of `to`
-    Copy,    ///< the first `bytes` of `from` to `to`
-    Compute, ///< `results[0]` is what the expression gives
-    Require, ///< a requirement that is known here
-    Encode,  ///< tensor map `index`
-    Read,    ///< waits; `results[0]` is the number at `offset` of `from`
-    Choose,  ///< `results[0]` is the first of `among` that is not in `besides`
-    Take,    ///< `results[0]` is memory of `bytes`
-    If,      ///< block 0 unless the condition is 0, else block 1
-    Switch,  ///< the block whose case the condition is, else the last
-    For,     ///< block 0 for each number of a range
-    While    ///< block 1 as long as block 0 first yields another number than 0
+    Launch,    ///< a kernel
+    AllGather, ///< part r of `to`, `bytes` long, comes from rank r
+    AllToAll,  ///< part r of `from` goes to that of this rank in `to` on rank r
+    Memset,    ///< fill the first `bytes` of `to`
+    Copy,      ///< the first `bytes` of `from` to `to`
+    Compute,   ///< `results[0]` is what the expression gives
+    Require,   ///< a requirement that is known here
+    Encode,    ///< tensor map `index`
+    Read,      ///< waits; `results[0]` is the number at `offset` of `from`
+    Choose, ///< `results[0]` is the first of `among` that is not in `besides`
+    Take,   ///< `results[0]` is memory of `bytes`
+    If,     ///< block 0 unless the condition is 0, else block 1
+    Switch, ///< the block whose case the condition is, else the last
+    For,    ///< block 0 for each number of a range
+    While   ///< block 1 as long as block 0 first yields another number than 0
   };
   Kind kind = Launch;
   // Launch
   unsigned kernel = 0;
   std::array<Number, 3> grid = {1, 1, 1};
   std::vector<Parameter> parameters;
-  // Memset, Copy and Read
+  // AllGather and AllToAll
+  unsigned group = 0;
+  // These, Memset, Copy and Read
   Buffer to, from;
   uint8_t byte = 0;
   Number bytes, offset;
@@ -219,6 +247,7 @@ struct Entry {
   std::vector<Requirement> requirements;
   Number workspaceBytes;
   std::vector<WorkBuffer> workBuffers;
+  std::vector<Window> windows;
   std::vector<TensorMap> tensorMaps;
   std::vector<Step> steps;
 };
@@ -230,6 +259,7 @@ struct Manifest {
   /// Files beside the manifest; empty where there is none.
   std::string ptx, cubin, data;
   std::vector<Constant> constants;
+  std::vector<Group> groups;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
 };
@@ -262,6 +292,9 @@ struct Inputs {
   /// Of the manifest; null if it has none.
   const std::vector<Constant> *constants = nullptr;
   std::vector<int64_t> constantAddresses;
+  std::vector<int64_t> windowAddresses;
+  /// Of this process in each group of the manifest.
+  std::vector<int64_t> ranks;
   int64_t smCount = 0;
   /// What findAddresses says of the entry, where it is known.
   const std::vector<bool> *addresses = nullptr;
