@@ -67,7 +67,10 @@ typedef enum mxStatus {
   MX_ERROR_KERNEL = 11,      /* a kernel failed on the GPU */
   MX_ERROR_DRIVER = 12,      /* any other error of the driver */
   MX_ERROR_INTERRUPTED = 13, /* mxSetThreadInterrupt ended a launch */
-  MX_ERROR_INTERNAL = 14     /* a defect of the library */
+  MX_ERROR_INTERNAL = 14,    /* a defect of the library */
+  MX_ERROR_PEER = 15,        /* another rank of a group ended it, or left */
+  MX_ERROR_TIMEOUT = 16,     /* another rank of a group did not come in time */
+  MX_ERROR_MISMATCH = 17     /* ranks of a group differ in what must agree */
 } mxStatus;
 
 /* The version and commit of the library: "0.1.0+52934cd0f1ab". */

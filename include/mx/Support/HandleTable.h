@@ -29,6 +29,7 @@ enum class HandleKind : uint8_t {
   CompilerModule,
   CompiledProgram,
   HostProgram,
+  Group,
 };
 
 /// `Handle` is the pointer type of the C interface; it is never dereferenced.

@@ -199,10 +199,11 @@ bool mx::runtime::hasError() { return bool(errors().first); }
 
 const char *mxStatusName(int status) {
   static const char *const names[] = {
-      "success",      "invalid value", "no device",     "out of memory",
-      "bad module",   "wrong target",  "not found",     "bad launch",
-      "unsupported",  "check failed",  "deadlock",      "kernel failed",
-      "driver error", "interrupted",   "internal error"};
+      "success",      "invalid value", "no device",      "out of memory",
+      "bad module",   "wrong target",  "not found",      "bad launch",
+      "unsupported",  "check failed",  "deadlock",       "kernel failed",
+      "driver error", "interrupted",   "internal error", "peer failed",
+      "timeout",      "mismatch"};
   if (status < 0 || size_t(status) >= sizeof(names) / sizeof(*names))
     return "unknown status";
   return names[status];

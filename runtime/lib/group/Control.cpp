@@ -1,0 +1,313 @@
+//===- Control.cpp - How ranks learn that a group has failed --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Control.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace mx::runtime;
+
+namespace {
+
+struct MessageHeader {
+  uint32_t kind, bytes;
+};
+constexpr uint32_t kMostBytes = 1 << 16;
+/// Of a text: a report of the simulator may be longer than a message.
+constexpr size_t kMostText = 1 << 13;
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+} // namespace
+
+/// How long a rank waits for what others have found: they say it at once unless
+/// they are stopped.
+static Clock::duration getAgreementTime(Clock::duration timeout) {
+  return std::clamp<Clock::duration>(timeout / 8, std::chrono::milliseconds(10),
+                                     std::chrono::milliseconds(500));
+}
+
+Error Control::start(std::vector<Socket> connections, Watcher &watching) {
+  news = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  failed = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!news || !failed)
+    return {MX_ERROR_OUT_OF_MEMORY,
+            beginMessage(name) + "cannot make an eventfd: " + strerror(errno)};
+  watcher = &watching;
+  gone = std::vector<std::atomic<bool>>(size_t(size));
+  peers.resize(size_t(size));
+  for (size_t i = 0; i < connections.size(); ++i)
+    peers[i].socket = std::move(connections[i]);
+  nextLook = Clock::now() + watcher->getPeriod();
+  thread = std::thread([this] { run(); });
+  return {};
+}
+
+void Control::wake() {
+  uint64_t one = 1;
+  // It is readable in any case.
+  [[maybe_unused]] ssize_t ignored = write(news.get(), &one, sizeof(one));
+}
+
+void Control::finish() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isFinished = true;
+  }
+  wake();
+  thread.join();
+  for (Peer &peer : peers)
+    peer.socket.close();
+}
+
+//===----------------------------------------------------------------------===//
+// Other threads
+//===----------------------------------------------------------------------===//
+
+Error Control::getStatus() const {
+  const Failure *failure = getFailure();
+  return failure ? Error(failure->status, failure->text) : Error();
+}
+
+void Control::find(Failure failure) {
+  failure.finder = rank;
+  failure.time = now();
+  if (failure.text.size() > kMostText)
+    failure.text = failure.text.substr(0, kMostText) + "...";
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    found.push_back(std::move(failure));
+  }
+  wake();
+}
+
+void Control::stalls(Stall stall) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stalled = std::move(stall);
+  }
+  wake();
+}
+
+Error Control::await() {
+  std::unique_lock<std::mutex> lock(mutex);
+  agreed.wait(lock, [&] { return published.load() || isFinished; });
+  lock.unlock();
+  return getStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// The watchdog
+//===----------------------------------------------------------------------===//
+
+void Control::run() {
+  for (;;) {
+    waitForNews();
+    if (!candidate && Clock::now() >= nextLook) {
+      watcher->look();
+      nextLook = Clock::now() + watcher->getPeriod();
+    }
+    takeFound();
+    inquire();
+    if (candidate && !published.load() &&
+        (isAgreed() || Clock::now() >= agreedBy))
+      publish();
+    std::lock_guard<std::mutex> lock(mutex);
+    // One that has found a failure tells it before it goes.
+    if (isFinished && found.empty() && (!candidate || published.load()))
+      break;
+  }
+  send(Goodbye);
+}
+
+void Control::waitForNews() {
+  std::vector<pollfd> waiting = {{news.get(), POLLIN, 0}};
+  std::vector<int> numbers = {-1};
+  for (int i = 0; i < size; ++i)
+    if (peers[size_t(i)].socket) {
+      waiting.push_back({peers[size_t(i)].socket.get(), POLLIN, 0});
+      numbers.push_back(i);
+    }
+  Deadline until = nextLook;
+  if (candidate)
+    until = published.load() ? Clock::now() + std::chrono::hours(1) : agreedBy;
+  else if (inquiry)
+    until = std::min(until, answeredBy);
+  if (poll(waiting.data(), waiting.size(), millisecondsUntil(until)) <= 0)
+    return;
+  uint64_t count;
+  if (waiting[0].revents) [[maybe_unused]]
+    ssize_t ignored = read(news.get(), &count, sizeof(count));
+  for (size_t i = 1; i < waiting.size(); ++i)
+    if (waiting[i].revents)
+      readFrom(numbers[i]);
+}
+
+void Control::send(Message kind, std::string_view bytes) {
+  for (Peer &peer : peers)
+    if (peer.socket)
+      sendTo(peer, kind, bytes);
+}
+
+void Control::sendTo(Peer &peer, Message kind, std::string_view bytes) {
+  MessageHeader header = {kind, uint32_t(bytes.size())};
+  std::string message(reinterpret_cast<char *>(&header), sizeof(header));
+  message += bytes;
+  // Few and short: they fit the buffers of a peer that does not read. After
+  // half of one the rest would make no sense to it.
+  size_t sent = sendSome(peer.socket, message.data(), message.size()).bytes;
+  if (sent && sent < message.size())
+    shutdown(peer.socket.get(), SHUT_WR);
+}
+
+void Control::readFrom(int number) {
+  Peer &peer = peers[size_t(number)];
+  char bytes[4096];
+  for (;;) {
+    Moved moved = receiveSome(peer.socket, bytes, sizeof(bytes));
+    peer.received.append(bytes, moved.bytes);
+    // What it said before it went counts.
+    if (!takeMessages(number) || moved.isClosed)
+      return lose(number);
+    if (moved.bytes == 0)
+      return;
+  }
+}
+
+bool Control::takeMessages(int number) {
+  std::string &received = peers[size_t(number)].received;
+  MessageHeader header;
+  while (received.size() >= sizeof(header)) {
+    memcpy(&header, received.data(), sizeof(header));
+    if (header.bytes > kMostBytes)
+      return false;
+    if (received.size() < sizeof(header) + header.bytes)
+      break;
+    std::string bytes = received.substr(sizeof(header), header.bytes);
+    received.erase(0, sizeof(header) + header.bytes);
+    handle(number, header.kind, bytes);
+  }
+  return true;
+}
+
+void Control::handle(int number, uint32_t kind, std::string_view bytes) {
+  Peer &peer = peers[size_t(number)];
+  Failure failure;
+  switch (kind) {
+  case Abort:
+    if (!Failure::parse(bytes, failure))
+      return;
+    peer.told = failure;
+    return consider(std::move(failure));
+  case Goodbye:
+    peer.saidGoodbye = true;
+    return;
+  case Question:
+    return sendTo(peer, Answer, watcher->getPlace().serialize());
+  case Answer:
+    if (Place place; inquiry && Place::parse(bytes, place))
+      inquiry->hear(number, std::move(place));
+    return;
+  }
+}
+
+void Control::lose(int number) {
+  Peer &peer = peers[size_t(number)];
+  peer.socket.close();
+  gone[size_t(number)] = true;
+  // One that needs nothing more may go.
+  if (peer.saidGoodbye)
+    return;
+  Place place = watcher->getPlace();
+  const Operation &operation = place.operation;
+  consider({MX_ERROR_PEER, number, rank, operation.step, now(), operation.entry,
+            beginMessage(name) + "rank " + std::to_string(number) + " left" +
+                place.describe() +
+                ": its process or its connection has ended"});
+}
+
+//===----------------------------------------------------------------------===//
+// Agreement
+//===----------------------------------------------------------------------===//
+
+void Control::takeFound() {
+  std::vector<Failure> taken;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    taken.swap(found);
+  }
+  for (Failure &failure : taken)
+    consider(std::move(failure));
+}
+
+/// One that waits too long asks once; the others answer, or do not.
+void Control::inquire() {
+  std::optional<Stall> stall;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stall.swap(stalled);
+  }
+  if (candidate)
+    return;
+  if (stall && !inquiry) {
+    inquiry.emplace(name, rank, size, *std::move(stall));
+    answeredBy = Clock::now() + getAgreementTime(timeout);
+    send(Question);
+  }
+  if (!inquiry)
+    return;
+  std::vector<bool> isGone(gone.begin(), gone.end());
+  bool isComplete = true;
+  for (int i = 0; i < size; ++i)
+    isComplete &= i == rank || isGone[size_t(i)] || inquiry->hasHeard(i);
+  if (!isComplete && Clock::now() < answeredBy)
+    return;
+  Failure failure = inquiry->judge(isGone);
+  failure.finder = rank;
+  failure.time = now();
+  consider(std::move(failure));
+}
+
+void Control::consider(Failure failure) {
+  bool isFirst = !candidate;
+  if (published.load() || (!isFirst && !failure.isBefore(*candidate)))
+    return;
+  candidate = std::move(failure);
+  send(Abort, candidate->serialize());
+  if (!isFirst)
+    return;
+  agreedBy = Clock::now() + getAgreementTime(timeout);
+  watcher->stop();
+}
+
+/// Every rank that stays has said the same.
+bool Control::isAgreed() const {
+  return std::all_of(peers.begin(), peers.end(), [&](const Peer &peer) {
+    return !peer.socket || peer.saidGoodbye ||
+           (peer.told && peer.told->isSame(*candidate));
+  });
+}
+
+void Control::publish() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    result = *candidate;
+    published = &result;
+  }
+  uint64_t one = 1;
+  [[maybe_unused]] ssize_t ignored = write(failed.get(), &one, sizeof(one));
+  agreed.notify_all();
+}

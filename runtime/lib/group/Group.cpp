@@ -1,0 +1,311 @@
+//===- Group.cpp - Ranks that work together -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Group.h"
+
+#include "../device/Owners.h"
+
+#include "mx/Support/HandleTable.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mx;
+using namespace mx::runtime;
+
+//===----------------------------------------------------------------------===//
+// Making and ending
+//===----------------------------------------------------------------------===//
+
+Group::Group(const GroupConfig &config, Device &device, Mesh mesh)
+    : Collectives(config.name, config.rank, config.size), device(device),
+      control(config.name, config.rank, config.size, config.timeout),
+      wire(control, std::move(mesh.data)), links(device, control, wire) {}
+
+Error Group::create(const GroupConfig &config, Device &device,
+                    std::shared_ptr<Group> &group) {
+  Mesh mesh;
+  if (Error error = connectRanks(config, mesh))
+    return error;
+  std::vector<Socket> connections = std::move(mesh.control);
+  std::shared_ptr<Group> made(new Group(config, device, std::move(mesh)));
+  if (Error error = made->open(std::move(connections), config.transport))
+    return error;
+  group = std::move(made);
+  return {};
+}
+
+Error Group::open(std::vector<Socket> connections, std::string_view wanted) {
+  transport = size == 1          ? makeLocalTransport(links)
+              : wanted == "nccl" ? makeNcclTransport(links)
+                                 : makeHostTransport(links);
+  if (Error error = control.start(std::move(connections), *transport))
+    return error;
+  Error error = transport->open();
+  if (error && !control.getFailure())
+    return refuse(links.getPlace().operation, error);
+  return error ? error : agree("the group", {});
+}
+
+Group::~Group() {
+  if (!transport)
+    return;
+  transport->close();
+  control.finish();
+  for (void *each : reserved)
+    (void)device.free(each);
+}
+
+void Group::abort(std::string_view why) {
+  Place place = links.getPlace();
+  const Operation &operation = place.operation;
+  (void)control.fail(
+      {MX_ERROR_PEER, rank, rank, operation.step, 0, operation.entry,
+       beginMessage(name) + "rank " + std::to_string(rank) + " gave up" +
+           place.describe() + ": " + std::string(why)});
+}
+
+Error Group::refuse(const Operation &operation, Error reason) {
+  (void)control.fail(
+      {MX_ERROR_PEER, rank, rank, operation.step, 0, operation.entry,
+       beginMessage(name) + "rank " + std::to_string(rank) + " cannot do " +
+           operation.describe() + ": " + reason.text});
+  return reason;
+}
+
+mxGroupInfo Group::getInfo() const {
+  mxGroupInfo info = mxSized<mxGroupInfo>();
+  info.name = name.c_str();
+  info.rank = rank;
+  info.size = size;
+  info.transport = transport->getName();
+  info.ncclVersion = transport->getVersion();
+  info.timeoutNs = uint64_t(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(control.timeout)
+          .count());
+  info.windows = memory;
+  info.windowBytes = memoryBytes;
+  device.name().copy(info.device, sizeof(info.device) - 1);
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives of data
+//===----------------------------------------------------------------------===//
+
+Error Group::check(Device &given, const Operation &operation, const void *first,
+                   const void *second) const {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(operation.bytes, size_t(size), &bytes))
+    return invalidValue("expected parts that memory can hold, found " +
+                        std::to_string(operation.bytes) + " bytes of each of " +
+                        std::to_string(size) + " ranks");
+  if (&given != &device)
+    return invalidValue("expected memory and a stream of " + device.name() +
+                        ", which the group was made on, found " + given.name());
+  for (const void *each : {first, second}) {
+    if (!each && bytes)
+      return invalidValue("expected " + std::to_string(bytes) +
+                          " bytes of memory, found a null pointer");
+    Device *owner = bytes ? findOwner(each) : nullptr;
+    if (owner && owner != &device)
+      return invalidValue("expected memory of " + device.name() +
+                          ", which the group was made on, found memory of " +
+                          owner->name());
+  }
+  auto a = uintptr_t(first), b = uintptr_t(second);
+  if (first != second && bytes && (a < b ? b - a : a - b) < bytes)
+    return invalidValue("expected two blocks of " + std::to_string(bytes) +
+                        " bytes that do not overlap, found addresses " +
+                        std::to_string(a < b ? b - a : a - b) + " bytes apart");
+  return {};
+}
+
+template <typename Run>
+Error Group::perform(Device &given, Operation wanted, const void *first,
+                     const void *second, Run run) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (control.getFailure())
+    return control.getStatus();
+  Operation operation = links.begin(std::move(wanted));
+  Error error = check(given, operation, first, second);
+  if (!error)
+    error = run(operation);
+  if (error && !control.getFailure())
+    error = refuse(operation, error);
+  links.end();
+  return error;
+}
+
+Error Group::allGather(Device &given, void *window, size_t bytes, void *stream,
+                       const char *entry, int64_t step) {
+  return perform(given,
+                 {Operation::AllGather, bytes, 0, entry ? entry : "", step},
+                 window, window, [&](const Operation &operation) {
+                   return transport->allGather(operation, window, stream);
+                 });
+}
+
+Error Group::allToAll(Device &given, const void *from, void *to, size_t bytes,
+                      void *stream, const char *entry, int64_t step) {
+  return perform(given,
+                 {Operation::AllToAll, bytes, 0, entry ? entry : "", step},
+                 from, to, [&](const Operation &operation) -> Error {
+                   if (from == to && bytes)
+                     return invalidValue("expected two blocks that do not "
+                                         "overlap, found one");
+                   return transport->allToAll(operation, from, to, stream);
+                 });
+}
+
+//===----------------------------------------------------------------------===//
+// Agreements of the hosts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A value of one rank, for a message.
+std::string show(std::string_view value) {
+  bool isText = value.size() <= 200 &&
+                std::all_of(value.begin(), value.end(),
+                            [](char c) { return c >= ' ' && c <= '~'; });
+  if (isText)
+    return "'" + std::string(value) + "'";
+  static const char digits[] = "0123456789abcdef";
+  std::string text = std::to_string(value.size()) + " bytes, ";
+  for (char c : value.substr(0, 16))
+    text += {digits[uint8_t(c) >> 4], digits[uint8_t(c) & 15]};
+  return text + (value.size() > 16 ? "..." : "");
+}
+
+/// What one rank says to an agreement.
+struct Vote {
+  int32_t status = MX_SUCCESS;
+  char text[508] = {};
+};
+
+constexpr uint64_t kMostCompared = 1 << 20;
+
+} // namespace
+
+Error Group::agree(std::string_view what, const Error &mine) {
+  Vote vote;
+  vote.status = mine.status;
+  mine.text.copy(vote.text, sizeof(vote.text) - 1);
+  std::vector<Vote> votes(static_cast<size_t>(size));
+  if (Error error = links.exchange(what, &vote, sizeof(vote), votes.data()))
+    return error;
+  for (int i = 0; i < size; ++i)
+    if (votes[size_t(i)].status != MX_SUCCESS)
+      return {votes[size_t(i)].status, beginMessage(name) + "rank " +
+                                           std::to_string(i) + ": " +
+                                           votes[size_t(i)].text};
+  return {};
+}
+
+Error Group::compare(std::string_view what, const void *mine, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (control.getFailure())
+    return control.getStatus();
+  // Sizes first, so that all send as much as the one that has most.
+  uint64_t own = bytes;
+  std::vector<uint64_t> sizes(static_cast<size_t>(size));
+  if (Error error = links.exchange(what, &own, sizeof(own), sizes.data()))
+    return error;
+  uint64_t most = *std::max_element(sizes.begin(), sizes.end());
+  if (most > kMostCompared)
+    return invalidValue(beginMessage(name) + "expected at most " +
+                        std::to_string(kMostCompared) +
+                        " bytes to compare, found " + std::to_string(most));
+  std::string padded(most, '\0'), all(most * size_t(size), '\0');
+  if (bytes)
+    memcpy(padded.data(), mine, bytes);
+  if (Error error = links.exchange(what, padded.data(), most, all.data()))
+    return error;
+  auto valueOf = [&](int i) {
+    return std::string_view(all).substr(size_t(i) * most, sizes[size_t(i)]);
+  };
+  for (int i = 1; i < size; ++i)
+    if (valueOf(i) != valueOf(0))
+      return {MX_ERROR_MISMATCH,
+              beginMessage(name) + "the ranks differ in " + std::string(what) +
+                  ": rank 0 has " + show(valueOf(0)) + ", rank " +
+                  std::to_string(i) + " has " + show(valueOf(i))};
+  return {};
+}
+
+Error Group::reserveWindows(Device &given, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (control.getFailure())
+    return control.getStatus();
+  uint64_t own = bytes;
+  std::vector<uint64_t> wanted(static_cast<size_t>(size));
+  if (Error error = links.exchange("the bytes of windows", &own, sizeof(own),
+                                   wanted.data()))
+    return error;
+  size_t most = size_t(*std::max_element(wanted.begin(), wanted.end()));
+  void *made = nullptr;
+  Error mine;
+  if (&given != &device)
+    mine = invalidValue("expected " + device.name() +
+                        ", which the group was made on, found " + given.name());
+  else if (most > memoryBytes)
+    mine = device.alloc(most, /*shared=*/false, made);
+  Error error = agree("memory for windows", mine);
+  if (error && made && !mine)
+    (void)device.free(made);
+  if (error || !made)
+    return error;
+  reserved.push_back(made);
+  memory = made;
+  memoryBytes = most;
+  return {};
+}
+
+Error Group::adoptWindows(void *given, size_t bytes) {
+  Error mine;
+  Device *owner = bytes ? findOwner(given) : nullptr;
+  if (!given && bytes)
+    mine = invalidValue("expected memory for windows, found a null pointer");
+  else if (owner && owner != &device)
+    mine = invalidValue("expected memory of " + device.name() +
+                        ", which the group was made on, found memory of " +
+                        owner->name());
+  std::string size = std::to_string(bytes) + " bytes";
+  if (Error error = compare("the size of windows", size.data(), size.size()))
+    return error;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (Error error = agree("memory for windows", mine))
+    return error;
+  memory = given;
+  memoryBytes = bytes;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Handles
+//===----------------------------------------------------------------------===//
+
+static HandleTable<mxGroup, Group> &groups() {
+  static auto *table = new HandleTable<mxGroup, Group>(HandleKind::Group);
+  return *table;
+}
+
+static Error noGroup(mxGroup handle) {
+  return invalidValue(std::string("expected a group, found ") +
+                      (handle ? "a handle that is none" : "a null pointer"));
+}
+
+Error mx::runtime::findGroup(mxGroup handle, std::shared_ptr<Group> &group) {
+  group = groups().find(handle);
+  return group ? Error() : noGroup(handle);
+}
+
+mxGroup mx::runtime::addGroup(std::shared_ptr<Group> group) {
+  return groups().add(std::move(group));
+}
+
+Error mx::runtime::removeGroup(mxGroup handle) {
+  return groups().remove(handle) ? Error() : noGroup(handle);
+}

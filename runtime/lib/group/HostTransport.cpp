@@ -1,0 +1,78 @@
+//===- HostTransport.cpp - Collectives over the connections of a group ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of a device is copied by the device, so that a simulated one knows
+// what is written; memory of the host is taken as it is.
+//===----------------------------------------------------------------------===//
+
+#include "Transport.h"
+
+#include <algorithm>
+
+using namespace mx::runtime;
+
+namespace {
+
+/// Bytes of the host that nothing has written yet.
+using Bytes = std::unique_ptr<char[]>;
+
+class HostTransport final : public Transport {
+public:
+  using Transport::Transport;
+  const char *getName() const override { return "host"; }
+
+  Error allGather(const Operation &operation, void *window,
+                  void *stream) override {
+    size_t n = operation.bytes, rank = size_t(links.control.rank),
+           size = size_t(links.control.size);
+    char *place = static_cast<char *>(window);
+    Bytes all(new char[size * n]);
+    if (Error error = copy(&all[rank * n], place + rank * n, n, stream))
+      return error;
+    std::vector<Wire::Part> parts;
+    for (size_t i = 0; i < size; ++i)
+      parts.push_back({&all[rank * n], &all[i * n]});
+    Error error = links.wire.transfer(operation, parts);
+    if (!error)
+      error = copy(place, all.get(), rank * n, stream);
+    size_t after = (rank + 1) * n;
+    return error ? error
+                 : copy(place + after, &all[after], size * n - after, stream);
+  }
+
+  Error allToAll(const Operation &operation, const void *from, void *to,
+                 void *stream) override {
+    size_t n = operation.bytes, rank = size_t(links.control.rank),
+           size = size_t(links.control.size);
+    Bytes out(new char[size * n]), in(new char[size * n]);
+    if (Error error = copy(out.get(), from, size * n, stream))
+      return error;
+    std::vector<Wire::Part> parts;
+    for (size_t i = 0; i < size; ++i)
+      parts.push_back({&out[i * n], &in[i * n]});
+    if (Error error = links.wire.transfer(operation, parts))
+      return error;
+    std::copy_n(&out[rank * n], n, &in[rank * n]);
+    return copy(to, in.get(), size * n, stream);
+  }
+
+private:
+  /// To or from the device, complete when it returns.
+  Error copy(void *to, const void *from, size_t bytes, void *stream) {
+    Device &device = links.device;
+    if (device.isCapturing(stream))
+      return {MX_ERROR_UNSUPPORTED,
+              "expected a stream that no CUDA graph captures, as transport "
+              "\"host\" waits for it: use \"nccl\""};
+    if (bytes == 0)
+      return {};
+    Error error = device.copy(Copy::Guess, to, from, bytes, stream);
+    return error ? error : device.synchronizeStream(stream);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Transport> mx::runtime::makeHostTransport(Links &links) {
+  return std::make_unique<HostTransport>(links);
+}

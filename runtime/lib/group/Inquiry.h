@@ -1,0 +1,59 @@
+//===- Inquiry.h - Who keeps a collective from ending -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A rank that has waited too long asks where the others are. The watchdog of
+// each answers, unless its process is stopped. The rank that waits for another
+// one is not at fault: the one that is silent is, or that has not arrived.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_LIB_GROUP_INQUIRY_H
+#define MX_RUNTIME_LIB_GROUP_INQUIRY_H
+
+#include "Operation.h"
+#include "Sockets.h"
+
+#include <optional>
+
+namespace mx::runtime {
+
+/// A collective that takes too long.
+struct Stall {
+  Operation operation;
+  Clock::time_point begin;
+};
+
+/// Where a rank is.
+struct Place {
+  /// In `operation`; else after it.
+  bool isRunning = false;
+  Operation operation;
+
+  /// " during all_gather, step 7 of @forward".
+  std::string describe() const;
+  std::string serialize() const;
+  static bool parse(std::string_view bytes, Place &place);
+};
+
+class Inquiry {
+public:
+  Inquiry(std::string group, int rank, int size, Stall stall)
+      : group(std::move(group)), rank(rank), stall(std::move(stall)),
+        places(size_t(size)) {}
+  void hear(int peer, Place place) { places[size_t(peer)] = std::move(place); }
+  bool hasHeard(int peer) const { return places[size_t(peer)].has_value(); }
+  /// `isGone`: the ranks that have destroyed the group.
+  Failure judge(const std::vector<bool> &isGone) const;
+
+private:
+  Failure blame(const std::vector<int> &ranks, const std::string &before,
+                const std::string &after) const;
+
+  std::string group;
+  int rank;
+  Stall stall;
+  std::vector<std::optional<Place>> places;
+};
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_LIB_GROUP_INQUIRY_H

@@ -1,0 +1,109 @@
+//===- Nccl.h - The part of NCCL that is used -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declared here rather than taken from nccl.h, so that building needs no NCCL:
+// its host interface, which is stable. Its communicators do not block: every
+// call returns, and says later what came of it.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_LIB_GROUP_NCCL_H
+#define MX_RUNTIME_LIB_GROUP_NCCL_H
+
+#include "../Device.h"
+
+#include <climits>
+
+namespace mx::runtime::nccl {
+
+using Result = int;
+using Communicator = struct ncclComm *;
+using Stream = void *;
+
+enum : Result {
+  kSuccess = 0,
+  kRemoteError = 6,
+  kInProgress = 7,
+};
+enum : int { kUint8 = 1 };
+
+/// ncclUniqueId.
+struct UniqueId {
+  char bytes[128];
+};
+
+/// ncclConfig_t of 2.28. An older library reads its beginning, a newer one
+/// knows from `version` what is missing.
+struct Config {
+  size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 22800;
+  int blocking = INT_MIN;
+  int cgaClusterSize = INT_MIN;
+  int minCTAs = INT_MIN;
+  int maxCTAs = INT_MIN;
+  const char *netName = nullptr;
+  int splitShare = INT_MIN;
+  int trafficClass = INT_MIN;
+  const char *commName = nullptr;
+  int collnetEnable = INT_MIN;
+  int CTAPolicy = INT_MIN;
+  int shrinkShare = INT_MIN;
+  int nvlsCTAs = INT_MIN;
+  int nChannelsPerNetPeer = INT_MIN;
+  int nvlinkCentricSched = INT_MIN;
+};
+
+// X(member, exported name, result type, parameter types)
+#define MX_NCCL_REQUIRED_FUNCTIONS(X)                                          \
+  X(getVersion, ncclGetVersion, Result, (int *))                               \
+  X(getUniqueId, ncclGetUniqueId, Result, (UniqueId *))                        \
+  X(commInitRankConfig, ncclCommInitRankConfig, Result,                        \
+    (Communicator *, int, UniqueId, int, Config *))                            \
+  X(commFinalize, ncclCommFinalize, Result, (Communicator))                    \
+  X(commDestroy, ncclCommDestroy, Result, (Communicator))                      \
+  X(commAbort, ncclCommAbort, Result, (Communicator))                          \
+  X(commGetAsyncError, ncclCommGetAsyncError, Result,                          \
+    (Communicator, Result *))                                                  \
+  X(getErrorString, ncclGetErrorString, const char *, (Result))                \
+  X(getLastError, ncclGetLastError, const char *, (Communicator))              \
+  X(allGather, ncclAllGather, Result,                                          \
+    (const void *, void *, size_t, int, Communicator, Stream))                 \
+  X(send, ncclSend, Result,                                                    \
+    (const void *, size_t, int, int, Communicator, Stream))                    \
+  X(receive, ncclRecv, Result,                                                 \
+    (void *, size_t, int, int, Communicator, Stream))                          \
+  X(groupStart, ncclGroupStart, Result, ())                                    \
+  X(groupEnd, ncclGroupEnd, Result, ())
+
+// Since 2.28.
+#define MX_NCCL_OPTIONAL_FUNCTIONS(X)                                          \
+  X(allToAll, ncclAlltoAll, Result,                                            \
+    (const void *, void *, size_t, int, Communicator, Stream))
+
+struct Library {
+#define X(member, symbol, result, types) result(*member) types = nullptr;
+  MX_NCCL_REQUIRED_FUNCTIONS(X)
+  MX_NCCL_OPTIONAL_FUNCTIONS(X)
+#undef X
+  int version = 0;
+  std::string path;
+
+  /// `what` failed with `result`, and what NCCL says of it.
+  Error error(const std::string &what, Result result,
+              Communicator communicator) const;
+};
+
+/// "2.28.9".
+std::string describeVersion(int version);
+
+/// Why a library of that version cannot be used, if it cannot.
+Error checkVersion(int version, const std::string &path);
+
+/// The NCCL of the process: one that is loaded already, as by PyTorch; else
+/// what MX_NCCL_LIBRARY names; else libnccl.so.2 where the loader finds it. The
+/// outcome stays.
+Error getLibrary(const Library *&library);
+
+} // namespace mx::runtime::nccl
+
+#endif // MX_RUNTIME_LIB_GROUP_NCCL_H

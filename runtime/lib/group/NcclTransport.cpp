@@ -1,0 +1,361 @@
+//===- NcclTransport.cpp - Collectives of GPUs ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The communicator does not block, so that whatever its peers do, this rank may
+// end it: by the watchdog, in a thread of its own, as that takes its time.
+//===----------------------------------------------------------------------===//
+
+#include "Nccl.h"
+#include "Progress.h"
+#include "Transport.h"
+
+#include "../cuda/CudaDevice.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace mx::runtime;
+
+namespace {
+
+/// Outlives the transport where NCCL does not come back.
+struct Shared {
+  std::mutex mutex;
+  std::condition_variable changed;
+  nccl::Communicator communicator = nullptr;
+  /// No call may use it any more; it is gone.
+  bool isEnded = false, isGone = false;
+};
+
+/// Memory and a stream for the first collectives.
+struct Scratch {
+  explicit Scratch(Device &device) : device(device) {}
+  ~Scratch() {
+    if (stream)
+      (void)device.destroyStream(stream);
+    for (void *each : {from, to})
+      if (each)
+        (void)device.free(each);
+  }
+  Error open(size_t bytes) {
+    Error error = device.createStream(stream);
+    for (void **each : {&from, &to})
+      if (!error)
+        error = device.alloc(bytes, false, *each);
+    return error;
+  }
+  Device &device;
+  void *stream = nullptr, *from = nullptr, *to = nullptr;
+};
+
+class NcclTransport final : public Transport {
+public:
+  explicit NcclTransport(Links &links)
+      : Transport(links), device(static_cast<cuda::CudaDevice &>(links.device)),
+        progress(device) {}
+  ~NcclTransport() override { leaveEnder(); }
+
+  const char *getName() const override { return "nccl"; }
+  int getVersion() const override { return library ? library->version : 0; }
+  Error open() override;
+  void close() override;
+  Error allGather(const Operation &operation, void *window,
+                  void *stream) override;
+  Error allToAll(const Operation &operation, const void *from, void *to,
+                 void *stream) override;
+
+  Place getPlace() override;
+  void stop() override;
+  void look() override;
+  Clock::duration getPeriod() override {
+    return std::clamp<Clock::duration>(links.control.timeout / 20,
+                                       std::chrono::milliseconds(1),
+                                       std::chrono::milliseconds(100));
+  }
+
+private:
+  template <typename Call>
+  Error call(const char *what, Call call);
+  template <typename Call>
+  Error run(const Operation &operation, void *stream, const char *what,
+            Call call);
+  /// Until NCCL says what came of a call.
+  Error settle(const char *what, nccl::Result result);
+  Error exchangeAll(const Operation &operation, const void *from, void *to,
+                    void *stream);
+  Error tryOut();
+  void leaveEnder();
+
+  cuda::CudaDevice &device;
+  Progress progress;
+  const nccl::Library *library = nullptr;
+  std::shared_ptr<Shared> shared = std::make_shared<Shared>();
+  std::thread ender;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// One call of NCCL, with the device current.
+template <typename Call>
+Error NcclTransport::call(const char *what, Call call) {
+  nccl::Result result = nccl::kSuccess;
+  {
+    std::lock_guard<std::mutex> lock(shared->mutex);
+    if (shared->isEnded)
+      return links.control.await();
+    Error error = device.run(what, [&] {
+      result = call(shared->communicator);
+      return cuda::CUDA_SUCCESS;
+    });
+    if (error)
+      return error;
+  }
+  return settle(what, result);
+}
+
+Error NcclTransport::settle(const char *what, nccl::Result result) {
+  auto begin = Clock::now();
+  while (result == nccl::kInProgress) {
+    auto waited = Clock::now() - begin;
+    // Mostly it takes some microseconds.
+    if (waited > std::chrono::milliseconds(1))
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (waited > links.control.timeout) {
+      links.control.stalls({links.getPlace().operation, begin});
+      return links.control.await();
+    }
+    std::lock_guard<std::mutex> lock(shared->mutex);
+    if (shared->isEnded)
+      break;
+    if (nccl::Result failed =
+            library->commGetAsyncError(shared->communicator, &result))
+      result = failed;
+  }
+  std::unique_lock<std::mutex> lock(shared->mutex);
+  if (shared->isEnded) {
+    lock.unlock();
+    return links.control.await();
+  }
+  return result ? library->error(what, result, shared->communicator) : Error();
+}
+
+template <typename Call>
+Error NcclTransport::run(const Operation &operation, void *stream,
+                         const char *what, Call each) {
+  uint32_t number = progress.getNumber(operation);
+  Error error = progress.markBegin(number, stream);
+  if (!error)
+    error = call(what, each);
+  return error ? error : progress.markEnd(number, stream);
+}
+
+Error NcclTransport::allGather(const Operation &operation, void *window,
+                               void *stream) {
+  size_t bytes = size_t(operation.bytes);
+  const char *mine =
+      static_cast<char *>(window) + size_t(links.control.rank) * bytes;
+  return run(operation, stream, "ncclAllGather", [&](nccl::Communicator c) {
+    return library->allGather(mine, window, bytes, nccl::kUint8, c, stream);
+  });
+}
+
+Error NcclTransport::allToAll(const Operation &operation, const void *from,
+                              void *to, void *stream) {
+  size_t bytes = size_t(operation.bytes);
+  if (!library->allToAll)
+    return exchangeAll(operation, from, to, stream);
+  return run(operation, stream, "ncclAlltoAll", [&](nccl::Communicator c) {
+    return library->allToAll(from, to, bytes, nccl::kUint8, c, stream);
+  });
+}
+
+/// Before NCCL 2.28.
+Error NcclTransport::exchangeAll(const Operation &operation, const void *from,
+                                 void *to, void *stream) {
+  size_t bytes = size_t(operation.bytes);
+  return run(operation, stream, "ncclGroupEnd", [&](nccl::Communicator c) {
+    nccl::Result result = library->groupStart();
+    for (int i = 0; i < links.control.size && !result; ++i) {
+      size_t at = size_t(i) * bytes;
+      result = library->send(static_cast<const char *>(from) + at, bytes,
+                             nccl::kUint8, i, c, stream);
+      if (!result || result == nccl::kInProgress)
+        result = library->receive(static_cast<char *>(to) + at, bytes,
+                                  nccl::kUint8, i, c, stream);
+      if (result == nccl::kInProgress)
+        result = nccl::kSuccess;
+    }
+    nccl::Result ended = library->groupEnd();
+    return result ? result : ended;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Begin and end
+//===----------------------------------------------------------------------===//
+
+Error NcclTransport::open() {
+  if (Error error = nccl::getLibrary(library))
+    return error;
+  if (Error error = progress.open())
+    return error;
+  Control &control = links.control;
+  nccl::UniqueId mine = {};
+  if (control.rank == 0)
+    if (nccl::Result result = library->getUniqueId(&mine))
+      return library->error("ncclGetUniqueId", result, nullptr);
+  std::vector<nccl::UniqueId> ids(static_cast<size_t>(control.size));
+  if (Error error = links.exchange("the communicator of NCCL", &mine,
+                                   sizeof(mine), ids.data()))
+    return error;
+  Error error = call("ncclCommInitRankConfig", [&](nccl::Communicator) {
+    nccl::Config config;
+    config.blocking = 0;
+    config.commName = control.name.c_str();
+    return library->commInitRankConfig(&shared->communicator, control.size,
+                                       ids[0], control.rank, &config);
+  });
+  return error ? error : tryOut();
+}
+
+/// The first collective of a kind connects the GPUs, which takes time and may
+/// fail: not in the first step of a program.
+Error NcclTransport::tryOut() {
+  constexpr size_t kBytes = 4096;
+  size_t size = size_t(links.control.size), rank = size_t(links.control.rank);
+  Scratch scratch(device);
+  if (Error error = scratch.open(size * kBytes))
+    return error;
+  void *stream = scratch.stream;
+  char *mine = static_cast<char *>(scratch.from) + rank * kBytes;
+  Error error = device.fill(mine, uint32_t(rank + 1), 1, kBytes, stream);
+  auto begin = [&](Operation::Kind kind) {
+    return links.begin({kind, kBytes, 0, "the communicator of NCCL", -1});
+  };
+  if (!error)
+    error = allGather(begin(Operation::AllGather), scratch.from, stream);
+  if (!error)
+    error =
+        allToAll(begin(Operation::AllToAll), scratch.from, scratch.to, stream);
+  // The watchdog ends what does not end by itself.
+  if (!error)
+    error = device.synchronizeStream(stream);
+  std::vector<char> gathered(size * kBytes), sent(size * kBytes);
+  if (!error)
+    error = device.copy(Copy::ToHost, gathered.data(), scratch.from,
+                        gathered.size(), nullptr);
+  if (!error)
+    error = device.copy(Copy::ToHost, sent.data(), scratch.to, sent.size(),
+                        nullptr);
+  links.end();
+  if (links.control.getFailure())
+    return links.control.getStatus();
+  for (size_t i = 0; i < size * kBytes && !error; ++i)
+    if (gathered[i] != char(i / kBytes + 1) || sent[i] != char(rank + 1))
+      error = {MX_ERROR_DRIVER, "NCCL " +
+                                    nccl::describeVersion(library->version) +
+                                    " moved other bytes than it was given"};
+  return error;
+}
+
+/// Gives the communicator back once it is quiet, or else ends it.
+void NcclTransport::close() {
+  Deadline deadline = Clock::now() + links.control.timeout;
+  std::unique_lock<std::mutex> lock(shared->mutex);
+  if (shared->communicator && !shared->isEnded) {
+    nccl::Result result = library->commFinalize(shared->communicator);
+    while (result == nccl::kInProgress && Clock::now() < deadline &&
+           !shared->isEnded) {
+      lock.unlock();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      lock.lock();
+      if (!shared->isEnded)
+        library->commGetAsyncError(shared->communicator, &result);
+    }
+    if (!shared->isEnded) {
+      shared->isEnded = shared->isGone = true;
+      (result ? library->commAbort
+              : library->commDestroy)(shared->communicator);
+    }
+  }
+  if (shared->isEnded)
+    shared->changed.wait_until(lock, deadline, [&] { return shared->isGone; });
+}
+
+/// Joins the thread that ends the communicator, or leaves it to itself.
+void NcclTransport::leaveEnder() {
+  if (!ender.joinable())
+    return;
+  std::unique_lock<std::mutex> lock(shared->mutex);
+  bool isGone = shared->isGone;
+  lock.unlock();
+  if (isGone)
+    ender.join();
+  else
+    ender.detach();
+}
+
+//===----------------------------------------------------------------------===//
+// The watchdog
+//===----------------------------------------------------------------------===//
+
+void NcclTransport::stop() {
+  ender = std::thread([shared = shared, library = library] {
+    std::unique_lock<std::mutex> lock(shared->mutex);
+    if (!shared->isEnded) {
+      shared->isEnded = true;
+      nccl::Communicator ended = shared->communicator;
+      lock.unlock();
+      if (ended)
+        library->commAbort(ended);
+      lock.lock();
+      shared->isGone = true;
+    }
+    shared->changed.notify_all();
+  });
+}
+
+/// Where the GPU is counts, as the host is ahead.
+Place NcclTransport::getPlace() {
+  Place gpu = progress.getPlace(), host = links.getPlace();
+  if (gpu.isRunning || (!host.isRunning && gpu.operation.sequence))
+    return gpu;
+  return host;
+}
+
+void NcclTransport::look() {
+  Control &control = links.control;
+  std::optional<Stall> running = progress.look();
+  if (running) {
+    bool isAlone = false;
+    for (int i = 0; i < control.size; ++i)
+      isAlone |= i != control.rank && control.isGone(i);
+    auto limit = control.timeout;
+    // A rank that has gone will not send any more.
+    if (isAlone)
+      limit = std::min<Clock::duration>(limit, std::chrono::seconds(1));
+    if (Clock::now() - running->begin > limit)
+      control.stalls(*running);
+  }
+  std::unique_lock<std::mutex> lock(shared->mutex, std::try_to_lock);
+  nccl::Result result = nccl::kSuccess;
+  if (!lock || !shared->communicator || shared->isEnded ||
+      library->commGetAsyncError(shared->communicator, &result) ||
+      result == nccl::kSuccess || result == nccl::kInProgress)
+    return;
+  Error error = library->error("a collective", result, shared->communicator);
+  Place place = getPlace();
+  control.find({error.status, -1, control.rank, place.operation.step, 0,
+                place.operation.entry,
+                beginMessage(control.name) + "rank " +
+                    std::to_string(control.rank) + place.describe() + ": " +
+                    error.text});
+}
+
+std::unique_ptr<Transport> mx::runtime::makeNcclTransport(Links &links) {
+  return std::make_unique<NcclTransport>(links);
+}

@@ -1,0 +1,62 @@
+//===- Transport.cpp - What all transports share --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Transport.h"
+
+#include <algorithm>
+
+using namespace mx::runtime;
+
+Error Links::exchange(std::string_view what, const void *mine, size_t bytes,
+                      void *all) {
+  Operation operation =
+      begin({Operation::Exchange, bytes, 0, std::string(what), -1});
+  char *places = static_cast<char *>(all);
+  std::vector<Wire::Part> parts;
+  for (int i = 0; i < control.size; ++i)
+    parts.push_back({mine, places + size_t(i) * bytes});
+  std::copy_n(static_cast<const char *>(mine), bytes,
+              places + size_t(control.rank) * bytes);
+  Error error = wire.transfer(operation, parts);
+  end();
+  return error;
+}
+
+Operation Links::begin(Operation operation) {
+  operation.sequence = ++sequence;
+  std::lock_guard<std::mutex> lock(mutex);
+  place = {true, operation};
+  return operation;
+}
+
+void Links::end() {
+  std::lock_guard<std::mutex> lock(mutex);
+  place.isRunning = false;
+}
+
+Place Links::getPlace() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return place;
+}
+
+namespace {
+
+class LocalTransport final : public Transport {
+public:
+  using Transport::Transport;
+  const char *getName() const override { return "local"; }
+  Error allGather(const Operation &, void *, void *) override { return {}; }
+  Error allToAll(const Operation &operation, const void *from, void *to,
+                 void *stream) override {
+    return operation.bytes ? links.device.copy(Copy::Guess, to, from,
+                                               size_t(operation.bytes), stream)
+                           : Error();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Transport> mx::runtime::makeLocalTransport(Links &links) {
+  return std::make_unique<LocalTransport>(links);
+}

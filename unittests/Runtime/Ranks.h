@@ -1,0 +1,118 @@
+//===- Ranks.h - Threads as the ranks of a group ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_RUNTIME_RANKS_H
+#define MX_UNITTESTS_RUNTIME_RANKS_H
+
+#include "mx_group.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+inline constexpr int kSimDevices = 3;
+
+/// An all-gather of threads.
+class ThreadExchange {
+public:
+  explicit ThreadExchange(int size) : size(size) {}
+  struct Rank {
+    ThreadExchange *exchange;
+    int rank;
+  };
+  static int call(void *user, const void *mine, size_t bytes, void *all) {
+    auto *rank = static_cast<Rank *>(user);
+    return rank->exchange->gather(rank->rank, mine, bytes, all);
+  }
+
+private:
+  int gather(int rank, const void *mine, size_t bytes, void *all) {
+    std::unique_lock<std::mutex> lock(mutex);
+    bytesOfAll.resize(size_t(size) * bytes);
+    memcpy(&bytesOfAll[size_t(rank) * bytes], mine, bytes);
+    ++count;
+    changed.notify_all();
+    if (!changed.wait_for(lock, std::chrono::seconds(20),
+                          [&] { return count >= size; }))
+      return 1;
+    memcpy(all, bytesOfAll.data(), bytesOfAll.size());
+    return 0;
+  }
+
+  const int size;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<char> bytesOfAll;
+  int count = 0;
+};
+
+/// What a rank of a test is given.
+struct TestRank {
+  int rank = 0, size = 1;
+  mxGroup group = nullptr;
+  int created = MX_SUCCESS;
+  /// Of the creation.
+  std::string error;
+
+  mxGroupReport report() const {
+    mxGroupReport report = mxSized<mxGroupReport>();
+    report.text = report.entry = "no report";
+    EXPECT_EQ(mxGroupGetStatus(group, &report), MX_SUCCESS);
+    return report;
+  }
+};
+
+/// Runs `body` as each rank of a group, in a thread of its own. `change` may
+/// change the configuration of a rank.
+inline void
+runRanks(int size, std::chrono::milliseconds timeout,
+         const std::function<void(TestRank &)> &body,
+         const std::function<void(int, mxGroupConfig &)> &change = nullptr) {
+  ThreadExchange exchange(size);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadExchange::Rank user = {&exchange, rank};
+      mxSetThreadDevice(("sim:" + std::to_string(rank % kSimDevices)).c_str());
+      mxGroupConfig config = mxSized<mxGroupConfig>();
+      config.name = "ep";
+      config.rank = rank;
+      config.size = size;
+      config.timeoutNs = uint64_t(std::chrono::nanoseconds(timeout).count());
+      config.exchange = ThreadExchange::call;
+      config.user = &user;
+      if (change)
+        change(rank, config);
+      TestRank test;
+      test.rank = rank;
+      test.size = size;
+      test.created = mxGroupCreate(&test.group, &config);
+      if (test.created)
+        test.error = mxGetThreadError();
+      body(test);
+      EXPECT_EQ(mxGroupDestroy(test.group), MX_SUCCESS);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// Simulated devices, no GPU.
+class Groups : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    setenv("MX_SIM_DEVICES", std::to_string(kSimDevices).c_str(), 1);
+    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+  }
+};
+
+/// Long enough for whatever the machine does.
+inline constexpr std::chrono::milliseconds kLong = std::chrono::seconds(20);
+
+#endif // MX_UNITTESTS_RUNTIME_RANKS_H
