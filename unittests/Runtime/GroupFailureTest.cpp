@@ -293,7 +293,9 @@ void expectRefusal(int size, int status, const std::string &text,
 }
 
 TEST_F(Groups, WhatMustAgreeIsCompared) {
-  expectRefusal(3, MX_ERROR_MISMATCH, "group ",
+  expectRefusal(3, MX_ERROR_MISMATCH,
+                "group ep: the ranks differ in the name: rank 0 has ep, rank 1 "
+                "has tp",
                 [](int rank, mxGroupConfig &config) {
                   config.name = rank == 1 ? "tp" : "ep";
                 });

@@ -93,8 +93,10 @@ static Card makeCard(const GroupConfig &config, uint16_t port) {
 /// On every rank the same answer.
 static Error checkCards(const GroupConfig &config,
                         const std::vector<Card> &cards) {
-  std::string begin = beginMessage(config.name);
   const Card &first = cards[0];
+  std::string begin = beginMessage(first.magic == Card::kMagic
+                                       ? take(first.name)
+                                       : config.name);
   for (int i = 0; i < config.size; ++i) {
     const Card &card = cards[size_t(i)];
     std::string who = "rank " + std::to_string(i);
