@@ -5,6 +5,7 @@ RUN: %python %s %mx_libs/libmx_runtime%shlibext
 """
 
 import ctypes
+import json
 import os
 import random
 import signal
@@ -91,7 +92,7 @@ class Scenario:
         else:
             culprit = -1
         group.destroy()
-        os.write(results, repr((rank, failed, group.status, culprit, group.text)).encode() + b"\n")
+        os.write(results, json.dumps((rank, failed, group.status, culprit, group.text)).encode() + b"\n")
         if rank == self.victim:
             return
         # Those that are left make a group, and it works.
@@ -134,7 +135,7 @@ class Scenario:
             os.kill(pids[self.victim], signal.SIGKILL)
         os.waitpid(pids[self.victim], 0)
         with os.fdopen(results) as lines:
-            told = sorted(eval(line) for line in lines)
+            told = sorted(json.loads(line) for line in lines)
         others = [each for each in told if each[0] != self.victim]
         assert not wrong and len(others) == self.size - 1, f"{len(wrong)} ranks failed: {told}"
         for rank, failed, status, culprit, text in told:

@@ -68,13 +68,13 @@ struct TestRank {
   }
 };
 
-/// Runs `body` as each rank of a group, in a thread of its own. `change` may
-/// change the configuration of a rank.
+/// Runs `body` as each rank of a group, in a thread of its own, once all have
+/// made the group. `change` may change the configuration of a rank.
 inline void
 runRanks(int size, std::chrono::milliseconds timeout,
          const std::function<void(TestRank &)> &body,
          const std::function<void(int, mxGroupConfig &)> &change = nullptr) {
-  ThreadExchange exchange(size);
+  ThreadExchange exchange(size), made(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
@@ -95,6 +95,9 @@ runRanks(int size, std::chrono::milliseconds timeout,
       test.created = mxGroupCreate(&test.group, &config);
       if (test.created)
         test.error = mxGetThreadError();
+      std::vector<char> all(static_cast<size_t>(size));
+      user.exchange = &made;
+      EXPECT_EQ(ThreadExchange::call(&user, "", 1, all.data()), 0);
       body(test);
       EXPECT_EQ(mxGroupDestroy(test.group), MX_SUCCESS);
     });

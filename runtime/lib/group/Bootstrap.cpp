@@ -94,9 +94,8 @@ static Card makeCard(const GroupConfig &config, uint16_t port) {
 static Error checkCards(const GroupConfig &config,
                         const std::vector<Card> &cards) {
   const Card &first = cards[0];
-  std::string begin = beginMessage(first.magic == Card::kMagic
-                                       ? take(first.name)
-                                       : config.name);
+  std::string begin = beginMessage(
+      first.magic == Card::kMagic ? take(first.name) : config.name);
   for (int i = 0; i < config.size; ++i) {
     const Card &card = cards[size_t(i)];
     std::string who = "rank " + std::to_string(i);

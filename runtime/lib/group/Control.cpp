@@ -83,8 +83,6 @@ Error Control::getStatus() const {
 }
 
 void Control::find(Failure failure) {
-  failure.finder = rank;
-  failure.time = now();
   if (failure.text.size() > kMostText)
     failure.text = failure.text.substr(0, kMostText) + "...";
   {
@@ -233,10 +231,10 @@ void Control::lose(int number) {
     return;
   Place place = watcher->getPlace();
   const Operation &operation = place.operation;
-  consider({MX_ERROR_PEER, number, rank, operation.step, now(), operation.entry,
-            beginMessage(name) + "rank " + std::to_string(number) + " left" +
-                place.describe() +
-                ": its process or its connection has ended"});
+  originate({MX_ERROR_PEER, number, rank, operation.step, 0, operation.entry,
+             beginMessage(name) + "rank " + std::to_string(number) + " left" +
+                 place.describe() +
+                 ": its process or its connection has ended"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,7 +248,7 @@ void Control::takeFound() {
     taken.swap(found);
   }
   for (Failure &failure : taken)
-    consider(std::move(failure));
+    originate(std::move(failure));
 }
 
 /// One that waits too long asks once; the others answer, or do not.
@@ -275,7 +273,14 @@ void Control::inquire() {
     isComplete &= i == rank || isGone[size_t(i)] || inquiry->hasHeard(i);
   if (!isComplete && Clock::now() < answeredBy)
     return;
-  Failure failure = inquiry->judge(isGone);
+  originate(inquiry->judge(isGone));
+}
+
+/// What this rank has found, unless it knows of a failure already: so a rank
+/// that has agreed to one of another never comes with an earlier one.
+void Control::originate(Failure failure) {
+  if (candidate)
+    return;
   failure.finder = rank;
   failure.time = now();
   consider(std::move(failure));

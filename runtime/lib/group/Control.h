@@ -83,6 +83,7 @@ private:
   bool takeMessages(int number);
   void handle(int number, uint32_t kind, std::string_view bytes);
   void lose(int number);
+  void originate(Failure failure);
   void consider(Failure failure);
   void takeFound();
   void inquire();

@@ -45,7 +45,7 @@ static std::string findPath(void *function) {
   return dladdr(function, &info) && info.dli_fname ? info.dli_fname : kName;
 }
 
-static Error loadLibrary(Library &library) {
+Error mx::runtime::nccl::load(Library &library) {
   const char *named = getenv("MX_NCCL_LIBRARY");
   const char *path = named && *named ? named : kName;
   // Two NCCLs in a process get in each other's way.
@@ -89,7 +89,7 @@ Error mx::runtime::nccl::getLibrary(const Library *&library) {
   struct Loaded {
     Library library;
     Error error;
-    Loaded() : error(loadLibrary(library)) {}
+    Loaded() : error(load(library)) {}
   };
   static Loaded *loaded = new Loaded;
   library = &loaded->library;

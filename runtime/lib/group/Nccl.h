@@ -99,9 +99,11 @@ std::string describeVersion(int version);
 /// Why a library of that version cannot be used, if it cannot.
 Error checkVersion(int version, const std::string &path);
 
-/// The NCCL of the process: one that is loaded already, as by PyTorch; else
-/// what MX_NCCL_LIBRARY names; else libnccl.so.2 where the loader finds it. The
-/// outcome stays.
+/// Loads the NCCL of the process: one that is there already, as by PyTorch;
+/// else what MX_NCCL_LIBRARY names; else libnccl.so.2 where the loader finds
+/// it.
+Error load(Library &library);
+/// The same once: the outcome stays.
 Error getLibrary(const Library *&library);
 
 } // namespace mx::runtime::nccl

@@ -1,0 +1,185 @@
+//===- FakeNccl.cpp - NCCL between processes without GPUs -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stands in for libnccl over the memory of FakeCuda, which is the host's. Parts
+// travel through a file that all ranks map. A collective is in progress until
+// all ranks have begun it. Communicators that would block are refused.
+//===----------------------------------------------------------------------===//
+
+#include "../../runtime/lib/group/Nccl.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mx::runtime::nccl;
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+constexpr Result kSystemError = 2, kInvalidArgument = 4;
+constexpr size_t kRanks = 4, kPart = 1 << 16;
+/// A part of so many bytes fails.
+constexpr size_t kUnlucky = 666;
+
+struct SharedRank {
+  std::atomic<uint64_t> begun;
+  char parts[2][kRanks][kPart];
+};
+struct SharedRanks {
+  SharedRank ranks[kRanks];
+};
+
+/// Sends and receives of a group of calls.
+struct Calls {
+  const void *from[kRanks];
+  void *to[kRanks];
+  size_t bytes = 0;
+  Communicator communicator = nullptr;
+  bool isOpen = false;
+} calls;
+
+} // namespace
+
+struct mx::runtime::nccl::ncclComm {
+  int rank, size;
+  SharedRanks *shared;
+  uint64_t begun = 0;
+  bool isPending = false;
+  size_t bytes = 0;
+  void *to[kRanks] = {};
+  Result failure = kSuccess;
+
+  Result begin(const void *const *from, void *const *into, size_t n) {
+    if (n > kPart || isPending)
+      return kInvalidArgument;
+    if (n == kUnlucky)
+      failure = kSystemError;
+    bytes = n;
+    ++begun;
+    for (int i = 0; i < size; ++i) {
+      to[i] = into[i];
+      memcpy(shared->ranks[rank].parts[begun % 2][i], from[i], n);
+    }
+    shared->ranks[rank].begun = begun;
+    isPending = true;
+    return kInProgress;
+  }
+  Result look() {
+    if (failure)
+      return failure;
+    for (int i = 0; isPending && i < size; ++i)
+      if (shared->ranks[i].begun < begun)
+        return kInProgress;
+    for (int i = 0; isPending && i < size; ++i)
+      memcpy(to[i], shared->ranks[i].parts[begun % 2][rank], bytes);
+    isPending = false;
+    return kSuccess;
+  }
+};
+
+FAKE Result ncclGetVersion(int *version) {
+  *version = FAKE_NCCL_VERSION;
+  return kSuccess;
+}
+
+FAKE Result ncclGetUniqueId(UniqueId *id) {
+  strcpy(id->bytes, "/tmp/mx-fake-nccl-XXXXXX");
+  int file = mkstemp(id->bytes);
+  bool isMade = file >= 0 && ftruncate(file, sizeof(SharedRanks)) == 0;
+  close(file);
+  return isMade ? kSuccess : kSystemError;
+}
+
+FAKE Result ncclCommInitRankConfig(Communicator *communicator, int size,
+                                   UniqueId id, int rank, Config *config) {
+  if (config->size != sizeof(Config) || config->magic != 0xcafebeef ||
+      config->version != 22800 || config->blocking != 0 || size > int(kRanks))
+    return kInvalidArgument;
+  int file = open(id.bytes, O_RDWR);
+  void *mapped = mmap(nullptr, sizeof(SharedRanks), PROT_READ | PROT_WRITE,
+                      MAP_SHARED, file, 0);
+  close(file);
+  if (mapped == MAP_FAILED)
+    return kSystemError;
+  *communicator = new ncclComm{rank, size, static_cast<SharedRanks *>(mapped)};
+  const void *from[kRanks] = {};
+  void *to[kRanks] = {};
+  // The last rank to come deletes the file.
+  bool isLast = true;
+  for (int i = 0; i < size; ++i)
+    isLast &= i == rank || (*communicator)->shared->ranks[i].begun > 0;
+  if (isLast)
+    unlink(id.bytes);
+  return (*communicator)->begin(from, to, 0);
+}
+
+FAKE Result ncclCommFinalize(Communicator) { return kSuccess; }
+static Result destroy(Communicator communicator) {
+  munmap(communicator->shared, sizeof(SharedRanks));
+  delete communicator;
+  return kSuccess;
+}
+FAKE Result ncclCommDestroy(Communicator communicator) {
+  return destroy(communicator);
+}
+FAKE Result ncclCommAbort(Communicator communicator) {
+  return destroy(communicator);
+}
+FAKE Result ncclCommGetAsyncError(Communicator communicator, Result *result) {
+  *result = communicator->look();
+  return kSuccess;
+}
+FAKE const char *ncclGetErrorString(Result) { return "as the test wished"; }
+FAKE const char *ncclGetLastError(Communicator) { return ""; }
+
+FAKE Result ncclAllGather(const void *from, void *to, size_t count, int type,
+                          Communicator communicator, Stream) {
+  const void *parts[kRanks];
+  void *places[kRanks];
+  for (size_t i = 0; i < kRanks; ++i) {
+    parts[i] = from;
+    places[i] = static_cast<char *>(to) + i * count;
+  }
+  return type == kUint8 ? communicator->begin(parts, places, count)
+                        : kInvalidArgument;
+}
+
+#if FAKE_NCCL_VERSION >= 22800
+FAKE Result ncclAlltoAll(const void *from, void *to, size_t count, int type,
+                         Communicator communicator, Stream) {
+  const void *parts[kRanks];
+  void *places[kRanks];
+  for (size_t i = 0; i < kRanks; ++i) {
+    parts[i] = static_cast<const char *>(from) + i * count;
+    places[i] = static_cast<char *>(to) + i * count;
+  }
+  return type == kUint8 ? communicator->begin(parts, places, count)
+                        : kInvalidArgument;
+}
+#endif
+
+FAKE Result ncclGroupStart() {
+  calls = {};
+  calls.isOpen = true;
+  return kSuccess;
+}
+FAKE Result ncclSend(const void *from, size_t count, int, int peer,
+                     Communicator communicator, Stream) {
+  calls.from[peer] = from;
+  calls.bytes = count;
+  calls.communicator = communicator;
+  return calls.isOpen ? kSuccess : kInvalidArgument;
+}
+FAKE Result ncclRecv(void *to, size_t, int, int peer, Communicator, Stream) {
+  calls.to[peer] = to;
+  return calls.isOpen ? kSuccess : kInvalidArgument;
+}
+FAKE Result ncclGroupEnd() {
+  calls.isOpen = false;
+  return calls.communicator->begin(calls.from, calls.to, calls.bytes);
+}

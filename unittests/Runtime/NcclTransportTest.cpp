@@ -1,0 +1,256 @@
+//===- NcclTransportTest.cpp - Groups of GPUs over a false NCCL -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FakeCuda has one caller at a time, so each rank is a process.
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+
+#include "mx_group.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using Log = std::vector<std::string>;
+
+namespace {
+
+struct Rank {
+  int rank = 0, size = 0;
+  mxGroup group = nullptr;
+  int created = MX_SUCCESS;
+  std::string error;
+};
+
+std::string freeAddress() {
+  int number = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  socklen_t length = sizeof(address);
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto *any = reinterpret_cast<sockaddr *>(&address);
+  EXPECT_EQ(bind(number, any, length), 0);
+  EXPECT_EQ(getsockname(number, any, &length), 0);
+  close(number);
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+/// Runs `body` in a process for each rank, with the library of that rank;
+/// `killed` ends by SIGKILL.
+void runRanks(int size, double seconds,
+              const std::function<const char *(int)> &library,
+              const std::function<void(Rank &)> &body, int killed = -1) {
+  std::string address = freeAddress();
+  std::vector<pid_t> processes;
+  for (int rank = 0; rank < size; ++rank) {
+    pid_t process = fork();
+    processes.push_back(process);
+    if (process)
+      continue;
+    setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1);
+    setenv("MX_NCCL_LIBRARY", library(rank), 1);
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+    EXPECT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetThreadError();
+    mxGroupConfig config = mxSized<mxGroupConfig>();
+    config.name = "ep";
+    config.rank = rank;
+    config.size = size;
+    config.timeoutNs = uint64_t(seconds * 1e9);
+    Rank test;
+    test.rank = rank;
+    test.size = size;
+    test.created = mxGroupConnect(&test.group, &config, address.c_str());
+    test.error = test.created ? mxGetThreadError() : "";
+    body(test);
+    EXPECT_EQ(mxGroupDestroy(test.group), MX_SUCCESS);
+    _exit(testing::Test::HasFailure());
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    int status = 0;
+    ASSERT_EQ(waitpid(processes[size_t(rank)], &status, 0),
+              processes[size_t(rank)]);
+    if (rank == killed)
+      EXPECT_TRUE(WIFSIGNALED(status)) << status;
+    else
+      EXPECT_EQ(status, 0) << "rank " << rank;
+  }
+}
+
+const char *current(int) { return MX_FAKE_NCCL; }
+
+/// An all_gather and an all_to_all of `n` bytes, both compared.
+int work(const Rank &test, size_t n) {
+  size_t all = n * size_t(test.size);
+  void *blocks[3];
+  for (void *&block : blocks)
+    EXPECT_EQ(mxMemAlloc(&block, all), MX_SUCCESS);
+  // Memory of the false driver is memory of the host.
+  auto *window = static_cast<uint8_t *>(blocks[0]);
+  auto *from = static_cast<uint8_t *>(blocks[1]);
+  auto *to = static_cast<uint8_t *>(blocks[2]);
+  for (size_t i = 0; i < all; ++i) {
+    window[i] = i / n == size_t(test.rank) ? uint8_t(test.rank + 1) : 0xEE;
+    from[i] = uint8_t(16 * test.rank + int(i / n));
+  }
+  int status = mxGroupAllGather(test.group, window, n, nullptr);
+  if (!status)
+    status = mxGroupAllToAll(test.group, from, to, n, nullptr);
+  for (size_t i = 0; i < all && !status; ++i) {
+    EXPECT_EQ(window[i], i / n + 1);
+    EXPECT_EQ(to[i], 16 * (i / n) + size_t(test.rank));
+  }
+  for (void *block : blocks)
+    EXPECT_EQ(mxMemFree(block), MX_SUCCESS);
+  return status;
+}
+
+mxGroupReport getReport(const Rank &test) {
+  mxGroupReport report = mxSized<mxGroupReport>();
+  report.text = "no report";
+  EXPECT_EQ(mxGroupGetStatus(test.group, &report), MX_SUCCESS);
+  return report;
+}
+
+void expectText(const Rank &test, const char *begin) {
+  EXPECT_EQ(std::string(getReport(test).text).substr(0, strlen(begin)), begin);
+}
+
+//===----------------------------------------------------------------------===//
+// Tests
+//===----------------------------------------------------------------------===//
+
+TEST(NcclTransport, MovesParts) {
+  for (int size : {2, 4})
+    for (const char *library : {MX_FAKE_NCCL, MX_FAKE_NCCL_27})
+      runRanks(
+          size, 20, [&](int) { return library; },
+          [&](Rank &test) {
+            ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+            mxGroupInfo info = mxSized<mxGroupInfo>();
+            ASSERT_EQ(mxGroupGetInfo(test.group, &info), MX_SUCCESS);
+            EXPECT_STREQ(info.transport, "nccl");
+            EXPECT_EQ(info.ncclVersion,
+                      library == std::string(MX_FAKE_NCCL) ? 22809 : 22705);
+            for (size_t n : {0, 1, 100, 65536})
+              EXPECT_EQ(work(test, n), MX_SUCCESS) << mxGetThreadError();
+          });
+}
+
+/// The words around a collective, and no call that waits.
+TEST(NcclTransport, OnlyFillsStandOnTheStream) {
+  runRanks(2, 20, current, [](Rank &test) {
+    ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+    void *window = nullptr;
+    ASSERT_EQ(mxMemAlloc(&window, 64), MX_SUCCESS);
+    fakeCuda()->log.clear();
+    EXPECT_EQ(mxGroupAllGather(test.group, window, 32, nullptr), MX_SUCCESS);
+    EXPECT_EQ(fakeCuda()->log,
+              (Log{"cuMemsetD32Async 1", "cuMemsetD32Async 2"}));
+    EXPECT_EQ(mxMemFree(window), MX_SUCCESS);
+  });
+}
+
+TEST(NcclTransport, ARankThatDoesNotComeIsNamed) {
+  runRanks(3, 0.5, current, [](Rank &test) {
+    ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+    if (test.rank == 1) {
+      while (!getReport(test).status)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(work(test, 100), MX_ERROR_TIMEOUT);
+    EXPECT_EQ(getReport(test).rank, 1);
+    expectText(test, "group ep: rank 1 did not arrive at all_gather "
+                     "(collective ");
+  });
+}
+
+TEST(NcclTransport, ADifferentOrderIsAMismatch) {
+  runRanks(2, 0.5, current, [](Rank &test) {
+    ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+    void *blocks[2];
+    for (void *&block : blocks)
+      ASSERT_EQ(mxMemAlloc(&block, 256), MX_SUCCESS);
+    // Of NCCL's rules the false one knows none: rank 1 stays in a second one.
+    int status = mxGroupAllGather(test.group, blocks[0], 64, nullptr);
+    if (!status && test.rank)
+      status = mxGroupAllToAll(test.group, blocks[0], blocks[1], 64, nullptr);
+    while (!test.rank && !getReport(test).status)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(getReport(test).status, MX_ERROR_TIMEOUT);
+    EXPECT_EQ(getReport(test).rank, 0);
+    expectText(test, "group ep: rank 0 did not arrive at all_to_all");
+  });
+}
+
+TEST(NcclTransport, AnAbortEndsTheOthers) {
+  runRanks(3, 20, current, [](Rank &test) {
+    ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+    // All have made the group; it may fail before the end of this already.
+    (void)work(test, 8);
+    if (test.rank == 2) {
+      EXPECT_EQ(mxGroupAbort(test.group, "no more tokens"), MX_SUCCESS);
+    }
+    EXPECT_EQ(work(test, 100), MX_ERROR_PEER);
+    EXPECT_NE(std::string(getReport(test).text).find("no more tokens"),
+              std::string::npos);
+  });
+}
+
+TEST(NcclTransport, AProcessThatIsKilledIsNamed) {
+  runRanks(
+      3, 20, current,
+      [](Rank &test) {
+        ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+        for (int i = 0; test.rank != 2 || i < 20; ++i)
+          if (work(test, 1000))
+            break;
+        if (test.rank == 2)
+          raise(SIGKILL);
+        EXPECT_EQ(getReport(test).status, MX_ERROR_PEER);
+        EXPECT_EQ(getReport(test).rank, 2);
+        expectText(test, "group ep: rank 2 left during ");
+      },
+      /*killed=*/2);
+}
+
+TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
+  runRanks(2, 20, current, [](Rank &test) {
+    ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+    // All have made the group; it may fail before the end of this already.
+    (void)work(test, 8);
+    EXPECT_NE(work(test, 666), MX_SUCCESS);
+    EXPECT_NE(std::string(getReport(test).text)
+                  .find("failed: NCCL 2.28.9 says as the test wished"),
+              std::string::npos)
+        << getReport(test).text;
+  });
+}
+
+TEST(NcclTransport, VersionsAreChecked) {
+  auto expect = [](auto library, int status, const std::string &text) {
+    runRanks(2, 20, library, [&](Rank &test) {
+      EXPECT_EQ(test.created, status);
+      EXPECT_NE(test.error.find(text), std::string::npos) << test.error;
+    });
+  };
+  expect([](int) { return MX_FAKE_NCCL_26; }, MX_ERROR_UNSUPPORTED,
+         "group ep: rank 0 cannot take part: expected NCCL 2.27.0 or later, "
+         "found 2.26.2 in " MX_FAKE_NCCL_26);
+  expect([](int rank) { return rank ? MX_FAKE_NCCL_27 : MX_FAKE_NCCL; },
+         MX_ERROR_MISMATCH,
+         "group ep: the ranks differ in the version of NCCL: rank 0 has "
+         "2.28.9, rank 1 has 2.27.5");
+  expect([](int rank) { return rank ? "/no/such/nccl.so" : MX_FAKE_NCCL; },
+         MX_ERROR_UNSUPPORTED,
+         "group ep: rank 1 cannot take part: cannot load /no/such/nccl.so: ");
+}
+
+} // namespace
