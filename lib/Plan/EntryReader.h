@@ -13,6 +13,12 @@
 
 namespace mx::plan {
 
+/// Of a table that no call changes: an offset and a size have a sum.
+inline constexpr int64_t kMaxBytes = INT64_MAX / 2;
+
+/// A multiple of kWorkspaceAlignment.
+int64_t readOffset(const Reader &json);
+
 class EntryReader {
 public:
   EntryReader(const Manifest &manifest, Entry &entry)
@@ -38,6 +44,11 @@ private:
   Buffer readBuffer(const Reader &json);
   /// One that a step writes.
   Buffer readTarget(const Reader &json);
+  /// The number of a group of the manifest.
+  unsigned readGroup(const Reader &json);
+  Window readWindow(const Reader &json);
+  /// One in which a collective of the group of `step` puts what arrives.
+  Buffer readReceiver(const Reader &json, const Step &step);
   std::vector<Buffer> readBuffers(const Reader &json) {
     return json.list<Buffer>([&](const Reader &b) { return readBuffer(b); });
   }
@@ -50,6 +61,8 @@ private:
   std::vector<Step> readSteps(const Reader &json);
   Step readStep(const Reader &json);
   void readLaunch(const Reader &json, Step &step);
+  void readAllGather(const Reader &json, Step &step);
+  void readAllToAll(const Reader &json, Step &step);
   void readMemset(const Reader &json, Step &step);
   void readCopy(const Reader &json, Step &step);
   void readCompute(const Reader &json, Step &step);

@@ -150,10 +150,9 @@ std::string Evaluator::checkWorkspace() {
   return {};
 }
 
-/// Launches, fills and copies that nothing on the way decides.
+/// What goes onto the stream and nothing on the way decides.
 bool Evaluator::isKnown(const Step &step) const {
-  if (step.kind != Step::Launch && step.kind != Step::Memset &&
-      step.kind != Step::Copy)
+  if (step.kind > Step::Copy)
     return false;
   bool areKnown = isKnown(step.bytes) && step.to.kind != Buffer::Chosen &&
                   step.from.kind != Buffer::Chosen;
@@ -219,6 +218,36 @@ std::string mx::plan::check(const Requirement &requirement,
   return text + std::string(rest);
 }
 
+/// Sizes and places of what ranks exchange.
+static std::string checkCollective(const Entry &entry, const Step &step,
+                                   const Numbers &numbers) {
+  const Group &group = (*numbers.inputs->groups)[step.group];
+  Buffer to = numbers.resolve(step.to);
+  Buffer from = step.kind == Step::AllGather ? to : numbers.resolve(step.from);
+  if (to.kind == Buffer::Window && entry.windows[to.index].group != step.group)
+    return "expected a window of group '" + group.name + "', found " +
+           to.str() + " of '" +
+           (*numbers.inputs->groups)[entry.windows[to.index].group].name + "'";
+  int64_t most =
+      std::min(getBytes(entry, to, numbers), getBytes(entry, from, numbers));
+  int64_t bytes = numbers.get(step.bytes), total = 0;
+  if (bytes < 0 || __builtin_mul_overflow(bytes, group.size, &total) ||
+      total > most)
+    return "expected at most the " + std::to_string(most) +
+           " bytes of its buffers, found " + std::to_string(bytes) +
+           " of each of " + std::to_string(group.size) + " ranks";
+  if (step.kind == Step::AllGather || !numbers.inputs->hasAddresses)
+    return {};
+  uint64_t source = uint64_t(numbers.getAddress(from));
+  uint64_t target = uint64_t(numbers.getAddress(to));
+  // Null pointers are refused with more words.
+  if (source && target &&
+      std::max(source, target) - std::min(source, target) < uint64_t(total))
+    return "expected buffers that do not overlap, found " + from.str() +
+           " and " + to.str();
+  return {};
+}
+
 std::string mx::plan::check(const Entry &entry, const Step &step,
                             const Numbers &numbers) {
   for (const Parameter &parameter : step.parameters) {
@@ -240,6 +269,8 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
   }
   if (step.kind == Step::Launch)
     return {};
+  if (step.kind == Step::AllGather || step.kind == Step::AllToAll)
+    return checkCollective(entry, step, numbers);
   if (step.kind == Step::Read) {
     int64_t most = getBytes(entry, step.from, numbers);
     int64_t offset = numbers.get(step.offset), size = getItemBytes(step.dtype);
@@ -278,19 +309,22 @@ int64_t Numbers::getGiven(const Number &number) const {
     return inputs->workspaceAddress + get(entry->workBuffers[index].offset);
   case Number::ConstantAddress:
     return inputs->constantAddresses[index];
-  case Number::ChosenAddress: {
-    constexpr Number::Kind kKinds[] = {
-        Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress,
-        Number::ConstantAddress};
-    const Buffer &buffer = chosen[index];
-    if (buffer.kind == Buffer::Taken)
-      return taken[buffer.index].address;
-    return get(Number(kKinds[buffer.kind], buffer.index));
-  }
+  case Number::WindowAddress:
+    return inputs->windowAddresses[index];
+  case Number::ChosenAddress:
+    return getAddress(chosen[index]);
+  case Number::Rank:
+    return inputs->ranks[index];
   case Number::SmCount:
     return inputs->smCount;
   }
   return 0;
+}
+
+int64_t Numbers::getAddress(const Buffer &of) const {
+  Buffer buffer = resolve(of);
+  return buffer.kind == Buffer::Taken ? taken[buffer.index].address
+                                      : get(buffer.getAddress());
 }
 
 void Numbers::set(const Number &value, int64_t number) {
@@ -331,6 +365,7 @@ bool mx::plan::dependsOnAddress(const Number &number,
          number.kind == Number::ResultAddress ||
          number.kind == Number::WorkAddress ||
          number.kind == Number::ConstantAddress ||
+         number.kind == Number::WindowAddress ||
          number.kind == Number::ChosenAddress;
 }
 
@@ -377,6 +412,8 @@ int64_t mx::plan::getBytes(const Entry &entry, const Buffer &of,
     return numbers.taken[buffer.index].bytes;
   if (buffer.kind == Buffer::Constant)
     return (*numbers.inputs->constants)[buffer.index].bytes;
+  if (buffer.kind == Buffer::Window)
+    return entry.windows[buffer.index].bytes;
   bool isArgument = buffer.kind == Buffer::Argument;
   if (isArgument) {
     int64_t bytes = getItemBytes(entry.arguments[buffer.index].dtype);

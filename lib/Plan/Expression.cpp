@@ -269,78 +269,71 @@ std::optional<NumberType> NumberType::parse(std::string_view text) {
   return NumberType{Integer, uint8_t(*width)};
 }
 
+namespace {
+/// What stands around the index of a number; an extent and sm_count have forms
+/// of their own.
+struct Spelling {
+  Number::Kind kind;
+  const char *prefix, *suffix;
+};
+constexpr Spelling kSpellings[] = {
+    {Number::Value, "v", ""},
+    {Number::Argument, "arg", ""},
+    {Number::ArgumentBits, "arg", ".bits"},
+    {Number::ArgumentAddress, "arg", ".address"},
+    {Number::ResultAddress, "result", ".address"},
+    {Number::WorkAddress, "work", ".address"},
+    {Number::ConstantAddress, "const", ".address"},
+    {Number::WindowAddress, "win", ".address"},
+    {Number::ChosenAddress, "buf", ".address"},
+    {Number::Rank, "group", ".rank"}};
+} // namespace
+
 std::string Number::str() const {
   std::string index = std::to_string(value);
-  switch (kind) {
-  case Constant:
-    return index;
-  case Value:
-    return "v" + index;
-  case Extent:
-    return "arg" + index + "[" + std::to_string(dim) + "]";
-  case Argument:
-    return "arg" + index;
-  case ArgumentBits:
-    return "arg" + index + ".bits";
-  case ArgumentAddress:
-    return "arg" + index + ".address";
-  case ResultAddress:
-    return "result" + index + ".address";
-  case WorkAddress:
-    return "work" + index + ".address";
-  case ConstantAddress:
-    return "const" + index + ".address";
-  case ChosenAddress:
-    return "buf" + index + ".address";
-  case SmCount:
+  if (kind == SmCount)
     return "sm_count";
-  }
-  return {};
+  if (kind == Extent)
+    return "arg" + index + "[" + std::to_string(dim) + "]";
+  for (const Spelling &spelling : kSpellings)
+    if (spelling.kind == kind)
+      return spelling.prefix + index + spelling.suffix;
+  return index;
 }
 
 std::optional<Number> Number::parse(std::string_view text) {
   if (text == "sm_count")
     return Number(SmCount, 0);
-  struct Prefix {
-    const char *text;
-    std::optional<Kind> alone, address;
-  };
-  constexpr Prefix kPrefixes[] = {{"arg", Argument, ArgumentAddress},
-                                  {"result", std::nullopt, ResultAddress},
-                                  {"work", std::nullopt, WorkAddress},
-                                  {"const", std::nullopt, ConstantAddress},
-                                  {"buf", std::nullopt, ChosenAddress},
-                                  {"v", Value, std::nullopt}};
-  const Prefix *prefix = nullptr;
-  for (const Prefix &candidate : kPrefixes)
-    if (!prefix && take(text, candidate.text))
-      prefix = &candidate;
-  std::optional<unsigned> index = prefix ? takeIndex(text) : std::nullopt;
-  if (!index)
-    return std::nullopt;
-  if (text == ".bits" && prefix == kPrefixes)
-    return Number(ArgumentBits, *index);
-  if (text == ".address" && prefix->address)
-    return Number(*prefix->address, *index);
-  if (text.empty() && prefix->alone)
-    return Number(*prefix->alone, *index);
-  if (prefix != kPrefixes || !take(text, "["))
-    return std::nullopt;
-  std::optional<unsigned> dim = takeIndex(text);
-  if (!dim || text != "]")
-    return std::nullopt;
-  return Number(Extent, *index, *dim);
+  for (const Spelling &spelling : kSpellings) {
+    std::string_view rest = text;
+    std::optional<unsigned> index =
+        take(rest, spelling.prefix) ? takeIndex(rest) : std::nullopt;
+    if (index && rest == spelling.suffix)
+      return Number(spelling.kind, *index);
+    if (!index || spelling.kind != Argument || !take(rest, "["))
+      continue;
+    if (std::optional<unsigned> dim = takeIndex(rest); dim && rest == "]")
+      return Number(Extent, *index, *dim);
+  }
+  return std::nullopt;
 }
 
-static const char *const kBuffers[] = {"arg",   "result", "work",
-                                       "const", "buf",    "taken"};
+static const char *const kBuffers[] = {"arg", "result", "work", "const",
+                                       "win", "buf",    "taken"};
 
 std::string Buffer::str() const {
   return kBuffers[kind] + std::to_string(index);
 }
 
+Number Buffer::getAddress() const {
+  constexpr Number::Kind kKinds[] = {
+      Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress,
+      Number::ConstantAddress, Number::WindowAddress, Number::ChosenAddress};
+  return {kKinds[kind], index};
+}
+
 std::optional<Buffer> Buffer::parse(std::string_view text) {
-  for (Kind kind : {Argument, Result, Work, Constant, Chosen}) {
+  for (Kind kind : {Argument, Result, Work, Constant, Window, Chosen}) {
     std::string_view rest = text;
     if (!take(rest, kBuffers[kind]))
       continue;

@@ -8,6 +8,14 @@
 
 using namespace mx::plan;
 
+int64_t mx::plan::readOffset(const Reader &json) {
+  int64_t offset = json.integer(0, kMaxBytes);
+  if (!json.failed() && offset % kWorkspaceAlignment)
+    json.fail("expected a multiple of " + std::to_string(kWorkspaceAlignment) +
+              ", found " + std::to_string(offset));
+  return offset;
+}
+
 /// Whether the caller brings memory for a result.
 static bool isMemory(const Result &result) {
   return !result.isNumber && !result.isTaken;
@@ -86,6 +94,14 @@ std::string EntryReader::explainMissing(const Number &number) const {
     return index < manifest.constants.size()
                ? ""
                : among(manifest.constants.size(), "constants");
+  case Number::WindowAddress:
+    return index < entry.windows.size()
+               ? ""
+               : among(entry.windows.size(), "windows");
+  case Number::Rank:
+    return index < manifest.groups.size()
+               ? ""
+               : among(manifest.groups.size(), "groups");
   case Number::ChosenAddress:
     return index < chosen.size() && chosen[index]
                ? ""
@@ -121,8 +137,8 @@ Number EntryReader::readNumber(const Reader &json) {
   std::string why =
       number ? explainMissing(*number)
              : "expected a number such as 128, v0, arg0, arg0[1], arg0.bits, "
-               "arg0.address, result0.address, work0.address, const0.address "
-               "or sm_count";
+               "arg0.address, result0.address, work0.address, const0.address, "
+               "win0.address, group0.rank or sm_count";
   if (why.empty())
     return *number;
   json.fail(why + ", found '" + json.string() + "'");
@@ -220,6 +236,8 @@ Buffer EntryReader::readBuffer(const Reader &json) {
       return buffer.index < bufferCount;
     case Buffer::Constant:
       return buffer.index < manifest.constants.size();
+    case Buffer::Window:
+      return buffer.index < entry.windows.size();
     case Buffer::Chosen:
       return buffer.index < chosen.size() && chosen[buffer.index];
     case Buffer::Taken: // has no name
@@ -230,8 +248,8 @@ Buffer EntryReader::readBuffer(const Reader &json) {
   if (buffer && isThere(*buffer))
     return *buffer;
   if (!json.failed())
-    json.fail("expected a buffer such as arg0, result0, work0, const0 or buf0 "
-              "that is there, found '" +
+    json.fail("expected a buffer such as arg0, result0, work0, const0, win0 or "
+              "buf0 that is there, found '" +
               text + "'");
   return {};
 }
@@ -244,11 +262,33 @@ Buffer EntryReader::readTarget(const Reader &json) {
   return buffer;
 }
 
+unsigned EntryReader::readGroup(const Reader &json) {
+  int64_t group = json.integer(INT64_MIN, INT64_MAX);
+  if (!json.failed() && (group < 0 || size_t(group) >= manifest.groups.size()))
+    json.fail("expected one of " + std::to_string(manifest.groups.size()) +
+              " groups, found " + std::to_string(group));
+  return unsigned(group);
+}
+
+Window EntryReader::readWindow(const Reader &json) {
+  Window window;
+  if (!json.onlyKeys({"group", "offset", "bytes"}))
+    return window;
+  window.group = readGroup(json["group"]);
+  window.offset = readOffset(json["offset"]);
+  window.bytes = json["bytes"].integer(0, kMaxBytes);
+  return window;
+}
+
 void EntryReader::read(const Reader &json) {
   if (!json.onlyKeys({"name", "arguments", "results", "values", "requires",
-                      "workspace", "buffers", "tensor_maps", "steps"}))
+                      "workspace", "buffers", "windows", "tensor_maps",
+                      "steps"}))
     return;
   entry.name = json["name"].string();
+  if (json.has("windows"))
+    entry.windows = json["windows"].list<Window>(
+        [&](const Reader &window) { return readWindow(window); });
   resultCount = json["results"].size();
   bufferCount = json["buffers"].size();
   json["arguments"].elements([&](const Reader &argument) {

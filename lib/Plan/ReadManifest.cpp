@@ -55,13 +55,19 @@ Constant readConstant(const Reader &json) {
   if (!json.onlyKeys({"name", "offset", "bytes"}))
     return constant;
   constant.name = json["name"].string();
-  constant.offset = json["offset"].integer(0, INT64_MAX / 2);
-  constant.bytes = json["bytes"].integer(0, INT64_MAX / 2);
-  if (!json.failed() && constant.offset % kWorkspaceAlignment)
-    json["offset"].fail("expected a multiple of " +
-                        std::to_string(kWorkspaceAlignment) + ", found " +
-                        std::to_string(constant.offset));
+  constant.offset = readOffset(json["offset"]);
+  constant.bytes = json["bytes"].integer(0, kMaxBytes);
   return constant;
+}
+
+Group readGroup(const Reader &json) {
+  Group group;
+  if (!json.onlyKeys({"name", "size", "tokens"}))
+    return group;
+  group.name = json["name"].string();
+  group.size = json["size"].integer(1, INT32_MAX);
+  group.tokens = json["tokens"].integer(0, INT64_MAX);
+  return group;
 }
 
 void readManifest(const Reader &json, Manifest &manifest) {
@@ -73,7 +79,7 @@ void readManifest(const Reader &json, Manifest &manifest) {
                         ": compile the program again");
   if (json.failed() ||
       !json.onlyKeys({"format", "target", "ptx", "cubin", "data", "constants",
-                      "kernels", "entries"}))
+                      "groups", "kernels", "entries"}))
     return;
   manifest.target = json["target"].string();
   manifest.ptx = readFileName(json, "ptx");
@@ -86,6 +92,12 @@ void readManifest(const Reader &json, Manifest &manifest) {
     if (!of.failed() && !names.insert(name).second)
       of.fail("the name '" + name + "' stands here twice");
   };
+  if (json.has("groups"))
+    json["groups"].elements([&](const Reader &group) {
+      manifest.groups.push_back(readGroup(group));
+      once(group, manifest.groups.back().name);
+    });
+  names.clear();
   json["kernels"].elements([&](const Reader &kernel) {
     manifest.kernels.push_back(readKernel(kernel));
     once(kernel, manifest.kernels.back().name);

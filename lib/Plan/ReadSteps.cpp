@@ -27,6 +27,36 @@ void EntryReader::readLaunch(const Reader &json, Step &step) {
       [&](const Reader &parameter) { return readParameter(parameter); });
 }
 
+/// What of a buffer belongs to which group is only known here if it has not
+/// been chosen on the way; `check` sees to the others.
+Buffer EntryReader::readReceiver(const Reader &json, const Step &step) {
+  Buffer buffer = readTarget(json);
+  if (json.failed() || buffer.kind != Buffer::Window ||
+      entry.windows[buffer.index].group == step.group)
+    return buffer;
+  json.fail("expected a window of group " + std::to_string(step.group) +
+            ", found '" + buffer.str() + "' of group " +
+            std::to_string(entry.windows[buffer.index].group));
+  return buffer;
+}
+
+void EntryReader::readAllGather(const Reader &json, Step &step) {
+  step.group = readGroup(json["group"]);
+  step.to = readReceiver(json["all_gather"], step);
+  step.bytes = readNumber(json["bytes"]);
+}
+
+void EntryReader::readAllToAll(const Reader &json, Step &step) {
+  step.group = readGroup(json["group"]);
+  step.from = readBuffer(json["all_to_all"]);
+  step.to = readReceiver(json["to"], step);
+  step.bytes = readNumber(json["bytes"]);
+  if (!json.failed() && step.from == step.to)
+    json["to"].fail("expected another buffer than the one that is sent, found "
+                    "'" +
+                    step.to.str() + "'");
+}
+
 void EntryReader::readMemset(const Reader &json, Step &step) {
   step.to = readTarget(json["memset"]);
   step.byte = uint8_t(json["byte"].integer(0, 255));
@@ -258,6 +288,12 @@ Step EntryReader::readStep(const Reader &json) {
   };
   static const Form kForms[] = {
       {Step::Launch, {"launch", "grid", "args"}, &EntryReader::readLaunch},
+      {Step::AllGather,
+       {"all_gather", "group", "bytes"},
+       &EntryReader::readAllGather},
+      {Step::AllToAll,
+       {"all_to_all", "to", "group", "bytes"},
+       &EntryReader::readAllToAll},
       {Step::Memset, {"memset", "byte", "bytes"}, &EntryReader::readMemset},
       {Step::Copy, {"copy", "to", "bytes"}, &EntryReader::readCopy},
       {Step::Compute, {"compute", "as"}, &EntryReader::readCompute},

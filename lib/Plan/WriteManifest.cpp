@@ -227,6 +227,15 @@ void Writer::write(const Step &step) {
       numbers("grid", step.grid);
       return list("args", step.parameters,
                   [&](const Parameter &parameter) { write(parameter); });
+    case Step::AllGather:
+      json.member("all_gather", step.to.str());
+      json.member("group", step.group);
+      return member("bytes", step.bytes);
+    case Step::AllToAll:
+      json.member("all_to_all", step.from.str());
+      json.member("to", step.to.str());
+      json.member("group", step.group);
+      return member("bytes", step.bytes);
     case Step::Memset:
       json.member("memset", step.to.str());
       json.member("byte", unsigned(step.byte));
@@ -332,6 +341,14 @@ void Writer::write(const Entry &entry) {
       member("bytes", buffer.bytes);
     });
   });
+  if (!entry.windows.empty())
+    list("windows", entry.windows, [&](const Window &window) {
+      object([&] {
+        json.member("group", window.group);
+        json.member("offset", window.offset);
+        json.member("bytes", window.bytes);
+      });
+    });
   list("tensor_maps", entry.tensorMaps, each);
   list("steps", entry.steps, each);
   json.endObject();
@@ -353,6 +370,14 @@ std::string Writer::write() {
         json.member("name", constant.name);
         json.member("offset", constant.offset);
         json.member("bytes", constant.bytes);
+      });
+    });
+  if (!manifest.groups.empty())
+    list("groups", manifest.groups, [&](const Group &group) {
+      object([&] {
+        json.member("name", group.name);
+        json.member("size", group.size);
+        json.member("tokens", group.tokens);
       });
     });
   list("kernels", manifest.kernels,

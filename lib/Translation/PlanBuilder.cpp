@@ -245,11 +245,7 @@ void PlanBuilder::translateConstant(mxplan::ConstantOp op) {
 }
 
 void PlanBuilder::translateAddress(mxplan::AddressOp op) {
-  constexpr Number::Kind kKinds[] = {
-      Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress,
-      Number::ConstantAddress, Number::ChosenAddress};
-  Buffer buffer = getOperand(op.getBuffer()).buffer;
-  numbers.set(op, Number(kKinds[buffer.kind], buffer.index));
+  numbers.set(op, getOperand(op.getBuffer()).buffer.getAddress());
 }
 
 /// A printf format becomes text with {} for values.

@@ -36,6 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     inputs.resultAddresses.assign(entry.results.size(), 4096);
     inputs.constants = &manifest.constants;
     inputs.constantAddresses.assign(manifest.constants.size(), 4096);
+    inputs.groups = &manifest.groups;
+    inputs.ranks.assign(manifest.groups.size(), 0);
+    inputs.windowAddresses.assign(entry.windows.size(), 8192);
     Numbers numbers;
     (void)evaluate(entry, inputs, numbers);
   }

@@ -118,6 +118,87 @@ TEST_F(Evaluate, Steps) {
                    "2147483648");
 }
 
+/// The entry in which two ranks exchange rows, for rank 1.
+class EvaluateExchange : public Evaluate {
+protected:
+  void SetUp() override {
+    Evaluate::SetUp();
+    inputs.shapes = {{64, 16}};
+    inputs.integers = {0};
+    inputs.groups = &manifest.groups;
+    inputs.ranks = {1, 3};
+    inputs.windowAddresses = {65536, 73728, 131072};
+  }
+  std::string run() { return evaluate(exchange(), inputs, numbers); }
+  Entry &exchange() { return manifest.entries[3]; }
+};
+
+TEST_F(EvaluateExchange, Values) {
+  ASSERT_EQ(run(), "");
+  EXPECT_EQ(numbers.values, (std::vector<int64_t>{4096, 65536 + 4096, 4096}));
+  EXPECT_EQ(numbers.get(exchange().results[0].value), 1);
+  EXPECT_EQ(numbers.get(Number(Number::Rank, 1)), 3);
+  EXPECT_EQ(getBytes(exchange(), {Buffer::Window, 2}, numbers), 512);
+  EXPECT_EQ(numbers.getAddress({Buffer::Window, 1}), 73728);
+  numbers.choose({Buffer::Chosen, 0}, {Buffer::Window, 2});
+  EXPECT_EQ(numbers.get(Number(Number::ChosenAddress, 0)), 131072);
+  EXPECT_EQ(getBytes(exchange(), {Buffer::Chosen, 0}, numbers), 512);
+}
+
+TEST_F(EvaluateExchange, Sizes) {
+  inputs.shapes = {{65, 16}};
+  EXPECT_EQ(run(), "step 3 of the plan: expected at most the 8192 bytes of its "
+                   "buffers, found 4160 of each of 2 ranks");
+  inputs.shapes = {{1, 16}};
+  EXPECT_EQ(run(), "");
+  exchange().steps[3].bytes = 0;
+  EXPECT_EQ(run(), "");
+  exchange().steps[2].bytes = 4097;
+  EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
+                   "buffers, found 4097 of each of 2 ranks");
+  exchange().steps[2].bytes = -1;
+  EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
+                   "buffers, found -1 of each of 2 ranks");
+  // Twice as much does not fit into 64 bits.
+  exchange().steps[2].bytes = INT64_MAX;
+  EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
+                   "buffers, found 9223372036854775807 of each of 2 ranks");
+}
+
+TEST_F(EvaluateExchange, SizesOfWhatIsSent) {
+  exchange().windows[0].bytes = 4096;
+  exchange().steps[2].bytes = 2048;
+  EXPECT_EQ(run(), "step 3 of the plan: expected at most the 4096 bytes of its "
+                   "buffers, found 4096 of each of 2 ranks");
+}
+
+TEST_F(EvaluateExchange, Overlap) {
+  const char *text = "step 3 of the plan: expected buffers that do not "
+                     "overlap, found win0 and win1";
+  inputs.windowAddresses[1] = 65536 + 8191;
+  EXPECT_EQ(run(), text);
+  inputs.windowAddresses[1] = 65536 - 8191;
+  EXPECT_EQ(run(), text);
+  inputs.windowAddresses[1] = 65536 - 8192;
+  EXPECT_EQ(run(), "");
+  inputs.windowAddresses[1] = 65536;
+  EXPECT_EQ(run(), text);
+  inputs.hasAddresses = false;
+  EXPECT_EQ(run(), "");
+}
+
+/// A buffer that was chosen on the way is known when its step is checked.
+TEST_F(EvaluateExchange, ChosenWindows) {
+  ASSERT_EQ(run(), "");
+  Step gather = exchange().steps[2];
+  gather.to = {Buffer::Chosen, 0};
+  numbers.choose(gather.to, {Buffer::Window, 1});
+  EXPECT_EQ(check(exchange(), gather, numbers), "");
+  numbers.choose(gather.to, {Buffer::Window, 2});
+  EXPECT_EQ(check(exchange(), gather, numbers),
+            "expected a window of group 'ep', found win2 of 'tp'");
+}
+
 TEST_F(Evaluate, Results) {
   entry().results[0].shape[0] = -1;
   EXPECT_EQ(run(), "result 0: expected dimensions of at least 0 and a size of "

@@ -17,7 +17,8 @@ namespace {
 TEST(Number, Spelling) {
   for (const char *text :
        {"v0", "v12", "arg3", "arg0[1]", "arg10[2]", "arg2.bits", "arg1.address",
-        "result0.address", "work7.address", "sm_count"}) {
+        "result0.address", "work7.address", "const2.address", "win1.address",
+        "buf3.address", "group1.rank", "sm_count"}) {
     std::optional<Number> number = Number::parse(text);
     ASSERT_TRUE(number) << text;
     EXPECT_FALSE(number->isConstant());
@@ -44,6 +45,12 @@ TEST(Number, Misspelling) {
                            "arg0.addres",
                            "arg0.",
                            "v0.address",
+                           "win0",
+                           "win0.rank",
+                           "group0",
+                           "group0.address",
+                           "group.rank",
+                           "arg0[1].bits",
                            "v0[1]",
                            "result0",
                            "result0[1]",

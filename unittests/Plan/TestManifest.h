@@ -9,13 +9,17 @@ namespace mx::plan {
 
 /// As writeManifest prints it.
 inline constexpr char kTestManifest[] = R"({
-  "format": 3,
+  "format": 4,
   "target": "sm_100a",
   "ptx": "kernels.ptx",
   "cubin": "kernels.cubin",
   "data": "constants.bin",
   "constants": [
     {"name": "bias", "offset": 256, "bytes": 16}
+  ],
+  "groups": [
+    {"name": "ep", "size": 2, "tokens": 64},
+    {"name": "tp", "size": 4, "tokens": 8}
   ],
   "kernels": [
     {"name": "first", "block": [128, 1, 1], "dynamic_smem": 1024, "programmatic": false},
@@ -130,6 +134,38 @@ inline constexpr char kTestManifest[] = R"({
           }
         },
         {"copy": "buf0", "to": "result0", "bytes": 256}
+      ]
+    },
+    {
+      "name": "exchange",
+      "arguments": [
+        {"name": "x", "type": "tensor<?x16xf32>", "dtype": "f4", "shape": ["?", 16]}
+      ],
+      "results": [
+        {"name": "rank", "type": "index", "dtype": "i8", "value": "group0.rank"}
+      ],
+      "values": [
+        ["mul", "group0.rank", 4096],
+        ["add", "win0.address", "v0"],
+        ["mul", "arg0[0]", 64]
+      ],
+      "requires": [],
+      "workspace": 0,
+      "buffers": [],
+      "windows": [
+        {"group": 0, "offset": 0, "bytes": 8192},
+        {"group": 0, "offset": 8192, "bytes": 8192},
+        {"group": 1, "offset": 256, "bytes": 512}
+      ],
+      "tensor_maps": [
+        {"buffer": "win0", "offset": 0, "type": "f32", "dims": [16, 128], "strides": [64], "box": [16, 8], "swizzle": "none", "l2": "none", "oob": "zero"}
+      ],
+      "steps": [
+        {"memset": "win1", "byte": 0, "bytes": 8192},
+        {"launch": "first", "grid": [1, 1, 1], "args": [{"tensor_map": 0}, {"buffer": "win1"}, {"i64": "v1"}]},
+        {"all_gather": "win0", "group": 0, "bytes": 4096},
+        {"all_to_all": "win0", "to": "win1", "group": 0, "bytes": "v2"},
+        {"copy": "win2", "to": "arg0", "bytes": 64}
       ]
     }
   ]

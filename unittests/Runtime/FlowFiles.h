@@ -11,7 +11,7 @@
 /// y = x * 2^rounds, or bytes of 255 where element `at` of that is 0; the bits
 /// of that element, and the sum of the rounds' numbers.
 inline constexpr char kFlowManifest[] = R"({
-  "format": 3,
+  "format": 4,
   "target": "sm_90a",
   "ptx": "kernels.ptx",
   "kernels": [

@@ -17,7 +17,7 @@
 /// z = x + y of f32; the grid has at most as many blocks as the device has
 /// multiprocessors, which is enough for the tests.
 inline constexpr char kSumManifest[] = R"({
-  "format": 3,
+  "format": 4,
   "target": "sm_90a",
   "ptx": "kernels.ptx",
   "cubin": "kernels.cubin",

@@ -59,6 +59,8 @@ struct Buffer {
   /// "arg0", "result0", "work0", "const0", "win0", "buf0".
   std::string str() const;
   static std::optional<Buffer> parse(std::string_view text);
+  /// The number that is its address, unless it is Taken.
+  Number getAddress() const;
 };
 
 /// What an argument or a result is: an array of `dtype`, NumPy's name without
@@ -167,21 +169,23 @@ struct Block {
 
 struct Step {
   enum Kind : uint8_t {
+    // These go onto the stream.
     Launch,    ///< a kernel
     AllGather, ///< part r of `to`, `bytes` long, comes from rank r
     AllToAll,  ///< part r of `from` goes to that of this rank in `to` on rank r
     Memset,    ///< fill the first `bytes` of `to`
     Copy,      ///< the first `bytes` of `from` to `to`
-    Compute,   ///< `results[0]` is what the expression gives
-    Require,   ///< a requirement that is known here
-    Encode,    ///< tensor map `index`
-    Read,      ///< waits; `results[0]` is the number at `offset` of `from`
-    Choose, ///< `results[0]` is the first of `among` that is not in `besides`
-    Take,   ///< `results[0]` is memory of `bytes`
-    If,     ///< block 0 unless the condition is 0, else block 1
-    Switch, ///< the block whose case the condition is, else the last
-    For,    ///< block 0 for each number of a range
-    While   ///< block 1 as long as block 0 first yields another number than 0
+    // These are done on the host.
+    Compute, ///< `results[0]` is what the expression gives
+    Require, ///< a requirement that is known here
+    Encode,  ///< tensor map `index`
+    Read,    ///< waits; `results[0]` is the number at `offset` of `from`
+    Choose,  ///< `results[0]` is the first of `among` that is not in `besides`
+    Take,    ///< `results[0]` is memory of `bytes`
+    If,      ///< block 0 unless the condition is 0, else block 1
+    Switch,  ///< the block whose case the condition is, else the last
+    For,     ///< block 0 for each number of a range
+    While    ///< block 1 as long as block 0 first yields another number than 0
   };
   Kind kind = Launch;
   // Launch
@@ -292,9 +296,11 @@ struct Inputs {
   /// Of the manifest; null if it has none.
   const std::vector<Constant> *constants = nullptr;
   std::vector<int64_t> constantAddresses;
-  std::vector<int64_t> windowAddresses;
-  /// Of this process in each group of the manifest.
+  /// Of the manifest, as `constants`.
+  const std::vector<Group> *groups = nullptr;
+  /// Of this process in each of them.
   std::vector<int64_t> ranks;
+  std::vector<int64_t> windowAddresses;
   int64_t smCount = 0;
   /// What findAddresses says of the entry, where it is known.
   const std::vector<bool> *addresses = nullptr;
@@ -320,7 +326,9 @@ struct Numbers {
   }
   /// Defines a value, or changes one that a loop carries.
   void set(const Number &value, int64_t number);
-  /// The argument, result, constant or part of the workspace that a buffer is.
+  int64_t getAddress(const Buffer &buffer) const;
+  /// The argument, result, constant, window or part of the workspace that a
+  /// buffer is.
   Buffer resolve(const Buffer &buffer) const;
   void choose(const Buffer &buffer, const Buffer &resolved);
   /// The value of the expression, or nothing and why.
@@ -341,8 +349,9 @@ std::string evaluate(const Entry &entry, const Inputs &inputs,
 std::string check(const Requirement &requirement, const Numbers &numbers,
                   bool hasAddresses = true);
 
-/// Checks the sizes and the parameters of a launch, fill, copy or read whose
-/// numbers are all known. Returns an empty string, or what is wrong.
+/// Checks the sizes and the parameters of a read, or of a step that goes onto
+/// the stream, whose numbers are all known. Returns an empty string, or what is
+/// wrong.
 std::string check(const Entry &entry, const Step &step, const Numbers &numbers);
 
 /// Bytes of a buffer in a call.

@@ -58,7 +58,7 @@ entry = {
     ],
 }
 manifest = {
-    "format": 3,
+    "format": 4,
     "target": "sm_90a",
     "ptx": "kernels.ptx",
     "kernels": [
