@@ -15,6 +15,7 @@
 #ifndef MX_PROGRAM_H
 #define MX_PROGRAM_H
 
+#include "mx_group.h"
 #include "mx_runtime.h"
 
 #ifdef __cplusplus
@@ -60,6 +61,30 @@ MX_API int mxProgramGetEntry(mxEntry *entry, mxProgram program,
 MX_API int32_t mxProgramEntryCount(mxProgram program);
 MX_API int mxProgramGetEntryAt(mxEntry *entry, mxProgram program,
                                int32_t index);
+
+/* A program of several ranks has groups: processes, or threads with a program
+ * each, that launch the same entries in the same order, and exchange rows on
+ * the way. */
+typedef struct mxProgramGroupInfo {
+  size_t structSize;  /* sizeof(mxProgramGroupInfo), set by the caller */
+  const char *name;   /* lives as long as the program */
+  int32_t size;       /* ranks, for which the program was compiled */
+  int32_t rank;       /* of the group that is bound; -1 where none is */
+  int64_t tokens;     /* of each rank, at most */
+  size_t windowBytes; /* of the group's memory, for windows of all entries */
+} mxProgramGroupInfo;
+/* Number of groups; 0 on error. */
+MX_API int32_t mxProgramGroupCount(mxProgram program);
+MX_API int mxProgramGetGroup(mxProgram program, int32_t index,
+                             mxProgramGroupInfo *info);
+/* Says which ranks the group of that name is, before the first launch. All
+ * ranks call it, with the device of the group in use: it compares a hash of the
+ * manifest and the version of mx, reserves the group's memory for windows, and
+ * waits for the others. Another group of the same size may be bound in its
+ * place, for later launches. The program keeps the group as long as it is bound
+ * to it; once it is destroyed or has ended, launches fail with the reason. */
+MX_API int mxProgramBindGroup(mxProgram program, const char *name,
+                              mxGroup group);
 
 typedef struct mxEntryInfo {
   size_t structSize; /* sizeof(mxEntryInfo), set by the caller */
@@ -108,7 +133,8 @@ typedef struct mxTakenMemory {
  * arrays may be null. They are for the device of those that are not, or else
  * the device in use. They fail where a launch with such
  * arguments would, and for a result that is taken. `shape` has room for the
- * rank of the result. */
+ * rank of the result. Groups of the program must
+ * be bound: sizes may follow from the rank. */
 MX_API int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
                                  int32_t argumentCount, int32_t result,
                                  int64_t *shape);
@@ -132,7 +158,12 @@ MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
  * first launch. A plan that reads a number from the device waits for the stream
  * there, one that takes memory at its end; neither can be captured in a CUDA
  * graph. What is found wrong after a number was read comes when earlier
- * launches have been made. */
+ * launches have been made.
+ *
+ * The groups of the program must be bound (mxProgramBindGroup), to the device
+ * of the arrays. A launch that is refused has exchanged nothing: ranks that
+ * launch the entry meanwhile wait for this one, until the time of the group is
+ * over. */
 MX_API int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                          int32_t argumentCount, void *const *results,
                          int32_t resultCount, void *workspace,

@@ -29,7 +29,7 @@ def read_functions(path):
         yield name, result.strip(), [(" ".join(kind.split()), parameter) for kind, parameter in pairs]
 
 
-HANDLES = r"(mxc?(Context|Module|Compiled|HostProgram|Function|Stream|Program|Entry)|\w+Callback|mxWarningHandler)"
+HANDLES = r"(mxc?(Context|Module|Compiled|HostProgram|Function|Stream|Program|Entry|Group)|\w+Callback|mxWarningHandler)"
 
 
 def is_pointer(kind):

@@ -30,6 +30,19 @@ static int onEntry(mxEntry entry, F call,
       function);
 }
 
+/// Calls what needs a program that is loaded, which it stays meanwhile.
+template <class F>
+static int onProgram(mxProgram program, F call,
+                     const char *function = __builtin_FUNCTION()) {
+  return attempt(
+      [&]() -> Error {
+        std::shared_ptr<Program> found;
+        Error error = findProgram(program, found);
+        return error ? error : call(*found);
+      },
+      function);
+}
+
 int mxProgramLoad(mxProgram *program, const char *directory) {
   if (!program)
     return reportNull("a place for the program");
@@ -92,6 +105,44 @@ int mxProgramGetEntryAt(mxEntry *entry, mxProgram program, int32_t index) {
     return reportNull("a place for the entry");
   *entry = nullptr;
   return attempt([&] { return getEntry(program, index, *entry); });
+}
+
+int32_t mxProgramGroupCount(mxProgram program) {
+  int32_t count = 0;
+  onProgram(program, [&](Program &found) {
+    count = int32_t(found.manifest.groups.size());
+    return Error();
+  });
+  return count;
+}
+
+int mxProgramGetGroup(mxProgram program, int32_t index,
+                      mxProgramGroupInfo *info) {
+  if (!info)
+    return reportNull("a place for the answer");
+  return onProgram(program, [&](Program &found) -> Error {
+    const std::vector<plan::Group> &groups = found.manifest.groups;
+    if (index < 0 || size_t(index) >= groups.size())
+      return invalidValue("mxProgramGetGroup: expected a number below " +
+                          std::to_string(groups.size()) + ", found " +
+                          std::to_string(index));
+    const plan::Group &group = groups[size_t(index)];
+    std::shared_ptr<const BoundGroupList> bound =
+        found.groups.get(found.manifest);
+    const Collectives *ranks =
+        bound ? (*bound)[size_t(index)].ranks.get() : nullptr;
+    return give(info, "mxProgramGroupInfo",
+                {sizeof(mxProgramGroupInfo), group.name.c_str(),
+                 int32_t(group.size), ranks ? ranks->rank : -1, group.tokens,
+                 getWindowBytes(found.manifest, size_t(index))});
+  });
+}
+
+int mxProgramBindGroup(mxProgram program, const char *name, mxGroup group) {
+  if (!name)
+    return reportNull("the name of a group");
+  return onProgram(
+      program, [&](Program &found) { return bindGroup(found, name, group); });
 }
 
 int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info) {

@@ -9,6 +9,7 @@
 #define MX_RUNTIME_LIB_GROUP_COLLECTIVES_H
 
 #include "../Device.h"
+#include "mx_group.h"
 
 namespace mx::runtime {
 
@@ -41,6 +42,9 @@ public:
   /// What the group died of; does not wait.
   virtual Error status() const = 0;
 };
+
+/// The group of a handle, which stays while this does, or that it is none.
+Error findCollectives(mxGroup handle, std::shared_ptr<Collectives> &ranks);
 
 } // namespace mx::runtime
 

@@ -306,6 +306,14 @@ mxGroup mx::runtime::addGroup(std::shared_ptr<Group> group) {
   return groups().add(std::move(group));
 }
 
+Error mx::runtime::findCollectives(mxGroup handle,
+                                   std::shared_ptr<Collectives> &ranks) {
+  std::shared_ptr<Group> group;
+  Error error = findGroup(handle, group);
+  ranks = std::move(group);
+  return error;
+}
+
 Error mx::runtime::removeGroup(mxGroup handle) {
   return groups().remove(handle) ? Error() : noGroup(handle);
 }

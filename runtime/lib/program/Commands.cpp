@@ -50,10 +50,18 @@ void **Slots::fill(const uint8_t *from, size_t count) {
   return pointers.data();
 }
 
-Error Commands::submit(Device &device, void *stream) const {
+Error Commands::submit(Device &device, void *stream, const char *name,
+                       const BoundGroupList *groups) const {
   // Kept from call to call: allocating it takes longer than a launch.
   Slots &slots = PerThread<Slots>::get();
   auto submit = [&](const Command &command) {
+    if (command.kind == Step::AllGather)
+      return (*groups)[command.group].ranks->allGather(
+          device, command.to, command.bytes, stream, name, command.step);
+    if (command.kind == Step::AllToAll)
+      return (*groups)[command.group].ranks->allToAll(
+          device, command.from, command.to, command.bytes, stream, name,
+          command.step);
     if (command.kind == Step::Memset)
       return device.fill(command.to, command.byte, 1, command.bytes, stream);
     if (command.kind == Step::Copy)

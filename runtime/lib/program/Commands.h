@@ -1,15 +1,15 @@
 //===- Commands.h - What a call puts on its stream --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches, fills and copies with all that they need, in order. They stay as
-// they are when they are put on a stream, so that it can be done again.
+// Launches, collectives, fills and copies with all that they need, in order.
+// They stay as they are when they are put on a stream, so that it can be done
+// again.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_COMMANDS_H
 #define MX_RUNTIME_LIB_PROGRAM_COMMANDS_H
 
-#include "../Device.h"
-#include "mx/Plan/Plan.h"
+#include "BoundGroups.h"
 
 namespace mx::runtime {
 
@@ -25,7 +25,11 @@ struct Command {
   /// Where its parameters begin in Commands::parameters, and how many there
   /// are.
   size_t parameters, count;
-  // Memset and Copy
+  // AllGather and AllToAll
+  unsigned group;
+  /// Among the steps of the entry, for messages.
+  int64_t step;
+  // These, Memset and Copy
   void *to, *from;
   size_t bytes;
   uint8_t byte;
@@ -43,7 +47,9 @@ struct Commands {
   size_t getBytes() const {
     return list.size() * sizeof(Command) + parameters.size();
   }
-  Error submit(Device &device, void *stream) const;
+  /// Those of entry `name`; `groups` are those of its program.
+  Error submit(Device &device, void *stream, const char *name,
+               const BoundGroupList *groups) const;
 };
 
 } // namespace mx::runtime

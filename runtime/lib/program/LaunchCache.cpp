@@ -20,8 +20,9 @@ static bool canCache(const std::vector<plan::Step> &steps) {
   });
 }
 
-size_t mx::runtime::countWords(const plan::Entry &entry) {
-  size_t count = 5 + entry.results.size();
+size_t mx::runtime::countWords(const plan::Manifest &manifest,
+                               const plan::Entry &entry) {
+  size_t count = 5 + entry.results.size() + 2 * manifest.groups.size();
   for (const plan::Argument &argument : entry.arguments)
     count += argument.isNumber ? 1 : 1 + argument.shape.size();
   return count;
@@ -39,7 +40,7 @@ LaunchCache &LaunchCache::get() { return PerThread<LaunchCache>::get(); }
 /// Whatever a call follows from must be among its words. False where something
 /// is missing that must be there to be read.
 bool LaunchCache::readWords(const Entry &entry, Device &device,
-                            const Call &call) {
+                            const Call &call, const BoundGroupList *groups) {
   const plan::Entry &plan = *entry.plan;
   words.resize(entry.wordCount);
   int64_t *next = words.data();
@@ -67,12 +68,18 @@ bool LaunchCache::readWords(const Entry &entry, Device &device,
     add(call.results[i]);
   add(call.workspace);
   *next++ = int64_t(call.workspaceBytes);
+  for (size_t i = 0; i < entry.program->manifest.groups.size(); ++i) {
+    const BoundGroup &bound = (*groups)[i];
+    *next++ = bound.serial;
+    add(bound.ranks->windows());
+  }
   return true;
 }
 
 const CachedLaunch *LaunchCache::find(const Entry &entry, Device &device,
-                                      const Call &call) {
-  if (!readWords(entry, device, call)) {
+                                      const Call &call,
+                                      const BoundGroupList *groups) {
+  if (!readWords(entry, device, call, groups)) {
     words.clear();
     return nullptr;
   }

@@ -3,9 +3,10 @@
 //
 // A program launches the same kernels on the same arrays again and again. What
 // a call puts on the stream follows from its words: the entry, the shapes and
-// numbers and addresses that it brings, and what the device may have changed.
-// It was checked and computed when a call first had these words; the next one
-// with all of them equal puts the same commands on its own stream.
+// numbers and addresses that it brings, the groups that are bound and where
+// their windows are, and what the device may have changed. It was checked and
+// computed when a call first had these words; the next one with all of them
+// equal puts the same commands on its own stream.
 //
 // Only calls that read no number of the device and take no memory are kept.
 //===----------------------------------------------------------------------===//
@@ -39,13 +40,14 @@ public:
   static LaunchCache &get();
 
   /// The call with the words of this one; null where there is none.
-  const CachedLaunch *find(const Entry &entry, Device &device,
-                           const Call &call);
+  const CachedLaunch *find(const Entry &entry, Device &device, const Call &call,
+                           const BoundGroupList *groups);
   /// Keeps the call that was asked for last.
   void keep(const Commands &commands, const std::vector<int64_t> &numbers);
 
 private:
-  bool readWords(const Entry &entry, Device &device, const Call &call);
+  bool readWords(const Entry &entry, Device &device, const Call &call,
+                 const BoundGroupList *groups);
   CachedLaunch &getPlace();
 
   /// Of the call that was asked for last; none where it cannot be kept.
@@ -57,8 +59,8 @@ private:
   size_t oldest = 0;
 };
 
-/// Words of a call of the entry.
-size_t countWords(const plan::Entry &entry);
+/// Words of a call of an entry of the manifest.
+size_t countWords(const plan::Manifest &manifest, const plan::Entry &entry);
 /// Whether what a call does follows from its words.
 bool canCache(const plan::Entry &entry);
 

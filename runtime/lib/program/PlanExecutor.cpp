@@ -65,7 +65,8 @@ static std::unique_ptr<Scratch> takeScratch() {
   unused.pop_back();
   for (std::vector<int64_t> *list :
        {&scratch->inputs.integers, &scratch->inputs.argumentAddresses,
-        &scratch->inputs.resultAddresses, &scratch->capacities})
+        &scratch->inputs.resultAddresses, &scratch->inputs.ranks,
+        &scratch->inputs.windowAddresses, &scratch->capacities})
     list->clear();
   scratch->numbers.chosen.clear();
   scratch->numbers.taken.clear();
@@ -76,9 +77,10 @@ static std::unique_ptr<Scratch> takeScratch() {
 }
 
 PlanExecutor::PlanExecutor(const Entry &entry, Device &device,
-                           const ProgramOnDevice *loaded, const Call &call)
+                           const ProgramOnDevice *loaded,
+                           const BoundGroupList *groups, const Call &call)
     : entry(entry), plan(*entry.plan), device(device), loaded(loaded),
-      call(call), own(takeScratch()) {}
+      groups(groups), call(call), own(takeScratch()) {}
 
 void PlanExecutor::giveBackScratch() { getUnused().push_back(std::move(own)); }
 
@@ -105,6 +107,17 @@ Error PlanExecutor::readArguments() {
   return {};
 }
 
+/// This rank, and where windows are in the memory of their groups.
+void PlanExecutor::readGroups() {
+  const plan::Manifest &manifest = entry.program->manifest;
+  inputs.groups = &manifest.groups;
+  for (size_t i = 0; i < manifest.groups.size(); ++i)
+    inputs.ranks.push_back((*groups)[i].ranks->rank);
+  for (const plan::Window &window : plan.windows)
+    inputs.windowAddresses.push_back(
+        toInteger((*groups)[window.group].ranks->windows()) + window.offset);
+}
+
 Error PlanExecutor::prepare(bool withAddresses) {
   if (Error error = readArguments())
     return error;
@@ -118,6 +131,7 @@ Error PlanExecutor::prepare(bool withAddresses) {
     inputs.constantAddresses = loaded->constants;
   else
     inputs.constantAddresses.assign(inputs.constants->size(), 0);
+  readGroups();
   inputs.smCount = device.limits().multiprocessors;
   inputs.addresses = &entry.addresses;
   std::string wrong = plan::evaluate(plan, inputs, numbers);
@@ -126,7 +140,7 @@ Error PlanExecutor::prepare(bool withAddresses) {
 
 /// What is wrong with the address of an array; nothing where it has no bytes.
 std::string PlanExecutor::checkAddress(plan::Buffer buffer) const {
-  int64_t address = getAddress(buffer);
+  int64_t address = numbers.getAddress(buffer);
   if ((address && address % plan::kArrayAlignment == 0) ||
       plan::getBytes(plan, buffer, numbers) <= 0)
     return {};
@@ -181,26 +195,6 @@ Error PlanExecutor::checkMemory() {
   return {};
 }
 
-int64_t PlanExecutor::getAddress(const plan::Buffer &of) const {
-  plan::Buffer buffer = numbers.resolve(of);
-  switch (buffer.kind) {
-  case plan::Buffer::Argument:
-    return inputs.argumentAddresses[buffer.index];
-  case plan::Buffer::Result:
-    return inputs.resultAddresses[buffer.index];
-  case plan::Buffer::Work:
-    return toInteger(call.workspace) +
-           numbers.get(plan.workBuffers[buffer.index].offset);
-  case plan::Buffer::Constant:
-    return inputs.constantAddresses[buffer.index];
-  case plan::Buffer::Taken:
-    return numbers.taken[buffer.index].address;
-  case plan::Buffer::Chosen: // none is, once it is resolved
-    break;
-  }
-  return 0;
-}
-
 Error PlanExecutor::encode(size_t index, const plan::TensorMap &map) {
   if (index >= scratch.maps.size()) {
     scratch.maps.resize(index + 1);
@@ -218,7 +212,7 @@ Error PlanExecutor::encode(size_t index, const plan::TensorMap &map) {
   TensorMapArguments arguments = {
       int64_t(map.type),
       int64_t(dims.size()),
-      toPointer(getAddress(map.buffer) + numbers.get(map.offset)),
+      toPointer(numbers.getAddress(map.buffer) + numbers.get(map.offset)),
       dims.data(),
       strides.data(),
       scratch.box.data(),
@@ -308,6 +302,28 @@ static Error checkCall(const plan::Entry &plan, const Call &call,
   return {};
 }
 
+/// Computes the numbers of a call that has no memory yet, and gives them to
+/// `use`.
+template <class Use>
+static Error computeSizes(const Entry &entry, const Call &call, Use use) {
+  Program &program = *entry.program;
+  Device *device;
+  if (Error error = checkCall(*entry.plan, call, /*withResults=*/false))
+    return error;
+  if (Error error = findDevice(*entry.plan, call, device))
+    return error;
+  std::shared_ptr<const BoundGroupList> groups =
+      program.groups.get(program.manifest);
+  if (Error error = checkBound(program.manifest, groups.get()))
+    return error;
+  PlanExecutor execution(entry, *device, /*loaded=*/nullptr, groups.get(),
+                         call);
+  if (Error error = execution.prepare(/*withAddresses=*/false))
+    return error;
+  use(execution.getNumbers());
+  return {};
+}
+
 Error mx::runtime::getResultShape(const Entry &entry, const Call &call,
                                   int32_t index, int64_t *shape) {
   const plan::Entry &plan = *entry.plan;
@@ -321,57 +337,52 @@ Error mx::runtime::getResultShape(const Entry &entry, const Call &call,
                                          plan.results[size_t(index)]) +
                                 ": expected a shape that is known before the "
                                 "call, found one that only the run knows"));
-  Device *device;
-  Error error = checkCall(plan, call, /*withResults=*/false);
-  if (!error)
-    error = findDevice(plan, call, device);
-  if (error)
-    return inEntry(plan, error);
-  PlanExecutor execution(entry, *device, /*loaded=*/nullptr, call);
-  if (Error error = execution.prepare(/*withAddresses=*/false))
-    return inEntry(plan, error);
-  for (const plan::Number &extent : plan.results[size_t(index)].shape)
-    *shape++ = execution.getNumbers().get(extent);
-  return {};
+  return inEntry(
+      plan, computeSizes(entry, call, [&](const plan::Numbers &numbers) {
+        for (const plan::Number &extent : plan.results[size_t(index)].shape)
+          *shape++ = numbers.get(extent);
+      }));
 }
 
 Error mx::runtime::getWorkspaceBytes(const Entry &entry, const Call &call,
                                      size_t &bytes) {
-  Device *device;
-  Error error = checkCall(*entry.plan, call, /*withResults=*/false);
-  if (!error)
-    error = findDevice(*entry.plan, call, device);
-  if (error)
-    return inEntry(*entry.plan, error);
-  PlanExecutor execution(entry, *device, /*loaded=*/nullptr, call);
-  if (Error error = execution.prepare(/*withAddresses=*/false))
-    return inEntry(*entry.plan, error);
-  bytes = size_t(execution.getNumbers().get(entry.plan->workspaceBytes));
-  return {};
+  return inEntry(*entry.plan,
+                 computeSizes(entry, call, [&](const plan::Numbers &numbers) {
+                   bytes = size_t(numbers.get(entry.plan->workspaceBytes));
+                 }));
 }
 
 static Error submit(const Entry &entry, Device &device,
-                    const CachedLaunch &cached, const Call &call) {
-  if (Error error = cached.commands.submit(device, call.stream))
+                    const CachedLaunch &cached, const BoundGroupList *groups,
+                    const Call &call) {
+  if (Error error = cached.commands.submit(device, call.stream,
+                                           entry.plan->name.c_str(), groups))
     return error;
   writeNumbers(*entry.plan, call, cached.numbers);
   return {};
 }
 
 static Error launchChecked(const Entry &entry, const Call &call) {
+  Program &program = *entry.program;
   Device *device;
   const ProgramOnDevice *loaded;
   if (Error error = checkCall(*entry.plan, call, /*withResults=*/true))
     return error;
   if (Error error = findDevice(*entry.plan, call, device))
     return error;
-  if (Error error = entry.program->find(*device, call.stream, loaded))
+  // Held until the end of the call.
+  std::shared_ptr<const BoundGroupList> held =
+      program.groups.get(program.manifest);
+  const BoundGroupList *groups = held.get();
+  if (Error error = checkReady(program.manifest, groups, *device))
+    return error;
+  if (Error error = program.find(*device, call.stream, loaded))
     return error;
   LaunchCache *cache = entry.canCache ? &LaunchCache::get() : nullptr;
   if (const CachedLaunch *cached =
-          cache ? cache->find(entry, *device, call) : nullptr)
-    return submit(entry, *device, *cached, call);
-  return PlanExecutor(entry, *device, loaded, call).run(cache);
+          cache ? cache->find(entry, *device, call, groups) : nullptr)
+    return submit(entry, *device, *cached, groups, call);
+  return PlanExecutor(entry, *device, loaded, groups, call).run(cache);
 }
 
 Error mx::runtime::launchEntry(const Entry &entry, const Call &call) {

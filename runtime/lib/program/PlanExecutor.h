@@ -45,9 +45,10 @@ class LaunchCache;
 class PlanExecutor {
 public:
   /// `loaded` is what the program has on the device; null for what only
-  /// computes sizes.
+  /// computes sizes. All groups of the program are among `groups`.
   PlanExecutor(const Entry &entry, Device &device,
-               const ProgramOnDevice *loaded, const Call &call);
+               const ProgramOnDevice *loaded, const BoundGroupList *groups,
+               const Call &call);
   ~PlanExecutor();
   PlanExecutor(const PlanExecutor &) = delete;
   PlanExecutor &operator=(const PlanExecutor &) = delete;
@@ -62,10 +63,10 @@ public:
 
 private:
   Error readArguments();
+  void readGroups();
   std::string checkAddress(plan::Buffer buffer) const;
   Error checkMemory();
   Error encode(size_t index, const plan::TensorMap &map);
-  int64_t getAddress(const plan::Buffer &buffer) const;
   void findNumbers();
 
   // Memory.cpp
@@ -81,7 +82,10 @@ private:
   // Steps.cpp
   Error take(const std::vector<plan::Step> &steps);
   Error take(const plan::Step &step);
+  Error takeChecked(const plan::Step &step,
+                    Error (PlanExecutor::*takeStep)(const plan::Step &));
   Error takeLaunch(const plan::Step &step);
+  Error takeCollective(const plan::Step &step);
   Error takeMove(const plan::Step &step);
   Error takeCompute(const plan::Step &step);
   Error takeRead(const plan::Step &step);
@@ -108,6 +112,7 @@ private:
   const plan::Entry &plan;
   Device &device;
   const ProgramOnDevice *loaded;
+  const BoundGroupList *groups;
   const Call &call;
   std::unique_ptr<Scratch> own;
   Scratch &scratch = *own;

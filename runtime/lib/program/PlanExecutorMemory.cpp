@@ -152,7 +152,7 @@ Error PlanExecutor::giveResults() {
                 mx::runtime::Copy::OnDevice,
                 reinterpret_cast<void *>(
                     uintptr_t(numbers.taken[copy.index].address)),
-                reinterpret_cast<void *>(uintptr_t(getAddress(buffer))),
+                reinterpret_cast<void *>(uintptr_t(numbers.getAddress(buffer))),
                 size_t(bytes), call.stream))
           return error;
       buffer = copy;

@@ -49,7 +49,7 @@ void PlanExecutor::store(const Parameter &parameter, uint8_t *place) const {
   switch (parameter.kind) {
   case Parameter::Pointer: {
     int64_t address =
-        getAddress(parameter.buffer) + numbers.get(parameter.number);
+        numbers.getAddress(parameter.buffer) + numbers.get(parameter.number);
     return put(&address, sizeof address);
   }
   case Parameter::TensorMap:
@@ -101,15 +101,31 @@ Error PlanExecutor::takeLaunch(const Step &step) {
   return {};
 }
 
+/// Ranks wait for each other, so that it is done whatever its size is.
+Error PlanExecutor::takeCollective(const Step &step) {
+  Command command = {};
+  command.kind = step.kind;
+  command.group = step.group;
+  command.step = int64_t(scratch.position.front());
+  command.bytes = size_t(numbers.get(step.bytes));
+  command.to = toPointer(numbers.getAddress(step.to));
+  if (step.kind == Step::AllToAll)
+    command.from = toPointer(numbers.getAddress(step.from));
+  if (Error error = flushIfFull())
+    return error;
+  scratch.commands.list.push_back(command);
+  return {};
+}
+
 /// Fills or copies.
 Error PlanExecutor::takeMove(const Step &step) {
   Command command = {};
   command.kind = step.kind;
   command.bytes = size_t(numbers.get(step.bytes));
   command.byte = step.byte;
-  command.to = toPointer(getAddress(step.to));
+  command.to = toPointer(numbers.getAddress(step.to));
   if (step.kind == Step::Copy)
-    command.from = toPointer(getAddress(step.from));
+    command.from = toPointer(numbers.getAddress(step.from));
   // A result may be the argument that the function returns.
   if (!command.bytes || command.from == command.to)
     return {};
@@ -126,7 +142,8 @@ Error PlanExecutor::flushIfFull() {
 
 Error PlanExecutor::submit() {
   hasBegun |= !scratch.commands.list.empty();
-  Error error = scratch.commands.submit(device, call.stream);
+  Error error =
+      scratch.commands.submit(device, call.stream, plan.name.c_str(), groups);
   scratch.commands.clear();
   return error;
 }
@@ -150,7 +167,7 @@ Error PlanExecutor::takeRead(const Step &step) {
   if (Error error = submit())
     return error;
   const void *from =
-      toPointer(getAddress(step.from) + numbers.get(step.offset));
+      toPointer(numbers.getAddress(step.from) + numbers.get(step.offset));
   int64_t number = 0;
   if (Error error =
           device.copy(Copy::ToHost, &number, from,
@@ -254,18 +271,25 @@ Error PlanExecutor::takeWhile(const Step &step) {
   }
 }
 
+/// Those whose numbers were known before the call have been checked then.
+Error PlanExecutor::takeChecked(const Step &step,
+                                Error (PlanExecutor::*takeStep)(const Step &)) {
+  std::string wrong = plan::check(plan, step, numbers);
+  return wrong.empty() ? (this->*takeStep)(step) : atStep(wrong);
+}
+
 Error PlanExecutor::take(const Step &step) {
   switch (step.kind) {
   case Step::Launch:
+    return takeChecked(step, &PlanExecutor::takeLaunch);
+  case Step::AllGather:
+  case Step::AllToAll:
+    return takeChecked(step, &PlanExecutor::takeCollective);
   case Step::Memset:
   case Step::Copy:
+    return takeChecked(step, &PlanExecutor::takeMove);
   case Step::Read:
-    // Those that are known before have been checked then.
-    if (std::string wrong = plan::check(plan, step, numbers); !wrong.empty())
-      return atStep(wrong);
-    return step.kind == Step::Launch ? takeLaunch(step)
-           : step.kind == Step::Read ? takeRead(step)
-                                     : takeMove(step);
+    return takeChecked(step, &PlanExecutor::takeRead);
   case Step::Compute:
     return takeCompute(step);
   case Step::Require: {

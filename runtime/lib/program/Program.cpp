@@ -64,17 +64,27 @@ static Error readFile(const std::string &path, std::string &text) {
 /// Of entries; counts up only.
 static std::atomic<int64_t> serials;
 
+/// Ranks of a group have programs with the same one: FNV-1a of 64 bits.
+static uint64_t computeFingerprint(std::string_view manifest) {
+  uint64_t hash = 0xCBF29CE484222325;
+  for (std::string_view part : {std::string_view(mxGetVersion()), manifest})
+    for (char byte : part)
+      hash = (hash ^ uint8_t(byte)) * 0x100000001B3;
+  return hash;
+}
+
 /// Reads the manifest.
 static Error readProgram(std::string_view text, const std::string &name,
                          Program &program) {
   std::string wrong = plan::readManifest(text, program.manifest);
   if (!wrong.empty())
     return {MX_ERROR_BAD_MODULE, name + ":" + wrong};
+  program.fingerprint = computeFingerprint(text);
   for (const plan::Entry &plan : program.manifest.entries) {
     Entry entry = {&plan, &program, {}, plan::findAddresses(plan)};
     entry.serial = ++serials;
     entry.canCache = canCache(plan);
-    entry.wordCount = countWords(plan);
+    entry.wordCount = countWords(program.manifest, plan);
     for (const plan::Result &value : plan.results) {
       std::vector<int64_t> &shape = entry.resultShapes.emplace_back();
       for (const plan::Number &extent : value.shape)
@@ -323,6 +333,36 @@ static Error noProgram(mxProgram handle) {
                                "pointer");
 }
 
+Error mx::runtime::findProgram(mxProgram handle,
+                               std::shared_ptr<Program> &program) {
+  program = programs().find(handle);
+  return program ? Error() : noProgram(handle);
+}
+
+Error mx::runtime::bindGroup(Program &program, const char *name,
+                             mxGroup handle) {
+  const std::vector<plan::Group> &groups = program.manifest.groups;
+  auto named =
+      std::find_if(groups.begin(), groups.end(), [&](const plan::Group &group) {
+        return group.name == name;
+      });
+  if (named == groups.end()) {
+    std::string known;
+    for (const plan::Group &group : groups)
+      known += (known.empty() ? "" : ", ") + group.name;
+    return {MX_ERROR_NOT_FOUND, "expected the group to be one of [" + known +
+                                    "], found '" + name + "'"};
+  }
+  std::shared_ptr<Collectives> ranks;
+  if (Error error = findCollectives(handle, ranks))
+    return error;
+  Device *device;
+  if (Error error = getDevice(device, program.manifest.target))
+    return error;
+  return program.groups.bind(program.manifest, size_t(named - groups.begin()),
+                             std::move(ranks), *device, program.fingerprint);
+}
+
 Error mx::runtime::unloadProgram(mxProgram handle) {
   std::shared_ptr<Program> program = programs().remove(handle);
   if (!program)
@@ -335,9 +375,9 @@ Error mx::runtime::unloadProgram(mxProgram handle) {
 
 Error mx::runtime::getEntry(mxProgram handle, const char *name,
                             mxEntry &result) {
-  std::shared_ptr<Program> program = programs().find(handle);
-  if (!program)
-    return noProgram(handle);
+  std::shared_ptr<Program> program;
+  if (Error error = findProgram(handle, program))
+    return error;
   std::string known;
   for (size_t i = 0; i < program->entries.size(); ++i) {
     const std::string &entry = program->entries[i].plan->name;
@@ -352,9 +392,9 @@ Error mx::runtime::getEntry(mxProgram handle, const char *name,
 }
 
 Error mx::runtime::getEntry(mxProgram handle, int32_t index, mxEntry &result) {
-  std::shared_ptr<Program> program = programs().find(handle);
-  if (!program)
-    return noProgram(handle);
+  std::shared_ptr<Program> program;
+  if (Error error = findProgram(handle, program))
+    return error;
   if (index < 0 || size_t(index) >= program->handles.size())
     return invalidValue("expected an entry below " +
                         std::to_string(program->handles.size()) + ", found " +
@@ -364,9 +404,9 @@ Error mx::runtime::getEntry(mxProgram handle, int32_t index, mxEntry &result) {
 }
 
 Error mx::runtime::countEntries(mxProgram handle, int32_t &count) {
-  std::shared_ptr<Program> program = programs().find(handle);
-  if (!program)
-    return noProgram(handle);
+  std::shared_ptr<Program> program;
+  if (Error error = findProgram(handle, program))
+    return error;
   count = int32_t(program->entries.size());
   return {};
 }

@@ -8,8 +8,7 @@
 #ifndef MX_RUNTIME_LIB_PROGRAM_PROGRAM_H
 #define MX_RUNTIME_LIB_PROGRAM_PROGRAM_H
 
-#include "../Device.h"
-#include "mx/Plan/Plan.h"
+#include "BoundGroups.h"
 #include "mx/Support/CallerStructs.h"
 #include "mx_program.h"
 
@@ -84,6 +83,9 @@ public:
   Error unload();
 
   plan::Manifest manifest;
+  /// Of the manifest's text and the version of mx.
+  uint64_t fingerprint = 0;
+  BoundGroups groups;
   std::vector<Entry> entries;
   std::vector<mxEntry> handles;
 
@@ -108,6 +110,11 @@ Error unloadProgram(mxProgram program);
 Error getEntry(mxProgram program, const char *name, mxEntry &entry);
 Error getEntry(mxProgram program, int32_t index, mxEntry &entry);
 Error countEntries(mxProgram program, int32_t &count);
+/// The program of a handle, which stays while this does.
+Error findProgram(mxProgram handle, std::shared_ptr<Program> &program);
+/// Collective: that group of the program becomes the one of the handle, on the
+/// device in use.
+Error bindGroup(Program &program, const char *name, mxGroup group);
 /// The entry of a handle, which stays while this does.
 Error findEntry(mxEntry handle, std::shared_ptr<const Entry> &entry);
 

@@ -1,0 +1,99 @@
+//===- BoundGroups.cpp - The groups that a program runs with --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "BoundGroups.h"
+
+#include <algorithm>
+#include <atomic>
+
+using namespace mx;
+using namespace mx::runtime;
+
+/// Of bindings; counts up only.
+static std::atomic<int64_t> serials;
+
+static std::string describe(const plan::Group &group) {
+  return "group '" + group.name + "'";
+}
+
+size_t mx::runtime::getWindowBytes(const plan::Manifest &manifest,
+                                   size_t index) {
+  int64_t bytes = 0;
+  for (const plan::Entry &entry : manifest.entries)
+    for (const plan::Window &window : entry.windows)
+      if (window.group == index)
+        // The reader bounds both.
+        bytes = std::max(bytes, window.offset + window.bytes);
+  return size_t(bytes);
+}
+
+Error BoundGroups::bind(const plan::Manifest &manifest, size_t index,
+                        std::shared_ptr<Collectives> ranks, Device &device,
+                        uint64_t fingerprint) {
+  const plan::Group &group = manifest.groups[index];
+  if (ranks->size != group.size)
+    return invalidValue(
+        describe(group) + ": expected " + std::to_string(group.size) +
+        " ranks, for which the program was compiled, found " +
+        std::to_string(ranks->size) + ": compile it for as many");
+  // No lock is held while other ranks are waited for.
+  if (Error error =
+          ranks->compare("the program", &fingerprint, sizeof fingerprint))
+    return error;
+  size_t bytes = getWindowBytes(manifest, index);
+  if (Error error = ranks->reserveWindows(device, bytes))
+    return error;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto changed = list ? std::make_shared<BoundGroupList>(*list)
+                      : std::make_shared<BoundGroupList>();
+  changed->resize(manifest.groups.size());
+  (*changed)[index] = {std::move(ranks), &device, bytes, ++serials};
+  list = std::move(changed);
+  return {};
+}
+
+std::shared_ptr<const BoundGroupList>
+BoundGroups::get(const plan::Manifest &manifest) {
+  if (manifest.groups.empty())
+    return nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  return list;
+}
+
+Error mx::runtime::checkBound(const plan::Manifest &manifest,
+                              const BoundGroupList *groups) {
+  for (size_t i = 0; i < manifest.groups.size(); ++i)
+    if (!groups || !(*groups)[i].ranks)
+      return invalidValue(
+          "expected a program that is bound to its " +
+          describe(manifest.groups[i]) + " of " +
+          std::to_string(manifest.groups[i].size) +
+          " ranks, found one that is not: call mxProgramBindGroup (in Python "
+          "Program.bind) on each rank");
+  return {};
+}
+
+Error mx::runtime::checkReady(const plan::Manifest &manifest,
+                              const BoundGroupList *groups,
+                              const Device &device) {
+  if (Error error = checkBound(manifest, groups))
+    return error;
+  for (size_t i = 0; i < manifest.groups.size(); ++i) {
+    const BoundGroup &bound = (*groups)[i];
+    if (Error error = bound.ranks->status())
+      return error;
+    if (bound.device != &device)
+      return invalidValue(describe(manifest.groups[i]) +
+                          ": expected a call on " + bound.device->name() +
+                          ", where it was bound, found one on " +
+                          device.name());
+    size_t found = bound.ranks->windowBytes();
+    if (found < bound.windowBytes)
+      return invalidValue(describe(manifest.groups[i]) +
+                          ": expected memory of at least " +
+                          std::to_string(bound.windowBytes) +
+                          " bytes for windows, found " + std::to_string(found));
+  }
+  return {};
+}
