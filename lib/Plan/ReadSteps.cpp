@@ -27,8 +27,8 @@ void EntryReader::readLaunch(const Reader &json, Step &step) {
       [&](const Reader &parameter) { return readParameter(parameter); });
 }
 
-/// What of a buffer belongs to which group is only known here if it has not
-/// been chosen on the way; `check` sees to the others.
+/// Which window a chosen buffer is, is only known in a call: `check` sees to
+/// its group.
 Buffer EntryReader::readReceiver(const Reader &json, const Step &step) {
   Buffer buffer = readTarget(json);
   if (json.failed() || buffer.kind != Buffer::Window ||
