@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
+#include "Groups.h"
+#include "Report.h"
 #include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/FloatArguments.h"
 #include "mx/Support/Memory.h"
@@ -22,16 +24,12 @@
 
 using namespace mx;
 
-namespace {
-
-ExitStatus report(const std::string &message,
-                  ExitStatus status = kExitBadInput) {
+ExitStatus mx::report(const std::string &message, ExitStatus status) {
   fprintf(stderr, "mx-launch: %s\n", printable(message).c_str());
   return status;
 }
 
-/// Reports what the runtime found.
-ExitStatus reportLastError() {
+ExitStatus mx::reportLastError() {
   std::string text = mxGetLastError();
   int code = mxGetLastStatus();
   mxClearError();
@@ -39,6 +37,8 @@ ExitStatus reportLastError() {
   text.erase(text.find_last_not_of(" \n") + 1);
   return report(text.empty() ? mxStatusName(code) : text, getExitStatus(code));
 }
+
+namespace {
 
 /// Prints what took how long, where that was asked for.
 class Stopwatch {
@@ -325,6 +325,19 @@ ExitStatus printEntry(mxEntry entry) {
   return kExitClean;
 }
 
+/// "ep: a group of 2 ranks, with at most 8192 tokens each"
+ExitStatus printGroups(mxProgram program) {
+  for (int32_t i = 0; i < mxProgramGroupCount(program); ++i) {
+    mxProgramGroupInfo info = mxSized<mxProgramGroupInfo>();
+    if (mxProgramGetGroup(program, i, &info))
+      return reportLastError();
+    printf("%s: a group of %" PRId32 " ranks, with at most %" PRId64
+           " tokens each\n",
+           printable(info.name).c_str(), info.size, info.tokens);
+  }
+  return kExitClean;
+}
+
 ExitStatus printEntries(mxProgram program) {
   for (int32_t i = 0; i < mxProgramEntryCount(program); ++i) {
     mxEntry entry;
@@ -349,12 +362,17 @@ int mx::launch(const LaunchOptions &options) {
     return reportLastError();
   Program program(loaded);
   watch.lap("load");
-  if (options.list)
-    return printEntries(loaded);
+  if (options.list) {
+    ExitStatus status = printGroups(loaded);
+    return status ? status : printEntries(loaded);
+  }
   mxEntry entry;
   if (mxProgramGetEntry(&entry, loaded, options.entry.c_str()))
     return reportLastError();
   if (options.device == "auto" && isSimulated())
     notices.saySimulated();
+  Groups groups(loaded);
+  if (ExitStatus status = groups.bind(options))
+    return status;
   return Run(options, notices, entry).run();
 }

@@ -81,8 +81,9 @@ MX_API int mxProgramGetGroup(mxProgram program, int32_t index,
  * ranks call it, with the device of the group in use: it compares a hash of the
  * manifest and the version of mx, reserves the group's memory for windows, and
  * waits for the others. Another group of the same size may be bound in its
- * place, for later launches. The program keeps the group as long as it is bound
- * to it; once it is destroyed or has ended, launches fail with the reason. */
+ * place, for later launches. The program has a share in the group as long as
+ * it is bound to it: mxGroupDestroy then takes the handle alone. When the group
+ * has failed, launches fail with the reason. */
 MX_API int mxProgramBindGroup(mxProgram program, const char *name,
                               mxGroup group);
 

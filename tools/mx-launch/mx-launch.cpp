@@ -10,6 +10,7 @@
 #include "mx/Support/Printable.h"
 #include "mx/Support/Version.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -26,6 +27,9 @@ static const char kUsage[] =
     "  --device=DEVICE   auto (default), sim, cuda or cuda:N\n"
     "  --arg=X.npy       an argument of the entry, in order\n"
     "  --result=Y.npy    where a result goes, in order\n"
+    "  --group=NAME@HOST:PORT\n"
+    "                    a group of the program, and where its rank 0 listens\n"
+    "  --rank=R          the rank in that group that this process is\n"
     "  --list            print the entries and their types, run nothing\n"
     "  --time            print how long each part took\n"
     "  --quiet           no notices and no progress on standard error\n"
@@ -44,6 +48,9 @@ public:
     while (at < count)
       if (!parseWord(words[at++]))
         return false;
+    for (const mx::LaunchGroup &group : options.groups)
+      if (group.rank < 0)
+        return fail("expected a --rank after --group=" + group.name);
     return true;
   }
   bool wantsHelp = false, wantsVersion = false;
@@ -92,7 +99,26 @@ private:
   }
   static bool isValued(std::string_view name) {
     return name == "entry" || name == "device" || name == "arg" ||
-           name == "result";
+           name == "result" || name == "group" || name == "rank";
+  }
+  bool addGroup(const std::string &value) {
+    size_t end = value.find('@');
+    if (end == 0 || end == std::string::npos)
+      return fail("--group: expected NAME@HOST:PORT, found '" + value + "'");
+    options.groups.push_back({value.substr(0, end), value.substr(end + 1)});
+    return true;
+  }
+  /// Of the group before it.
+  bool setRank(const std::string &value) {
+    int rank = 0;
+    const char *end = value.data() + value.size();
+    auto [rest, error] = std::from_chars(value.data(), end, rank);
+    if (error != std::errc() || rest != end || rank < 0)
+      return fail("--rank: expected a number from 0 on, found '" + value + "'");
+    if (options.groups.empty() || options.groups.back().rank >= 0)
+      return fail("expected a --group before --rank=" + value);
+    options.groups.back().rank = rank;
+    return true;
   }
   bool setValue(std::string_view name, const std::string &value) {
     if (name == "entry")
@@ -103,6 +129,10 @@ private:
       options.argumentFiles.push_back(value);
     else if (name == "result")
       options.resultFiles.push_back(value);
+    else if (name == "group")
+      return addGroup(value);
+    else if (name == "rank")
+      return setRank(value);
     else
       return fail("unknown option --" + std::string(name));
     return true;

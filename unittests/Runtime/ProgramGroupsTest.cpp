@@ -299,7 +299,8 @@ TEST_F(ProgramGroups, RefusesOtherPrograms) {
   onRanks([&](Rank &rank) {
     expectError(MX_ERROR_INVALID_VALUE,
                 mxProgramBindGroup(rank.program, "ep", rank.group),
-                "expected the program on all ranks, found two");
+                "expected the hash of the manifest and the mx version on all "
+                "ranks, found two");
     expectError(MX_ERROR_INVALID_VALUE, exchange(rank),
                 std::string("entry 'exchange': ") + kUnbound);
   });

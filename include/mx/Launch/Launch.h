@@ -13,11 +13,21 @@
 
 namespace mx {
 
+/// A group of which this process is a rank.
+struct LaunchGroup {
+  std::string name;
+  /// "host:port", where rank 0 listens.
+  std::string address;
+  int rank = -1;
+};
+
 struct LaunchOptions {
   std::string directory;
   std::string entry = "main";
   std::string device = "auto";
   std::vector<std::string> argumentFiles, resultFiles;
+  /// Of a program of several ranks, all of its groups.
+  std::vector<LaunchGroup> groups;
   /// Print the entries instead of running one.
   bool list = false;
   /// Print how long loading and running took.

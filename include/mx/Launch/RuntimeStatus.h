@@ -20,6 +20,8 @@ inline ExitStatus getExitStatus(int runtimeStatus) {
   case MX_ERROR_CHECK:
   case MX_ERROR_KERNEL:
   case MX_ERROR_DRIVER:
+  case MX_ERROR_PEER:
+  case MX_ERROR_TIMEOUT:
     return kExitFault;
   case MX_ERROR_DEADLOCK:
     return kExitDeadlock;

@@ -39,7 +39,8 @@ Error BoundGroups::bind(const plan::Manifest &manifest, size_t index,
         std::to_string(ranks->size) + ": compile it for as many");
   // No lock is held while other ranks are waited for.
   if (Error error =
-          ranks->compare("the program", &fingerprint, sizeof fingerprint))
+          ranks->compare("the hash of the manifest and the mx version",
+                         &fingerprint, sizeof fingerprint))
     return error;
   size_t bytes = getWindowBytes(manifest, index);
   if (Error error = ranks->reserveWindows(device, bytes))
