@@ -21,7 +21,7 @@ HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx_
 PARTS = (("Functions", ("_ops.quantize", "_ops.products", "_ops.pack_weights",
                         "_ops.moe_layer", "_ops.quantized", "_ops.formats")),
          ("Programs", ("_compile.compile", "_compile.templates", "_programs.program",
-                       "_programs.entry", "_programs.values")),
+                       "_programs.entry", "_programs.values", "_programs.group")),
          ("Arrays", ("_arrays.array", "_arrays.elements", "_runtime.streams")),
          ("The device", ("_runtime.device",)),
          ("Errors", ("_runtime.errors",)))

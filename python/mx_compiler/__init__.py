@@ -25,6 +25,7 @@ from ._ops.products import grouped_matmul, matmul
 from ._ops.quantize import dequantize, quantize, swiglu_quantize
 from ._ops.quantized import Quantized
 from ._programs.entry import Entry
+from ._programs.group import Group, GroupFailure, GroupInfo
 from ._programs.program import Program
 from ._programs.values import Value
 from ._runtime import library
@@ -37,7 +38,8 @@ from ._runtime.streams import Stream
 __all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
            "device_info", "device_name", "DeviceArray", "DeviceInfo",
            "Diagnostic", "empty", "Entry", "Error", "Format", "FORMATS",
-           "from_dlpack", "group_rows", "grouped_matmul", "GroupedRows",
+           "from_dlpack", "Group", "group_rows", "grouped_matmul", "GroupedRows",
+           "GroupFailure", "GroupInfo",
            "InvalidValueError", "matmul",
            "moe_layer", "MoELayer", "MoESaved", "MoEWeights", "pack_fp4",
            "pack_weights", "Program", "quantize", "Quantized", "route", "set_device",

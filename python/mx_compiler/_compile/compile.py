@@ -11,7 +11,7 @@ import warnings
 import weakref
 
 from .._programs.host import HostCode
-from .._programs.program import Loaded, Program, load_parts
+from .._programs.program import Loaded, Program, is_of_ranks, load_parts
 from .._runtime import library
 from .._runtime.device import device_key, device_info, is_host
 from .._runtime.errors import CompileWarning, caller_depth
@@ -115,6 +115,8 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
         return parts
 
     parts = _recall(key, find)
+    if is_of_ranks(parts):
+        return Program.of(Loaded(lambda: load_parts(parts, name)), name, parts)
     with _lock:
         where = key, device_key()
         loaded = _loaded.get(where)

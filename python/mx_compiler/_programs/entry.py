@@ -59,6 +59,11 @@ class Entry:
         """That a call goes to a device, which unloading waits for."""
         self._program.note_place(place)
 
+    @internal
+    def forget_calls(self):
+        """That sizes of calls before say nothing any more."""
+        self._prepared.clear()
+
     def _is_size(self, index):
         answer = ctypes.c_int32()
         call("mxEntryIsSizeArgument", self.handle, index, answer)

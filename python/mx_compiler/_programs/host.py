@@ -51,6 +51,15 @@ class HostCode:
         return [HostEntry(program, code, name) for name in code.functions]
 
     @staticmethod
+    def groups(code):
+        return ()
+
+    @staticmethod
+    def bind(code, name, group):
+        raise ValueError("Program.bind: expected a program for sim or a GPU, found one for "
+                         "the device cpu: groups exchange memory of devices")
+
+    @staticmethod
     def refuse(code, name):
         raise Error("expected the entry to be one of "
                     f"[{', '.join(code.functions)}], found '{name}'", _NOT_FOUND,

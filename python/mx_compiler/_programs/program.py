@@ -14,6 +14,7 @@ from .._runtime.device import device_info, device_name, on_device, require_devic
 from .._runtime.internal import internal
 from .._runtime.library import call
 from .entry import Entry
+from .group import Group, GroupInfo
 
 
 class Loaded:
@@ -44,6 +45,19 @@ class Loaded:
             yield Entry(program, entry)
 
     @staticmethod
+    def groups(handle):
+        for index in range(library.library().mxProgramGroupCount(handle)):
+            info = library.ProgramGroupInfo()
+            call("mxProgramGetGroup", handle, index, info)
+            yield GroupInfo(info.name.decode(), info.size, info.tokens, info.window_bytes,
+                            info.rank if info.rank >= 0 else None)
+
+    @staticmethod
+    def bind(handle, name, group):
+        with on_device(group.device):
+            call("mxProgramBindGroup", handle, name.encode(), group.handle)
+
+    @staticmethod
     def refuse(handle, name):
         """Raises that there is no entry of that name, and what there is."""
         call("mxProgramGetEntry", ctypes.c_void_p(), handle, str(name).encode())
@@ -61,6 +75,12 @@ class Loaded:
 
 
 _ON_HOST = "compile the source by mx_compiler.compile"
+
+
+def is_of_ranks(parts):
+    """Whether a program, as the files of a directory, has groups. Each rank then has it for
+    itself, as it is bound to one."""
+    return b'"groups"' in parts["manifest.json"]
 
 
 def load_directory(directory):
@@ -136,6 +156,26 @@ class Program:
             with self.use():
                 self._loaded.refuse(self._handle, name)
         return self._entries[name]
+
+    @property
+    def groups(self):
+        """The groups of ranks that the program was compiled for: GroupInfos by name."""
+        self._open()
+        return {group.name: group for group in self._loaded.groups(self._handle)}
+
+    def bind(self, name, group):
+        """Says that the program's group of that name is `group`, a Group of as many ranks,
+        before the first call. All ranks do, and each waits for the others: their programs
+        must be the same. The memory of the group then has room for the windows of the
+        program. Another group may take its place later."""
+        if not isinstance(group, Group):
+            raise TypeError(f"group: expected an mx_compiler.Group, found {group!r}")
+        with self._lock:
+            entries = self.entries.values()
+        with self.use():
+            self._loaded.bind(self._handle, name, group)
+            for entry in entries:
+                entry.forget_calls()  # whose sizes may follow from the rank
 
     def save(self, directory):
         """Writes what mx-compile would, for mx-launch, C or Program(directory): of a

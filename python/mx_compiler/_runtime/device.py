@@ -42,7 +42,7 @@ class Choice:
         if self.is_host:
             return HOST
         if self._name is None:
-            self._name = _short(_read_info().device.decode())
+            self._name = short_name(_read_info().device.decode())
             if self.asked == AUTO and is_simulator(self._name):
                 say_simulated()
         return self._name
@@ -167,7 +167,8 @@ def _read_info():
     return info
 
 
-def _short(name):
+def short_name(name):
+    """Of a device as set_device takes it."""
     return "sim" if name == "sim:0" else name
 
 
@@ -177,7 +178,7 @@ def device_of(pointer):
     if library.library().mxGetMemoryDevice(pointer, info):
         library.library().mxClearError()
         return device_name()
-    return _short(info.device.decode())
+    return short_name(info.device.decode())
 
 
 def number_of(name):

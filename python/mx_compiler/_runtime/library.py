@@ -8,7 +8,7 @@ import sys
 import threading
 import warnings
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_int, c_int32,
-                    c_int64, c_size_t, c_uint8, c_void_p)
+                    c_int64, c_size_t, c_uint8, c_uint64, c_void_p)
 
 from .errors import Error, InvalidValueError, SimulatorWarning, caller_depth
 
@@ -67,6 +67,32 @@ class SimulatorCounters(Sized):
                 ("mmas", c_int64), ("tma_bytes", c_int64)]
 
 
+EXCHANGE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)  # mxExchange
+
+
+class GroupConfig(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("rank", c_int32),
+                ("size", c_int32), ("timeout", c_uint64), ("exchange", EXCHANGE),
+                ("user", c_void_p), ("transport", c_char_p)]
+
+
+class GroupInfo(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("rank", c_int32),
+                ("size", c_int32), ("transport", c_char_p), ("nccl_version", c_int32),
+                ("device", c_char * 16), ("timeout", c_uint64), ("windows", c_void_p),
+                ("window_bytes", c_size_t)]
+
+
+class GroupReport(Sized):
+    _fields_ = [("struct_size", c_size_t), ("status", c_int32), ("rank", c_int32),
+                ("step", c_int64), ("entry", c_char_p), ("text", c_char_p)]
+
+
+class ProgramGroupInfo(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("size", c_int32),
+                ("rank", c_int32), ("tokens", c_int64), ("window_bytes", c_size_t)]
+
+
 # Functions that return a status, with the types of their arguments.
 CHECKED = {
     "mxSetDevice": [c_char_p],
@@ -92,6 +118,16 @@ CHECKED = {
     "mxProgramUnload": [c_void_p],
     "mxProgramGetEntry": [POINTER(c_void_p), c_void_p, c_char_p],
     "mxProgramGetEntryAt": [POINTER(c_void_p), c_void_p, c_int32],
+    "mxProgramGetGroup": [c_void_p, c_int32, POINTER(ProgramGroupInfo)],
+    "mxProgramBindGroup": [c_void_p, c_char_p, c_void_p],
+    "mxGroupCreate": [POINTER(c_void_p), POINTER(GroupConfig)],
+    "mxGroupConnect": [POINTER(c_void_p), POINTER(GroupConfig), c_char_p],
+    "mxGroupGetInfo": [c_void_p, POINTER(GroupInfo)],
+    "mxGroupGetStatus": [c_void_p, POINTER(GroupReport)],
+    "mxGroupAllGather": [c_void_p, c_void_p, c_size_t, c_void_p],
+    "mxGroupAllToAll": [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p],
+    "mxGroupAbort": [c_void_p, c_char_p],
+    "mxGroupDestroy": [c_void_p],
     "mxEntryGetInfo": [c_void_p, POINTER(EntryInfo)],
     "mxEntryGetArgument": [c_void_p, c_int32, POINTER(ValueInfo)],
     "mxEntryGetResult": [c_void_p, c_int32, POINTER(ValueInfo)],
@@ -116,6 +152,7 @@ OTHERS = {
     "mxSetErrorPolicy": (c_int, [c_int]),
     "mxSetWarningHandler": (None, [WARNING, c_void_p]),
     "mxProgramEntryCount": (c_int32, [c_void_p]),
+    "mxProgramGroupCount": (c_int32, [c_void_p]),
     "mxSetThreadInterrupt": (None, [POINTER(c_int32)]),
     "mxCanRunTarget": (c_int, [c_char_p]),
     "mxGetSimulatorCounters": (c_int, [POINTER(SimulatorCounters)]),

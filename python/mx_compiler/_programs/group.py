@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Groups: ranks that run one program on a device each, and send each other rows."""
+
+import ctypes
+from typing import NamedTuple
+
+from .._arrays.interop import find_library
+from .._runtime import library
+from .._runtime.device import number_of, on_device, require_device, short_name
+from .._runtime.errors import Error
+from .._runtime.internal import internal
+from .._runtime.library import call
+from .._runtime.streams import stream_handle
+
+_ON_HOST = "mx_compiler.Group", "groups exchange memory of devices"
+
+
+class GroupInfo(NamedTuple):
+    """A group that a program was compiled for: its ranks, how many tokens each has at most,
+    the bytes of the group's memory for windows, and the rank that the program is bound to,
+    None before."""
+
+    name: str
+    size: int
+    tokens: int
+    window_bytes: int
+    rank: int
+
+
+class GroupFailure(NamedTuple):
+    """Why a group has ended, the same on all ranks. `name` is the mxStatus in words, as of
+    an Error; `rank` is the one at fault, None where none is known; `entry` and `step` say
+    which collective of a program it was, "" and None outside of one."""
+
+    name: str
+    rank: int
+    entry: str
+    step: int
+    text: str
+
+
+class Group:
+    """One rank of a group, on the device in use. All ranks make it at once; they are
+    processes, or threads with a device each.
+
+    rank       of this process, 0 to size - 1
+    size       the number of ranks
+    exchange   an all-gather of the host, which is called once: it takes the bytes of this
+               rank and returns those of all ranks, in order. May be left out where size
+               is 1. `Group.connect` needs none
+    name       stands in messages
+    timeout    seconds that a rank waits for the others before the group ends
+    transport  "nccl" on GPUs, "host" on the simulator; "auto" is that
+
+    Once a rank has ended, stalled for the time-out or called `abort`, each collective of
+    each rank raises an Error that names it."""
+
+    def __init__(self, rank, size, exchange=None, *, name="ep", timeout=100.0,
+                 transport="auto"):
+        raised = []
+
+        def gather(_, mine, count, place):
+            try:
+                found = b"".join(_check_parts(exchange(ctypes.string_at(mine, count)),
+                                              size, count))
+                ctypes.memmove(place, found, len(found))
+            except BaseException as error:  # does not pass through C
+                raised.append(error)
+                return 1
+            return 0
+
+        given = library.EXCHANGE(gather) if exchange is not None else library.EXCHANGE()
+        try:
+            self._make("mxGroupCreate", rank, size, name, timeout, transport, given)
+        except Error as error:
+            if raised:
+                raise raised[0] from error
+            raise
+
+    @classmethod
+    def connect(cls, address, rank, size, *, name="ep", timeout=100.0, transport="auto"):
+        """The group whose rank 0 listens at "host:port", to which the others connect."""
+        group = cls.__new__(cls)
+        group._make("mxGroupConnect", rank, size, name, timeout, transport,
+                    library.EXCHANGE(), address.encode())
+        return group
+
+    def _make(self, function, rank, size, name, timeout, transport, exchange, *address):
+        self._handle = None
+        require_device(*_ON_HOST)
+        if not 0 < timeout < 1e6:
+            raise ValueError(f"timeout: expected up to a million seconds, found {timeout!r}")
+        handle = ctypes.c_void_p()
+        config = library.GroupConfig(name.encode(), rank, size, max(1, int(timeout * 1e9)),
+                                     exchange, None, transport.encode())
+        call(function, handle, config, *address)
+        self._handle = handle
+        info = self._info()
+        self.name, self.rank, self.size = name, rank, size
+        self.device = short_name(info.device.decode())
+        self.transport = info.transport.decode()
+        self.timeout = timeout
+
+    def _info(self):
+        info = library.GroupInfo()
+        call("mxGroupGetInfo", self.handle, info)
+        return info
+
+    @property
+    @internal
+    def handle(self):
+        if self._handle is None:
+            raise ValueError("the group was closed")
+        return self._handle
+
+    @property
+    def window_bytes(self):
+        """Bytes of memory for windows of programs, which `Program.bind` reserves."""
+        return self._info().window_bytes
+
+    def status(self):
+        """None while the group works, then a GroupFailure. Never waits."""
+        report = library.GroupReport()
+        call("mxGroupGetStatus", self.handle, report)
+        if not report.status:
+            return None
+        return GroupFailure(
+            library.library().mxStatusName(report.status).decode(),
+            report.rank if report.rank >= 0 else None, report.entry.decode(),
+            report.step if report.step >= 0 else None, report.text.decode(errors="replace"))
+
+    def abort(self, why):
+        """Ends the group on all ranks, whose collectives raise an Error with the text."""
+        call("mxGroupAbort", self.handle, why.encode())
+
+    def all_gather(self, array, *, stream=None):
+        """Part r of the array becomes that of rank r, in place: the first dimension is
+        divided into as many parts as there are ranks. Returns the array.
+
+        array   of the group's device: a DeviceArray, a tensor of PyTorch, an array of CuPy
+        stream  as for an entry"""
+        address, stream = self._read("array", array, stream)
+        with on_device(self.device):
+            call("mxGroupAllGather", self.handle, address, array.nbytes // self.size, stream)
+        return array
+
+    def all_to_all(self, array, out, *, stream=None):
+        """Part d of `array` goes to part `rank` of `out` on rank d. Returns `out`, which has
+        the shape and the type of `array` and other memory."""
+        source, handle = self._read("array", array, stream)
+        target, _ = self._read("out", out, stream)
+        if (array.shape, array.dtype) != (out.shape, out.dtype):
+            raise ValueError(f"out: expected shape {tuple(array.shape)} of {array.dtype}, as "
+                             f"array has, found {tuple(out.shape)} of {out.dtype}")
+        with on_device(self.device):
+            call("mxGroupAllToAll", self.handle, source, target, array.nbytes // self.size,
+                 handle)
+        return out
+
+    def _read(self, what, x, stream):
+        """The address of an array, and the stream."""
+        source = find_library(type(x))
+        operand = source.operand(x) if source is not None else None
+        if operand is None or operand.device != self.device or operand.wrong:
+            found = (type(x).__name__ if operand is None
+                     else operand.wrong or f"memory of {operand.device}")
+            raise (TypeError if operand is None else ValueError)(
+                f"{what}: expected a dense array of {self.device}, the device of the group, "
+                f"found {found}")
+        if not operand.shape or operand.shape[0] % self.size:
+            raise ValueError(f"{what}: expected a first dimension that {self.size} ranks "
+                             f"divide, found shape {tuple(operand.shape)}")
+        return source.pointer(x), (source.current_stream(number_of(self.device))
+                                   if stream is None else stream_handle(stream))
+
+    def close(self):
+        """Ends this rank's part. A program that is bound to the group has a share in it,
+        until it is closed or bound to another one."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            call("mxGroupDestroy", handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        try:
+            self.close()
+        except Exception:  # the process may be ending
+            pass
+
+
+def _check_parts(parts, size, count):
+    parts = [bytes(part) for part in parts]
+    if [len(part) for part in parts] != [count] * size:
+        raise ValueError(f"exchange: expected {count} bytes of each of {size} ranks, found "
+                         f"lengths {[len(part) for part in parts]}")
+    return parts

@@ -1,0 +1,213 @@
+"""Groups in Python: ranks as threads with a device each, and as processes. What they send
+each other is compared with NumPy, and what is wrong is said in one sentence.
+
+RUN: env MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_QUIET=1 %python %s %mx_src %t
+"""
+
+import contextlib
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+
+import numpy as np
+
+import mx_compiler as mx
+
+source, work, *rank_of_child = sys.argv[1:]
+sys.path.insert(0, f"{source}/test/Launch/Inputs")
+import make_ranks
+
+rng = np.random.default_rng(3)
+xs = [rng.standard_normal(64).astype(np.float32) for _ in range(2)]
+ys = [rng.standard_normal((2, 64)).astype(np.float32) for _ in range(2)]
+expected = make_ranks.expected(xs, ys)
+
+
+def check(program, rank):
+    """Calls with other arrays each time, whose results are those of the plan."""
+    for factor in 1, 2, 4:  # exact
+        z, found = program["main"](xs[rank] * factor, ys[rank] * factor)
+        np.testing.assert_array_equal(z, expected[rank] * factor)
+        assert found == rank
+
+
+if rank_of_child:
+    rank, address = int(rank_of_child[0]), rank_of_child[1]
+    mx.set_device("sim")
+    with mx.Group.connect(address, rank, 2, name="pair", timeout=60) as group:
+        with mx.Program(f"{work}/two") as program:
+            program.bind("ep", group)
+            check(program, rank)
+    sys.exit()
+
+shutil.rmtree(work, ignore_errors=True)
+for name, text in ("two", make_ranks.manifest()), ("four", make_ranks.manifest(size=4)):
+    folder = pathlib.Path(work, name)
+    folder.mkdir(parents=True)
+    shutil.copy(f"{source}/runtime/test/kernels.ptx", folder / "kernels.ptx")
+    (folder / "manifest.json").write_text(text)
+
+
+class Exchange:
+    """An all-gather of threads."""
+
+    def __init__(self, size):
+        self.barrier, self.parts = threading.Barrier(size), [b""] * size
+
+    def of(self, rank):
+        def exchange(mine):
+            self.parts[rank] = mine
+            self.barrier.wait(60)
+            return list(self.parts)
+        return exchange
+
+
+def on_ranks(function, size=2):
+    """Calls `function(rank)` in a thread for each rank, with its device; the results."""
+    results, errors = [None] * size, []
+
+    def run(rank):
+        try:
+            mx.set_device(f"sim:{rank}")
+            results[rank] = function(rank)
+        except BaseException as error:
+            errors.append(error)
+
+    mx.set_device("sim")  # this thread is the first that chooses
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive()
+    if errors:
+        raise errors[0]
+    return results
+
+
+@contextlib.contextmanager
+def refused(kind, text):
+    try:
+        yield
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"expected: {text}")
+
+
+def make_groups(**options):
+    exchange = Exchange(2)
+    return on_ranks(lambda rank: mx.Group(rank, 2, exchange.of(rank), timeout=60, **options))
+
+
+# Groups by themselves.
+groups = make_groups(name="pair")
+assert [(g.name, g.rank, g.size, g.device, g.transport, g.status(), g.window_bytes) for g in groups] == [
+    ("pair", rank, 2, ("sim", "sim:1")[rank], "host", None, 0) for rank in range(2)]
+
+
+def collect(rank):
+    own = np.zeros((4, 3), np.float32)
+    own[2 * rank:2 * rank + 2] = rank + 1
+    gathered = groups[rank].all_gather(mx.array(own))
+    assert (gathered.numpy() == [[1]] * 2 + [[2]] * 2).all()
+    sent = mx.array(np.arange(8, dtype=np.int32).reshape(2, 4) + 100 * rank)
+    out = groups[rank].all_to_all(sent, mx.empty((2, 4), np.int32))
+    return out.numpy()
+
+
+for rank, out in enumerate(on_ranks(collect)):
+    np.testing.assert_array_equal(out, np.arange(4) + 4 * rank + [[0], [100]])
+
+
+# Programs.
+def run(rank):
+    with mx.Program(f"{work}/two") as program:
+        assert program.groups == {"ep": mx.GroupInfo("ep", 2, 1, 1024, None)}
+        with refused(mx.InvalidValueError, "found one that is not: call mxProgramBindGroup (in Python "
+                     "Program.bind) on each rank"):
+            program["main"](xs[rank], ys[rank])
+        with refused(mx.Error, "expected the group to be one of [ep], found 'tp'"):
+            program.bind("tp", groups[rank])
+        with refused(TypeError, "group: expected an mx_compiler.Group, found 2"):
+            program.bind("ep", 2)
+        with refused(ValueError, "group 'ep': expected 4 ranks, for which the program was compiled, found 2"):
+            mx.Program(f"{work}/four").bind("ep", groups[rank])
+        program.bind("ep", groups[rank])
+        assert program.groups["ep"].rank == rank and groups[rank].window_bytes >= 1024
+        check(program, rank)
+
+
+on_ranks(run)
+
+
+# The page.
+page = pathlib.Path(source, "docs/Python.md").read_text()
+block = re.search("run by test/Package/groups.py -->\n```python\n(.*?)```", page, re.DOTALL)[1]
+shown, exchange = {"mx": mx}, Exchange(2)
+exec(block, shown)
+for rank, (z, found) in enumerate(on_ranks(lambda rank: shown["run"](
+        rank, exchange.of(rank), f"{work}/two", xs[rank], ys[rank]))):
+    np.testing.assert_array_equal(z, expected[rank])
+    assert found == rank
+
+
+# What is refused before another rank knows of it.
+def refuse(rank):
+    group, array = groups[rank], mx.empty((4, 3), np.float32)
+    with refused(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3, 4)"):
+        group.all_gather(mx.empty((3, 4), np.float32))
+    with refused(ValueError, f"array: expected a dense array of {group.device}, the device of the group, found memory of cpu"):
+        group.all_gather(np.zeros((4, 3), np.float32))
+    with refused(TypeError, "found list"):
+        group.all_gather([1, 2])
+    with refused(ValueError, "out: expected shape (4, 3) of float32, as array has, found (4, 3) of int32"):
+        group.all_to_all(array, mx.empty((4, 3), np.int32))
+
+
+on_ranks(refuse)
+
+# The end of a group is that of all ranks.
+groups[0].abort("no more data")
+failure = groups[0].status()
+assert failure.rank == 0 and "no more data" in failure.text, failure
+
+
+def fail(rank):
+    with refused(mx.Error, "no more data"):
+        groups[rank].all_gather(mx.empty((4, 3), np.float32))
+    assert "no more data" in groups[rank].status().text
+
+
+on_ranks(fail)
+for group in groups:
+    group.close()
+with refused(ValueError, "the group was closed"):
+    groups[0].status()
+
+# Making one.
+alone = mx.Group(0, 1)
+assert alone.size == 1 and (alone.all_gather(mx.array(np.ones(3))).numpy() == 1).all()
+with refused(ZeroDivisionError, "division by zero"):
+    mx.Group(0, 2, lambda mine: 1 / 0, timeout=1)
+with refused(ValueError, "of each of 2 ranks, found lengths [3]"):
+    mx.Group(0, 2, lambda mine: [b"abc"], timeout=1)
+with refused(ValueError, "expected a rank below 2, found 2"):
+    mx.Group(2, 2, lambda mine: [mine, mine])
+with refused(ValueError, "timeout: expected up to a million seconds, found 0"):
+    mx.Group(0, 1, timeout=0)
+mx.set_device("cpu")
+with refused(ValueError, "mx_compiler.Group: expected the device sim or a GPU, found cpu"):
+    mx.Group(0, 1)
+
+# Processes.
+with socket.socket() as probe:
+    probe.bind(("127.0.0.1", 0))
+    address = f"127.0.0.1:{probe.getsockname()[1]}"
+for child in [subprocess.Popen([sys.executable, __file__, source, work, str(rank), address])
+              for rank in range(2)]:
+    assert child.wait(120) == 0
