@@ -156,7 +156,7 @@ for rank, (z, found) in enumerate(on_ranks(lambda rank: shown["run"](
     assert found == rank
 
 
-# What is refused before another rank knows of it.
+# Arguments that are refused, so that no rank waits.
 def refuse(rank):
     group, array = groups[rank], mx.empty((4, 3), np.float32)
     with refused(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3, 4)"):

@@ -341,6 +341,9 @@ Error mx::runtime::findProgram(mxProgram handle,
 
 Error mx::runtime::bindGroup(Program &program, const char *name,
                              mxGroup handle) {
+  std::shared_ptr<Collectives> ranks;
+  if (Error error = findCollectives(handle, ranks))
+    return error;
   const std::vector<plan::Group> &groups = program.manifest.groups;
   auto named =
       std::find_if(groups.begin(), groups.end(), [&](const plan::Group &group) {
@@ -353,9 +356,6 @@ Error mx::runtime::bindGroup(Program &program, const char *name,
     return {MX_ERROR_NOT_FOUND, "expected the group to be one of [" + known +
                                     "], found '" + name + "'"};
   }
-  std::shared_ptr<Collectives> ranks;
-  if (Error error = findCollectives(handle, ranks))
-    return error;
   Device *device;
   if (Error error = getDevice(device, program.manifest.target))
     return error;
