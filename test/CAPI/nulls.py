@@ -1,4 +1,4 @@
-"""Every function of mx-c/Compiler.h, mx_runtime.h and mx_program.h with null in place of each
+"""Every function of mx-c/Compiler.h, mx_runtime.h, mx_program.h and mx_group.h with null in place of each
 pointer, and of all of them: it returns, and says which argument is null where null is not
 allowed. The functions are those of the headers: one that is added there is missing here.
 
@@ -49,7 +49,7 @@ MAY_BE_NULL = {
     ("mxSetThreadInterrupt", "flag"), ("mxMemFree", "memory"),
     ("mxModuleLoad", "name"), ("mxModuleUnload", "module"), ("mxProgramUnload", "program"),
     ("mxTensorMapEncodeTiled", "elementStrides"), ("mxEntryLaunch", "workspace"),
-    ("mxProgramLoadData", "name"), ("mxProgramLoadData", "kernels"),
+    ("mxProgramLoadData", "name"), ("mxProgramLoadData", "kernels"), ("mxGroupDestroy", "group"),
 }
 
 
@@ -70,6 +70,10 @@ CALLBACKS = {
 }
 BUFFER = (ctypes.c_uint8 * 4096)()
 TEXTS = {"pipeline": b"builtin.module()", "format": b"nothing", "directory": b"written", "entry": b"main"}
+
+
+class GroupConfig(ctypes.Structure):
+    _fields_ = [("structSize", c_size_t), ("name", c_char_p), ("rank", c_int32), ("size", c_int32)]
 
 
 def library_of(name):
@@ -104,8 +108,9 @@ program = make("mxProgramLoadData", *parts[0], *parts[1], None)
 ptx = ctypes.string_at(*[x.value for x in parts[1]])
 kernels = make("mxModuleLoad", ptx, c_size_t(0), None)
 kernel = re.search(rb"\.entry (\w+)", ptx)[1]
+ALONE = byref(GroupConfig(ctypes.sizeof(GroupConfig), b"alone", 0, 1))
 VALID = {
-    "mxcContext": context, "mxcModule": module, "mxcCompiled": compiled,
+    "mxGroup": make("mxGroupCreate", ALONE), "mxcContext": context, "mxcModule": module, "mxcCompiled": compiled,
     "mxcHostProgram": make("mxcHostProgramCreate", module, b"main"),
     "mxProgram": program, "mxEntry": make("mxProgramGetEntry", program, b"main"),
     "mxModule": kernels, "mxFunction": make("mxModuleGetFunction", kernels, kernel),
@@ -119,14 +124,15 @@ module_2 = c_void_p(call("mxcModuleClone", "mxcModule", [module]))
 DEAD = {
     "mxcContext": context_2, "mxcModule": module_2, "mxcCompiled": make("mxcCompile", module, None),
     "mxcHostProgram": make("mxcHostProgramCreate", module, b"main"),
-    "mxProgram": make("mxProgramLoadData", *parts[0], *parts[1], None),
+    "mxProgram": make("mxProgramLoadData", *parts[0], *parts[1], None), "mxGroup": make("mxGroupCreate", ALONE),
     "mxModule": make("mxModuleLoad", ptx, c_size_t(0), None),
 }
 DEAD["mxEntry"] = make("mxProgramGetEntry", DEAD["mxProgram"], b"main")
 DEAD["mxFunction"] = make("mxModuleGetFunction", DEAD["mxModule"], kernel)
 for kind, destroy in {"mxcContext": "mxcContextDestroy", "mxcModule": "mxcModuleDestroy",
                       "mxcCompiled": "mxcCompiledDestroy", "mxcHostProgram": "mxcHostProgramDestroy",
-                      "mxProgram": "mxProgramUnload", "mxModule": "mxModuleUnload"}.items():
+                      "mxProgram": "mxProgramUnload", "mxModule": "mxModuleUnload",
+                      "mxGroup": "mxGroupDestroy"}.items():
     call(destroy, "void", [DEAD[kind]])
 
 
@@ -166,7 +172,7 @@ def told(name, result, arguments):
 
 
 count = wrong = dead = 0
-for header in "include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtime/include/mx_program.h":
+for header in "include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtime/include/mx_program.h", "runtime/include/mx_group.h":
     functions = list(read_functions(header))
     with open(os.path.join(source, header)) as file:
         declared = len(re.findall(r"^MXC?_API ", file.read(), flags=re.MULTILINE))
