@@ -58,7 +58,7 @@ typedef struct mxGroupInfo {
 } mxGroupInfo;
 MX_API int mxGroupGetInfo(mxGroup group, mxGroupInfo *info);
 
-/* Collective: memory for windows of at least so many bytes, the most that a
+/* Collective: memory for windows of at least `bytes`, and of the most that a
  * rank asks for. Memory that it replaces stays until the group is destroyed, as
  * a CUDA graph may use it. */
 MX_API int mxGroupReserveWindows(mxGroup group, size_t bytes);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr Result kSystemError = 2, kInvalidArgument = 4;
 constexpr size_t kRanks = 4, kPart = 1 << 16;
-/// A part of so many bytes fails.
+/// A part of this size fails.
 constexpr size_t kUnlucky = 666;
 
 struct SharedRank {

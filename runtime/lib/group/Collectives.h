@@ -35,7 +35,7 @@ public:
   /// two ranks and what they have. Either way the group goes on.
   virtual Error compare(std::string_view what, const void *mine,
                         size_t bytes) = 0;
-  /// Collective: memory for windows of at least so many bytes on `device`.
+  /// Collective: memory for windows of at least `bytes` on `device`.
   virtual Error reserveWindows(Device &device, size_t bytes) = 0;
   virtual void *windows() const = 0;
   virtual size_t windowBytes() const = 0;

@@ -276,8 +276,8 @@ void Control::inquire() {
   originate(inquiry->judge(isGone));
 }
 
-/// What this rank has found, unless it knows of a failure already: so a rank
-/// that has agreed to one of another never comes with an earlier one.
+/// A failure that this rank has found, unless it knows of one already: a rank
+/// that has agreed to that of another one never comes with an earlier one.
 void Control::originate(Failure failure) {
   if (candidate)
     return;

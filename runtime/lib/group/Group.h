@@ -1,7 +1,7 @@
 //===- Group.h - Ranks that work together -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group is made collectively and needs nobody to go. A collective of a group
+// All ranks make a group together, and each destroys it alone. A collective of a group
 // that has failed returns at once with what it failed of, on all ranks alike.
 // What a rank refuses ends the group, as the others wait for it.
 //===----------------------------------------------------------------------===//

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rank 0 listens at an address that all know. Each of the others connects,
-// again and again until somebody listens there, sends what it has, and gets
+// again and again until rank 0 listens there, sends what it has, and gets
 // what all have. Whatever else connects is refused.
 //===----------------------------------------------------------------------===//
 
@@ -166,7 +166,7 @@ void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
   reply.status = error.status;
   reply.bytes = error ? error.text.size() : bytes;
   const void *rest = error ? static_cast<const void *>(error.text.data()) : all;
-  // One that does not read it keeps nobody.
+  // One that does not read it keeps no other one.
   for (Socket &member : members)
     if (member && sendAll(member, &reply, sizeof(reply), deadline))
       sendAll(member, rest, size_t(reply.bytes),
@@ -179,7 +179,7 @@ void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
 // The others
 //===----------------------------------------------------------------------===//
 
-/// False: nobody answered, or somebody else.
+/// False: rank 0 did not answer.
 bool Rendezvous::ask(const void *mine, size_t bytes, void *all, Error &error) {
   Socket socket;
   Request request;

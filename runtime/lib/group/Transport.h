@@ -9,7 +9,7 @@
 
 namespace mx::runtime {
 
-/// What a rank has of its group, whatever the transport.
+/// The connections of a rank, whatever the transport.
 class Links {
 public:
   Links(Device &device, Control &control, Wire &wire)
