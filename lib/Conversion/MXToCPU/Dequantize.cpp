@@ -346,7 +346,7 @@ private:
         size = size * op.getNumConcatenated();
       sizes.push_back(size);
     }
-    SmallVector<Type> types = {getElementTypeOrSelf(op.getInput())};
+    SmallVector<Type> types = {op.getSources()[0].numberType};
     if (Block *prologue = op.getPrologueBlock())
       types = llvm::to_vector(prologue->getTerminator()->getOperandTypes());
     if (op.getConcat())

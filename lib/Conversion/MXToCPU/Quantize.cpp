@@ -20,6 +20,13 @@ using namespace mx::cpu;
 
 namespace {
 
+/// The rows that a destination has as they are.
+struct Copied {
+  Elements elements;
+  Scales scales;
+  Value gather; // or null
+};
+
 /// One orientation of a quantization.
 struct Orientation {
   Value input;
@@ -31,6 +38,7 @@ struct Orientation {
   std::optional<Int> encodeBits; // NVFP4
   std::optional<Int> seed;       // rounds stochastically
   bool square;
+  std::optional<Copied> copied; // instead of being quantized
 
   /// Lines that share a scale.
   int64_t getLines() const { return square ? blockSize : 1; }
@@ -115,6 +123,37 @@ void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
     quantizeLine(line);
 }
 
+/// Copies a block of a line, with its scale.
+void copyBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
+               Int line, Int block) {
+  const Copied &from = *o.copied;
+  auto store = [&](Int scale, function_ref<Int(Int)> getCode) {
+    emitter.storeScale(scale, o.scales, extent.batch, line, block);
+    Int begin = block * o.blockSize;
+    emitter.loop(begin, begin + o.blockSize, 1, [&](Int position) {
+      SmallVector<Value> place(extent.batch);
+      place.append({line, position});
+      emitter.storeCode(getCode(position), o.elements, place);
+    });
+  };
+  auto copy = [&](Int row) {
+    store(emitter.loadScale(from.scales, extent.batch, row, block),
+          [&](Int position) {
+            SmallVector<Value> place(extent.batch);
+            place.append({row, position});
+            return emitter.loadCode(from.elements, place);
+          });
+  };
+  if (!from.gather)
+    return copy(line);
+  Int zero = Int::constant(emitter.getBuilder(), emitter.getLoc(),
+                           emitter.getBuilder().getI8Type(), 0);
+  store(zero, [&](Int) { return zero; });
+  int64_t rows = from.elements.getLogicalRank() - 2;
+  emitIfRowExists(emitter, from.gather, line, emitter.dim(from.elements, rows),
+                  copy);
+}
+
 void quantizeLines(Emitter &emitter, const Orientation &o,
                    const Extent &extent) {
   Int zero = emitter.index(0), blocks = extent.length.ceilDiv(o.blockSize);
@@ -130,7 +169,10 @@ void quantizeLines(Emitter &emitter, const Orientation &o,
   else
     forEachLine([&](Int line) {
       emitter.loop(zero, blocks, 1, [&](Int block) {
-        quantizeBlock(emitter, o, extent, line, block);
+        if (o.copied)
+          copyBlock(emitter, o, extent, line, block);
+        else
+          quantizeBlock(emitter, o, extent, line, block);
       });
     });
 }
@@ -256,7 +298,7 @@ struct QuantizeOpLowering final : EmittingPattern<QuantizeOp> {
     if (op.getSeed())
       seed = emitter.wrap(adaptor.getSeed());
     SmallVector<Value> values(adaptor.getInputs());
-    if (op.getGather() || !op.getPrologue().empty())
+    if (op.getGather() || !op.getPrologue().empty() || op.isPassedOn())
       values = computeValues(emitter, op, adaptor.getInputs(),
                              adaptor.getInputScales(), adaptor.getGather());
     for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
@@ -270,7 +312,12 @@ struct QuantizeOpLowering final : EmittingPattern<QuantizeOp> {
           op.getScaleRounding(),
           encodeBits,
           seed,
-          op.getSquare()};
+          op.getSquare(),
+          std::nullopt};
+      if (op.isCopied(i))
+        orientation.copied = {
+            getElements(op.getInput(), adaptor.getInputs()[0]),
+            getScales(adaptor.getInputScales()[0], rank), adaptor.getGather()};
       quantizeAxis(emitter, orientation, adaptor.getOffsets(),
                    op.getRaggedOfAxis(op.getAxis(i)));
     }

@@ -717,3 +717,11 @@ func.func @main(%x: memref<256x128xbf16>, %e: !e, %s: !s, %t: memref<128x256xf8E
       axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}
   return
 }
+
+// -----
+
+func.func @main(%x: memref<2x128x64xf8E4M3FN>, %n: memref<2x128x2xf8E8M0FNU>, %e: memref<2x64x128xf8E4M3FN>, %s: memref<2x64x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a matrix with input_scales on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
+  mx.quantize ins(%x : memref<2x128x64xf8E4M3FN>) input_scales(%n : memref<2x128x2xf8E8M0FNU>) outs(%e, %s : memref<2x64x128xf8E4M3FN>, memref<2x64x4xf8E8M0FNU>) axes = [0]
+  return
+}

@@ -620,3 +620,64 @@ func.func @requantize(%x: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %y: me
       }
   return
 }
+
+// -----
+
+// Rows of an input that is passed on go from registers to memory as they are.
+
+// CHECK-LABEL: mxgpu.kernel @pass_rows_quantize(
+// CHECK-SAME:    %[[X:[^:]*]]: memref<?x?xf8E4M3FN>, %[[S:[^:]*]]: memref<?x?xf8E8M0FNU>, %[[E:[^:]*]]: memref<?x?xf8E4M3FN>, %[[F:[^:]*]]: memref<?x?xf8E8M0FNU>
+// CHECK:         %[[Q:.*]] = mxgpu.load_block %[[X]][%[[ROW:.*]], %[[COLUMN:.*]]] : memref<?x?xf8E4M3FN> -> vector<16xf8E4M3FN>
+// CHECK:         %[[G:.*]] = mxgpu.load_scale %[[S]][%[[ROW]], %{{.*}}] : memref<?x?xf8E8M0FNU> -> f8E8M0FNU
+// CHECK-NOT:     mxgpu.{{(de)?}}quantize_block
+// CHECK:         mxgpu.store_block %[[Q]], %[[E]][%[[ROW]], %[[COLUMN]]]
+// CHECK:         mxgpu.store_scales %[[G]] into %[[F]][%[[ROW]], %{{.*}}]
+// CHECK-NOT:     mxgpu.{{(de)?}}quantize_block
+func.func @pass_rows(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %e: memref<?x?xf8E4M3FN>, %f: memref<?x?xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
+      outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+// For columns threads compute numbers; those of the rows do not wait for them.
+
+// CHECK-LABEL: mxgpu.kernel @pass_both_quantize(
+// CHECK:         %[[RING:.*]] = mxgpu.ring "in"
+// CHECK:         mxgpu.role @produce
+// CHECK:           mxgpu.dequantize_block %{{.*}} : vector<8xf8E4M3FN>, f8E8M0FNU -> vector<8xbf16>
+// CHECK:         mxgpu.role @quantize_rows
+// CHECK-NOT:       mxgpu.consumer_wait
+// CHECK:           %[[Q:.*]] = mxgpu.load_block %{{.*}} -> vector<32xf8E4M3FN>
+// CHECK:           %[[G:.*]] = mxgpu.load_scale
+// CHECK-COUNT-3:   mxgpu.load_block
+// CHECK-NOT:       quantize_block
+// CHECK:           mxgpu.store_shared %[[Q]], %{{.*}} at
+// CHECK:           mxgpu.store_scale %[[G]],
+// CHECK:         mxgpu.role @quantize_columns
+// CHECK:           mxgpu.consumer_wait %[[RING]]
+func.func @pass_both(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %i: memref<?xi32>, %o: memref<4xi32>,
+                     %e: memref<?x?xf8E4M3FN>, %f: memref<?x?x32x4x4xf8E8M0FNU>,
+                     %g: memref<?x?xf8E4M3FN>, %h: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ragged = rows ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
+      gather(%i : memref<?xi32>) offsets(%o : memref<4xi32>)
+      outs(%e, %f, %g, %h : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>,
+                            memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
+  return
+}
+
+// -----
+
+// Where only rows are written, there are no numbers.
+
+// CHECK-LABEL: mxgpu.kernel @pass_groups_quantize(
+// CHECK-NOT:     mxgpu.ring "in"
+// CHECK-NOT:     mxgpu.role @produce
+// CHECK-NOT:     quantize_block
+func.func @pass_groups(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %o: memref<4xi32>,
+                       %e: memref<?x?xf8E4M3FN>, %f: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ragged = rows ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
+  return
+}

@@ -73,10 +73,10 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(QuantizeOp op) {
       return op.emitOpError("expected amax with identity layout on the GPU, "
                             "found ")
              << type;
-  if (getBatchRank(op) && op.getPrologueBlock())
-    return op.emitOpError("expected a matrix with a prologue on the GPU, "
-                          "found ")
-           << op.getInput().getType();
+  if (getBatchRank(op) && (op.getPrologueBlock() || op.isPassedOn()))
+    return op.emitOpError("expected a matrix with ")
+           << (op.isPassedOn() ? "input_scales" : "a prologue")
+           << " on the GPU, found " << op.getInput().getType();
   return ElementRegion(op.getPrologueBlock()).verify();
 }
 

@@ -33,7 +33,7 @@ Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
 SmallVector<Type> mx::mxgpu::getQuantizedTypes(QuantizeOp op) {
   if (Block *block = op.getPrologueBlock())
     return SmallVector<Type>(block->getTerminator()->getOperandTypes());
-  return {getElementTypeOrSelf(op.getInput().getType())};
+  return {op.getSources()[0].numberType};
 }
 
 int64_t mx::mxgpu::getInputBits(QuantizeOp op) {
@@ -41,6 +41,10 @@ int64_t mx::mxgpu::getInputBits(QuantizeOp op) {
   for (const QuantizeSource &source : op.getSources())
     bits += source.numberType.getIntOrFloatBitWidth();
   return bits;
+}
+
+bool mx::mxgpu::isProduced(QuantizeOp op) {
+  return op.getPrologueBlock() || op.getGather() || op.isPassedOn();
 }
 
 bool mx::mxgpu::canCopyInputs(QuantizeOp op) {
@@ -87,6 +91,12 @@ void QuantizeInputLoader::takeArguments(Block::args_iterator &next) {
     prologue.capture(value, *next++);
 }
 
+QuantizeInputLoader QuantizeInputLoader::withVector(int64_t length) const {
+  QuantizeInputLoader other = *this;
+  other.vector = length;
+  return other;
+}
+
 void QuantizeInputLoader::begin() {
   rows = body.dim(gather ? gather : inputs[0], 0);
   columns = body.dim(inputs[0], 1);
@@ -102,7 +112,8 @@ bool QuantizeInputLoader::isCovered(int64_t dim) {
          !op.getOffsets();
 }
 
-QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column) {
+QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
+                                                     Value end) {
   Piece piece{row, row, column, {}};
   if (gather) {
     // A negative number is a row beyond all others.
@@ -111,6 +122,16 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column) {
         body, gather, ValueRange(arith::MinUIOp::create(body, row, last)));
     piece.sourceRow =
         arith::IndexCastOp::create(body, body.getIndexType(), number);
+  }
+  if (end) {
+    auto isBelow = [&](Value place, Value end) -> Value {
+      return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
+    };
+    // A tile of scales has some behind the last column, too.
+    Value isInside = arith::AndIOp::create(body, isBelow(row, end),
+                                           isBelow(column, columns));
+    piece.sourceRow = arith::SelectOp::create(body, isInside, piece.sourceRow,
+                                              body.index(-1));
   }
   // A prologue's results are replaced by zeros later: what is beyond the end
   // may then be anything, and reads that no comparison precedes are under way
@@ -202,7 +223,7 @@ SmallVector<Value> QuantizeInputLoader::produce(const Piece &piece) {
   // of a gather stands a row that exists.
   SmallVector<Value> values =
       prologue ? emitPrologue(piece)
-               : SmallVector<Value>{piece.inputs[0].elements};
+               : SmallVector<Value>{getNumbers(0, piece.inputs[0])};
   if (!prologue && !(gather && padded))
     return values;
   Value present = getPresence(piece);

@@ -28,6 +28,10 @@ llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
 /// which are quantized already become.
 int64_t getInputBits(QuantizeOp op);
 
+/// Whether threads compute or gather what is quantized; if not, it is a tensor
+/// of numbers.
+bool isProduced(QuantizeOp op);
+
 /// Whether bulk copies may bring the inputs of a prologue: a place in shared
 /// memory is all that the threads that compute know of an element.
 bool canCopyInputs(QuantizeOp op);
@@ -48,7 +52,7 @@ public:
     llvm::SmallVector<Loaded> inputs;
   };
 
-  /// Vectors have so many elements, tiles so many rows and columns. Rows that
+  /// Pieces have so many elements, tiles so many rows and columns. Rows that
   /// do not exist are quantized too if tiles are `padded`.
   QuantizeInputLoader(QuantizeOp op, KernelBuilder &body, int64_t vector,
                       llvm::ArrayRef<int64_t> tile, bool padded);
@@ -57,6 +61,8 @@ public:
   llvm::SmallVector<mlir::Value> getArguments(KernelBuilder &host);
   /// Takes what stands for it in the kernel, from `next` on.
   void takeArguments(mlir::Block::args_iterator &next);
+  /// The same, in pieces of another length.
+  QuantizeInputLoader withVector(int64_t length) const;
   /// Emits what all pieces need. In the kernel, outside of its roles.
   void begin();
 
@@ -64,7 +70,9 @@ public:
   mlir::Value getColumns() const;
 
   /// Reads the inputs. Several pieces are read before the first is used.
-  Piece load(mlir::Value row, mlir::Value column);
+  /// With `end` those of a piece from that row on, or of columns that do not
+  /// exist, are zeros; without a prologue only.
+  Piece load(mlir::Value row, mlir::Value column, mlir::Value end = {});
   /// The same of inputs that other threads have read, which have no scales.
   Piece take(mlir::Value row, mlir::Value column,
              llvm::ArrayRef<mlir::Value> elements);

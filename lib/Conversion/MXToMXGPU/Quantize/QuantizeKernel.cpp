@@ -138,19 +138,23 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     Value column = getColumn(piece, number), first;
     if (seed)
       first = body.add(body.mul(piece.row, columns), column);
-    auto quantized = QuantizeBlockOp::create(
-        body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
-        value, encode, seed, first, op.getScaleRounding(), lanes);
+    QuantizeInputLoader::Loaded stored = piece.inputs[0];
+    if (!op.isCopied(i)) {
+      auto quantized = QuantizeBlockOp::create(
+          body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
+          value, encode, seed, first, op.getScaleRounding(), lanes);
+      stored = {quantized.getElements(), quantized.getScale()};
+    }
     if (op.isDequantized(i)) {
       Value dequantized = DequantizeBlockOp::create(
-          body, getVector(getElementTypeOrSelf(dest.elements)),
-          quantized.getElements(), quantized.getScale(), dest.decode);
+          body, getVector(getElementTypeOrSelf(dest.elements)), stored.elements,
+          stored.scale, dest.decode);
       StoreBlockOp::create(body, dequantized, dest.elements, piece.row, column);
       continue;
     }
-    StoreBlockOp::create(body, quantized.getElements(), dest.elements,
-                         piece.row, column);
-    StoreScalesOp::create(body, quantized.getScale(), dest.scales, piece.row,
+    StoreBlockOp::create(body, stored.elements, dest.elements, piece.row,
+                         column);
+    StoreScalesOp::create(body, stored.scale, dest.scales, piece.row,
                           body.div(column, block), pieces.getRows(), blocks,
                           lanes);
   }

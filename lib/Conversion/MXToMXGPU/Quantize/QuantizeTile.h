@@ -77,7 +77,7 @@ private:
   struct RowSlab {
     mlir::Value first;          ///< its first row in the tile
     mlir::Value rows = {};      ///< how many it has, where groups end in a tile
-    ConsumerWaitOp source = {}; ///< the stage
+    ConsumerWaitOp source = {}; ///< the stage, null where rows are copied
     ProducerAcquireOp elements = {}, scales = {}; ///< those for what it gives
   };
 
@@ -112,6 +112,8 @@ private:
   void raiseAmax();
   mlir::Value buildRowFragment(const Destination &dest, RowSlab slab,
                                mlir::Value item);
+  mlir::Value buildCopies(const Destination &dest, RowSlab slab,
+                          mlir::Value item, int64_t count);
   mlir::Value buildColumnFragment(const Destination &dest, RowSlab slab,
                                   mlir::Value item);
   mlir::Value getNumber(const Destination &dest, RowSlab slab, mlir::Value row,
@@ -147,9 +149,16 @@ private:
     return op.getSquare() && op.getAxes().size() == 1 &&
            (mlir::ShapedType::isDynamic(rows) || rows % getBlock() != 0);
   }
-  /// Whether threads compute what is quantized, or gather it; if not, a bulk
-  /// copy loads it.
-  bool isProduced() { return op.getPrologueBlock() || op.getGather(); }
+  /// If not, a bulk copy loads it.
+  bool isProduced() { return mxgpu::isProduced(op); }
+  /// Whether what is written along an axis is read from the input as it is.
+  bool copies(int64_t axis) { return axis == 1 && op.isPassedOn(); }
+  /// Threads of the roles that read the ring of what is quantized.
+  int64_t getReaders() {
+    return llvm::count_if(op.getAxes(),
+                          [&](int64_t axis) { return !copies(axis); }) *
+           getAxisThreads();
+  }
   /// Whether the threads that compute find their inputs in shared memory.
   bool copiesSources() { return schedule.getInputStages() != 0; }
   /// Computing takes longer than quantizing an axis or two.

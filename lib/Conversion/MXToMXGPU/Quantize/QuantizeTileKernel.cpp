@@ -28,6 +28,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mx;
@@ -35,6 +36,8 @@ using namespace mx::mxgpu;
 
 /// Stages of the ring by which CTAs learn of their next work tile.
 static constexpr int64_t kCounterStages = 2, kCounterBytes = 16;
+/// Blocks that a thread copies at once. Each takes 8 registers.
+static constexpr int64_t kCopiesAtOnce = 4;
 
 //===----------------------------------------------------------------------===//
 // Rings
@@ -67,7 +70,7 @@ RingType QuantizeTileBuilder::getInputRing() {
   return getRing(names, buffers, schedule.getStages(),
                  produced ? AsyncKind::Threads : AsyncKind::BulkCopy,
                  produced ? getProducingThreads() : 1, AsyncKind::Threads,
-                 schedule.getThreads());
+                 getReaders());
 }
 
 /// What the prologue reads, from the copies to the threads that compute.
@@ -216,6 +219,45 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
   return x;
 }
 
+/// Blocks of rows as they are in memory, `count` of them for each thread, all
+/// of which are under way together: adjacent threads have adjacent blocks.
+/// Returns the largest magnitude if that is asked for.
+Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
+                                       Value item, int64_t count) {
+  struct Copy {
+    QuantizeInputLoader::Piece piece;
+    Value row, block, column; // in the slab
+  };
+  QuantizeInputLoader blocks = pieces.withVector(getBlock());
+  int64_t inRow = getColumns() / getBlock();
+  SmallVector<Copy> copies;
+  for (int64_t i = 0; i < count; ++i) {
+    Value row = body.add(body.div(item, inRow), i * getAxisThreads() / inRow);
+    Value block = arith::RemUIOp::create(body, item, body.index(inRow));
+    Value column = body.mul(block, body.index(getBlock()));
+    Value rowInTensor = body.add(body.add(getInputRow(tile), slab.first), row);
+    copies.push_back(
+        {blocks.load(rowInTensor, body.add(tile.getColumn(), column),
+                     offsets ? tile.getEnd() : rows),
+         row, block, column});
+  }
+  Value largest;
+  for (const Copy &copy : copies) {
+    auto [elements, scale] = copy.piece.inputs[0];
+    StoreSharedOp::create(body, getStored(dest, elements, scale),
+                          slab.elements.getBuffer(dest.getElementBuffer()),
+                          ValueRange{copy.row, copy.column});
+    storeScale(dest, slab, scale, body.add(slab.first, copy.row), copy.block);
+    if (!raises(dest.axis))
+      continue;
+    Value next = findThreadAmax(body, op, blocks.produce(copy.piece)[0]);
+    largest = largest
+                  ? arith::MaximumFOp::create(body, largest, next).getResult()
+                  : next;
+  }
+  return largest;
+}
+
 /// So many columns of a block that a row of them is a word; lanes beside each
 /// other have those of a square. Returns what was quantized.
 Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
@@ -256,14 +298,18 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
 void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
   Value thread = ThreadIdOp::create(body);
   bool raises = this->raises(dest.axis);
+  int64_t rounds =
+      getNumFragments(dest.axis, dest.sourceType) / getAxisThreads();
+  int64_t atOnce = copies(dest.axis) ? std::gcd(rounds, kCopiesAtOnce) : 1;
+  rounds /= atOnce;
   /// Returns the largest magnitude, if that is asked for.
   auto build = [&](Value item) -> Value {
+    if (copies(dest.axis))
+      return buildCopies(dest, slab, item, atOnce);
     Value x = dest.axis == 1 ? buildRowFragment(dest, slab, item)
                              : buildColumnFragment(dest, slab, item);
     return raises ? findThreadAmax(body, op, x) : Value();
   };
-  int64_t rounds =
-      getNumFragments(dest.axis, dest.sourceType) / getAxisThreads();
   Value largest;
   if (rounds == 1) {
     largest = build(thread);
@@ -277,7 +323,7 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
     Value first =
-        body.mul(loop.getInductionVar(), body.index(getAxisThreads()));
+        body.mul(loop.getInductionVar(), body.index(atOnce * getAxisThreads()));
     Value next = build(body.add(first, thread));
     if (raises) {
       scf::YieldOp::create(body, ValueRange(arith::MaximumFOp::create(
@@ -308,7 +354,8 @@ void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
   if (raises(axis))
     for (Value magnitude : magnitudes)
       known.push_back(LoadRelaxedOp::create(body, magnitude));
-  slab.source = ConsumerWaitOp::create(body, inputs);
+  if (!copies(axis))
+    slab.source = ConsumerWaitOp::create(body, inputs);
   slab.elements = slab.scales = ofTile;
   if (bySlabs)
     slab.elements = ProducerAcquireOp::create(body, bySlabs);
@@ -317,7 +364,8 @@ void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
   for (const Destination &dest : destinations)
     if (dest.axis == axis)
       buildPass(dest, slab);
-  ConsumerReleaseOp::create(body, slab.source.getStage());
+  if (slab.source)
+    ConsumerReleaseOp::create(body, slab.source.getStage());
   bool isPart = getRows() != getRowsPerStage();
   if (!isPart || bySlabs)
     for (const Destination &dest : destinations)
@@ -360,7 +408,8 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
   this->columns = columns;
   if (isProduced())
     pieces.begin();
-  inputs = body.ring(getInputRing(), "in");
+  if (getReaders())
+    inputs = body.ring(getInputRing(), "in");
   if (copiesSources())
     sources = body.ring(getSourceRing(), "sources");
   for (int64_t axis : op.getAxes())
@@ -378,7 +427,7 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                                  numbers, counter, offsets);
   if (!copied.empty())
     buildLoad(isProduced() ? sources : inputs);
-  if (isProduced())
+  if (isProduced() && getReaders())
     buildProduce();
   if (counter)
     buildSchedule();

@@ -274,7 +274,7 @@ static QuantizeScheduleAttr selectForPrologue(QuantizeOp op) {
 
 static QuantizeScheduleAttr selectRowSchedule(QuantizeOp op,
                                               const TargetInfo &target) {
-  if (!op.getPrologue().empty())
+  if (op.getPrologueBlock() || op.isPassedOn())
     return selectForPrologue(op);
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));
   Output output = getOutput(op);
@@ -289,9 +289,8 @@ static QuantizeScheduleAttr selectRowSchedule(QuantizeOp op,
 static QuantizeScheduleAttr
 selectTileSchedule(QuantizeOp op, const TargetInfo &target, HasRoom hasRoom) {
   QuantizeScheduleAttr schedule =
-      op.getPrologueBlock() || op.getGather()
-          ? selectProducedTileSchedule(op, target, hasRoom)
-          : selectCopiedTileSchedule(op, target, hasRoom);
+      isProduced(op) ? selectProducedTileSchedule(op, target, hasRoom)
+                     : selectCopiedTileSchedule(op, target, hasRoom);
   if (!schedule)
     return schedule;
   return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);

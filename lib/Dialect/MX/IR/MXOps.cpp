@@ -134,10 +134,12 @@ SmallVector<QuantizeSource> QuantizeOp::getSources() {
       continue;
     }
     // The verifier asks too, and may find less than there should be.
-    bool hasArgument = prologue && i < prologue->getNumArguments();
-    sources.push_back(
-        {input, scales != end ? *scales++ : Value(),
-         hasArgument ? prologue->getArgument(i).getType() : Type()});
+    Type numberType = BFloat16Type::get(getContext());
+    if (prologue)
+      numberType = i < prologue->getNumArguments()
+                       ? prologue->getArgument(i).getType()
+                       : Type();
+    sources.push_back({input, scales != end ? *scales++ : Value(), numberType});
   }
   return sources;
 }

@@ -72,7 +72,8 @@ static LogicalResult verifyInputs(QuantizeOp op) {
   return success();
 }
 
-/// Inputs of elements have scales, and a prologue that says what they become.
+/// Inputs of elements have scales. Without a prologue rows are copied, and no
+/// operand says what NVFP4's elements are multiplied by.
 static LogicalResult verifyInputScales(QuantizeOp op) {
   int64_t found = op.getInputScales().size();
   int64_t expected = 0;
@@ -87,13 +88,14 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
   if (expected == 0)
     return success();
   // quantize C26
-  if (op.getPrologue().empty())
-    return op.emitOpError("expected a prologue with input_scales, found none");
+  if (op.isPassedOn() &&
+      isNVFP4Scale(getElementTypeOrSelf(op.getInputScales()[0])))
+    return op.emitOpError("expected a prologue with input_scales of f8E4M3FN, "
+                          "found none");
   // quantize C27
-  if (op.getOffsets())
-    return op.emitOpError("expected no groups with input_scales, found "
-                          "ragged = ")
-           << stringifyRaggedKind(*op.getRagged());
+  if (op.getRaggedOrNone() == RaggedKind::Reduction)
+    return op.emitOpError("expected groups of rows, or none, with "
+                          "input_scales, found ragged = reduction");
   for (const QuantizeSource &source : sources)
     if (source.scales && failed(verifyInputScales(op, source)))
       return failure();
@@ -231,6 +233,25 @@ static LogicalResult verifyWrittenTypes(QuantizeOp op, unsigned index) {
   return verifyBlock(op, elements, scales.elementType(), op.getBlockSize());
 }
 
+/// What is copied has the format that the input has, a scale for each row.
+static LogicalResult verifyCopied(QuantizeOp op, unsigned index) {
+  Type input = getElementTypeOrSelf(op.getInput()),
+       found = op.getElementType(index);
+  int64_t block = op.getSources()[0].getBlockSize();
+  // quantize C41
+  if (found != input || static_cast<int64_t>(op.getBlockSize()) != block)
+    return op.emitOpError("expected elements of ")
+           << input << " and block_size " << block
+           << ", those of the input, along axis 1 without a prologue, found "
+           << found << " and " << op.getBlockSize()
+           << ": a prologue that yields its argument quantizes them again";
+  // quantize C42
+  if (op.getSquare())
+    return op.emitOpError("expected no square along axis 1 with input_scales "
+                          "and without a prologue, found one");
+  return success();
+}
+
 /// Types and shapes of what is written of one value and axis.
 static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
   int64_t axis = op.getAxis(index);
@@ -242,6 +263,8 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
 
   if (failed(isDequantized ? verifyDequantizedOut(op, index)
                            : verifyWrittenTypes(op, index)))
+    return failure();
+  if (op.isCopied(index) && failed(verifyCopied(op, index)))
     return failure();
   Type scaleType = op.getScaleType(index);
   bool nvfp4 = isNVFP4Scale(scaleType);

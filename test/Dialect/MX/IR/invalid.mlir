@@ -609,16 +609,44 @@ func.func @quantize_c25_numbers(%x: tensor<256x512xbf16>, %s: tensor<256x16xf8E8
 }
 
 // -----
-func.func @quantize_c26(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a prologue with input_scales, found none}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+func.func @quantize_c26(%x: tensor<256x512xf4E2M1FN>, %s: tensor<256x32xf8E4M3FN>, %o0: tensor<512x256xf8E4M3FN>, %o1: tensor<512x8xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a prologue with input_scales of f8E4M3FN, found none}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf4E2M1FN>) input_scales(%s : tensor<256x32xf8E4M3FN>) outs(%o0, %o1 : tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU>) axes = [0] -> tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c41(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E5M2>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements of 'f8E4M3FN' and block_size 32, those of the input, along axis 1 without a prologue, found 'f8E5M2' and 32: a prologue that yields its argument quantizes them again}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c41_dequantized(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %y: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.quantize' op expected elements of 'f8E4M3FN' and block_size 32, those of the input, along axis 1 without a prologue, found 'f6E2M3FN' and 32: a prologue that yields its argument quantizes them again}}
+  %r = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%y : tensor<256x512xbf16>) dequantized = [f6E2M3FN] -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @quantize_c41_block(%x: tensor<256x512xf4E2M1FN>, %s: tensor<256x16xf8E8M0FNU>, %g: f32, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>) {
+  // expected-error @below {{'mx.quantize' op expected elements of 'f4E2M1FN' and block_size 32, those of the input, along axis 1 without a prologue, found 'f4E2M1FN' and 16: a prologue that yields its argument quantizes them again}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf4E2M1FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) global_scale(%g) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) block_size = 16 -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @quantize_c42(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected no square along axis 1 with input_scales and without a prologue, found one}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) square -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
   return
 }
 
 // -----
 func.func @quantize_c27(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<2xi32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected no groups with input_scales, found ragged = rows}}
-  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) offsets(%o : tensor<2xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
+  // expected-error @below {{'mx.quantize' op expected groups of rows, or none, with input_scales, found ragged = reduction}}
+  %r:2 = mx.quantize ragged = reduction ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) offsets(%o : tensor<2xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32

@@ -362,6 +362,22 @@ func.func @quantize_quantized(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FN
   return %r#0 : tensor<96x64xf8E4M3FN>
 }
 
+// CHECK-LABEL: func @quantize_passed_on
+// CHECK:         mx.quantize ragged = rows ins(%{{[^ ,)]+}} : tensor<?x64xf8E4M3FN>)
+// CHECK-SAME:      input_scales(%{{[^ ,)]+}} : tensor<?x2xf8E8M0FNU>) gather(%{{[^ ,)]+}} : tensor<256xi32>)
+// CHECK-SAME:      axes = [1, 0]
+// CHECK-NOT:     prologue
+func.func @quantize_passed_on(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU>, %i: tensor<256xi32>,
+                              %o: tensor<4xi32>, %e: tensor<256x64xf8E4M3FN>, %f: tensor<6x1x32x4x4xf8E8M0FNU>,
+                              %g: tensor<64x768xf8E4M3FN>, %h: tensor<1x6x32x4x4xf8E8M0FNU>) -> tensor<256x64xf8E4M3FN> {
+  %r:4 = mx.quantize ragged = rows ins(%x : tensor<?x64xf8E4M3FN>) input_scales(%s : tensor<?x2xf8E8M0FNU>)
+      gather(%i : tensor<256xi32>) offsets(%o : tensor<4xi32>)
+      outs(%e, %f, %g, %h : tensor<256x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>,
+                            tensor<64x768xf8E4M3FN>, tensor<1x6x32x4x4xf8E8M0FNU>) axes = [1, 0]
+      -> tensor<256x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>, tensor<64x768xf8E4M3FN>, tensor<1x6x32x4x4xf8E8M0FNU>
+  return %r#0 : tensor<256x64xf8E4M3FN>
+}
+
 // CHECK-LABEL: func @quantize_gathered_squares
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<?x64xbf16>) gather(%{{[^ ,)]+}} : tensor<96xi32>)
 // CHECK-SAME:      outs({{.*}}) axes = [1, 0] square scale_rounding = floor

@@ -273,3 +273,63 @@ func.func @computed_codes(%x: !t, %s: !s, %e: !e, %f: !s) -> (!e, !s) {
   }
   return %q#0, %q#1 : !e, !s
 }
+
+// -----
+
+!t = tensor<64x96xbf16>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+
+// What is dequantized is quantized again, fused or not: the prologue says so.
+// CHECK-LABEL: func @same_format(
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(
+// CHECK-SAME:      prologue {
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      mx.yield %[[X]] : bf16
+func.func @same_format(%e: !e, %s: !s, %a: !e, %b: !s) -> (!e, !s) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%a, %b : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+!a = tensor<96x64xf8E4M3FN>
+!b = tensor<96x2xf8E8M0FNU>
+
+// Rows that are passed on and columns of the same, in one pass and still without
+// a prologue.
+// CHECK-LABEL: func @passed_on(
+// CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>,
+// CHECK-NEXT:    %[[Q:.*]]:4 = mx.quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>) input_scales(%[[S]] : tensor<64x3xf8E8M0FNU>)
+// CHECK-SAME:      axes = [1, 0]
+// CHECK-NOT:     prologue
+// CHECK-NEXT:    return %[[Q]]#0, %[[Q]]#1, %[[Q]]#2, %[[Q]]#3
+func.func @passed_on(%e: !e, %s: !s, %f: !e, %t: !s, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
+  %q:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s
+  %r:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%a, %b : !a, !b) axes = [0] -> !a, !b
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !a, !b
+}
+
+// -----
+
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+
+// Nor do rows that are passed on become one of several values.
+// CHECK-LABEL: func @passed_on_and_computed(
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}}) outs({{.*}}) -> tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>
+// CHECK-NEXT:    mx.quantize
+// CHECK-SAME:      prologue
+func.func @passed_on_and_computed(%e: !e, %s: !s, %f: !e, %t: !s) -> (!e, !s, !e, !s) {
+  %q:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s
+  %r:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s prologue {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %0 = arith.negf %a : bf16
+    mx.yield %0 : bf16
+  }
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
+}

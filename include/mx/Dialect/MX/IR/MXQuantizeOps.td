@@ -101,13 +101,22 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     `mx.dequantize` takes as `global_scale`, one for each of these destinations
     or none at all. Everything else is as without it.
 
-    With a prologue, inputs may be quantized already: tensors of elements, each
-    with the next one of `input_scales`, for blocks along the last dimension
-    (`f8E8M0FNU` for 32 elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`),
-    in any layout without groups. The region gets the value that `mx.dequantize`
-    would give, in the type of its argument: f32, bf16 or f16. This requantizes
-    a tensor to another format, or along another axis, without storing the
-    dequantized values.
+    Inputs may be quantized already: tensors of elements, each with the next one
+    of `input_scales`, for blocks along the last dimension (`f8E8M0FNU` for 32
+    elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`), in any layout
+    without groups. A prologue gets the value that `mx.dequantize` would give,
+    in the type of its argument: f32, bf16 or f16. This requantizes a tensor to
+    another format, or along another axis, without storing the dequantized
+    values.
+
+    Without a prologue such an input, with scales of `f8E8M0FNU`, is passed on.
+    Along axis 1 the destinations have its format, and its elements and scales
+    are copied, byte for byte. Along axis 0 the values that `mx.dequantize`
+    gives in bf16 are quantized. In rows that a `gather` leaves out, and in
+    padding, elements and scales are 0. Rows that were quantized before they
+    were sent so become both operands of a grouped product. A prologue that
+    yields its argument quantizes along axis 1 too: a block whose largest
+    element is at most half of the largest number then has a smaller scale.
 
     `ragged` says which dimension of the *input* the groups divide: `rows` for
     the one before the last, `reduction` for the last. It requires `offsets`,
@@ -164,6 +173,15 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
           mx.yield %a : bf16
         }
 
+    %q:4 = mx.quantize ragged = rows ins(%w : tensor<64x96xf8E4M3FN>)
+        input_scales(%f : tensor<64x3xf8E8M0FNU>)
+        gather(%rows : tensor<256xi32>) offsets(%o : tensor<4xi32>)
+        outs(%e, %g, %et, %gt : tensor<256x96xf8E4M3FN>,
+             tensor<6x1x32x4x4xf8E8M0FNU>, tensor<96x768xf8E4M3FN>,
+             tensor<1x6x32x4x4xf8E8M0FNU>) axes = [1, 0]
+        -> tensor<256x96xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>,
+           tensor<96x768xf8E4M3FN>, tensor<1x6x32x4x4xf8E8M0FNU>
+
     %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
         outs(%e, %f : tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>)
         concat -> tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>
@@ -218,6 +236,14 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     }
     /// All inputs, with the scales of those that are quantized already.
     ::llvm::SmallVector<::mx::QuantizeSource> getSources();
+    /// Whether the input is quantized already and no prologue changes it: rows
+    /// are then its elements and scales.
+    bool isPassedOn() {
+      return !getInputScales().empty() && getPrologue().empty();
+    }
+    /// Whether a destination is a copy of the input's elements and scales, or
+    /// what these stand for.
+    bool isCopied(unsigned i) { return isPassedOn() && getAxis(i) == 1; }
     /// The shape of what is quantized: that of the input, with as many rows as
     /// are gathered, and the columns of all values that lie side by side.
     ::llvm::SmallVector<int64_t> getQuantizedShape();

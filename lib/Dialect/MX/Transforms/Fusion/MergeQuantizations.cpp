@@ -103,6 +103,23 @@ static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
   ++numPrologues;
 }
 
+/// A quantization of the same inputs. A prologue would change what one without
+/// copies along rows.
+static QuantizeOp quantizeAlike(IRRewriter &rewriter, Operation *place,
+                                QuantizeOp op, ArrayRef<int64_t> axes,
+                                ArrayRef<Value> outs, bool hasAmax) {
+  if (op.isPassedOn()) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(place);
+    return op.createAlike(rewriter, op.getLoc(), op.getInputs(),
+                          op.getInputScales(), axes, outs, hasAmax,
+                          /*hasPrologue=*/false);
+  }
+  FusedRegionBuilder prologue(rewriter, place);
+  SmallVector<Value> values = prologue.inlinePrologue(op);
+  return prologue.finish(op, axes, outs, hasAmax, values);
+}
+
 bool mx::detail::mergeAxes(IRRewriter &rewriter, QuantizeOp first,
                            QuantizeOp second) {
   if (first.getAxes().size() != 1 || second.getAxes().size() != 1 ||
@@ -123,10 +140,9 @@ bool mx::detail::mergeAxes(IRRewriter &rewriter, QuantizeOp first,
     }
   bool hasAmax = first.getAmax() || second.getAmax();
   llvm::append_range(outs, (first.getAmax() ? first : second).getAmaxOuts());
-  FusedRegionBuilder prologue(rewriter, place);
-  SmallVector<Value> values = prologue.inlinePrologue(first);
-  QuantizeOp merged = prologue.finish(
-      first, {first.getAxis(0), second.getAxis(0)}, outs, hasAmax, values);
+  int64_t axes[] = {first.getAxis(0), second.getAxis(0)};
+  QuantizeOp merged =
+      quantizeAlike(rewriter, place, first, axes, outs, hasAmax);
   replaceByDestinations(rewriter, second, merged, destinations[1], 0);
   replaceByDestinations(rewriter, first, merged, destinations[0], 0);
   return true;
@@ -158,7 +174,7 @@ static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
 int64_t mx::detail::getValueBits(QuantizeOp op) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue)
-    return getElementTypeOrSelf(op.getInput()).getIntOrFloatBitWidth();
+    return op.getSources()[0].numberType.getIntOrFloatBitWidth();
   int64_t bits = 0;
   for (Value value : cast<YieldOp>(prologue->getTerminator()).getValues())
     bits += value.getType().getIntOrFloatBitWidth();
@@ -168,7 +184,8 @@ int64_t mx::detail::getValueBits(QuantizeOp op) {
 bool mx::detail::mergeValues(IRRewriter &rewriter, QuantizeOp first,
                              QuantizeOp second) {
   if (first.getAxes() != second.getAxes() || first.getGlobalScale() ||
-      first.getConcat() || !isOfMatrix(first) ||
+      first.getConcat() || first.isPassedOn() || second.isPassedOn() ||
+      !isOfMatrix(first) ||
       first.getInput().getType().getShape() !=
           second.getInput().getType().getShape() ||
       !haveSameRecipe(first, second) || !haveRelatedInputs(first, second))
