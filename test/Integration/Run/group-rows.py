@@ -5,7 +5,7 @@ RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
 Ids are uniform, all of one expert, negative, not below the number of experts, at the limits of their type, or twice the
-same of a token; there are no tokens, one expert, and pairs of several chunks of 1024. Places are as many as
+same of a token; there are no tokens, one expert, and pairs of several chunks of 128 and parts of 4096. Places are as many as
 pairs that have an expert, one more, one fewer, none, or twice as many.
 """
 
@@ -78,6 +78,8 @@ CASES = [  # kind, tokens, choices, experts, integers, places beside those that 
     ("uneven", 1000, 6, 12, "i32", 0, True),
     ("none", 40, 3, 4, "i32", 20, True),
     ("none", 40, 3, 4, "i64", 0, True),
+    ("distinct", 1200, 8, 64, "i32", 0, True),
+    ("uniform", 512, 8, 3, "i32", 0, False),
     ("uniform", 1, 1, 1, "i32", 0, False),
     ("uniform", 0, 8, 4, "i32", 9, True),
     ("uniform", 0, 3, 4, "i64", 2, False),

@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A stable counting sort of pairs by expert. Pairs come in chunks:
+// A stable counting sort of pairs by expert. Pairs come in chunks, and chunks
+// in parts:
 //
-//   count   the pairs of each chunk and expert are counted
-//   sum     and for each chunk and expert, those of earlier chunks
+//   count   the pairs of each expert are counted in each chunk and each part
+//   sum     and for each part, those of earlier parts
 //   ends    the rows of an expert begin after those of experts before it
-//   place   a pair goes after those of its expert in earlier chunks, and those
-//           before it in its own, which its thread counts
+//   place   a pair goes after those of its expert in earlier parts, in earlier
+//           chunks of its part, and before it in its chunk, which its thread
+//           adds up
 //
 // Only counts are added by atomic operations, so every run gives the same.
 //
@@ -24,8 +26,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Pairs of a chunk: a thread looks at half of them, and at half of the chunks.
-static constexpr int64_t kPairsOfChunk = 1024;
+/// A thread adds up less than a chunk and a part, and all parts: 65536 pairs
+/// have 16 of them.
+static constexpr int64_t kPairsOfChunk = 128, kChunksOfPart = 32,
+                         kPairsOfPart = kPairsOfChunk * kChunksOfPart;
 
 namespace {
 
@@ -41,7 +45,7 @@ private:
   using Arguments = Block::BlockArgListType;
 
   void countPairs();
-  void sumChunks();
+  void sumParts();
   void findEnds();
   void placePairs();
   void placePair(Arguments given, Value pair);
@@ -51,15 +55,19 @@ private:
               llvm::function_ref<void(Arguments, Value)> emit) {
     launchForEachElement(host, body, module, name, count, arguments, emit);
   }
+  /// What stands for an expert in lines from `begin` to `end`, added up.
+  Value sumLines(Value list, Value begin, Value end, Value experts,
+                 Value expert);
   /// The sum over a range, in a kernel, of what `term` computes.
   Value sum(Value begin, Value end, llvm::function_ref<Value(Value)> term);
 
   GroupRowsOp op;
   gpu::GPUModuleOp module;
   KernelBuilder host, body;
-  Value ids;                            ///< of all pairs, in a row
-  Value pairs, places, experts, chunks; ///< how many there are
-  Value counts, starts, begins;         ///< device memory
+  Value ids;                           ///< of all pairs, in a row
+  Value pairs, places, experts, parts; ///< how many there are
+  /// Device memory: lines of a number for each expert.
+  Value inChunks, inParts, starts, begins;
 };
 
 } // namespace
@@ -77,18 +85,22 @@ void GroupRowsBuilder::build() {
   host.requireAtMost(pairs, std::numeric_limits<int32_t>::max(),
                      "pairs of a token and an expert");
   ids = collapseLeading(host, op.getIds(), 2);
-  chunks = host.ceilDiv(pairs, kPairsOfChunk);
-  // The last line of each has no chunk: all pairs are before it.
-  Value numbers = host.mul(host.add(chunks, 1), experts);
-  counts = allocateList(host, numbers);
-  starts = allocateList(host, numbers);
+  parts = host.ceilDiv(pairs, kPairsOfPart);
+  auto allocateLines = [&](Value count) {
+    return allocateList(host, host.mul(count, experts));
+  };
+  inChunks = allocateLines(host.ceilDiv(pairs, kPairsOfChunk));
+  inParts = allocateLines(parts);
+  // The last line has no part: all pairs are before it.
+  starts = allocateLines(host.add(parts, 1));
   begins = allocateList(host, experts);
-  clearMemory(host, counts);
+  for (Value list : {inChunks, inParts})
+    clearMemory(host, list);
   countPairs();
-  sumChunks();
+  sumParts();
   findEnds();
   placePairs();
-  for (Value list : {counts, starts, begins})
+  for (Value list : {inChunks, inParts, starts, begins})
     memref::DeallocOp::create(host, list);
 }
 
@@ -112,27 +124,35 @@ static Value toIndex(KernelBuilder &body, Value number) {
 
 void GroupRowsBuilder::countPairs() {
   auto emit = [&](Arguments given, Value pair) {
-    Value expert = loadIndex(body, given[0], pair), experts = given[2];
+    Value expert = loadIndex(body, given[0], pair), experts = given[3];
     // As unsigned numbers, negative ones are beyond any expert.
     body.beginIf(body.isBelow(expert, experts));
-    Value line = body.mul(body.div(pair, kPairsOfChunk), experts);
-    AtomicAddOp::create(body, body.i32(1), given[1], body.add(line, expert));
+    for (auto [list, size] : {std::pair(given[1], kPairsOfChunk),
+                              std::pair(given[2], kPairsOfPart)}) {
+      Value line = body.mul(body.div(pair, size), experts);
+      AtomicAddOp::create(body, body.i32(1), list, body.add(line, expert));
+    }
   };
-  launch("group_count", pairs, {ids, counts, experts}, emit);
+  launch("group_count", pairs, {ids, inChunks, inParts, experts}, emit);
 }
 
-void GroupRowsBuilder::sumChunks() {
+Value GroupRowsBuilder::sumLines(Value list, Value begin, Value end,
+                                 Value experts, Value expert) {
+  return sum(begin, end, [&](Value line) {
+    return load(body, list, body.add(body.mul(line, experts), expert));
+  });
+}
+
+void GroupRowsBuilder::sumParts() {
   auto emit = [&](Arguments given, Value number) {
-    Value counts = given[0], experts = given[2];
-    Value chunk = body.div(number, experts);
+    Value experts = given[2];
+    Value part = body.div(number, experts);
     Value expert = arith::RemUIOp::create(body, number, experts);
-    Value before = sum(body.index(0), chunk, [&](Value other) {
-      return load(body, counts, body.add(body.mul(other, experts), expert));
-    });
+    Value before = sumLines(given[0], body.index(0), part, experts, expert);
     memref::StoreOp::create(body, before, given[1], number);
   };
-  launch("group_sum", host.mul(host.add(chunks, 1), experts),
-         {counts, starts, experts}, emit);
+  launch("group_sum", host.mul(host.add(parts, 1), experts),
+         {inParts, starts, experts}, emit);
 }
 
 void GroupRowsBuilder::findEnds() {
@@ -151,7 +171,7 @@ void GroupRowsBuilder::findEnds() {
     storeIndex(body, end, given[3], {});
   };
   launch("group_ends", experts,
-         {starts, begins, op.getEnds(), op.getCount(), places, chunks}, emit);
+         {starts, begins, op.getEnds(), op.getCount(), places, parts}, emit);
 }
 
 void GroupRowsBuilder::placePairs() {
@@ -168,7 +188,7 @@ void GroupRowsBuilder::placePairs() {
   };
   launch("group_place", most,
          {ids, starts, begins, op.getRows(), op.getSlots(), op.getCount(),
-          experts, choices},
+          experts, choices, inChunks},
          emit);
 }
 
@@ -182,10 +202,12 @@ void GroupRowsBuilder::placePair(Arguments given, Value pair) {
                                          load(body, ids, other), id);
     return arith::ExtUIOp::create(body, body.getI32Type(), isSame).getResult();
   });
-  Value before =
-      load(body, given[1], body.add(body.mul(chunk, experts), expert));
-  Value place = toIndex(
-      body, body.add(body.add(load(body, given[2], expert), before), inChunk));
+  Value part = body.div(pair, kPairsOfPart);
+  Value inPart =
+      sumLines(given[8], body.mul(part, kChunksOfPart), chunk, experts, expert);
+  Value start = load(body, given[1], body.add(body.mul(part, experts), expert));
+  Value place = body.add(load(body, given[2], expert), start);
+  place = toIndex(body, body.add(place, body.add(inPart, inChunk)));
   body.beginIf(body.isBelow(place, body.dim(given[3], 0)));
   storeIndex(body, arith::DivUIOp::create(body, pair, given[7]), given[3],
              place);
