@@ -169,7 +169,7 @@ def all_products():
              if schema.name.startswith("mx::")}
     from torch.utils.flop_counter import flop_registry
     others = {name for name in names if getattr(OPS, name) not in flop_registry}
-    assert others == {"quantize", "quantize_nvfp4", "dequantize", "pad_token_groups",
+    assert others == {"quantize", "quantize_nvfp4", "dequantize", "group_rows", "pad_token_groups",
                       "unpad_token_groups", "pack_weights", "unpack_weights"}, others
 
 

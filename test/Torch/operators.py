@@ -86,6 +86,7 @@ CASES = [
                                           *DENSE[:-1]), ()),
     (OPS.grouped_linear_backward, (y, x, experts, offs, True, True, *DENSE), ()),
     (OPS.grouped_linear_backward, (y, x, experts, offs, False, True, *DENSE), ()),
+    (OPS.group_rows, (torch.randint(-1, 5, (24, 3), dtype=torch.int32, device=ref.DEVICE), 4), ()),
     (OPS.moe_layer, (x, w1, w2, tokens, probs, offs, *FORMATS), (0, 1, 2, 4)),
 ]
 

@@ -35,18 +35,18 @@ class _Routed(torch.nn.Module):
         weights = _check_choice(chosen, weights, rows.shape[0], experts,
                                 hasattr(self, "is_transposed"))
         count, k = chosen.shape
-        order, sorted_experts, ends = sort_by_expert(chosen, experts)
+        tokens, order, sorted_experts, ends = sort_by_expert(chosen, experts)
         # Rows that chose no expert come last. Their results are not defined, nor are
         # their gradients.
         is_used = (sorted_experts < experts)[:, None]
         numbers = sorted_experts.clamp(max=experts - 1)
-        rows = rows.index_select(0, order // k).where(is_used, 0)
+        rows = rows.index_select(0, tokens).where(is_used, 0)
         inner = self._inner(self._projected("gate_up_proj", rows, ends, numbers))
         y = self._projected("down_proj", inner.to(torch.bfloat16), ends, numbers)
         y = y.where(is_used, 0).float() * weights.reshape(-1, 1).float().index_select(
             0, order)
-        back = torch.empty_like(order).index_copy(0, order, torch.arange(
-            order.shape[0], device=order.device))
+        back = torch.empty_like(order).index_copy(0, order.long(), torch.arange(
+            order.shape[0], device=order.device, dtype=order.dtype))
         y = y.index_select(0, back).view(count, k, hidden).sum(1)
         return y.to(result_dtype(x)).view(x.shape)
 

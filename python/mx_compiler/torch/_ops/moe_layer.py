@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A layer of SwiGLU experts as one differentiable operator."""
 
+from typing import Tuple
+
 import torch
 from torch import Tensor
 
@@ -11,7 +13,7 @@ from ..._ops.scale_tiles import capacity
 from ..._ops.quantized import scales_shape
 from ..._arrays.interop import place_of
 from ..._runtime.device import device_key, on_device
-from . import tensors
+from . import eager, tensors
 from .checks import check_one_device, check_tensor, refuse_second_order
 
 
@@ -66,22 +68,39 @@ def route(chosen, weights, experts):
     if not weights.is_floating_point():
         raise TypeError("weights: expected floating point, found "
                         f"{weights.dtype}")
-    order, _, ends = sort_by_expert(chosen, experts)
-    return ((order // max(chosen.shape[1], 1)).to(torch.int32),
-            weights.reshape(-1).to(torch.float32)[order], ends)
+    tokens, order, _, ends = sort_by_expert(chosen, experts)
+    return tokens, weights.reshape(-1).to(torch.float32)[order], ends
 
 
 def sort_by_expert(chosen, experts):
-    """Which of the flat `chosen` comes at each place, sorted by expert, the experts
-    there, `experts` for none, and where those of each expert end (i32)."""
-    flat = chosen.reshape(-1)
-    if flat.element_size() < 4:  # where the number of experts may not fit
-        flat = flat.to(torch.int32)
-    flat = torch.where((flat >= 0) & (flat < experts), flat, experts)
-    found, order = torch.sort(flat, stable=True)
-    ends = torch.searchsorted(found, torch.arange(
-        experts, device=found.device, dtype=found.dtype), right=True)
-    return order, found, ends.to(torch.int32)
+    """The token of each place and which of the flat `chosen` comes there, sorted by
+    expert, the experts there, `experts` for none, and where those of each expert end,
+    all i32. A stable sort by counting."""
+    if chosen.dtype != torch.int64:
+        chosen = chosen.to(torch.int32)
+    chosen = torch.where((chosen >= 0) & (chosen < experts), chosen, experts).to(torch.int32)
+    if not chosen.shape[1]:
+        none = chosen.reshape(-1)
+        return none, none, none, chosen.new_zeros(experts)
+    # Pairs of no expert are those of one more.
+    tokens, order, ends = group_rows(chosen, experts + 1)
+    return tokens, order, chosen.reshape(-1)[order], ends[:experts]
+
+
+@tensors.operator("group_rows")
+def _group_rows(ids: Tensor, experts: int) -> Tuple[Tensor, Tensor, Tensor]:
+    """Tokens, places among all pairs, and ends of mx.group_rows."""
+    grouped = layers.group_rows(tensors.plain(ids), experts)
+    return grouped.rows, grouped.slots, grouped.ends
+
+
+@_group_rows.register_fake
+def _(ids, experts):
+    pairs = ids.shape[0] * ids.shape[1]
+    return tuple(ids.new_empty(size, dtype=torch.int32) for size in (pairs, pairs, experts))
+
+
+group_rows = eager.operator(_group_rows)
 
 
 _layers = {}
