@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostCollectives.h"
 #include "HostExit.h"
 #include "HostProgram.h"
 #include "Programs.h"
@@ -82,6 +83,10 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
                              llvm::JITSymbolFlags::Exported};
   };
   add("__truncsfbf2", &truncateToBF16);
+  host_collectives::forEachFunction([&](StringRef name, void *function) {
+    symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                             llvm::JITSymbolFlags::Exported};
+  });
   if (!endProcess) {
     add("malloc", &allocateZeros);
     add("dprintf", &host_exit::print);
@@ -159,6 +164,13 @@ static LogicalResult verifyDeclarations(ModuleOp module) {
   return success();
 }
 
+static bool isCollective(StringRef name) {
+  bool found = false;
+  host_collectives::forEachFunction(
+      [&](StringRef known, void *) { found |= name == known; });
+  return found;
+}
+
 /// The same of functions that operations became calls of.
 static LogicalResult verifyCalls(ModuleOp module) {
   WalkResult result = module.walk([&](LLVM::CallOp call) {
@@ -166,7 +178,7 @@ static LogicalResult verifyCalls(ModuleOp module) {
     auto function = name ? module.lookupSymbol<LLVM::LLVMFuncOp>(*name)
                          : LLVM::LLVMFuncOp();
     if (!function || !function.isExternal() || name->starts_with("llvm.") ||
-        isKnown(*name))
+        isKnown(*name) || isCollective(*name))
       return WalkResult::advance();
     call.emitError("expected operations that mx-run can execute, found one "
                    "that calls '")

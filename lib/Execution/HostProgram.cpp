@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostProgram.h"
+#include "HostCollectives.h"
 #include "HostExit.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mx/Support/Memory.h"
@@ -203,7 +204,7 @@ llvm::Expected<std::vector<NpyArray>> Call::readResults() {
 
 } // namespace
 
-HostProgram::HostProgram(std::unique_ptr<ExecutionEngine> engine,
+HostProgram::HostProgram(std::shared_ptr<ExecutionEngine> engine,
                          void (*function)(void **))
     : engine(std::move(engine)), function(function) {}
 
@@ -216,8 +217,19 @@ HostProgram::call(ArrayRef<const NpyArray *> inputs) {
     if (llvm::Error error = call.addArgument(type, *input))
       return error;
   call.prepareResults();
+  host_collectives::Scope scope(collectives);
   if (llvm::Error error = call.invoke(function))
     return error;
   call.adoptResults();
   return call.readResults();
+}
+
+llvm::Expected<std::unique_ptr<Program>> HostProgram::makeRank(Ranks &ranks,
+                                                               int rank) {
+  auto program = std::make_unique<HostProgram>(engine, function);
+  program->arguments = arguments;
+  program->results = results;
+  program->ownCollectives = std::make_unique<ThreadCollectives>(ranks, rank);
+  program->setCollectives(program->ownCollectives.get());
+  return program;
 }

@@ -20,16 +20,21 @@ namespace mx {
 class HostProgram final : public Program {
 public:
   /// `function` is of `engine`.
-  HostProgram(std::unique_ptr<mlir::ExecutionEngine> engine,
+  HostProgram(std::shared_ptr<mlir::ExecutionEngine> engine,
               void (*function)(void **));
   ~HostProgram() override;
+
+  llvm::Expected<std::unique_ptr<Program>> makeRank(Ranks &ranks,
+                                                    int rank) override;
 
 private:
   llvm::Expected<std::vector<NpyArray>>
   call(llvm::ArrayRef<const NpyArray *> inputs) override;
 
-  std::unique_ptr<mlir::ExecutionEngine> engine;
+  std::shared_ptr<mlir::ExecutionEngine> engine;
   void (*function)(void **);
+  /// Of one that makeRank made.
+  std::unique_ptr<HostCollectives> ownCollectives;
 };
 
 } // namespace mx

@@ -30,15 +30,38 @@ struct Unload {
 };
 using LoadedProgram = std::unique_ptr<mxProgramImpl, Unload>;
 
+struct Destroy {
+  void operator()(mxGroup group) const { (void)mxGroupDestroy(group); }
+};
+using OwnedGroup = std::unique_ptr<mxGroupImpl, Destroy>;
+
+/// What mx-compile would write, and the entry of it.
+struct Compiled {
+  std::string manifest, ptx, data, symbol;
+
+  llvm::Expected<LoadedProgram> load() const;
+};
+
 class PlanProgram final : public Program {
 public:
-  PlanProgram(LoadedProgram program, mxEntry entry)
-      : program(std::move(program)), entry(entry) {}
+  PlanProgram(std::shared_ptr<const Compiled> compiled, LoadedProgram program,
+              mxEntry entry)
+      : compiled(std::move(compiled)), program(std::move(program)),
+        entry(entry) {}
+
+  llvm::Expected<std::unique_ptr<Program>> makeRank(Ranks &ranks,
+                                                    int rank) override;
+  static llvm::Expected<std::unique_ptr<PlanProgram>>
+  load(std::shared_ptr<const Compiled> compiled);
 
 private:
   llvm::Expected<std::vector<NpyArray>>
   call(ArrayRef<const NpyArray *> inputs) override;
+  /// Makes all groups of the program, and binds them.
+  llvm::Error bindGroups(Ranks &ranks, int rank);
 
+  std::shared_ptr<const Compiled> compiled;
+  SmallVector<OwnedGroup> groups;
   LoadedProgram program;
   mxEntry entry;
 };
@@ -164,6 +187,85 @@ PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
   return arrays;
 }
 
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<LoadedProgram> Compiled::load() const {
+  mxProgram loaded = nullptr;
+  mxProgramParts parts = {sizeof(mxProgramParts),
+                          manifest.data(),
+                          manifest.size(),
+                          ptx.data(),
+                          ptx.size(),
+                          data.data(),
+                          data.size(),
+                          kManifestPtx};
+  if (mxProgramLoadParts(&loaded, &parts) != MX_SUCCESS)
+    return takeRuntimeError();
+  return LoadedProgram(loaded);
+}
+
+llvm::Expected<std::unique_ptr<PlanProgram>>
+PlanProgram::load(std::shared_ptr<const Compiled> compiled) {
+  llvm::Expected<LoadedProgram> program = compiled->load();
+  if (!program)
+    return program.takeError();
+  mxEntry entry = nullptr;
+  if (mxProgramGetEntry(&entry, program->get(), compiled->symbol.c_str()) !=
+      MX_SUCCESS)
+    return takeRuntimeError();
+  return std::make_unique<PlanProgram>(std::move(compiled), std::move(*program),
+                                       entry);
+}
+
+namespace {
+/// What a group finds its ranks by.
+struct Meeting {
+  Ranks &ranks;
+  int rank;
+};
+} // namespace
+
+static int exchange(void *user, const void *mine, size_t bytes, void *all) {
+  auto *meeting = static_cast<Meeting *>(user);
+  return meeting->ranks.exchange(meeting->rank, mine, bytes, all) ? 0 : 1;
+}
+
+llvm::Error PlanProgram::bindGroups(Ranks &ranks, int rank) {
+  Meeting meeting{ranks, rank};
+  for (int32_t i = 0, e = mxProgramGroupCount(program.get()); i < e; ++i) {
+    mxProgramGroupInfo info = mxSized<mxProgramGroupInfo>();
+    if (mxProgramGetGroup(program.get(), i, &info) != MX_SUCCESS)
+      return takeRuntimeError();
+    mxGroupConfig config = mxSized<mxGroupConfig>();
+    config.name = info.name;
+    config.rank = rank;
+    config.size = ranks.getCount();
+    config.exchange = exchange;
+    config.user = &meeting;
+    mxGroup group = nullptr;
+    if (mxGroupCreate(&group, &config) != MX_SUCCESS)
+      return takeRuntimeError();
+    groups.emplace_back(group);
+    if (mxProgramBindGroup(program.get(), info.name, group) != MX_SUCCESS)
+      return takeRuntimeError();
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<Program>> PlanProgram::makeRank(Ranks &ranks,
+                                                               int rank) {
+  auto program = load(compiled);
+  if (!program)
+    return program.takeError();
+  if (llvm::Error error = (*program)->bindGroups(ranks, rank))
+    return error;
+  (*program)->arguments = arguments;
+  (*program)->results = results;
+  return std::unique_ptr<Program>(std::move(*program));
+}
+
 /// Lowers `module` to its host part and its kernels.
 static LogicalResult lower(ModuleOp module, const CompileOptions &options,
                            HostPart &host, std::string &ptx) {
@@ -216,21 +318,10 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
                                      plan::writeManifest(manifest)))
       return error;
   }
-  std::string text = plan::writeManifest(manifest);
-  mxProgram loaded = nullptr;
-  mxProgramParts parts = {sizeof(mxProgramParts),
-                          text.data(),
-                          text.size(),
-                          ptx.data(),
-                          ptx.size(),
-                          host.data.data(),
-                          host.data.size(),
-                          kManifestPtx};
-  if (mxProgramLoadParts(&loaded, &parts) != MX_SUCCESS)
-    return takeRuntimeError();
-  LoadedProgram program(loaded);
-  mxEntry handle = nullptr;
-  if (mxProgramGetEntry(&handle, loaded, symbol.c_str()) != MX_SUCCESS)
-    return takeRuntimeError();
-  return std::make_unique<PlanProgram>(std::move(program), handle);
+  auto compiled = std::make_shared<Compiled>();
+  compiled->manifest = plan::writeManifest(manifest);
+  compiled->ptx = std::move(ptx);
+  compiled->data = std::move(host.data);
+  compiled->symbol = std::move(symbol);
+  return PlanProgram::load(std::move(compiled));
 }

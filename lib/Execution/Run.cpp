@@ -11,6 +11,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Check.h"
 #include "mx/Execution/Session.h"
@@ -28,6 +30,7 @@
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <thread>
 
 using namespace mlir;
 using namespace mx;
@@ -112,6 +115,107 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   return llvm::Error::success();
 }
 
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+constexpr llvm::StringLiteral kRankName = "{rank}";
+
+/// The options with the names of the files of a rank.
+RunOptions getOptionsOfRank(const RunOptions &options, int rank) {
+  RunOptions own = options;
+  std::string number = std::to_string(rank);
+  for (std::vector<std::string> *names : {&own.argumentFiles, &own.resultFiles})
+    for (std::string &name : *names)
+      for (size_t at; (at = name.find(kRankName.data())) != name.npos;)
+        name.replace(at, kRankName.size(), number);
+  return own;
+}
+
+/// That the groups of the module have as many ranks as run it, each with
+/// results of its own.
+llvm::Error checkRanks(ModuleOp module, const RunOptions &options) {
+  bool hasGroup = false;
+  for (auto group : module.getOps<GroupOp>()) {
+    int64_t size = group.getSize();
+    if (size != 1 && size != options.ranks)
+      return makeError(getPlace(group.getLoc()) +
+                       "expected --ranks=" + llvm::Twine(size) +
+                       ", the size of group @" + group.getSymName() +
+                       ", found --ranks=" + llvm::Twine(options.ranks));
+    hasGroup |= size == options.ranks;
+  }
+  if (options.ranks == 1)
+    return llvm::Error::success();
+  if (!hasGroup || options.ranks < 1)
+    return makeError("expected an mx.group of as many ranks in the module, "
+                     "found none for --ranks=" +
+                     llvm::Twine(options.ranks));
+  if (options.checkWithCPU)
+    return makeError("expected one rank with --check, found --ranks=" +
+                     llvm::Twine(options.ranks) +
+                     ": compare the results of --device=cpu");
+  for (const std::string &name : options.resultFiles)
+    if (!StringRef(name).contains(kRankName))
+      return makeError("expected {rank} in the name of a result, so that each "
+                       "rank has a file of its own, found " +
+                       name);
+  return llvm::Error::success();
+}
+
+using Arrays = std::vector<NpyArray>;
+
+llvm::Expected<Arrays> runOn(Program &program, const Arrays &arguments) {
+  SmallVector<const NpyArray *> inputs;
+  for (const NpyArray &argument : arguments)
+    inputs.push_back(&argument);
+  return program.run(inputs);
+}
+
+/// Runs the program once for each list of arguments: alone, or as that many
+/// ranks. What went wrong first is the error.
+llvm::Expected<std::vector<Arrays>>
+runAll(Program &program, const std::vector<Arrays> &arguments) {
+  std::vector<Arrays> results(arguments.size());
+  if (arguments.size() == 1) {
+    llvm::Expected<Arrays> own = runOn(program, arguments[0]);
+    if (!own)
+      return own.takeError();
+    results[0] = std::move(*own);
+    return results;
+  }
+  Ranks ranks(int(arguments.size()));
+  std::mutex mutex;
+  std::optional<llvm::Error> first;
+  auto fail = [&](int rank, llvm::Error error) {
+    ranks.leave();
+    std::lock_guard lock(mutex);
+    if (first)
+      return llvm::consumeError(std::move(error));
+    ExitStatus status = getExitStatus(error);
+    first = makeError("rank " + llvm::Twine(rank) + ": " +
+                          llvm::toString(std::move(error)),
+                      status);
+  };
+  auto run = [&](int rank) {
+    auto own = program.makeRank(ranks, rank);
+    if (!own)
+      return fail(rank, own.takeError());
+    llvm::Expected<Arrays> found = runOn(**own, arguments[rank]);
+    if (!found)
+      return fail(rank, found.takeError());
+    results[rank] = std::move(*found);
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks.getCount(); ++rank)
+    threads.emplace_back(run, rank);
+  for (std::thread &thread : threads)
+    thread.join();
+  if (first)
+    return std::move(*first);
+  return results;
+}
+
 const char *describeRun(DeviceKind device) {
   switch (device) {
   case DeviceKind::CPU:
@@ -194,11 +298,17 @@ int mx::run(const RunOptions &given) {
   if (llvm::Error error = returnMemRefArguments(*entry))
     return report(
         makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
-  std::vector<NpyArray> arguments;
-  if (llvm::Error error = readArguments(*entry, options, notices, arguments))
+  if (llvm::Error error = checkRanks(*module, options))
     return report(std::move(error));
-  if (failed(verifyShapes(*entry, arguments)))
-    return kExitBadInput;
+  std::vector<Arrays> arguments(options.ranks);
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    RunOptions own = getOptionsOfRank(options, rank);
+    if (llvm::Error error =
+            readArguments(*entry, own, notices, arguments[rank]))
+      return report(std::move(error));
+    if (failed(verifyShapes(*entry, arguments[rank])))
+      return kExitBadInput;
+  }
   if (options.device == "auto" && *device == DeviceKind::Sim)
     notices.saySimulated();
   watch.lap("read");
@@ -227,30 +337,31 @@ int mx::run(const RunOptions &given) {
                    {options.chip,
                     options.fuse,
                     {options.entry},
-                    arguments,
+                    arguments[0],
                     options.tuned,
                     options.tunedGpu});
 
-  SmallVector<const NpyArray *> inputs;
-  for (const NpyArray &argument : arguments)
-    inputs.push_back(&argument);
   auto results = [&] {
     Progress progress(notices, describeRun(*device));
-    return (*program)->run(inputs);
+    return runAll(**program, arguments);
   }();
   if (!results)
     return report(results.takeError());
   watch.lap("run");
   if (options.printTiming && *device == DeviceKind::Sim)
     printSimulatorCounters();
-  if (llvm::Error error = writeResults(options.resultFiles, *results))
-    return report(std::move(error));
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    RunOptions own = getOptionsOfRank(options, rank);
+    if (llvm::Error error = writeResults(own.resultFiles, (*results)[rank]))
+      return report(std::move(error));
+  }
   if (!options.checkWithCPU)
     return kExitClean;
 
   auto check = [&] {
     Progress progress(notices, "checking");
-    return checkRun(*module, options.entry, compile, arguments, *results);
+    return checkRun(*module, options.entry, compile, arguments[0],
+                    (*results)[0]);
   }();
   if (!check)
     return report(check.takeError());

@@ -154,7 +154,8 @@ std::string Evaluator::checkWorkspace() {
 bool Evaluator::isKnown(const Step &step) const {
   if (step.kind > Step::Copy)
     return false;
-  bool areKnown = isKnown(step.bytes) && step.to.kind != Buffer::Chosen &&
+  bool areKnown = isKnown(step.bytes) && isKnown(step.offset) &&
+                  step.to.kind != Buffer::Chosen &&
                   step.from.kind != Buffer::Chosen;
   for (const Number &size : step.grid)
     areKnown &= isKnown(size);
@@ -281,8 +282,14 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
     return {};
   }
   int64_t most = getBytes(entry, step.to, numbers);
-  if (step.kind == Step::Copy)
-    most = std::min(most, getBytes(entry, step.from, numbers));
+  if (step.kind == Step::Copy) {
+    int64_t offset = numbers.get(step.offset);
+    if (offset < 0 || offset > most)
+      return "expected a copy to a place within the " + std::to_string(most) +
+             " bytes of its buffer, found one to byte " +
+             std::to_string(offset);
+    most = std::min(most - offset, getBytes(entry, step.from, numbers));
+  }
   int64_t bytes = numbers.get(step.bytes);
   if (bytes < 0 || bytes > most)
     return "expected at most the " + std::to_string(most) +

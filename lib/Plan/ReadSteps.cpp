@@ -66,6 +66,8 @@ void EntryReader::readMemset(const Reader &json, Step &step) {
 void EntryReader::readCopy(const Reader &json, Step &step) {
   step.to = readTarget(json["to"]);
   step.from = readBuffer(json["copy"]);
+  if (json.has("offset"))
+    step.offset = readNumber(json["offset"]);
   step.bytes = readNumber(json["bytes"]);
 }
 
@@ -295,7 +297,7 @@ Step EntryReader::readStep(const Reader &json) {
        {"all_to_all", "to", "group", "bytes"},
        &EntryReader::readAllToAll},
       {Step::Memset, {"memset", "byte", "bytes"}, &EntryReader::readMemset},
-      {Step::Copy, {"copy", "to", "bytes"}, &EntryReader::readCopy},
+      {Step::Copy, {"copy", "to", "offset", "bytes"}, &EntryReader::readCopy},
       {Step::Compute, {"compute", "as"}, &EntryReader::readCompute},
       {Step::Require, {"require"}, &EntryReader::readRequire},
       {Step::Encode, {"encode", "map"}, &EntryReader::readEncode},

@@ -243,6 +243,8 @@ void Writer::write(const Step &step) {
     case Step::Copy:
       json.member("copy", step.from.str());
       json.member("to", step.to.str());
+      if (step.offset != Number(0))
+        member("offset", step.offset);
       return member("bytes", step.bytes);
     case Step::Compute:
       json.member("compute", step.results[0].number.str());

@@ -122,7 +122,7 @@ static bool areKnownBefore(ValueRange values) {
     Operation *op = value.getDefiningOp();
     bool isArgument =
         !op && isa<FunctionOpInterface>(value.getParentRegion()->getParentOp());
-    if (isArgument || isa_and_present<mxgpu::SmCountOp>(op))
+    if (isArgument || isa_and_present<mxgpu::SmCountOp, mxplan::RankOp>(op))
       continue;
     if (!op || !PlanScalars::isArithmetic(op))
       return false;
@@ -207,6 +207,8 @@ LogicalResult PlanBuilder::translateCopy(mxplan::CopyOp op) {
   Step &copy = numbers.addStep(Step::Copy);
   copy.from = from.buffer;
   copy.to = to.buffer;
+  if (op.getOffset())
+    copy.offset = numbers.get(op.getOffset());
   copy.bytes = numbers.get(op.getBytes());
   return success();
 }
@@ -322,6 +324,13 @@ LogicalResult PlanBuilder::translate(Operation *op) {
         translateAddress(op);
         return success();
       })
+      .Case([&](mxplan::RankOp op) {
+        numbers.set(op, Number(Number::Rank, getGroup(op.getGroup())));
+        return success();
+      })
+      .Case([&](mxplan::WindowOp op) { return translateWindow(op); })
+      .Case([&](mxplan::AllGatherOp op) { return translateAllGather(op); })
+      .Case([&](mxplan::AllToAllOp op) { return translateAllToAll(op); })
       .Case([](mxplan::PartOp) { return success(); }) // with the launch
       .Case([&](mxplan::CopyOp op) { return translateCopy(op); })
       .Case([&](mxplan::FillOp op) { return translateFill(op); })

@@ -42,6 +42,11 @@ private:
   mlir::LogicalResult translateMap(mxplan::EncodeTensorMapOp op);
   mlir::LogicalResult translateRequire(mxgpu::RequireOp op);
   mlir::LogicalResult translateLaunch(mxplan::LaunchOp op);
+  // Groups (PlanGroups.cpp).
+  unsigned getGroup(llvm::StringRef name) const;
+  mlir::LogicalResult translateWindow(mxplan::WindowOp op);
+  mlir::LogicalResult translateAllGather(mxplan::AllGatherOp op);
+  mlir::LogicalResult translateAllToAll(mxplan::AllToAllOp op);
   mlir::LogicalResult addParameter(mlir::Operation *op, mlir::Value value,
                                    std::vector<plan::Parameter> &parameters);
 

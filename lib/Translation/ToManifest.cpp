@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Translation/ToPTX.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -54,6 +55,22 @@ static void addConstants(ModuleOp module, plan::Manifest &manifest,
     manifest.data = kManifestData;
 }
 
+/// Lists the groups of several ranks that plans use.
+static void addGroups(ModuleOp module, plan::Manifest &manifest) {
+  llvm::SmallPtrSet<Attribute, 4> used;
+  module.walk([&](Operation *op) {
+    if (auto rank = dyn_cast<mxplan::RankOp>(op))
+      used.insert(rank.getGroupAttr().getAttr());
+    else if (auto window = dyn_cast<mxplan::WindowOp>(op))
+      used.insert(window.getGroupAttr().getAttr());
+  });
+  for (auto group : module.getOps<GroupOp>())
+    if (used.contains(group.getSymNameAttr()))
+      manifest.groups.push_back({group.getSymName().str(),
+                                 int64_t(group.getSize()),
+                                 int64_t(group.getTokens())});
+}
+
 FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
   HostPart host;
   plan::Manifest &manifest = host.manifest;
@@ -77,6 +94,7 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
   if (!manifest.kernels.empty())
     manifest.ptx = kManifestPtx;
   addConstants(module, manifest, host.data);
+  addGroups(module, manifest);
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic() || function.isExternal())
       continue;
@@ -90,7 +108,7 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
 
 void mx::eraseHostPart(ModuleOp module) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-    if (isa<func::FuncOp, memref::GlobalOp>(op))
+    if (isa<func::FuncOp, memref::GlobalOp, GroupOp>(op))
       op.erase();
 }
 

@@ -31,6 +31,11 @@ struct Options : mx::CompilerOptions {
   cl::list<std::string> results{"result", cl::value_desc("Y.npy"),
                                 cl::desc("where a result goes, in order"),
                                 cl::cat(category)};
+  cl::opt<int> ranks{
+      "ranks", cl::init(1), cl::value_desc("N"),
+      cl::desc("ranks that run the program together, as its mx.group says; "
+               "{rank} in the name of a file stands for the number of a rank"),
+      cl::cat(category)};
   cl::opt<std::string> check{
       "check", cl::value_desc("cpu"),
       cl::desc("compare every operation with the reference path"),
@@ -73,6 +78,7 @@ extern "C" int mxRunMain(int argc, char **argv) {
     options.chip = asked.chip;
   options.argumentFiles = asked.arguments;
   options.resultFiles = asked.results;
+  options.ranks = asked.ranks;
   options.checkWithCPU = !asked.check.empty() || !asked.checkReport.empty();
   options.checkReport = asked.checkReport;
   options.saveTemps = asked.saveTemps;

@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/Execution/Ranks.h"
 #include "mx/Target/TargetInfo.h"
 #include <memory>
 
@@ -87,6 +88,14 @@ public:
   llvm::ArrayRef<ArrayType> argumentTypes() const { return arguments; }
   llvm::ArrayRef<ArrayType> resultTypes() const { return results; }
 
+  /// The same program as one of several ranks, each of which a thread of its
+  /// own calls. All of them make theirs at the same time.
+  virtual llvm::Expected<std::unique_ptr<Program>> makeRank(Ranks &ranks,
+                                                            int rank) = 0;
+  /// Who moves bytes between ranks in later calls, on the reference path; a
+  /// device has groups of the runtime.
+  void setCollectives(HostCollectives *given) { collectives = given; }
+
   /// Calls the function. Shapes and dtypes of the arrays are checked.
   llvm::Expected<std::vector<NpyArray>>
   run(llvm::ArrayRef<const NpyArray *> inputs);
@@ -98,6 +107,7 @@ protected:
   call(llvm::ArrayRef<const NpyArray *> inputs) = 0;
 
   llvm::SmallVector<ArrayType> arguments, results;
+  HostCollectives *collectives = nullptr;
 };
 
 /// The runtime's last error, which is cleared.

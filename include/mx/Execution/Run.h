@@ -20,7 +20,11 @@ struct RunOptions {
   std::string entry = "main";
   std::string device = "auto";
   std::string chip; ///< empty: that of the device, else sm_100a
+  /// With `ranks`, "{rank}" in a name stands for the number of the rank.
   std::vector<std::string> argumentFiles, resultFiles;
+  /// Ranks that run the program together, each a thread; 1 for a program
+  /// without groups.
+  int ranks = 1;
   bool checkWithCPU = false;
   /// Where the report of the check goes as JSON, when not empty.
   std::string checkReport;

@@ -105,7 +105,7 @@ struct CopyPattern final : OpConversionPattern<memref::CopyOp> {
     Value to = target.buffer;
     if (from.buffer != to)
       mxplan::CopyOp::create(rewriter, op.getLoc(), from.buffer, to,
-                             getBytes(builder, type, from));
+                             /*offset=*/Value(), getBytes(builder, type, from));
     rewriter.eraseOp(op);
     return success();
   }

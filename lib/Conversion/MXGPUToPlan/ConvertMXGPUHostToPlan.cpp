@@ -18,6 +18,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -133,14 +134,17 @@ static LogicalResult verifySupport(Operation *op) {
         return verifyWhole(op, op->getOperands());
       })
       .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
+      .Case<mx::AllGatherOp, mx::AllToAllOp>(
+          [](Operation *op) { return verifyWhole(op, op->getOperands()); })
       .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
       .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp,
             memref::SubViewOp, memref::TransposeOp,
             memref::ExtractStridedMetadataOp,
-            memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
-            scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ConditionOp,
-            scf::ExecuteRegionOp, scf::YieldOp, func::CallOp, func::ReturnOp,
-            arith::SelectOp, ub::PoisonOp>([](auto) { return success(); })
+            memref::ExtractAlignedPointerAsIndexOp, mx::WindowOp, LaunchOp,
+            scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp,
+            scf::ConditionOp, scf::ExecuteRegionOp, scf::YieldOp, func::CallOp,
+            func::ReturnOp, arith::SelectOp, ub::PoisonOp>(
+          [](auto) { return success(); })
       .Default([](Operation *op) {
         return op->emitOpError(
             "expected arithmetic on sizes, allocations, copies and launches in "
@@ -265,7 +269,8 @@ struct ConvertMXGPUHostToPlanPass final
     ConversionTarget target(*context);
     target.addIllegalDialect<memref::MemRefDialect>();
     target.addIllegalOp<gpu::MemsetOp, EncodeTensorMapOp, LaunchOp,
-                        cf::AssertOp>();
+                        cf::AssertOp, mx::RankOp, mx::WindowOp, mx::AllGatherOp,
+                        mx::AllToAllOp>();
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
       return converter.isSignatureLegal(function.getFunctionType());
     });
@@ -275,6 +280,7 @@ struct ConvertMXGPUHostToPlanPass final
     patterns.add<SelectPattern>(converter, context);
     addViewPatterns(converter, patterns);
     addCommandPatterns(converter, patterns);
+    addGroupPatterns(converter, patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
                                                                    converter);
     populateCallOpTypeConversionPattern(patterns, converter);

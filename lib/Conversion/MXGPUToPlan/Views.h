@@ -55,6 +55,9 @@ void addViewPatterns(const mlir::TypeConverter &converter,
 /// Memory, tensor maps and launches.
 void addCommandPatterns(const mlir::TypeConverter &converter,
                         mlir::RewritePatternSet &patterns);
+/// Windows, the number of a rank, and collectives.
+void addGroupPatterns(const mlir::TypeConverter &converter,
+                      mlir::RewritePatternSet &patterns);
 
 } // namespace mx::mxgpu
 

@@ -23,9 +23,10 @@ public:
       : emitter(emitter), builder(emitter.getBuilder()), ids(adaptor.getIds()),
         rows(adaptor.getOuts()[0]), slots(adaptor.getOuts()[1]),
         ends(adaptor.getOuts()[2]), count(adaptor.getOuts()[3]),
-        zero(emitter.index(0)), tokens(emitter.dim(ids, 0)),
-        choices(emitter.dim(ids, 1)), places(emitter.dim(rows, 0)),
-        experts(emitter.dim(ends, 0)) {}
+        zero(emitter.index(0)),
+        first(adaptor.getFirst() ? emitter.wrap(adaptor.getFirst()) : zero),
+        tokens(emitter.dim(ids, 0)), choices(emitter.dim(ids, 1)),
+        places(emitter.dim(rows, 0)), experts(emitter.dim(ends, 0)) {}
 
   void emit() {
     check();
@@ -85,8 +86,9 @@ private:
   void forEachPair(llvm::function_ref<void(Int, Int, Int)> body) {
     emitter.loop(zero, tokens, 1, [&](Int token) {
       emitter.loop(zero, choices, 1, [&](Int choice) {
-        Int expert = emitter.wrap(emitter.load(ids, {token, choice}))
-                         .to(builder.getIndexType());
+        Int id = emitter.wrap(emitter.load(ids, {token, choice}))
+                     .to(builder.getIndexType());
+        Int expert = id - first;
         // As unsigned numbers, negative ones are beyond any expert.
         Value exists =
             arith::CmpIOp::create(builder, emitter.getLoc(),
@@ -118,7 +120,7 @@ private:
   Emitter &emitter;
   OpBuilder &builder;
   Value ids, rows, slots, ends, count;
-  Int zero, tokens, choices, places, experts;
+  Int zero, first, tokens, choices, places, experts;
 };
 
 struct GroupRowsOpLowering final : EmittingPattern<GroupRowsOp> {

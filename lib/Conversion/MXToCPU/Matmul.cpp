@@ -300,12 +300,6 @@ struct GroupedMatmulOpLowering final : EmittingPattern<GroupedMatmulOp> {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// mx.combine
-//
-// Rows are added in their order, in f32.
-//===----------------------------------------------------------------------===//
-
 void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
                               llvm::function_ref<void(Int)> body) {
   OpBuilder &builder = emitter.getBuilder();
@@ -329,47 +323,12 @@ void mx::cpu::emitAddition(Emitter &emitter, Value term, Value out,
   memref::StoreOp::create(builder, loc, sum, out, place);
 }
 
-namespace {
-
-struct CombineOpLowering final : EmittingPattern<CombineOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, CombineOp op, OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    emitter.checkGroups(adaptor.getOffsets());
-    Value input = adaptor.getInput(), rows = adaptor.getRows();
-    Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
-    Int count = emitter.dim(input, 0), columns = emitter.dim(input, 1);
-    auto array = [&](Value value) {
-      return Elements{value, getElementTypeOrSelf(value.getType())};
-    };
-    emitter.checkDim("rows", array(rows), 0, count);
-    emitter.checkDim("outs", array(out), 1, columns);
-    Int zero = emitter.index(0), end = count;
-    if (offsets)
-      end = emitter.loadEnd(offsets, count);
-    FormatArith &numbers = emitter.getNumbers();
-    emitter.loop(zero, end, 1, [&](Int row) {
-      emitIfRowExists(emitter, rows, row, emitter.dim(out, 0), [&](Int to) {
-        emitter.loop(zero, columns, 1, [&](Int column) {
-          Value term = arith::BitcastOp::create(
-              builder, op.getLoc(), builder.getF32Type(),
-              numbers.widenToF32(emitter.load(input, {row, column})));
-          emitAddition(emitter, term, out, {to, column});
-        });
-      });
-    });
-  }
-};
-
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
 
 void mx::cpu::populateMatmulPatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns) {
-  patterns.add<MatmulOpLowering, GroupedMatmulOpLowering, CombineOpLowering>(
+  patterns.add<MatmulOpLowering, GroupedMatmulOpLowering>(
       converter, patterns.getContext());
 }

@@ -183,6 +183,12 @@ static bool isVariable(Operation *op) {
   return reference && !isConstant(reference);
 }
 
+/// What the host does with the other ranks of a group.
+static bool isHostCommand(Operation *op) {
+  return isa<mx::GroupOp, mx::RankOp, mx::WindowOp, mx::AllGatherOp,
+             mx::AllToAllOp>(op);
+}
+
 /// The host cannot write device memory: refuses operations that would. What it
 /// reads mx-sink-scalars sees to.
 static LogicalResult verifyHost(ModuleOp module) {
@@ -207,9 +213,10 @@ static LogicalResult verifyHost(ModuleOp module) {
       return WalkResult::interrupt();
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    // Copies and fills become the runtime's.
-    if (!effects || isa<memref::LoadOp, LaunchOp, EncodeTensorMapOp,
-                        memref::CopyOp, gpu::MemsetOp>(op))
+    // Copies, fills and collectives become the runtime's.
+    if (!effects || isHostCommand(op) ||
+        isa<memref::LoadOp, LaunchOp, EncodeTensorMapOp, memref::CopyOp,
+            gpu::MemsetOp>(op))
       return WalkResult::advance();
     for (Value operand : op->getOperands())
       if (isa<MemRefType>(operand.getType()) &&
@@ -270,7 +277,7 @@ struct ConvertMXToMXGPUPass final
     getOperation().walk([&](Operation *op) {
       if (isa<linalg::LinalgOp>(op) ||
           (isa_and_present<MXDialect>(op->getDialect()) &&
-           !isa<mx::YieldOp>(op)))
+           !isa<mx::YieldOp>(op) && !isHostCommand(op)))
         ops.push_back(op);
     });
     gpu::GPUModuleOp module;
@@ -396,9 +403,9 @@ struct StoreAsBytesPass final
     target.addLegalDialect<arith::ArithDialect>();
     mx::populateStoragePatterns(converter, patterns, target);
     patterns.add<ConvertEncode, ConvertLoad>(converter, &getContext());
-    target.addDynamicallyLegalOp<EncodeTensorMapOp>([&](EncodeTensorMapOp op) {
-      return converter.isLegal(op.getOperation());
-    });
+    target.addDynamicallyLegalOp<EncodeTensorMapOp, mx::WindowOp,
+                                 mx::AllGatherOp, mx::AllToAllOp>(
+        [&](Operation *op) { return converter.isLegal(op); });
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

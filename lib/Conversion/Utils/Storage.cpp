@@ -17,6 +17,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
+#include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
 using namespace mx;
@@ -29,7 +30,7 @@ IntegerType mx::getStorageType(Type element) {
 
 namespace {
 
-bool isPacked(Type type) {
+bool isHalved(Type type) {
   auto memref = dyn_cast_if_present<MemRefType>(type);
   return memref && isa<Float4E2M1FNType>(memref.getElementType());
 }
@@ -90,7 +91,7 @@ MemRefType getCutRows(Operation *op) {
     rows = expand.getResultType();
     groups = expand.getReassociationIndices();
   }
-  if (!isPacked(rows) || groups.empty() ||
+  if (!isHalved(rows) || groups.empty() ||
       !rows.isDynamicDim(rows.getRank() - 1))
     return {};
   // One row of any length is itself.
@@ -113,11 +114,12 @@ struct ConvertMemRefOp final : ConversionPattern {
              memref::CopyOp, memref::CastOp, memref::CollapseShapeOp,
              memref::ExpandShapeOp, memref::SubViewOp, memref::TransposeOp,
              memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
-             memref::ExtractStridedMetadataOp>(op))
+             memref::ExtractStridedMetadataOp, WindowOp, AllGatherOp,
+             AllToAllOp>(op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");
-    bool packed = llvm::any_of(op->getOperandTypes(), isPacked) ||
-                  llvm::any_of(op->getResultTypes(), isPacked);
+    bool packed = llvm::any_of(op->getOperandTypes(), isHalved) ||
+                  llvm::any_of(op->getResultTypes(), isHalved);
     auto part = dyn_cast<memref::SubViewOp>(op);
     if (packed && (part ? !takesWholeRows(part)
                         : isa<memref::TransposeOp, memref::ReinterpretCastOp,
@@ -179,12 +181,12 @@ struct ConvertDim final : OpConversionPattern<memref::DimOp> {
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<MemRefType>(op.getSource().getType());
     std::optional<int64_t> dimension = op.getConstantIndex();
-    if (isPacked(type) && !dimension)
+    if (isHalved(type) && !dimension)
       return rewriter.notifyMatchFailure(op, "dimension is not a constant");
     Int size(rewriter, op.getLoc(),
              memref::DimOp::create(rewriter, op.getLoc(), adaptor.getSource(),
                                    adaptor.getIndex()));
-    bool isLast = isPacked(type) && *dimension + 1 == type.getRank();
+    bool isLast = isHalved(type) && *dimension + 1 == type.getRank();
     rewriter.replaceOp(op, Value(isLast ? size * 2 : size));
     return success();
   }
@@ -259,7 +261,7 @@ MemRefType mx::getStorageType(MemRefType type) {
   IntegerType storage = getStorageType(type.getElementType());
   if (!storage)
     return type;
-  if (!isPacked(type))
+  if (!isHalved(type))
     return MemRefType::Builder(type).setElementType(storage);
   if (type.getRank() == 0)
     return {};
@@ -288,7 +290,7 @@ LogicalResult mx::verifyStorage(Operation *root) {
       llvm::append_range(types, function.getResultTypes());
     }
     if (auto part = dyn_cast<memref::SubViewOp>(op);
-        part && isPacked(part.getType()) && !takesWholeRows(part)) {
+        part && isHalved(part.getType()) && !takesWholeRows(part)) {
       op->emitError() << "expected slices of whole rows of f4E2M1FN elements, "
                          "which share bytes, found one of parts of rows";
       return WalkResult::interrupt();

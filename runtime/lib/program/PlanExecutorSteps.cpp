@@ -123,7 +123,8 @@ Error PlanExecutor::takeMove(const Step &step) {
   command.kind = step.kind;
   command.bytes = size_t(numbers.get(step.bytes));
   command.byte = step.byte;
-  command.to = toPointer(numbers.getAddress(step.to));
+  command.to =
+      toPointer(numbers.getAddress(step.to) + numbers.get(step.offset));
   if (step.kind == Step::Copy)
     command.from = toPointer(numbers.getAddress(step.from));
   // A result may be the argument that the function returns.

@@ -287,10 +287,12 @@ Value InOrderBuilder::areRowsAligned(const Sum &sum) {
   int64_t columns = type.getDimSize(1);
   if (!ShapedType::isDynamic(columns) && columns % kCombineVector)
     return {};
-  return body.both(
-      isAligned(body, sum.input,
-                kCombineVector * type.getElementTypeBitWidth() / 8),
-      isAligned(body, sum.out, kCombineVector * sizeof(float)));
+  auto isVectorAligned = [&](Value matrix) {
+    auto type = cast<MemRefType>(matrix.getType());
+    return isAligned(body, matrix,
+                     kCombineVector * type.getElementTypeBitWidth() / 8);
+  };
+  return body.both(isVectorAligned(sum.input), isVectorAligned(sum.out));
 }
 
 /// Four columns of a row, of which those that do not exist hold anything.
@@ -315,12 +317,19 @@ Value InOrderBuilder::loadPiece(Value matrix, Value row, Value column,
 }
 
 void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
+  // What the sum begins with, and the first place after that.
+  Value matrix = sum.out, row = sum.token, begin = sum.begin;
+  if (op.getOverwrite()) {
+    matrix = sum.input;
+    row = loadIndex(body, sum.list, sum.begin);
+    begin = body.add(sum.begin, 1);
+  }
   SmallVector<Value> columns, sums;
   for (int64_t i = 0; i < pieces; ++i) {
     columns.push_back(body.add(sum.column, i * kPieceColumns));
-    sums.push_back(loadPiece(sum.out, sum.token, columns.back(), isWhole));
+    sums.push_back(loadPiece(matrix, row, columns.back(), isWhole));
   }
-  auto loop = scf::ForOp::create(body, sum.begin, sum.end, body.index(1), sums);
+  auto loop = scf::ForOp::create(body, begin, sum.end, body.index(1), sums);
   {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
@@ -333,14 +342,21 @@ void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
     scf::YieldOp::create(body, terms);
   }
   Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  int64_t bytes =
+      cast<MemRefType>(sum.out.getType()).getElementTypeBitWidth() / 8;
   IntegerAttr alignment =
-      isWhole ? body.getI64IntegerAttr(kCombineVector * sizeof(float))
-              : IntegerAttr();
-  for (auto [column, total] : llvm::zip_equal(columns, loop.getResults()))
+      isWhole ? body.getI64IntegerAttr(kCombineVector * bytes) : IntegerAttr();
+  Type element = cast<MemRefType>(sum.out.getType()).getElementType();
+  for (auto [column, total] : llvm::zip_equal(columns, loop.getResults())) {
+    Value rounded = total;
+    if (!element.isF32())
+      rounded = arith::TruncFOp::create(
+          body, VectorType::get(kCombineVector, element), total);
     StoreFragmentOp::create(
-        body, total, sum.out, sum.token, column,
+        body, rounded, sum.out, sum.token, column,
         isWhole ? body.isBelow(column, body.dim(sum.out, 1)) : yes, alignment,
         /*add=*/false);
+  }
 }
 
 void mx::mxgpu::buildCombineInOrder(CombineOp op, gpu::GPUModuleOp module) {

@@ -65,6 +65,7 @@ private:
   gpu::GPUModuleOp module;
   KernelBuilder host, body;
   Value ids;                           ///< of all pairs, in a row
+  Value first;                         ///< what ids call expert 0
   Value pairs, places, experts, parts; ///< how many there are
   /// Device memory: lines of a number for each expert.
   Value inChunks, inParts, starts, begins;
@@ -85,6 +86,7 @@ void GroupRowsBuilder::build() {
   host.requireAtMost(pairs, std::numeric_limits<int32_t>::max(),
                      "pairs of a token and an expert");
   ids = collapseLeading(host, op.getIds(), 2);
+  first = op.getFirst() ? op.getFirst() : host.index(0);
   parts = host.ceilDiv(pairs, kPairsOfPart);
   auto allocateLines = [&](Value count) {
     return allocateList(host, host.mul(count, experts));
@@ -124,7 +126,8 @@ static Value toIndex(KernelBuilder &body, Value number) {
 
 void GroupRowsBuilder::countPairs() {
   auto emit = [&](Arguments given, Value pair) {
-    Value expert = loadIndex(body, given[0], pair), experts = given[3];
+    Value expert = body.sub(loadIndex(body, given[0], pair), given[4]);
+    Value experts = given[3];
     // As unsigned numbers, negative ones are beyond any expert.
     body.beginIf(body.isBelow(expert, experts));
     for (auto [list, size] : {std::pair(given[1], kPairsOfChunk),
@@ -133,7 +136,7 @@ void GroupRowsBuilder::countPairs() {
       AtomicAddOp::create(body, body.i32(1), list, body.add(line, expert));
     }
   };
-  launch("group_count", pairs, {ids, inChunks, inParts, experts}, emit);
+  launch("group_count", pairs, {ids, inChunks, inParts, experts, first}, emit);
 }
 
 Value GroupRowsBuilder::sumLines(Value list, Value begin, Value end,
@@ -188,13 +191,14 @@ void GroupRowsBuilder::placePairs() {
   };
   launch("group_place", most,
          {ids, starts, begins, op.getRows(), op.getSlots(), op.getCount(),
-          experts, choices, inChunks},
+          experts, choices, inChunks, first},
          emit);
 }
 
 void GroupRowsBuilder::placePair(Arguments given, Value pair) {
   Value ids = given[0], experts = given[6];
-  Value id = load(body, ids, pair), expert = toIndex(body, id);
+  Value id = load(body, ids, pair);
+  Value expert = body.sub(toIndex(body, id), given[9]);
   body.beginIf(body.isBelow(expert, experts));
   Value chunk = body.div(pair, kPairsOfChunk);
   Value inChunk = sum(body.mul(chunk, kPairsOfChunk), pair, [&](Value other) {
@@ -228,7 +232,8 @@ void GroupRowsBuilder::clearPlace(Arguments given, Value place) {
 LogicalResult mx::mxgpu::convertGroupRows(GroupRowsOp op,
                                           gpu::GPUModuleOp module) {
   for (Value operand : op->getOperands())
-    if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
+    if (auto type = dyn_cast<MemRefType>(operand.getType());
+        type && !isContiguous(type))
       return op.emitOpError("expected identity layout on the GPU, found ")
              << type;
   GroupRowsBuilder(op, module).build();

@@ -17,11 +17,11 @@ using namespace mx::detail;
 /// What `block_size` is where it is not written.
 static constexpr int64_t kDefaultBlockSize = 32;
 
-static bool isNumber(Type type) { return isa<BFloat16Type, Float16Type>(type); }
+static bool isHalf(Type type) { return isa<BFloat16Type, Float16Type>(type); }
 
 /// Numbers of 16 bits have no scales; elements have.
 static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
-  if (isNumber(a.elementType()) != bool(op.getAScales()))
+  if (isHalf(a.elementType()) != bool(op.getAScales()))
     return success();
   if (!op.getAScales())
     return errorAt(op, a) << "expected a of bf16 or f16 without a_scales, "
@@ -36,7 +36,7 @@ static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
 /// numbers is bf16, by which no f16 is multiplied.
 static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
                                      const Named &b) {
-  if (isNumber(b.elementType()) != bool(op.getBScales())) {
+  if (isHalf(b.elementType()) != bool(op.getBScales())) {
     if (op.getBScales())
       return success();
     if (a.elementType().isF16())

@@ -330,8 +330,17 @@ LogicalResult CombineOp::verify() {
   if (getOffsets() && getNumGroups(getOffsets()) == 0)
     return emitOpError("expected at least 1 group, found 0");
   // combine C6
-  return failed(verifyNoEncoding(*this, input)) ? failure()
-                                                : verifyNoEncoding(*this, out);
+  if (failed(verifyNoEncoding(*this, input)) ||
+      failed(verifyNoEncoding(*this, out)))
+    return failure();
+  // combine C7
+  if (getOverwrite() && getOrder() != AdditionOrder::Fixed)
+    return emitOpError("expected order = fixed with overwrite");
+  // combine C8
+  if (!getOverwrite() && !out.elementType().isF32())
+    return errorAt(*this, out)
+           << "expected outs of f32, or overwrite, found " << out.type();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/Target/TensorMap.h"
@@ -59,6 +60,36 @@ LogicalResult ConstantOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
           findConstantFault(cast<ElementsAttr>(global.getInitialValueAttr())))
     return emitOpError("expected ") << *fault;
   return success();
+}
+
+static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr name,
+                                 SymbolTableCollection &symbolTable) {
+  Operation *symbol = symbolTable.lookupNearestSymbolFrom(op, name);
+  if (isa_and_present<GroupOp>(symbol))
+    return success();
+  return op->emitOpError("expected an mx.group, found ")
+         << (symbol ? symbol->getName().getStringRef() : "nothing") << " named "
+         << name;
+}
+
+LogicalResult
+mxplan::RankOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
+
+LogicalResult
+mxplan::WindowOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
+
+LogicalResult
+mxplan::AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
+
+LogicalResult
+mxplan::AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
 }
 
 /// The types of the parameters that a plan gives a kernel.

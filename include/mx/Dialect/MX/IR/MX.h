@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -53,6 +54,11 @@ struct QuantizeOut {
   unsigned value;
   /// Its place in `axes`; an amax has none.
   unsigned axis = 0;
+};
+
+/// Memory that other ranks write, and the order in which ranks meet.
+struct GroupResource : public mlir::SideEffects::Resource::Base<GroupResource> {
+  llvm::StringRef getName() final { return "mx.group"; }
 };
 
 } // namespace mx

@@ -230,6 +230,10 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
     then turns the operation into the `scatter` of the matmul that computes the
     input.
 
+    With `overwrite`, which needs `order = fixed`, the sum of a row of `outs` to
+    which rows are added begins with the first of them instead, and is rounded
+    once to the element type of `outs`: f32, bf16 or f16.
+
     Example:
 
     ```mlir
@@ -239,19 +243,21 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
     ```
   }];
   let arguments = (ins MX_FloatTensorOrMemRef:$input, MX_Offsets:$rows,
-    Optional<MX_Offsets>:$offsets, Variadic<MX_ShapedOf<[F32], "f32">>:$outs,
-    DefaultValuedAttr<MX_AdditionOrderAttr, "::mx::AdditionOrder::Any">:$order);
+    Optional<MX_Offsets>:$offsets, Variadic<MX_FloatTensorOrMemRef>:$outs,
+    DefaultValuedAttr<MX_AdditionOrderAttr, "::mx::AdditionOrder::Any">:$order,
+    UnitAttr:$overwrite);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $input `:` type($input) `)`
     `rows` `(` $rows `:` type($rows) `)`
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)` (`order` `=` $order^)?
+    (`overwrite` $overwrite^)?
     attr-dict (`->` type($results)^)?
   }];
 }
 
-def MX_GroupRowsOp : MX_StructuredOp<"group_rows", []> {
+def MX_GroupRowsOp : MX_StructuredOp<"group_rows"> {
   let summary = "sort pairs of a token and an expert by expert";
   let description = [{
     `ids[t, j]` is the j-th expert of token t; a number that is negative or not
@@ -269,6 +275,9 @@ def MX_GroupRowsOp : MX_StructuredOp<"group_rows", []> {
     are at most the number of places, and `count` is larger. A token may name an
     expert twice and then has two rows.
 
+    With `first` expert g is the one that ids call `first + g`: the experts are
+    some of those that tokens name, as on a rank of a group.
+
     `rows` and `ends` are what `mx.quantize` takes as `gather` and `offsets`, and
     `mx.combine` as `rows` and `offsets`.
 
@@ -281,10 +290,11 @@ def MX_GroupRowsOp : MX_StructuredOp<"group_rows", []> {
     ```
   }];
   let arguments = (ins MX_ShapedOf<[I32, I64], "i32 or i64">:$ids,
+                       Optional<Index>:$first,
                        Variadic<MX_ShapedOf<[I32], "i32">>:$outs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    `ins` `(` $ids `:` type($ids) `)`
+    `ins` `(` $ids `:` type($ids) `)` (`first` `(` $first^ `)`)?
     `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = dpsDeclaration # [{

@@ -65,6 +65,27 @@ def MXDefineArith : Pass<"mx-define-arith"> {
                            "::mlir::math::MathDialect"];
 }
 
+def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
+  let summary = "Turn ways between ranks into sums of rows and collectives";
+  let description = [{
+    Rewrites the operations that name an [`mx.group`](Dialects/MX.md):
+
+    - `mx.dispatch` as an `mx.all_gather` of the ids, padded with -1 to as many
+      tokens as a rank may have, and one of each payload;
+    - `mx.collect` as an `mx.combine order = fixed overwrite`, which adds up the
+      rows that this rank has of each token, an `mx.all_to_all` of these sums,
+      and an `mx.combine order = fixed` that adds up what comes from the ranks
+      that have experts of a token;
+    - `mx.collect_pairs` in the same way, with a choice of what comes in the end.
+
+    Collectives must come equally often on all ranks: in a branch, or in a loop
+    whose bounds are no constants, they are an error, as is a call there of a
+    function that has some.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def MXGroupBatches : Pass<"mx-group-batches"> {
   let summary = "Rewrite batches of matmuls as groups of equal size";
   let description = [{

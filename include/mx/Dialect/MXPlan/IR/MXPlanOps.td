@@ -119,6 +119,57 @@ def MXPlan_ConstantOp : MXPlan_Op<"constant", [
   let assemblyFormat = "$global attr-dict";
 }
 
+/// An operation that names an `mx.group` of the module.
+class MXPlan_OfGroup<string opMnemonic, list<Trait> traits = []>
+    : MXPlan_Op<opMnemonic, !listconcat(
+        [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def MXPlan_RankOp : MXPlan_OfGroup<"rank", [Pure]> {
+  let summary = "the number of this rank in a group";
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$group attr-dict";
+}
+
+def MXPlan_WindowOp : MXPlan_OfGroup<"window"> {
+  let summary = "memory of a group in which parts of all ranks arrive";
+  let description = [{
+    Each operation is a part of the memory that the group has on this rank. It
+    is there as long as the group is; each execution gives the same memory.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group,
+                       ConfinedAttr<I64Attr, [IntMinValue<0>]>:$bytes);
+  let results = (outs Res<MXPlan_Buffer, "", [MemAlloc]>:$buffer);
+  let assemblyFormat = "$group `bytes` `(` $bytes `)` attr-dict";
+}
+
+def MXPlan_AllGatherOp : MXPlan_OfGroup<"all_gather"> {
+  let summary = "the parts of all ranks";
+  let description = [{
+    `buffer` has as many parts of `bytes` bytes as the group has ranks. Part r
+    becomes what it is on rank r.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group,
+                       Arg<MXPlan_Buffer, "", [MemRead, MemWrite]>:$buffer,
+                       Index:$bytes);
+  let assemblyFormat = "$group $buffer `bytes` `(` $bytes `)` attr-dict";
+}
+
+def MXPlan_AllToAllOp : MXPlan_OfGroup<"all_to_all"> {
+  let summary = "a part for each rank";
+  let description = [{
+    Both buffers have as many parts of `bytes` bytes as the group has ranks. Part
+    d of `target` becomes part r of the `source` of rank d, where r is this rank.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group,
+                       Arg<MXPlan_Buffer, "", [MemRead]>:$source,
+                       Arg<MXPlan_Buffer, "", [MemWrite]>:$target,
+                       Index:$bytes);
+  let assemblyFormat = [{
+    $group $source `to` $target `bytes` `(` $bytes `)` attr-dict
+  }];
+}
+
 def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {
   let summary = "the address of a buffer on the device";
   let arguments = (ins MXPlan_Buffer:$buffer);
@@ -147,11 +198,16 @@ def MXPlan_FillOp : MXPlan_Op<"fill"> {
 
 def MXPlan_CopyOp : MXPlan_Op<"copy"> {
   let summary = "copy the first bytes of a buffer to another one";
-  let description = "Nothing happens if both are the same memory.";
+  let description = [{
+    They go to the bytes of the target from `offset` on, without one to the first.
+    Nothing happens if both are the same memory.
+  }];
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$source,
                        Arg<MXPlan_Buffer, "", [MemWrite]>:$target,
-                       Index:$bytes);
-  let assemblyFormat = "$source `to` $target `bytes` `(` $bytes `)` attr-dict";
+                       Optional<Index>:$offset, Index:$bytes);
+  let assemblyFormat = [{
+    $source `to` $target (`[` $offset^ `]`)? `bytes` `(` $bytes `)` attr-dict
+  }];
 }
 
 def MXPlan_ReadOp : MXPlan_Op<"read"> {

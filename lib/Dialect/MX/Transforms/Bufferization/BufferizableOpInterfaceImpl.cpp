@@ -24,6 +24,7 @@ static bool readsOuts(OpTy) {
 static bool readsOuts(MatmulOp op) { return op.readsOuts(); }
 static bool readsOuts(GroupedMatmulOp op) { return op.readsOuts(); }
 static bool readsOuts(CombineOp) { return true; }
+static bool readsOuts(AllGatherOp op) { return !op.getInput(); }
 
 namespace {
 
@@ -79,6 +80,33 @@ struct MXOpInterface final
   }
 };
 
+/// A window is memory of the group, whose contents nothing reads before they
+/// are written.
+struct WindowOpInterface final
+    : BufferizableOpInterface::ExternalModel<WindowOpInterface, WindowOp> {
+  AliasingOpOperandList getAliasingOpOperands(Operation *, Value,
+                                              const AnalysisState &) const {
+    return {};
+  }
+  bool bufferizesToAllocation(Operation *, Value) const { return true; }
+  bool resultBufferizesToMemoryWrite(Operation *, OpResult,
+                                     const AnalysisState &) const {
+    return false;
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &,
+                          BufferizationState &) const {
+    auto window = cast<WindowOp>(op);
+    auto type = dyn_cast<RankedTensorType>(window.getType());
+    if (!type)
+      return success();
+    replaceOpWithNewBufferizedOp<WindowOp>(
+        rewriter, op, MemRefType::get(type.getShape(), type.getElementType()),
+        window.getGroupAttr());
+    return success();
+  }
+};
+
 } // namespace
 
 void mx::registerBufferizableOpInterfaceExternalModels(
@@ -95,5 +123,8 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
     CombineOp::attachInterface<MXOpInterface<CombineOp>>(*context);
     GroupRowsOp::attachInterface<MXOpInterface<GroupRowsOp>>(*context);
+    AllGatherOp::attachInterface<MXOpInterface<AllGatherOp>>(*context);
+    AllToAllOp::attachInterface<MXOpInterface<AllToAllOp>>(*context);
+    WindowOp::attachInterface<WindowOpInterface>(*context);
   });
 }

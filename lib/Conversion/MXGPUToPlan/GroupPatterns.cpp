@@ -1,0 +1,159 @@
+//===- GroupPatterns.cpp - Windows and collectives of a plan --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows of this rank are copied to their part of the window, and then the ranks
+// meet. A group of one rank has no memory of its own, and none to meet.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/HostCode.h"
+#include "Views.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/Shared/ElementBits.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static GroupOp findGroup(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<GroupOp>(op, name);
+}
+
+/// Bytes of a row of a window.
+static int64_t getRowBytes(MemRefType type) {
+  int64_t bits = getElementBits(type);
+  for (int64_t extent : type.getShape().drop_front())
+    bits *= extent;
+  return bits / 8;
+}
+
+/// Bytes of the rows that a window has of one rank.
+static Value getPartBytes(PlanBuilder &builder, GroupOp group,
+                          MemRefType type) {
+  return builder.index(int64_t(group.getTokens()) * getRowBytes(type));
+}
+
+namespace {
+
+struct RankPattern final : OpConversionPattern<mx::RankOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(mx::RankOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (findGroup(op, op.getGroupAttr()).getSize() == 1)
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
+    else
+      rewriter.replaceOpWithNewOp<mxplan::RankOp>(op, rewriter.getIndexType(),
+                                                  op.getGroupAttr());
+    return success();
+  }
+};
+
+struct WindowPattern final : OpConversionPattern<mx::WindowOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(mx::WindowOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    PlanBuilder builder(op.getLoc(), rewriter);
+    auto type = cast<MemRefType>(op.getType());
+    GroupOp group = findGroup(op, op.getGroupAttr());
+    int64_t bytes = group.getRows() * getRowBytes(type);
+    View view;
+    view.sizes = builder.getValues(type.getShape(), {});
+    Type buffer = mxplan::BufferType::get(getContext());
+    view.buffer = group.getSize() == 1
+                      ? mxplan::AllocOp::create(rewriter, op.getLoc(), buffer,
+                                                builder.index(bytes))
+                            .getResult()
+                      : mxplan::WindowOp::create(
+                            rewriter, op.getLoc(), buffer, op.getGroupAttr(),
+                            rewriter.getI64IntegerAttr(bytes))
+                            .getResult();
+    rewriter.replaceOpWithMultiple(
+        op, SmallVector<SmallVector<Value>>{getParts(type, view)});
+    return success();
+  }
+};
+
+struct AllGatherPattern final : OpConversionPattern<mx::AllGatherOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(mx::AllGatherOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    PlanBuilder builder(op.getLoc(), rewriter);
+    GroupOp group = findGroup(op, op.getGroupAttr());
+    bool isAlone = group.getSize() == 1;
+    auto type = cast<MemRefType>(op.getOuts()[0].getType());
+    Value window = getView(builder, type, operands.getOuts()[0]).buffer;
+    Value part = getPartBytes(builder, group, type);
+    if (op.getInput()) {
+      auto inputType = cast<MemRefType>(op.getInput().getType());
+      View input = getView(builder, inputType, operands.getInput());
+      requireTokens(builder, group, input.sizes[0]);
+      Value bytes =
+          builder.mul(input.sizes[0], builder.index(getRowBytes(type)));
+      Value offset;
+      if (!isAlone)
+        offset =
+            builder.mul(mxplan::RankOp::create(builder, rewriter.getIndexType(),
+                                               op.getGroupAttr()),
+                        part);
+      mxplan::CopyOp::create(rewriter, op.getLoc(), input.buffer, window,
+                             offset, bytes);
+    }
+    if (!isAlone)
+      mxplan::AllGatherOp::create(rewriter, op.getLoc(), op.getGroupAttr(),
+                                  window, part);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// In the words of the CPU path.
+  static void requireTokens(PlanBuilder &builder, GroupOp group, Value found) {
+    Value most = builder.index(int64_t(group.getTokens()));
+    Value fits =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, found, most);
+    RequireOp::create(builder, fits,
+                      ("expected at most %lld tokens of a rank of group " +
+                       group.getSymName() + ", found %lld")
+                          .str(),
+                      ValueRange{most, found});
+  }
+};
+
+struct AllToAllPattern final : OpConversionPattern<mx::AllToAllOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(mx::AllToAllOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    PlanBuilder builder(op.getLoc(), rewriter);
+    GroupOp group = findGroup(op, op.getGroupAttr());
+    auto type = cast<MemRefType>(op.getOuts()[0].getType());
+    Value window = getView(builder, type, operands.getOuts()[0]).buffer;
+    auto inputType = cast<MemRefType>(op.getInput().getType());
+    Value input = getView(builder, inputType, operands.getInput()).buffer;
+    Value part = getPartBytes(builder, group, type);
+    if (group.getSize() == 1)
+      mxplan::CopyOp::create(rewriter, op.getLoc(), input, window,
+                             /*offset=*/Value(), part);
+    else
+      mxplan::AllToAllOp::create(rewriter, op.getLoc(), op.getGroupAttr(),
+                                 input, window, part);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::addGroupPatterns(const TypeConverter &converter,
+                                 RewritePatternSet &patterns) {
+  patterns.add<RankPattern, WindowPattern, AllGatherPattern, AllToAllPattern>(
+      converter, patterns.getContext());
+}

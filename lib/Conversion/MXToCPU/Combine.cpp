@@ -1,0 +1,130 @@
+//===- Combine.cpp - mx.combine as loops ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows are added in their order, in f32. Sums that overwrite what is there grow
+// in memory of their own and are rounded in the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+class CombineEmitter {
+public:
+  CombineEmitter(Emitter &emitter, CombineOp op, CombineOp::Adaptor adaptor)
+      : emitter(emitter), builder(emitter.getBuilder()), loc(op.getLoc()),
+        input(adaptor.getInput()), rows(adaptor.getRows()),
+        out(adaptor.getOuts()[0]), offsets(adaptor.getOffsets()),
+        overwrites(op.getOverwrite()), count(emitter.dim(input, 0)),
+        columns(emitter.dim(input, 1)), tokens(emitter.dim(out, 0)),
+        zero(emitter.index(0)) {}
+
+  void emit() {
+    emitter.checkGroups(offsets);
+    emitter.checkDim("rows", array(rows), 0, count);
+    emitter.checkDim("outs", array(out), 1, columns);
+    if (!overwrites)
+      return forEachRow([&](Int row, Int token) {
+        forEachColumn([&](Int column) {
+          emitAddition(emitter, loadTerm(row, column), out, {token, column});
+        });
+      });
+    sums = allocateLike(builder, loc, out, builder.getF32Type());
+    auto flags = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
+    hasSum = memref::AllocOp::create(builder, loc, flags, ValueRange(tokens));
+    emitter.fillZero(hasSum);
+    forEachRow([&](Int row, Int token) { addRow(row, token); });
+    emitter.loop(zero, tokens, 1, [&](Int token) { storeSum(token); });
+  }
+
+private:
+  Elements array(Value value) {
+    return {value, getElementTypeOrSelf(value.getType())};
+  }
+
+  void forEachRow(llvm::function_ref<void(Int, Int)> body) {
+    Int end = offsets ? emitter.loadEnd(offsets, count) : count;
+    emitter.loop(zero, end, 1, [&](Int row) {
+      emitIfRowExists(emitter, rows, row, tokens,
+                      [&](Int token) { body(row, token); });
+    });
+  }
+  void forEachColumn(llvm::function_ref<void(Int)> body) {
+    emitter.loop(zero, columns, 1, body);
+  }
+
+  Value loadTerm(Int row, Int column) {
+    return arith::BitcastOp::create(
+        builder, loc, builder.getF32Type(),
+        emitter.getNumbers().widenToF32(emitter.load(input, {row, column})));
+  }
+
+  Value loadFlag(Int token) {
+    Int flag = emitter.wrap(emitter.load(hasSum, {token}));
+    return arith::TruncIOp::create(builder, loc, builder.getI1Type(),
+                                   Value(flag));
+  }
+
+  /// A sum begins with its first row: even 0 would change the bits of -0.
+  void addRow(Int row, Int token) {
+    Value isSum = loadFlag(token);
+    forEachColumn([&](Int column) {
+      Value term = loadTerm(row, column);
+      Value sum = arith::AddFOp::create(
+          builder, loc, emitter.load(sums, {token, column}), term);
+      memref::StoreOp::create(
+          builder, loc, arith::SelectOp::create(builder, loc, isSum, sum, term),
+          sums, ValueRange{token, column});
+    });
+    Value yes =
+        arith::ConstantOp::create(builder, loc, builder.getI8IntegerAttr(1));
+    memref::StoreOp::create(builder, loc, yes, hasSum, ValueRange(token));
+  }
+
+  void storeSum(Int token) {
+    Type element = getElementTypeOrSelf(out.getType());
+    scf::IfOp::create(
+        builder, loc, loadFlag(token), [&](OpBuilder &, Location) {
+          forEachColumn([&](Int column) {
+            Value sum = emitter.load(sums, {token, column});
+            if (!element.isF32())
+              sum = arith::TruncFOp::create(builder, loc, element, sum);
+            memref::StoreOp::create(builder, loc, sum, out,
+                                    ValueRange{token, column});
+          });
+          scf::YieldOp::create(builder, loc);
+        });
+  }
+
+  Emitter &emitter;
+  OpBuilder &builder;
+  Location loc;
+  Value input, rows, out, offsets;
+  bool overwrites;
+  Int count, columns, tokens, zero;
+  Value sums;   ///< f32, like `out`
+  Value hasSum; ///< of each token: 0 or 1
+};
+
+struct CombineOpLowering final : EmittingPattern<CombineOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, CombineOp op, OpAdaptor adaptor) const override {
+    CombineEmitter(emitter, op, adaptor).emit();
+  }
+};
+
+} // namespace
+
+void mx::cpu::populateCombinePatterns(const TypeConverter &converter,
+                                      RewritePatternSet &patterns) {
+  patterns.add<CombineOpLowering>(converter, patterns.getContext());
+}

@@ -1,0 +1,178 @@
+//===- Groups.cpp - Windows and collectives of the reference path ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A window is memory of the host. What moves bytes between ranks is the
+// caller's: collectives call functions of C that it brings, with the number of
+// the group in the module (Collectives.h). A group of one
+// rank needs none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Conversion/MXToCPU/Collectives.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+/// Of an operation that names a group.
+class Group {
+public:
+  Group(Operation *op, FlatSymbolRefAttr name)
+      : module(op->getParentOfType<ModuleOp>()),
+        group(module.lookupSymbol<GroupOp>(name)) {}
+
+  bool isAlone() const { return GroupOp(group).getSize() == 1; }
+  int64_t getTokens() const { return GroupOp(group).getTokens(); }
+  StringRef getName() const { return GroupOp(group).getSymName(); }
+
+  /// Calls a function of the caller about the group, with sizes and addresses.
+  Value call(OpBuilder &builder, Location loc, StringRef function,
+             ArrayRef<Value> rest, bool hasResult) {
+    int64_t number = 0;
+    for (auto other : ModuleOp(module).getOps<GroupOp>()) {
+      if (other == group)
+        break;
+      ++number;
+    }
+    SmallVector<Value> operands = {
+        arith::ConstantIndexOp::create(builder, loc, number)};
+    llvm::append_range(operands, rest);
+    SmallVector<Type> types(hasResult ? 1 : 0, builder.getIndexType());
+    declare(builder, loc, function,
+            builder.getFunctionType(ValueRange(operands).getTypes(), types));
+    auto call = func::CallOp::create(builder, loc, function, types, operands);
+    return hasResult ? call.getResult(0) : Value();
+  }
+
+private:
+  void declare(OpBuilder &builder, Location loc, StringRef name,
+               FunctionType type) {
+    if (module.lookupSymbol(name))
+      return;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    func::FuncOp::create(builder, loc, name, type).setPrivate();
+  }
+
+  ModuleOp module;
+  GroupOp group;
+};
+
+Value getAddress(OpBuilder &builder, Location loc, Value memref) {
+  return memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
+}
+
+/// Bytes of the rows of one rank.
+Value getPartBytes(Emitter &emitter, const Group &group, Value window) {
+  auto type = cast<MemRefType>(window.getType());
+  int64_t bits =
+      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
+  for (int64_t extent : type.getShape().drop_front())
+    bits *= extent;
+  return emitter.index(bits / 8 * group.getTokens());
+}
+
+struct WindowOpLowering final : OpConversionPattern<WindowOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(WindowOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast_if_present<MemRefType>(
+        getTypeConverter()->convertType(op.getType()));
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "expected a memref");
+    rewriter.replaceOpWithNewOp<memref::AllocOp>(op, type);
+    return success();
+  }
+};
+
+struct RankOpLowering final : OpConversionPattern<RankOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(RankOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Group group(op, op.getGroupAttr());
+    if (group.isAlone())
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
+    else
+      rewriter.replaceOp(op, group.call(rewriter, op.getLoc(), kRankFunction,
+                                        {}, /*hasResult=*/true));
+    return success();
+  }
+};
+
+struct AllGatherOpLowering final : EmittingPattern<AllGatherOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, AllGatherOp op,
+            OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
+    Location loc = op.getLoc();
+    Group group(op, op.getGroupAttr());
+    Value window = adaptor.getOuts()[0], input = adaptor.getInput();
+    Int first = emitter.index(0);
+    if (!group.isAlone() && input)
+      first = emitter.wrap(group.call(builder, loc, kRankFunction, {},
+                                      /*hasResult=*/true)) *
+              group.getTokens();
+    if (input) {
+      Int rows = emitter.dim(input, 0);
+      emitter.check(rows <= group.getTokens(),
+                    "at most " + Twine(group.getTokens()) +
+                        " tokens of a rank of group " + group.getName() +
+                        ", found %ld",
+                    {rows});
+      emitter.loopOverDims(input, cast<MemRefType>(input.getType()).getRank(),
+                           [&](ArrayRef<Value> place) {
+                             SmallVector<Value> to(place);
+                             to[0] = emitter.wrap(place[0]) + first;
+                             memref::StoreOp::create(builder, loc,
+                                                     emitter.load(input, place),
+                                                     window, to);
+                           });
+    }
+    if (!group.isAlone())
+      group.call(builder, loc, kAllGatherFunction,
+                 {getAddress(builder, loc, window),
+                  getPartBytes(emitter, group, window)},
+                 /*hasResult=*/false);
+  }
+};
+
+struct AllToAllOpLowering final : EmittingPattern<AllToAllOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, AllToAllOp op, OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
+    Location loc = op.getLoc();
+    Group group(op, op.getGroupAttr());
+    Value window = adaptor.getOuts()[0], input = adaptor.getInput();
+    if (group.isAlone()) {
+      memref::CopyOp::create(builder, loc, input, window);
+      return;
+    }
+    group.call(builder, loc, kAllToAllFunction,
+               {getAddress(builder, loc, input),
+                getAddress(builder, loc, window),
+                getPartBytes(emitter, group, window)},
+               /*hasResult=*/false);
+  }
+};
+
+} // namespace
+
+void mx::cpu::populateGroupPatterns(const TypeConverter &converter,
+                                    RewritePatternSet &patterns) {
+  // Before the patterns that only change how elements are stored.
+  patterns.add<WindowOpLowering, RankOpLowering, AllGatherOpLowering,
+               AllToAllOpLowering>(converter, patterns.getContext(),
+                                   PatternBenefit(2));
+}

@@ -1,0 +1,279 @@
+//===- MXGroupVerifiers.cpp - Checks of operations of groups --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each check has the number of the constraint in docs/Spec.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MXChecks.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::detail;
+
+/// Ranks of a group, and choices of a token, at most.
+static constexpr int64_t kMostRanks = 1024, kMostChoices = 32;
+
+//===----------------------------------------------------------------------===//
+// Interfaces
+//===----------------------------------------------------------------------===//
+
+/// Ranks meet in every execution, in the order of the program.
+static void
+getCollectiveEffects(DestinationStyleOpInterface op,
+                     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), GroupResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), GroupResource::get());
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                         SideEffects::DefaultResource::get());
+    if (op.isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                           SideEffects::DefaultResource::get());
+  }
+}
+
+static LogicalResult reifyCollective(OpBuilder &builder,
+                                     DestinationStyleOpInterface op,
+                                     ReifiedRankedShapedTypeDims &shapes) {
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (isa<RankedTensorType>(init.get().getType()))
+      shapes.push_back(tensor::getMixedSizes(builder, op.getLoc(), init.get()));
+  return success();
+}
+
+#define MX_DEFINE_INTERFACES(OP)                                               \
+  GroupOp OP::getGroupOp() {                                                   \
+    return SymbolTable::lookupNearestSymbolFrom<GroupOp>(getOperation(),       \
+                                                         getGroupAttr());      \
+  }                                                                            \
+  void OP::getEffects(                                                         \
+      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {               \
+    getCollectiveEffects(cast<DestinationStyleOpInterface>(getOperation()),    \
+                         effects);                                             \
+  }                                                                            \
+  LogicalResult OP::reifyResultShapes(OpBuilder &builder,                      \
+                                      ReifiedRankedShapedTypeDims &shapes) {   \
+    return reifyCollective(                                                    \
+        builder, cast<DestinationStyleOpInterface>(getOperation()), shapes);   \
+  }
+MX_DEFINE_INTERFACES(DispatchOp)
+MX_DEFINE_INTERFACES(CollectOp)
+MX_DEFINE_INTERFACES(CollectPairsOp)
+MX_DEFINE_INTERFACES(AllGatherOp)
+MX_DEFINE_INTERFACES(AllToAllOp)
+#undef MX_DEFINE_INTERFACES
+
+//===----------------------------------------------------------------------===//
+// Groups and windows
+//===----------------------------------------------------------------------===//
+
+LogicalResult GroupOp::verify() {
+  int64_t size = getSize(), tokens = getTokens();
+  // group C1
+  if (size < 1 || size > kMostRanks)
+    return emitOpError("expected a size of 1 to ")
+           << kMostRanks << ", found " << size;
+  // group C2
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (tokens < 1 || tokens > kMost / size)
+    return emitOpError("expected at least 1 token, and at most ")
+           << kMost << " of all ranks together, found " << tokens << " for "
+           << size << (size == 1 ? " rank" : " ranks");
+  return success();
+}
+
+/// The group that an operation names, or null after an error.
+static GroupOp findGroup(Operation *op, FlatSymbolRefAttr name,
+                         SymbolTableCollection &symbols) {
+  Operation *symbol = symbols.lookupNearestSymbolFrom(op, name);
+  // groups C1
+  auto group = dyn_cast_if_present<GroupOp>(symbol);
+  if (!group)
+    op->emitOpError("expected an mx.group, found ")
+        << (symbol ? symbol->getName().getStringRef() : "nothing") << " named "
+        << name;
+  return group;
+}
+
+/// That the array has as many rows as the windows of the group.
+static LogicalResult verifyRows(Operation *op, GroupOp group,
+                                const Named &window) {
+  // groups C2
+  if (window.rank() < 2 || window.dim(0) != group.getRows())
+    return errorAt(op, window)
+           << "expected a rank of at least 2 and " << group.getRows()
+           << " rows in " << window.name << ", " << group.getTokens()
+           << " for each of " << group.getSize() << " ranks, found "
+           << window.type();
+  // groups C3
+  if (!ArrayRef(window.shape()).drop_front().empty() &&
+      llvm::any_of(window.shape().drop_front(), ShapedType::isDynamic))
+    return errorAt(op, window) << "expected rows of a known size in "
+                               << window.name << ", found " << window.type();
+  int64_t bits = window.elementType().isIntOrFloat()
+                     ? window.elementType().getIntOrFloatBitWidth()
+                     : 8;
+  for (int64_t extent : window.shape().drop_front())
+    bits = llvm::MulOverflow(bits, extent, bits) ? 1 : bits;
+  // groups C4
+  if (bits % 8)
+    return errorAt(op, window) << "expected rows of whole bytes in "
+                               << window.name << ", found " << window.type();
+  return verifyNoEncoding(op, window);
+}
+
+LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(findGroup(*this, getGroupAttr(), symbols));
+}
+
+LogicalResult WindowOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  return group ? verifyRows(*this, group, {getResult(), "the window"})
+               : failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Of a tensor with a row for each token: the window, and what it receives.
+static LogicalResult verifyPayload(Operation *op, GroupOp group,
+                                   const Named &payload, const Named &window) {
+  if (failed(verifyRows(op, group, window)))
+    return failure();
+  // groups C5
+  if (payload.elementType() != window.elementType())
+    return errorAt(op, window)
+           << "expected elements of " << payload.name << " in " << window.name
+           << ", " << payload.elementType() << ", found "
+           << window.elementType();
+  if (failed(verifyRank(op, payload, window.rank())))
+    return failure();
+  for (int64_t dim = 1; dim < window.rank(); ++dim)
+    if (failed(verifyDim(op, payload, dim, window.dim(dim))))
+      return failure();
+  return verifyNoEncoding(op, payload);
+}
+
+/// That each rank has equally many experts, and of the tokens' choices.
+static LogicalResult verifyExperts(Operation *op, GroupOp group,
+                                   int64_t experts, const Named &ids) {
+  // groups C6
+  if (experts < 1 || experts % int64_t(group.getSize()) ||
+      experts > std::numeric_limits<int32_t>::max())
+    return op->emitOpError("expected experts in equal parts for ")
+           << group.getSize() << " ranks, at least 1 for each, found "
+           << experts;
+  // groups C7
+  if (failed(verifyRank(op, ids, 2)))
+    return failure();
+  if (ids.dim(1) < 1 || ids.dim(1) > kMostChoices) // also where not known
+    return errorAt(op, ids) << "expected 1 to " << kMostChoices
+                            << " choices, a known number, as dimension 1 of "
+                               "ids, found "
+                            << ids.type();
+  return verifyNoEncoding(op, ids);
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  Named ids{getIds(), "ids"};
+  if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
+    return failure();
+  // dispatch C1
+  if (getOuts().size() != getPayloads().size() + 1)
+    return emitOpError("expected a window for ids and for each payload, ")
+           << getPayloads().size() + 1 << ", found " << getOuts().size();
+  if (failed(verifyPayload(*this, group, ids,
+                           {getOuts()[0], "the window of ids"})))
+    return failure();
+  for (auto [i, payload, out] :
+       llvm::enumerate(getPayloads(), getOuts().drop_front())) {
+    std::string name = "payload " + std::to_string(i);
+    std::string window = "the window of payload " + std::to_string(i);
+    Named rows{payload, name};
+    if (failed(verifyPayload(*this, group, rows, {out, window})))
+      return failure();
+    // dispatch C2
+    if (failed(verifyDim(*this, rows, 0, ids.dim(0))))
+      return failure();
+  }
+  return success();
+}
+
+/// What both ways back share.
+static LogicalResult verifyCollect(Operation *op, GroupOp group,
+                                   const Named &ids, const Named &input,
+                                   const Named &slots, const Named &out) {
+  for (const Named &operand : {input, slots, out})
+    if (failed(verifyNoEncoding(op, operand)))
+      return failure();
+  // collect C1
+  if (failed(verifyRank(op, slots, 1)) ||
+      failed(verifyDim(op, slots, 0, input.dim(0))))
+    return failure();
+  // collect C2
+  if (failed(verifyRank(op, out, 2)))
+    return failure();
+  return verifyDim(op, out, 0, ids.dim(0));
+}
+
+LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  Named ids{getIds(), "ids"}, input{getInput(), "input"};
+  Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
+  if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
+    return failure();
+  // collect C3
+  if (!isa<Float32Type, BFloat16Type>(getWire()))
+    return emitOpError("expected wire = f32 or bf16, found ") << getWire();
+  if (failed(verifyRank(*this, input, 2)) ||
+      failed(verifyCollect(*this, group, ids, input, slots, out)))
+    return failure();
+  // collect C4
+  if (ShapedType::isDynamic(input.dim(1)))
+    return errorAt(*this, input)
+           << "expected rows of a known size in input, found " << input.type();
+  return verifyDim(*this, out, 1, input.dim(1));
+}
+
+LogicalResult CollectPairsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  Named ids{getIds(), "ids"}, input{getInput(), "input"};
+  Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
+  if (!group || failed(verifyExperts(*this, group, getExperts(), ids)) ||
+      failed(verifyRank(*this, input, 1)) ||
+      failed(verifyCollect(*this, group, ids, input, slots, out)))
+    return failure();
+  // collect_pairs C1
+  return verifyDim(*this, out, 1, ids.dim(1));
+}
+
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  if (!group || failed(verifyForm(*this)) ||
+      failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named window{getOuts()[0], "the window"};
+  if (!getInput())
+    return verifyRows(*this, group, window);
+  return verifyPayload(*this, group, {getInput(), "input"}, window);
+}
+
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  if (!group || failed(verifyForm(*this)) ||
+      failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named input{getInput(), "input"};
+  if (failed(verifyRows(*this, group, input)))
+    return failure();
+  return verifyPayload(*this, group, input, {getOuts()[0], "the window"});
+}

@@ -1,0 +1,370 @@
+//===- DecomposeGroups.cpp - Ways between ranks as smaller steps ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// mx.dispatch and the ways back say which rows a rank needs. Here that becomes
+// sums of rows, which a rank computes alone, and collectives that move whole
+// windows: an all-gather brings every row to every rank, an all-to-all a sum of
+// each rank to the rank of its token. Rows that a rank does not need arrive
+// too, and are not read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace mx {
+#define GEN_PASS_DEF_MXDECOMPOSEGROUPS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// Where ranks meet
+//===----------------------------------------------------------------------===//
+
+static bool isCollective(Operation *op) {
+  return isa<DispatchOp, CollectOp, CollectPairsOp, AllGatherOp, AllToAllOp>(
+      op);
+}
+
+/// Whether each execution of the parent executes what is in it equally often on
+/// all ranks.
+static bool isSameOnAllRanks(Operation *parent) {
+  if (isa<func::FuncOp, scf::ExecuteRegionOp>(parent))
+    return true;
+  auto loop = dyn_cast<scf::ForOp>(parent);
+  return loop && getConstantIntValue(loop.getLowerBound()) &&
+         getConstantIntValue(loop.getUpperBound()) &&
+         getConstantIntValue(loop.getStep());
+}
+
+static LogicalResult verifyParents(Operation *op, StringRef what) {
+  for (Operation *parent = op->getParentOp(); !isa<ModuleOp>(parent);
+       parent = parent->getParentOp())
+    // groups C8
+    if (!isSameOnAllRanks(parent))
+      return op->emitOpError("expected ")
+             << what
+             << " outside of branches, and of loops whose rounds are not "
+                "constant, as all ranks must come to it equally often, found "
+                "it in "
+             << parent->getName();
+  return success();
+}
+
+/// Ranks that disagree about a branch would wait for each other for ever.
+static LogicalResult verifyMeetings(ModuleOp module) {
+  SetVector<Operation *> functions;
+  WalkResult result = module.walk([&](Operation *op) {
+    if (!isCollective(op))
+      return WalkResult::advance();
+    if (auto function = op->getParentOfType<func::FuncOp>())
+      functions.insert(function);
+    return failed(verifyParents(op, "a collective")) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (size_t i = 0; i < functions.size(); ++i) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(functions[i], module);
+    if (!uses)
+      continue;
+    for (SymbolTable::SymbolUse use : *uses) {
+      if (failed(verifyParents(use.getUser(),
+                               "a call of a function with collectives")))
+        return failure();
+      if (auto caller = use.getUser()->getParentOfType<func::FuncOp>())
+        functions.insert(caller);
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Builds what an operation of a group becomes.
+class GroupBuilder : public ImplicitLocOpBuilder {
+public:
+  GroupBuilder(Operation *op, GroupOp group, FlatSymbolRefAttr name)
+      : ImplicitLocOpBuilder(op->getLoc(), op), group(group), name(name) {}
+
+  int64_t getTokens() const { return GroupOp(group).getTokens(); }
+  int64_t getRows() const { return GroupOp(group).getRows(); }
+  int64_t getExpertsOfRank(int64_t experts) const {
+    return experts / int64_t(GroupOp(group).getSize());
+  }
+
+  Value index(int64_t number) {
+    return arith::ConstantIndexOp::create(*this, number);
+  }
+  Value window(Type type) { return WindowOp::create(*this, type, name); }
+  Value empty(ArrayRef<int64_t> shape, Type element) {
+    return tensor::EmptyOp::create(*this, shape, element);
+  }
+  Value allGather(Value input, Value outs) {
+    return AllGatherOp::create(*this, outs.getType(), name, input, outs)
+        .getResult(0);
+  }
+  /// What the other ranks have for this one.
+  Value allToAll(Value input) {
+    return AllToAllOp::create(*this, input.getType(), name, input,
+                              window(input.getType()))
+        .getResult(0);
+  }
+  /// Rows that are added up in their order, as `mx.combine` does.
+  Value combine(Value input, Value rows, Value outs, bool overwrite) {
+    return CombineOp::create(*this, outs.getType(), input, rows,
+                             /*offsets=*/Value(), outs, AdditionOrder::Fixed,
+                             overwrite)
+        .getResult(0);
+  }
+
+  Value padIds(Value ids);
+  Value findOwners(Value ids, int64_t experts);
+  Value findRows(Value slots, int64_t choices);
+  Value findTokens(Value owners);
+
+private:
+  GroupOp group;
+  FlatSymbolRefAttr name;
+};
+
+} // namespace
+
+/// The ids of as many tokens as a rank may have: -1 for those it lacks. They
+/// have more rows where there are too many tokens, which the all-gather
+/// refuses.
+Value GroupBuilder::padIds(Value ids) {
+  auto type = cast<RankedTensorType>(ids.getType());
+  int64_t tokens = type.getDimSize(0), missing = getTokens() - tokens;
+  OpFoldResult high = getIndexAttr(std::max<int64_t>(missing, 0));
+  if (type.isDynamicDim(0)) {
+    Value found = tensor::DimOp::create(*this, ids, 0);
+    Value rest = arith::SubIOp::create(*this, index(getTokens()), found);
+    high = arith::MaxSIOp::create(*this, rest, index(0)).getResult();
+  }
+  SmallVector<OpFoldResult> low(2, getIndexAttr(0));
+  SmallVector<OpFoldResult> highs = {high, getIndexAttr(0)};
+  Value none = arith::ConstantOp::create(
+      *this, getIntegerAttr(type.getElementType(), -1));
+  auto padded = tensor::PadOp::create(*this, Type(), ids, low, highs, none);
+  return padded;
+}
+
+/// The rank that has the expert of each id, or -1 where there is none: i32, of
+/// the shape of the ids.
+Value GroupBuilder::findOwners(Value ids, int64_t experts) {
+  auto type = cast<RankedTensorType>(ids.getType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(*this, getLoc(), ids);
+  Value out = tensor::EmptyOp::create(*this, sizes, getI32Type());
+  AffineMap map = getMultiDimIdentityMap(2);
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  Type element = type.getElementType();
+  int64_t own = getExpertsOfRank(experts);
+  return linalg::GenericOp::create(
+             *this, out.getType(), ids, out, ArrayRef<AffineMap>{map, map},
+             loops,
+             [&](OpBuilder &nested, Location loc, ValueRange given) {
+               ImplicitLocOpBuilder body(loc, nested);
+               auto constant = [&](int64_t number) -> Value {
+                 return arith::ConstantOp::create(
+                     body, body.getIntegerAttr(element, number));
+               };
+               // As unsigned numbers, negative ones are beyond any expert.
+               Value exists =
+                   arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                         given[0], constant(experts));
+               Value owner =
+                   arith::DivUIOp::create(body, given[0], constant(own));
+               Value rank =
+                   arith::SelectOp::create(body, exists, owner, constant(-1));
+               if (!element.isInteger(32))
+                 rank = arith::TruncIOp::create(body, body.getI32Type(), rank);
+               linalg::YieldOp::create(body, rank);
+             })
+      .getResult(0);
+}
+
+/// The row of the window of each slot; -1 remains.
+Value GroupBuilder::findRows(Value slots, int64_t choices) {
+  auto type = cast<RankedTensorType>(slots.getType());
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(*this, getLoc(), slots);
+  Value out = tensor::EmptyOp::create(*this, sizes, type.getElementType());
+  AffineMap map = getMultiDimIdentityMap(1);
+  return linalg::GenericOp::create(
+             *this, out.getType(), slots, out, ArrayRef<AffineMap>{map, map},
+             utils::IteratorType::parallel,
+             [&](OpBuilder &nested, Location loc, ValueRange given) {
+               ImplicitLocOpBuilder body(loc, nested);
+               Value count = arith::ConstantOp::create(
+                   body, body.getI32IntegerAttr(choices));
+               Value row = arith::FloorDivSIOp::create(body, given[0], count);
+               linalg::YieldOp::create(body, row);
+             })
+      .getResult(0);
+}
+
+/// The token that each row of an all-to-all belongs to, where its rank has an
+/// expert of the token, else -1: of the owners of the ids of all tokens.
+Value GroupBuilder::findTokens(Value owners) {
+  int64_t tokens = getTokens();
+  int64_t choices = cast<RankedTensorType>(owners.getType()).getDimSize(1);
+  Value out = empty({getRows()}, getI32Type());
+  return linalg::GenericOp::create(
+             *this, out.getType(), ValueRange(), out, getMultiDimIdentityMap(1),
+             utils::IteratorType::parallel,
+             [&](OpBuilder &nested, Location loc, ValueRange) {
+               ImplicitLocOpBuilder body(loc, nested);
+               Type i32 = body.getI32Type();
+               Value row = linalg::IndexOp::create(body, 0);
+               Value count = arith::ConstantIndexOp::create(body, tokens);
+               Value token = arith::RemUIOp::create(body, row, count);
+               Value rank = arith::IndexCastOp::create(
+                   body, i32, arith::DivUIOp::create(body, row, count));
+               Value isOwner;
+               for (int64_t choice = 0; choice < choices; ++choice) {
+                 Value j = arith::ConstantIndexOp::create(body, choice);
+                 Value owner = tensor::ExtractOp::create(body, owners,
+                                                         ValueRange{token, j});
+                 Value isRank = arith::CmpIOp::create(
+                     body, arith::CmpIPredicate::eq, owner, rank);
+                 isOwner = isOwner ? arith::OrIOp::create(body, isOwner, isRank)
+                                   : isRank;
+               }
+               Value none =
+                   arith::ConstantOp::create(body, body.getI32IntegerAttr(-1));
+               Value number = arith::IndexCastOp::create(body, i32, token);
+               Value found =
+                   arith::SelectOp::create(body, isOwner, number, none);
+               linalg::YieldOp::create(body, found);
+             })
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static void decompose(DispatchOp op) {
+  GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
+  SmallVector<Value> windows = {
+      builder.allGather(builder.padIds(op.getIds()), op.getOuts()[0])};
+  for (auto [payload, out] :
+       llvm::zip_equal(op.getPayloads(), op.getOuts().drop_front()))
+    windows.push_back(builder.allGather(payload, out));
+  op->replaceAllUsesWith(windows);
+  op.erase();
+}
+
+static void decompose(CollectOp op) {
+  GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  auto ids = cast<RankedTensorType>(op.getIds().getType());
+  Value rows = builder.findRows(op.getSlots(), ids.getDimSize(1));
+  Value empty =
+      builder.empty({builder.getRows(), input.getDimSize(1)}, op.getWire());
+  Value sums = builder.combine(op.getInput(), rows, empty, /*overwrite=*/true);
+  Value received = builder.allToAll(sums);
+  Value owners =
+      builder.findOwners(builder.padIds(op.getIds()), op.getExperts());
+  Value tokens = builder.findTokens(owners);
+  Value zero = arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0));
+  Value none = linalg::FillOp::create(builder, zero, op.getOuts()).getResult(0);
+  op.replaceAllUsesWith(
+      builder.combine(received, tokens, none, /*overwrite=*/false));
+  op.erase();
+}
+
+/// The numbers that have come back, at their tokens and choices.
+static Value pick(GroupBuilder &builder, CollectPairsOp op, Value received) {
+  Value owners = builder.findOwners(op.getIds(), op.getExperts());
+  AffineMap map = builder.getMultiDimIdentityMap(2);
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  int64_t tokens = builder.getTokens();
+  return linalg::GenericOp::create(
+             builder, op.getType(), owners, op.getOuts(),
+             ArrayRef<AffineMap>{map, map}, loops,
+             [&](OpBuilder &nested, Location loc, ValueRange given) {
+               ImplicitLocOpBuilder body(loc, nested);
+               Value none =
+                   arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
+               Value zero =
+                   arith::ConstantOp::create(body, body.getF32FloatAttr(0.0));
+               Value exists = arith::CmpIOp::create(
+                   body, arith::CmpIPredicate::sge, given[0], none);
+               Value owner = arith::IndexCastOp::create(
+                   body, body.getIndexType(), given[0]);
+               Value count = arith::ConstantIndexOp::create(body, tokens);
+               Value row = arith::AddIOp::create(
+                   body, arith::MulIOp::create(body, owner, count),
+                   linalg::IndexOp::create(body, 0));
+               Value number = tensor::ExtractOp::create(
+                   body, received,
+                   ValueRange{row, linalg::IndexOp::create(body, 1)});
+               Value picked =
+                   arith::SelectOp::create(body, exists, number, zero);
+               linalg::YieldOp::create(body, picked);
+             })
+      .getResult(0);
+}
+
+static void decompose(CollectPairsOp op) {
+  GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
+  int64_t choices = cast<ShapedType>(op.getIds().getType()).getDimSize(1);
+  Type f32 = builder.getF32Type();
+  // A pair is a row of one number, which goes to the place of its slot.
+  SmallVector<ReassociationIndices> together = {{0, 1}};
+  SmallVector<OpFoldResult> sizes = {
+      tensor::getMixedSize(builder, op.getLoc(), op.getInput(), 0),
+      builder.getIndexAttr(1)};
+  int64_t count = cast<ShapedType>(op.getInput().getType()).getDimSize(0);
+  Value input = tensor::ExpandShapeOp::create(
+      builder, RankedTensorType::get({count, 1}, f32), op.getInput(), together,
+      sizes);
+  int64_t pairs = builder.getRows() * choices;
+  Value placed =
+      builder.combine(input, op.getSlots(), builder.empty({pairs, 1}, f32),
+                      /*overwrite=*/true);
+  Value list = tensor::CollapseShapeOp::create(
+      builder, RankedTensorType::get({pairs}, f32), placed, together);
+  Value matrix = tensor::ExpandShapeOp::create(
+      builder, RankedTensorType::get({builder.getRows(), choices}, f32), list,
+      together);
+  op.replaceAllUsesWith(pick(builder, op, builder.allToAll(matrix)));
+  op.erase();
+}
+
+namespace {
+
+struct DecomposeGroupsPass final
+    : mx::impl::MXDecomposeGroupsBase<DecomposeGroupsPass> {
+  void runOnOperation() override {
+    if (failed(verifyMeetings(getOperation())))
+      return signalPassFailure();
+    getOperation().walk([](Operation *op) {
+      if (auto dispatch = dyn_cast<DispatchOp>(op))
+        decompose(dispatch);
+      else if (auto collect = dyn_cast<CollectOp>(op))
+        decompose(collect);
+      else if (auto pairs = dyn_cast<CollectPairsOp>(op))
+        decompose(pairs);
+    });
+  }
+};
+
+} // namespace

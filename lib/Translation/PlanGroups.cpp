@@ -1,0 +1,58 @@
+//===- PlanGroups.cpp - Windows and collectives of a plan -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Windows of an entry lie one after another in the memory of their group: a
+// peer may write one as long as the call runs, so that none takes the place of
+// another.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanBuilder.h"
+
+using namespace mlir;
+using namespace mx;
+using plan::Buffer;
+using plan::Step;
+
+unsigned PlanBuilder::getGroup(StringRef name) const {
+  return llvm::find_if(
+             manifest.groups,
+             [&](const plan::Group &group) { return group.name == name; }) -
+         manifest.groups.begin();
+}
+
+LogicalResult PlanBuilder::translateWindow(mxplan::WindowOp op) {
+  plan::Window window;
+  window.group = getGroup(op.getGroup());
+  window.bytes = op.getBytes();
+  for (const plan::Window &other : entry.windows)
+    if (other.group == window.group)
+      window.offset =
+          llvm::alignTo(other.offset + other.bytes, plan::kWorkspaceAlignment);
+  constexpr int64_t kMost = int64_t(1) << 48;
+  if (window.bytes > kMost || window.offset > kMost)
+    return op.emitOpError("expected windows of at most ")
+           << kMost << " bytes, found " << window.offset << " and "
+           << window.bytes;
+  buffers[op] = {Buffer::Window, unsigned(entry.windows.size())};
+  entry.windows.push_back(window);
+  return success();
+}
+
+LogicalResult PlanBuilder::translateAllGather(mxplan::AllGatherOp op) {
+  Step &step = numbers.addStep(Step::AllGather);
+  step.group = getGroup(op.getGroup());
+  step.to = getOperand(op.getBuffer()).buffer;
+  step.bytes = numbers.get(op.getBytes());
+  return success();
+}
+
+LogicalResult PlanBuilder::translateAllToAll(mxplan::AllToAllOp op) {
+  Step &step = numbers.addStep(Step::AllToAll);
+  step.group = getGroup(op.getGroup());
+  step.from = getOperand(op.getSource()).buffer;
+  step.to = getOperand(op.getTarget()).buffer;
+  step.bytes = numbers.get(op.getBytes());
+  return success();
+}

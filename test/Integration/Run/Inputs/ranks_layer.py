@@ -1,0 +1,226 @@
+"""The layer of examples/moe_layer_ranks.mlir on several ranks, run by mx-run, beside the same layer on one.
+
+`RankedLayer` writes the program for some number of ranks, with the results of the second product and of the gradient of
+X as further results, runs both passes, and returns what each rank has. `check` compares that with the layer on one rank
+that has all tokens: rows, operands, products and gradients of weights byte for byte, and the sums of a token with the
+order that docs/Spec.md defines, computed here in NumPy from the rows that were added.
+"""
+
+import itertools
+import re
+import subprocess
+
+import ml_dtypes
+import numpy as np
+
+HIDDEN, INNER, EXPERTS, TOKENS = 384, 256, 8, 64
+BF16 = np.dtype(ml_dtypes.bfloat16)
+FORWARD = ["z", "y", "rows", "slots", "ends", "count", "probs", "gu", "xte", "xts", "hte", "hts"]
+BACKWARD = ["dz", "dx", "dw1", "dw2", "dweights"]
+QUANTIZED = ["w1e", "w1s", "w1te", "w1ts", "w2e", "w2s", "w2te", "w2ts"]
+
+
+def program_text(example, ranks, choices):
+    """The example for other numbers of ranks and choices."""
+    own, window = EXPERTS // ranks, ranks * TOKENS
+    text = example
+    for old, new in ((r"size = 2 tokens = 64", f"size = {ranks} tokens = {TOKENS}"),
+                     (r"tensor<128x", f"tensor<{window}x"), (r"tensor<256xf32>", f"tensor<{window * choices}xf32>"),
+                     (r"x2x(i32|f32)>", rf"x{choices}x\1>"), (r"(tensor<\d+)x2xi32", rf"\1x{choices}xi32"),
+                     (r"groups = 4", f"groups = {own}"), (r"tensor<4x", f"tensor<{own}x"),
+                     (r"constant 4 : index", f"constant {own} : index"),
+                     (r"constant 635 : index", f"constant {127 * own + 127} : index"),
+                     # What the sums are made of.
+                     (r"-> \(!sums, !list", "-> (!z, !sums, !list"), (r"return %y,", "return %z, %y,"),
+                     (r": !sums, !list", ": !z, !sums, !list"), (r"-> \(!sums, !dw1", "-> (!z, !sums, !dw1"),
+                     (r"return %dx,", "return %dxp, %dx,"), (r": !sums, !dw1", ": !z, !sums, !dw1")):
+        text, count = re.subn(old, new, text)
+        assert count, old
+    return text
+
+
+class RankedLayer:
+    def __init__(self, mx_run, example, ranks, choices, device):
+        self.ranks, self.own = ranks, EXPERTS // ranks
+        self.file = f"layer{ranks}x{choices}.mlir"
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(program_text(example, ranks, choices))
+        self.command = [mx_run, self.file, *device, "--quiet"]
+        self.ranks_option = [f"--ranks={ranks}"] * (ranks > 1)
+
+    def run(self, entry, arguments, results):
+        """`arguments` of each rank; a list of what each gives."""
+        command = [*self.command, f"--entry={entry}", *self.ranks_option]
+        for number in range(len(arguments[0])):
+            for rank, own in enumerate(arguments):
+                np.save(f"in{number}-{rank}.npy", own[number].view("u2") if own[number].dtype == BF16 else own[number])
+            command.append(f"--arg=in{number}-{{rank}}.npy")
+        count = len(arguments)
+        names = [f"{entry}-{name}-{{rank}}.npy" for name in results]
+        done = subprocess.run([*command, *(f"--result={name}" for name in names)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return [{key: np.load(name.replace("{rank}", str(rank))) for key, name in zip(results, names)}
+                for rank in range(count)]
+
+    def quantize_weights(self, w1, w2):
+        """Those of all experts."""
+        return self.run("quantize_weights", [[w1, w2]], QUANTIZED)[0]
+
+    def __call__(self, tokens, ids, weights, gradients, quantized, capacity):
+        """What each rank gives; all but `quantized` is a list with an array for each rank."""
+        def of_rank(name, rank):
+            return quantized[name][rank * self.own:(rank + 1) * self.own]
+
+        ranks = range(self.ranks)
+        forward = self.run("forward", [[tokens[r], ids[r], weights[r], np.int64(capacity)] + [
+            of_rank(name, r) for name in ("w1e", "w1s", "w2e", "w2s")] for r in ranks], FORWARD)
+        saved = ("rows", "slots", "ends", "probs", "gu", "xte", "xts", "hte", "hts")
+        backward = self.run("backward", [[gradients[r], ids[r]] + [forward[r][name] for name in saved] + [
+            of_rank(name, r) for name in ("w1te", "w1ts", "w2te", "w2ts")] for r in ranks], BACKWARD)
+        return [{**a, **b} for a, b in zip(forward, backward)]
+
+
+def add_rows(rows, found, ids, ranks, choices):
+    """The sums of each rank's tokens, of `rows` of each rank: rounded to bf16 by each, added in their order."""
+    sums = []
+    for rank, own in enumerate(ids):
+        total = np.zeros((len(own), HIDDEN), np.float32)
+        for d in range(ranks):
+            tokens = found[d]["slots"] // choices - rank * TOKENS
+            mine = np.flatnonzero((tokens >= 0) & (tokens < TOKENS) & (found[d]["slots"] >= 0))
+            for token in np.unique(tokens[mine]):
+                terms = rows[d][mine[tokens[mine] == token]].view(BF16).astype(np.float32)
+                partial = terms[0]
+                for term in terms[1:]:
+                    partial = partial + term
+                total[token] = total[token] + partial.astype(BF16).astype(np.float32)
+        sums.append(total)
+    return sums
+
+
+def columns_of(ends):
+    """Where the columns of each group lie in a ragged reduction."""
+    begin = place = 0
+    for end in ends:
+        yield place, int(end) - begin
+        place += -(-(int(end) - begin) // 128) * 128
+        begin = int(end)
+
+
+def scale_bytes(scales, columns, first):
+    """Scales of columns of a group, which begin at a multiple of 128: [rows, blocks], from their tiles."""
+    rows = scales.transpose(0, 3, 2, 1, 4).reshape(scales.shape[0] * 128, -1)
+    return rows[:, first // 32:-(-(first + columns) // 32)]
+
+
+def check(ids, found, alone, choices):
+    """Differences of ranks from the same layer on one, by name."""
+    ranks = len(found)
+    counts = [len(own) for own in ids]
+    place = np.concatenate([rank * TOKENS + np.arange(count) for rank, count in enumerate(counts)]).astype(int)
+    wrong = {}
+
+    def compare(name, a, b):
+        a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+        same = a.shape == b.shape and a.tobytes() == b.tobytes()
+        if not same:
+            wrong[name] = wrong.get(name, 0) + 1
+
+    ends = [0, *alone["ends"]]
+    own = EXPERTS // ranks
+    for rank, mine in enumerate(found):
+        first, last = ends[rank * own], ends[(rank + 1) * own]
+        part, count = slice(first, last), last - first
+        compare("count", mine["count"], np.array(count, np.int32))
+        compare("ends", mine["ends"], alone["ends"][rank * own:(rank + 1) * own] - np.int32(first))
+        compare("rows", mine["rows"][:count], place[alone["rows"][part]].astype(np.int32))
+        compare("rest", mine["rows"][count:], np.full(len(mine["rows"]) - count, -1, np.int32))
+        for name in ("probs", "gu", "z", "dz"):
+            compare(name, mine[name][:count], alone[name][part])
+        whole = list(columns_of(alone["ends"]))[rank * own:(rank + 1) * own]
+        for (at, columns), (at_alone, _) in zip(columns_of(mine["ends"]), whole):
+            for name in ("xte", "hte"):
+                compare(name, mine[name][:, at:at + columns], alone[name][:, at_alone:at_alone + columns])
+            for name in ("xts", "hts"):
+                compare(name, scale_bytes(mine[name], columns, at), scale_bytes(alone[name], columns, at_alone))
+        for name in ("dw1", "dw2"):
+            compare(name, mine[name], alone[name][rank * own:(rank + 1) * own])
+    compare("dweights", np.concatenate([mine["dweights"] for mine in found]), alone["dweights"])
+    for name, rows in (("y", "z"), ("dx", "dz")):
+        want = add_rows([mine[rows] for mine in found], found, ids, ranks, choices)
+        for mine, sums in zip(found, want):
+            compare(name, mine[name], sums)
+    return wrong
+
+
+def draw_ids(random, kind, ranks, choices):
+    """Ids of each rank, for a kind of routing."""
+    counts = random.integers(1, TOKENS + 1, ranks)
+    if kind == "no tokens":
+        counts[:] = 0
+    elif kind == "a rank without tokens":
+        counts[random.integers(ranks)] = 0
+    elif kind == "full":
+        counts[:] = TOKENS
+    ids = [np.array([random.permutation(EXPERTS)[:choices] for _ in range(count)], np.int32).reshape(count, choices)
+           for count in counts]
+    own = EXPERTS // ranks
+    for mine in ids:
+        if kind == "one rank":
+            mine[:] = random.integers(own, size=mine.shape)
+        elif kind == "one expert":
+            mine[:] = EXPERTS - 1
+        elif kind == "none":
+            mine[:] = -1
+        elif kind == "some":
+            mine[random.random(mine.shape) < 0.4] = -1
+            mine[random.random(mine.shape) < 0.1] = EXPERTS
+        elif kind == "uneven":
+            mine[:] = np.minimum(random.geometric(0.4, mine.shape) - 1, EXPERTS - 1)
+    return ids
+
+
+KINDS = ["uniform", "some", "one rank", "full", "a rank without tokens", "no tokens", "one expert", "uneven", "none"]
+
+
+def draw(random, kind, ranks, choices):
+    ids = draw_ids(random, kind, ranks, choices)
+
+    def normal(*shape, deviation=1.0):
+        return (random.standard_normal(shape) * deviation).astype(BF16)
+
+    return (ids, [normal(len(own), HIDDEN) for own in ids],
+            [random.random(own.shape, np.float32) for own in ids], [normal(len(own), HIDDEN) for own in ids])
+
+
+def make_weights(random):
+    return ((random.standard_normal((EXPERTS, 2 * INNER, HIDDEN)) * HIDDEN**-0.5).astype(BF16),
+            (random.standard_normal((EXPERTS, HIDDEN, INNER)) * INNER**-0.5).astype(BF16))
+
+
+def run_all(mx_run, example, device, ranks, choices, kinds, seed):
+    """Lines of what was compared, and the number of failures."""
+    random = np.random.default_rng(seed)
+    one = RankedLayer(mx_run, example, 1, choices, device)
+    # One rank has the tokens of all.
+    with open(one.file, encoding="utf-8") as file:
+        text = file.read()
+    rows = ranks * TOKENS
+    for old, new in ((f"tokens = {TOKENS}", f"tokens = {rows}"), (f"tensor<{TOKENS}x", f"tensor<{rows}x"),
+                     (f"tensor<{TOKENS * choices}xf32>", f"tensor<{rows * choices}xf32>")):
+        text = text.replace(old, new)
+    with open(one.file, "w", encoding="utf-8") as file:
+        file.write(text)
+    several = RankedLayer(mx_run, example, ranks, choices, device)
+    quantized = one.quantize_weights(*make_weights(random))
+    failures = 0
+    for kind in itertools.islice(itertools.cycle(KINDS), kinds):
+        ids, x, weights, dy = draw(random, kind, ranks, choices)
+        pairs = sum(int(((own >= 0) & (own < EXPERTS)).sum()) for own in ids)
+        together = [np.concatenate(part) for part in (x, ids, weights, dy)]
+        alone, = one(*([part] for part in together), quantized, max(pairs, 1))
+        capacity = max(pairs, 1) + int(random.integers(2))
+        wrong = check(ids, several(x, ids, weights, dy, quantized, capacity), alone, choices)
+        failures += bool(wrong)
+        print(f"{ranks} ranks, top {choices}, {kind}, {sum(map(len, ids))} tokens, {pairs} rows: {wrong or 'equal'}")
+    return failures
