@@ -1,14 +1,17 @@
-"""The layer of examples/moe_layer_ranks.mlir on several ranks, run by mx-run, beside the same layer on one.
+"""The layer of examples/moe_layer_ranks.mlir on several ranks, beside the same layer on one.
 
 `RankedLayer` writes the program for some number of ranks, with the results of the second product and of the gradient of
-X as further results, runs both passes, and returns what each rank has. `check` compares that with the layer on one rank
+X as further results, runs both passes, and returns what each rank has. On the reference path mx-run runs the ranks; on
+a device the program is compiled once, and threads of this process are the ranks. `check` compares that with the layer on one rank
 that has all tokens: rows, operands, products and gradients of weights byte for byte, and the sums of a token with the
 order that docs/Spec.md defines, computed here in NumPy from the rows that were added.
 """
 
+import concurrent.futures
 import itertools
 import re
 import subprocess
+import threading
 
 import ml_dtypes
 import numpy as np
@@ -26,7 +29,7 @@ def program_text(example, ranks, choices):
     text = example
     for old, new in ((r"size = 2 tokens = 64", f"size = {ranks} tokens = {TOKENS}"),
                      (r"tensor<128x", f"tensor<{window}x"), (r"tensor<256xf32>", f"tensor<{window * choices}xf32>"),
-                     (r"x2x(i32|f32)>", rf"x{choices}x\1>"), (r"(tensor<\d+)x2xi32", rf"\1x{choices}xi32"),
+                     (r"x2x(i32|f32)>", rf"x{choices}x\1>"),
                      (r"groups = 4", f"groups = {own}"), (r"tensor<4x", f"tensor<{own}x"),
                      (r"constant 4 : index", f"constant {own} : index"),
                      (r"constant 635 : index", f"constant {127 * own + 127} : index"),
@@ -40,27 +43,13 @@ def program_text(example, ranks, choices):
 
 
 class RankedLayer:
-    def __init__(self, mx_run, example, ranks, choices, device):
-        self.ranks, self.own = ranks, EXPERTS // ranks
-        self.file = f"layer{ranks}x{choices}.mlir"
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write(program_text(example, ranks, choices))
-        self.command = [mx_run, self.file, *device, "--quiet"]
-        self.ranks_option = [f"--ranks={ranks}"] * (ranks > 1)
+    """The layer of `tokens` tokens a rank. `mx_run` or `mx_compile` is the path of the tool."""
 
-    def run(self, entry, arguments, results):
-        """`arguments` of each rank; a list of what each gives."""
-        command = [*self.command, f"--entry={entry}", *self.ranks_option]
-        for number in range(len(arguments[0])):
-            for rank, own in enumerate(arguments):
-                np.save(f"in{number}-{rank}.npy", own[number].view("u2") if own[number].dtype == BF16 else own[number])
-            command.append(f"--arg=in{number}-{{rank}}.npy")
-        count = len(arguments)
-        names = [f"{entry}-{name}-{{rank}}.npy" for name in results]
-        done = subprocess.run([*command, *(f"--result={name}" for name in names)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return [{key: np.load(name.replace("{rank}", str(rank))) for key, name in zip(results, names)}
-                for rank in range(count)]
+    def __init__(self, text, ranks):
+        self.ranks, self.own = ranks, EXPERTS // ranks
+        self.file = f"layer{ranks}.mlir"
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def quantize_weights(self, w1, w2):
         """Those of all experts."""
@@ -78,6 +67,80 @@ class RankedLayer:
         backward = self.run("backward", [[gradients[r], ids[r]] + [forward[r][name] for name in saved] + [
             of_rank(name, r) for name in ("w1te", "w1ts", "w2te", "w2ts")] for r in ranks], BACKWARD)
         return [{**a, **b} for a, b in zip(forward, backward)]
+
+
+class ReferenceLayer(RankedLayer):
+    def __init__(self, mx_run, text, ranks):
+        super().__init__(text, ranks)
+        self.command = [mx_run, self.file, "--device=cpu", "--quiet", *[f"--ranks={ranks}"] * (ranks > 1)]
+
+    def run(self, entry, arguments, results):
+        """`arguments` of each rank; a list of what each gives."""
+        command = [*self.command, f"--entry={entry}"]
+        for number in range(len(arguments[0])):
+            for rank, own in enumerate(arguments):
+                np.save(f"in{number}-{rank}.npy", own[number].view("u2") if own[number].dtype == BF16 else own[number])
+            command.append(f"--arg=in{number}-{{rank}}.npy")
+        names = [f"{entry}-{name}-{{rank}}.npy" for name in results]
+        done = subprocess.run([*command, *(f"--result={name}" for name in names)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return [{key: np.load(name.replace("{rank}", str(rank))) for key, name in zip(results, names)}
+                for rank in range(len(arguments))]
+
+
+class Exchange:
+    """An all-gather of threads."""
+
+    def __init__(self, size):
+        self.barrier, self.parts = threading.Barrier(size), [b""] * size
+
+    def of(self, rank):
+        def gather(mine):
+            self.parts[rank] = mine
+            self.barrier.wait()
+            return list(self.parts)
+        return gather
+
+
+class DeviceLayer(RankedLayer):
+    """On simulated devices, one for each rank, as MX_SIM_DEVICES says."""
+
+    def __init__(self, mx_compile, text, ranks, chip):
+        super().__init__(text, ranks)
+        folder = f"program{ranks}"
+        subprocess.run([mx_compile, self.file, "-o", folder, f"--chip={chip}", "--ptxas=none", "--quiet"], check=True)
+        import mx_compiler as mx
+        self.mx = mx
+        self.programs = []
+        exchange = Exchange(ranks)
+
+        def load(rank):
+            mx.set_device(f"sim:{rank}")
+            program = mx.Program(folder)
+            if ranks > 1:
+                program.bind("ep", mx.Group(rank, ranks, exchange.of(rank), timeout=300))
+            return program
+
+        self.programs = self.together(load, range(ranks))
+
+    @staticmethod
+    def together(run, ranks):
+        with concurrent.futures.ThreadPoolExecutor(len(ranks)) as threads:
+            return [found.result() for found in [threads.submit(run, rank) for rank in ranks]]
+
+    def run(self, entry, arguments, results):
+        def call(rank):
+            self.mx.set_device(f"sim:{rank}")
+            found = self.programs[rank][entry](*arguments[rank])
+            return {name: as_bits(array) for name, array in zip(results, found)}
+
+        return self.together(call, range(len(arguments)))
+
+
+def as_bits(array):
+    """As mx-run writes it: integers where NumPy lacks the type."""
+    array = np.asarray(array)
+    return array if array.dtype.kind in "iuf" and array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")
 
 
 def add_rows(rows, found, ids, ranks, choices):
@@ -198,20 +261,20 @@ def make_weights(random):
             (random.standard_normal((EXPERTS, HIDDEN, INNER)) * INNER**-0.5).astype(BF16))
 
 
-def run_all(mx_run, example, device, ranks, choices, kinds, seed):
-    """Lines of what was compared, and the number of failures."""
-    random = np.random.default_rng(seed)
-    one = RankedLayer(mx_run, example, 1, choices, device)
-    # One rank has the tokens of all.
-    with open(one.file, encoding="utf-8") as file:
-        text = file.read()
-    rows = ranks * TOKENS
+def one_rank_text(example, ranks, choices):
+    """The program of one rank that has the tokens of all."""
+    text, rows = program_text(example, 1, choices), ranks * TOKENS
     for old, new in ((f"tokens = {TOKENS}", f"tokens = {rows}"), (f"tensor<{TOKENS}x", f"tensor<{rows}x"),
                      (f"tensor<{TOKENS * choices}xf32>", f"tensor<{rows * choices}xf32>")):
+        assert old in text, old
         text = text.replace(old, new)
-    with open(one.file, "w", encoding="utf-8") as file:
-        file.write(text)
-    several = RankedLayer(mx_run, example, ranks, choices, device)
+    return text
+
+
+def run_all(make, example, ranks, choices, kinds, seed):
+    """Prints what was compared, and returns the number of failures. `make` gives the layer of a text and ranks."""
+    random = np.random.default_rng(seed)
+    one, several = make(one_rank_text(example, ranks, choices), 1), make(program_text(example, ranks, choices), ranks)
     quantized = one.quantize_weights(*make_weights(random))
     failures = 0
     for kind in itertools.islice(itertools.cycle(KINDS), kinds):
