@@ -38,7 +38,7 @@ def listed(path, pattern):
 wrong = 0
 for library, pattern, names, headers in (
         (runtime, "", listed("runtime/mx_runtime.map", r"^ +(m\w+);$"), declared(
-            "runtime/include/mx_runtime.h", "runtime/include/mx_group.h", "runtime/include/mx_program.h",
+            "runtime/include/mx_runtime.h", "runtime/include/mx_program.h", "runtime/include/mx_group.h",
             "unittests/Runtime/Mgpu.h")),
         (capi, "mxc|mlirGetDialectHandle__mx", listed("lib/CAPI/exports.txt", r"^(\w+)$"), declared(
             "include/mx-c/Compiler.h", "include/mx-c/Registration.h"))):

@@ -5,9 +5,7 @@
 #include "Ranks.h"
 
 #include <atomic>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 using Milliseconds = std::chrono::milliseconds;
 
@@ -311,6 +309,19 @@ TEST_F(Groups, NcclNeedsAGpu) {
                 [](int rank, mxGroupConfig &config) {
                   config.transport = rank == 1 ? "nccl" : "host";
                 });
+}
+
+TEST_F(Groups, TooFewDescriptorsAreNamed) {
+  rlimit limit = {}, low = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  low = limit;
+  low.rlim_cur = 19;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  expectRefusal(2, MX_ERROR_OUT_OF_MEMORY,
+                "group ep: rank 0 cannot take part: expected at least 20 file "
+                "descriptors for 2 ranks, found a limit of 19: raise it",
+                nullptr);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 TEST_F(Groups, AnExchangeThatFailsIsNamed) {

@@ -149,6 +149,17 @@ TEST_F(Judgement, OneIsInAnother) {
   EXPECT_EQ(judge().rank, -1);
 }
 
+/// Of a long name only the beginning comes back.
+TEST(Inquiries, CompareLongNames) {
+  Operation operation = kForward;
+  operation.entry = std::string(100, 'x');
+  Inquiry inquiry("ep", 0, 2, {operation, Clock::now()});
+  Place place;
+  ASSERT_TRUE(Place::parse(Place{true, operation}.serialize(), place));
+  inquiry.hear(1, place);
+  EXPECT_EQ(inquiry.judge({false, false}).rank, -1);
+}
+
 TEST(Places, Travel) {
   Place place;
   EXPECT_EQ(Place().describe(), " before the first collective");

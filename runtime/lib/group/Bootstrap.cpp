@@ -13,6 +13,7 @@
 #include <fstream>
 #include <poll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 using namespace mx::runtime;
@@ -306,6 +307,19 @@ bool Connector::welcome(Guest &guest) {
   return true;
 }
 
+/// Two connections to each peer, and some of other uses.
+static Error checkDescriptors(int size) {
+  rlimit limit = {};
+  auto needed = rlim_t(2 * size + 16);
+  if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)
+    return {};
+  return {MX_ERROR_OUT_OF_MEMORY,
+          "expected at least " + std::to_string(needed) +
+              " file descriptors for " + std::to_string(size) +
+              " ranks, found a limit of " + std::to_string(limit.rlim_cur) +
+              ": raise it (ulimit -n)"};
+}
+
 Error mx::runtime::connectRanks(const GroupConfig &config, Mesh &mesh) {
   Socket listener;
   Endpoint own;
@@ -314,6 +328,10 @@ Error mx::runtime::connectRanks(const GroupConfig &config, Mesh &mesh) {
   if (Error error = listenAt(own, 2 * config.size + 16, listener))
     return error;
   Card mine = makeCard(config, own.port);
+  if (Error few = checkDescriptors(config.size)) {
+    mine.cannotStatus = few.status;
+    put(mine.cannot, few.text);
+  }
   if (getrandom(mine.token, sizeof(mine.token), 0) != sizeof(mine.token))
     return {MX_ERROR_INTERNAL, "the system gives no random numbers"};
   std::vector<Card> cards(static_cast<size_t>(config.size));

@@ -4,6 +4,8 @@
 
 #include "Control.h"
 
+#include "mx/Support/Printable.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -83,6 +85,7 @@ Error Control::getStatus() const {
 }
 
 void Control::find(Failure failure) {
+  failure.text = mx::printable(failure.text);
   if (failure.text.size() > kMostText)
     failure.text = failure.text.substr(0, kMostText) + "...";
   {
@@ -112,6 +115,20 @@ Error Control::await() {
 //===----------------------------------------------------------------------===//
 
 void Control::run() {
+  try {
+    watch();
+    send(Goodbye);
+  } catch (const std::exception &) {
+    // So short that a string holds it in itself.
+    candidate = Failure();
+    candidate->status = MX_ERROR_OUT_OF_MEMORY;
+    candidate->text = "out of memory";
+    if (!published.load())
+      publish();
+  }
+}
+
+void Control::watch() {
   for (;;) {
     waitForNews();
     if (!candidate && Clock::now() >= nextLook) {
@@ -126,9 +143,8 @@ void Control::run() {
     std::lock_guard<std::mutex> lock(mutex);
     // One that has found a failure tells it before it goes.
     if (isFinished && found.empty() && (!candidate || published.load()))
-      break;
+      return;
   }
-  send(Goodbye);
 }
 
 void Control::waitForNews() {

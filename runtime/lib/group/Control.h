@@ -75,6 +75,8 @@ private:
   };
 
   void run();
+  /// Until the group is destroyed.
+  void watch();
   void waitForNews();
   void send(Message kind, std::string_view bytes = {});
   void sendTo(Peer &peer, Message kind, std::string_view bytes);

@@ -95,7 +95,7 @@ mxGroupInfo Group::getInfo() const {
 //===----------------------------------------------------------------------===//
 
 Error Group::check(Device &given, const Operation &operation, const void *first,
-                   const void *second) const {
+                   const void *second, void *stream) const {
   size_t bytes = 0;
   if (__builtin_mul_overflow(operation.bytes, size_t(size), &bytes))
     return invalidValue("expected parts that memory can hold, found " +
@@ -114,6 +114,8 @@ Error Group::check(Device &given, const Operation &operation, const void *first,
                           ", which the group was made on, found memory of " +
                           owner->name());
   }
+  if (Error error = checkStream(device, stream))
+    return error;
   auto a = uintptr_t(first), b = uintptr_t(second);
   if (first != second && bytes && (a < b ? b - a : a - b) < bytes)
     return invalidValue("expected two blocks of " + std::to_string(bytes) +
@@ -124,12 +126,12 @@ Error Group::check(Device &given, const Operation &operation, const void *first,
 
 template <typename Run>
 Error Group::perform(Device &given, Operation wanted, const void *first,
-                     const void *second, Run run) {
+                     const void *second, void *stream, Run run) {
   std::lock_guard<std::mutex> lock(mutex);
   if (control.getFailure())
     return control.getStatus();
   Operation operation = links.begin(std::move(wanted));
-  Error error = check(given, operation, first, second);
+  Error error = check(given, operation, first, second, stream);
   if (!error)
     error = run(operation);
   if (error && !control.getFailure())
@@ -142,7 +144,7 @@ Error Group::allGather(Device &given, void *window, size_t bytes, void *stream,
                        const char *entry, int64_t step) {
   return perform(given,
                  {Operation::AllGather, bytes, 0, entry ? entry : "", step},
-                 window, window, [&](const Operation &operation) {
+                 window, window, stream, [&](const Operation &operation) {
                    return transport->allGather(operation, window, stream);
                  });
 }
@@ -151,7 +153,7 @@ Error Group::allToAll(Device &given, const void *from, void *to, size_t bytes,
                       void *stream, const char *entry, int64_t step) {
   return perform(given,
                  {Operation::AllToAll, bytes, 0, entry ? entry : "", step},
-                 from, to, [&](const Operation &operation) -> Error {
+                 from, to, stream, [&](const Operation &operation) -> Error {
                    if (from == to && bytes)
                      return invalidValue("expected two blocks that do not "
                                          "overlap, found one");

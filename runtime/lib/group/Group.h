@@ -1,9 +1,9 @@
 //===- Group.h - Ranks that work together -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All ranks make a group together, and each destroys it alone. A collective of a group
-// that has failed returns at once with what it failed of, on all ranks alike.
-// What a rank refuses ends the group, as the others wait for it.
+// All ranks make a group together, and each destroys it alone. A collective of
+// a group that has failed returns at once with what it failed of, on all ranks
+// alike. What a rank refuses ends the group, as the others wait for it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_GROUP_H
@@ -48,9 +48,9 @@ private:
   /// Runs a collective of the transport after its arguments are checked.
   template <typename Run>
   Error perform(Device &device, Operation operation, const void *first,
-                const void *second, Run run);
+                const void *second, void *stream, Run run);
   Error check(Device &device, const Operation &operation, const void *first,
-              const void *second) const;
+              const void *second, void *stream) const;
   /// Ends the group, as this rank cannot go on.
   Error refuse(const Operation &operation, Error reason);
   /// Collective: the error of the first rank that has one, on all of them.

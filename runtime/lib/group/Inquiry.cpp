@@ -43,12 +43,18 @@ Failure Inquiry::blame(const std::vector<int> &ranks, const std::string &before,
               describeDuration(Clock::now() - stall.begin) + ")" + after};
 }
 
+/// Collectives on a GPU are told apart by what they are, not by their number;
+/// of long names only the beginning travels.
+static Header toComparable(const Operation &operation) {
+  Header header(Header(operation).toOperation());
+  header.sequence = 0;
+  return header;
+}
+
 Failure Inquiry::judge(const std::vector<bool> &isGone) const {
   std::vector<int> gone, silent, idle;
   int other = -1;
-  Header mine(stall.operation);
-  // Collectives on a GPU are told apart by what they are, not by their number.
-  mine.sequence = 0;
+  Header mine = toComparable(stall.operation);
   for (int i = 0; i < int(places.size()); ++i) {
     const std::optional<Place> &place = places[size_t(i)];
     if (i == rank)
@@ -59,12 +65,8 @@ Failure Inquiry::judge(const std::vector<bool> &isGone) const {
       silent.push_back(i);
     else if (!place->isRunning)
       idle.push_back(i);
-    else {
-      Header theirs(place->operation);
-      theirs.sequence = 0;
-      if (other < 0 && !(theirs == mine))
-        other = i;
-    }
+    else if (other < 0 && !(toComparable(place->operation) == mine))
+      other = i;
   }
   const char *missing = " did not arrive at ";
   if (!gone.empty())

@@ -234,7 +234,7 @@ Error NcclTransport::tryOut() {
   char *mine = static_cast<char *>(scratch.from) + rank * kBytes;
   Error error = device.fill(mine, uint32_t(rank + 1), 1, kBytes, stream);
   auto begin = [&](Operation::Kind kind) {
-    return links.begin({kind, kBytes, 0, "the communicator of NCCL", -1});
+    return links.begin({kind, kBytes, 0, "", -1});
   };
   if (!error)
     error = allGather(begin(Operation::AllGather), scratch.from, stream);

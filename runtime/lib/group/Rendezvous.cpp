@@ -97,7 +97,9 @@ Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
     poll(waiting.data(), waiting.size(), millisecondsUntil(deadline));
     while (Socket accepted = acceptNext(listener))
       guests.push_back({std::move(accepted), {}});
-    auto isDone = [&](Guest &guest) { return hear(guest, bytes, all, error); };
+    auto isDone = [&](Guest &guest) {
+      return !error && hear(guest, bytes, all, error);
+    };
     guests.erase(std::remove_if(guests.begin(), guests.end(), isDone),
                  guests.end());
     if (!error && Clock::now() >= deadline && !missing().empty())
@@ -106,6 +108,10 @@ Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
                    " did not connect to rank 0 at " + address + " (waited " +
                    describeDuration(config.timeout) + ")"};
   }
+  // All that are there learn why.
+  for (Guest &guest : guests)
+    if (error)
+      members.push_back(std::move(guest.socket));
   answer(error, all, bytes * size_t(config.size));
   return error;
 }
