@@ -47,7 +47,8 @@ std::string freeAddress() {
 /// `killed` ends by SIGKILL.
 void runRanks(int size, double seconds,
               const std::function<const char *(int)> &library,
-              const std::function<void(Rank &)> &body, int killed = -1) {
+              const std::function<void(Rank &)> &body, int killed = -1,
+              const char *transport = nullptr) {
   std::string address = freeAddress();
   std::vector<pid_t> processes;
   for (int rank = 0; rank < size; ++rank) {
@@ -64,6 +65,7 @@ void runRanks(int size, double seconds,
     config.rank = rank;
     config.size = size;
     config.timeoutNs = uint64_t(seconds * 1e9);
+    config.transport = transport;
     Rank test;
     test.rank = rank;
     test.size = size;
@@ -232,6 +234,33 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
               std::string::npos)
         << getReport(test).text;
   });
+}
+
+/// Where there is none, if it is asked for.
+TEST(NcclTransport, TheHostMovesPartsToo) {
+  runRanks(
+      3, 20, [](int) { return "/no/such/nccl.so"; },
+      [](Rank &test) {
+        ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+        for (size_t n : {0, 1, 100000})
+          EXPECT_EQ(work(test, n), MX_SUCCESS) << mxGetThreadError();
+        mxStream stream = nullptr;
+        void *window = nullptr;
+        ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+        ASSERT_EQ(mxMemAlloc(&window, 96), MX_SUCCESS);
+        fakeCuda()->capturing = stream;
+        int status = mxGroupAllGather(test.group, window, 32, stream);
+        fakeCuda()->capturing = nullptr;
+        // One of them is the first to refuse.
+        EXPECT_TRUE(status == MX_ERROR_UNSUPPORTED || status == MX_ERROR_PEER);
+        EXPECT_NE(std::string(getReport(test).text)
+                      .find("expected a stream that no CUDA graph captures"),
+                  std::string::npos)
+            << getReport(test).text;
+        EXPECT_EQ(mxMemFree(window), MX_SUCCESS);
+        EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+      },
+      /*killed=*/-1, "host");
 }
 
 TEST(NcclTransport, VersionsAreChecked) {

@@ -12,6 +12,7 @@
 #include "../cuda/CudaDevice.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 using namespace mx::runtime;
@@ -26,6 +27,9 @@ struct Shared {
   /// No call may use it any more; it is gone.
   bool isEnded = false, isGone = false;
 };
+
+/// From the end of the process on NCCL is not called, as it takes itself apart.
+std::atomic<bool> isExiting = false;
 
 /// Memory and a stream for the first collectives.
 struct Scratch {
@@ -201,6 +205,9 @@ Error NcclTransport::exchangeAll(const Operation &operation, const void *from,
 Error NcclTransport::open() {
   if (Error error = nccl::getLibrary(library))
     return error;
+  // After the library was loaded, so that this comes before its own end.
+  [[maybe_unused]] static const int noted =
+      std::atexit([] { isExiting = true; });
   if (Error error = progress.open())
     return error;
   Control &control = links.control;
@@ -306,7 +313,7 @@ void NcclTransport::leaveEnder() {
 void NcclTransport::stop() {
   ender = std::thread([shared = shared, library = library] {
     std::unique_lock<std::mutex> lock(shared->mutex);
-    if (!shared->isEnded) {
+    if (!shared->isEnded && !isExiting) {
       shared->isEnded = true;
       nccl::Communicator ended = shared->communicator;
       lock.unlock();
@@ -343,7 +350,7 @@ void NcclTransport::look() {
   }
   std::unique_lock<std::mutex> lock(shared->mutex, std::try_to_lock);
   nccl::Result result = nccl::kSuccess;
-  if (!lock || !shared->communicator || shared->isEnded ||
+  if (isExiting || !lock || !shared->communicator || shared->isEnded ||
       library->commGetAsyncError(shared->communicator, &result) ||
       result == nccl::kSuccess || result == nccl::kInProgress)
     return;
