@@ -21,7 +21,7 @@ using namespace mx::runtime::nccl;
 
 namespace {
 
-constexpr Result kSystemError = 2, kInvalidArgument = 4;
+constexpr Result kInvalidArgument = 4;
 constexpr size_t kRanks = 4, kPart = 1 << 16;
 /// A part of this size fails.
 constexpr size_t kUnlucky = 666;
@@ -49,36 +49,32 @@ struct mx::runtime::nccl::ncclComm {
   int rank, size;
   SharedRanks *shared;
   uint64_t begun = 0;
-  bool isPending = false;
-  size_t bytes = 0;
-  void *to[kRanks] = {};
   Result failure = kSuccess;
+  /// Whether a call waits for its peers; whether it must not.
+  std::atomic<bool> isWaiting = false, isAborted = false;
 
-  Result begin(const void *const *from, void *const *into, size_t n) {
-    if (n > kPart || isPending)
+  /// What a stream would do is done here, as if each call were the first of its
+  /// kind: it waits for all ranks.
+  Result exchange(const void *const *from, void *const *into, size_t n) {
+    if (n > kPart)
       return kInvalidArgument;
-    if (n == kUnlucky)
+    if (n == kUnlucky) { // found later, by a look
       failure = kSystemError;
-    bytes = n;
-    ++begun;
-    for (int i = 0; i < size; ++i) {
-      to[i] = into[i];
-      memcpy(shared->ranks[rank].parts[begun % 2][i], from[i], n);
+      return kSuccess;
     }
+    ++begun;
+    for (int i = 0; i < size; ++i)
+      memcpy(shared->ranks[rank].parts[begun % 2][i], from[i], n);
     shared->ranks[rank].begun = begun;
-    isPending = true;
-    return kInProgress;
-  }
-  Result look() {
-    if (failure)
-      return failure;
-    for (int i = 0; isPending && i < size; ++i)
-      if (shared->ranks[i].begun < begun)
-        return kInProgress;
-    for (int i = 0; isPending && i < size; ++i)
-      memcpy(to[i], shared->ranks[i].parts[begun % 2][rank], bytes);
-    isPending = false;
-    return kSuccess;
+    isWaiting = true;
+    for (int i = 0; i < size && !isAborted; ++i)
+      while (!isAborted && shared->ranks[i].begun < begun)
+        usleep(50);
+    Result result = isAborted ? kRemoteError : kSuccess;
+    for (int i = 0; i < size && !result; ++i)
+      memcpy(into[i], shared->ranks[i].parts[begun % 2][rank], n);
+    isWaiting = false;
+    return result;
   }
 };
 
@@ -98,7 +94,7 @@ FAKE Result ncclGetUniqueId(UniqueId *id) {
 FAKE Result ncclCommInitRankConfig(Communicator *communicator, int size,
                                    UniqueId id, int rank, Config *config) {
   if (config->size != sizeof(Config) || config->magic != 0xcafebeef ||
-      config->version != 22800 || config->blocking != 0 || size > int(kRanks))
+      config->version != 22800 || config->blocking != 1 || size > int(kRanks))
     return kInvalidArgument;
   int file = open(id.bytes, O_RDWR);
   void *mapped = mmap(nullptr, sizeof(SharedRanks), PROT_READ | PROT_WRITE,
@@ -115,11 +111,14 @@ FAKE Result ncclCommInitRankConfig(Communicator *communicator, int size,
     isLast &= i == rank || (*communicator)->shared->ranks[i].begun > 0;
   if (isLast)
     unlink(id.bytes);
-  return (*communicator)->begin(from, to, 0);
+  return (*communicator)->exchange(from, to, 0);
 }
 
 FAKE Result ncclCommFinalize(Communicator) { return kSuccess; }
 static Result destroy(Communicator communicator) {
+  communicator->isAborted = true;
+  while (communicator->isWaiting)
+    usleep(50);
   munmap(communicator->shared, sizeof(SharedRanks));
   delete communicator;
   return kSuccess;
@@ -131,7 +130,7 @@ FAKE Result ncclCommAbort(Communicator communicator) {
   return destroy(communicator);
 }
 FAKE Result ncclCommGetAsyncError(Communicator communicator, Result *result) {
-  *result = communicator->look();
+  *result = communicator->failure;
   return kSuccess;
 }
 FAKE const char *ncclGetErrorString(Result) { return "as the test wished"; }
@@ -145,7 +144,7 @@ FAKE Result ncclAllGather(const void *from, void *to, size_t count, int type,
     parts[i] = from;
     places[i] = static_cast<char *>(to) + i * count;
   }
-  return type == kUint8 ? communicator->begin(parts, places, count)
+  return type == kUint8 ? communicator->exchange(parts, places, count)
                         : kInvalidArgument;
 }
 
@@ -158,7 +157,7 @@ FAKE Result ncclAlltoAll(const void *from, void *to, size_t count, int type,
     parts[i] = static_cast<const char *>(from) + i * count;
     places[i] = static_cast<char *>(to) + i * count;
   }
-  return type == kUint8 ? communicator->begin(parts, places, count)
+  return type == kUint8 ? communicator->exchange(parts, places, count)
                         : kInvalidArgument;
 }
 #endif
@@ -181,5 +180,5 @@ FAKE Result ncclRecv(void *to, size_t, int, int peer, Communicator, Stream) {
 }
 FAKE Result ncclGroupEnd() {
   calls.isOpen = false;
-  return calls.communicator->begin(calls.from, calls.to, calls.bytes);
+  return calls.communicator->exchange(calls.from, calls.to, calls.bytes);
 }

@@ -18,7 +18,7 @@ namespace ours = mx::runtime::nccl;
 
 static_assert(int(ours::kSuccess) == int(ncclSuccess));
 static_assert(int(ours::kRemoteError) == int(ncclRemoteError));
-static_assert(int(ours::kInProgress) == int(ncclInProgress));
+static_assert(int(ours::kSystemError) == int(ncclSystemError));
 static_assert(int(ours::kUint8) == int(ncclUint8));
 static_assert(sizeof(ours::UniqueId) == sizeof(ncclUniqueId));
 static_assert(alignof(ours::UniqueId) == alignof(ncclUniqueId));

@@ -228,7 +228,14 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     // All have made the group; it may fail before the end of this already.
     (void)work(test, 8);
-    EXPECT_NE(work(test, 666), MX_SUCCESS);
+    void *window = nullptr;
+    ASSERT_EQ(mxMemAlloc(&window, 2 * 666), MX_SUCCESS);
+    // A kernel fails after the call that launched it; the watchdog looks.
+    (void)mxGroupAllGather(test.group, window, 666, nullptr);
+    for (int i = 0; i < 1000 && !getReport(test).status; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_NE(work(test, 8), MX_SUCCESS);
+    EXPECT_EQ(mxMemFree(window), MX_SUCCESS);
     EXPECT_NE(std::string(getReport(test).text)
                   .find("failed: NCCL 2.28.9 says as the test wished"),
               std::string::npos)

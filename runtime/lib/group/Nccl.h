@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Declared here rather than taken from nccl.h, so that building needs no NCCL:
-// its host interface, which is stable. Its communicators do not block: every
-// call returns, and says later what came of it.
+// its host interface, which is stable.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_NCCL_H
@@ -21,8 +20,8 @@ using Stream = void *;
 
 enum : Result {
   kSuccess = 0,
+  kSystemError = 2,
   kRemoteError = 6,
-  kInProgress = 7,
 };
 enum : int { kUint8 = 1 };
 

@@ -1,8 +1,11 @@
 //===- NcclTransport.cpp - Collectives of GPUs ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The communicator does not block, so that whatever its peers do, this rank may
-// end it: by the watchdog, in a thread of its own, as that takes its time.
+// A call of NCCL may wait for its peers: when the communicator is made, and in
+// the first collective of a kind. The first is done by a thread of its own, and
+// the watchdog ends the communicator, also while a call waits, in another one.
+// (A communicator that does not block would do every launch in a thread of its
+// own, which takes longer, and which no CUDA graph can capture.)
 //===----------------------------------------------------------------------===//
 
 #include "Nccl.h"
@@ -13,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 using namespace mx::runtime;
@@ -24,9 +28,15 @@ struct Shared {
   std::mutex mutex;
   std::condition_variable changed;
   nccl::Communicator communicator = nullptr;
+  /// Of the call that makes it.
+  std::optional<nccl::Result> made;
   /// No call may use it any more; it is gone.
-  bool isEnded = false, isGone = false;
+  std::atomic<bool> isEnded = false;
+  bool isGone = false;
 };
+
+/// How long a call may take when the communicator has to end.
+constexpr std::chrono::milliseconds kPatience(100);
 
 /// From the end of the process on NCCL is not called, as it takes itself apart.
 std::atomic<bool> isExiting = false;
@@ -83,8 +93,8 @@ private:
   template <typename Call>
   Error run(const Operation &operation, void *stream, const char *what,
             Call call);
-  /// Until NCCL says what came of a call.
-  Error settle(const char *what, nccl::Result result);
+  /// Makes the communicator, without a wait for longer than the time-out.
+  Error connect(const nccl::UniqueId &id);
   Error exchangeAll(const Operation &operation, const void *from, void *to,
                     void *stream);
   Error tryOut();
@@ -107,44 +117,20 @@ private:
 template <typename Call>
 Error NcclTransport::call(const char *what, Call call) {
   nccl::Result result = nccl::kSuccess;
-  {
-    std::lock_guard<std::mutex> lock(shared->mutex);
-    if (shared->isEnded)
-      return links.control.await();
-    Error error = device.run(what, [&] {
+  std::unique_lock<std::mutex> lock(shared->mutex);
+  Error error;
+  if (!shared->isEnded)
+    error = device.run(what, [&] {
       result = call(shared->communicator);
       return cuda::CUDA_SUCCESS;
     });
-    if (error)
-      return error;
-  }
-  return settle(what, result);
-}
-
-Error NcclTransport::settle(const char *what, nccl::Result result) {
-  auto begin = Clock::now();
-  while (result == nccl::kInProgress) {
-    auto waited = Clock::now() - begin;
-    // Mostly it takes some microseconds.
-    if (waited > std::chrono::milliseconds(1))
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (waited > links.control.timeout) {
-      links.control.stalls({links.getPlace().operation, begin});
-      return links.control.await();
-    }
-    std::lock_guard<std::mutex> lock(shared->mutex);
-    if (shared->isEnded)
-      break;
-    if (nccl::Result failed =
-            library->commGetAsyncError(shared->communicator, &result))
-      result = failed;
-  }
-  std::unique_lock<std::mutex> lock(shared->mutex);
   if (shared->isEnded) {
     lock.unlock();
     return links.control.await();
   }
-  return result ? library->error(what, result, shared->communicator) : Error();
+  if (result)
+    return library->error(what, result, shared->communicator);
+  return error;
 }
 
 template <typename Call>
@@ -187,11 +173,9 @@ Error NcclTransport::exchangeAll(const Operation &operation, const void *from,
       size_t at = size_t(i) * bytes;
       result = library->send(static_cast<const char *>(from) + at, bytes,
                              nccl::kUint8, i, c, stream);
-      if (!result || result == nccl::kInProgress)
+      if (!result)
         result = library->receive(static_cast<char *>(to) + at, bytes,
                                   nccl::kUint8, i, c, stream);
-      if (result == nccl::kInProgress)
-        result = nccl::kSuccess;
     }
     nccl::Result ended = library->groupEnd();
     return result ? result : ended;
@@ -219,14 +203,56 @@ Error NcclTransport::open() {
   if (Error error = links.exchange("the communicator of NCCL", &mine,
                                    sizeof(mine), ids.data()))
     return error;
-  Error error = call("ncclCommInitRankConfig", [&](nccl::Communicator) {
-    nccl::Config config;
-    config.blocking = 0;
-    config.commName = control.name.c_str();
-    return library->commInitRankConfig(&shared->communicator, control.size,
-                                       ids[0], control.rank, &config);
-  });
+  Error error = connect(ids[0]);
   return error ? error : tryOut();
+}
+
+Error NcclTransport::connect(const nccl::UniqueId &id) {
+  Control &control = links.control;
+  std::thread([shared = shared, library = library, &device = device, id,
+               size = control.size, rank = control.rank, name = control.name] {
+    nccl::Communicator made = nullptr;
+    nccl::Result result = nccl::kSuccess;
+    Error error = device.run("ncclCommInitRankConfig", [&] {
+      nccl::Config config;
+      config.blocking = 1;
+      config.commName = name.c_str();
+      result = library->commInitRankConfig(&made, size, id, rank, &config);
+      return cuda::CUDA_SUCCESS;
+    });
+    std::unique_lock<std::mutex> lock(shared->mutex);
+    shared->communicator = result || error ? nullptr : made;
+    shared->made = error ? nccl::kSystemError : result;
+    // Nobody waits for it any more.
+    if (shared->isEnded && shared->communicator && !isExiting) {
+      lock.unlock();
+      library->commAbort(made);
+      lock.lock();
+    }
+    shared->isGone = shared->isEnded.load();
+    shared->changed.notify_all();
+  }).detach();
+  auto begin = Clock::now();
+  std::unique_lock<std::mutex> lock(shared->mutex);
+  while (!shared->made && !control.getFailure()) {
+    shared->changed.wait_for(lock, std::chrono::milliseconds(10));
+    if (shared->made || Clock::now() - begin < control.timeout)
+      continue;
+    lock.unlock();
+    control.stalls({links.getPlace().operation, begin});
+    Error error = control.await();
+    lock.lock();
+    shared->isEnded = true;
+    return error;
+  }
+  if (!shared->made || shared->isEnded) {
+    shared->isEnded = true;
+    lock.unlock();
+    return control.await();
+  }
+  return *shared->made
+             ? library->error("ncclCommInitRankConfig", *shared->made, nullptr)
+             : Error();
 }
 
 /// The first collective of a kind connects the GPUs, which takes time and may
@@ -269,27 +295,24 @@ Error NcclTransport::tryOut() {
   return error;
 }
 
-/// Gives the communicator back once it is quiet, or else ends it.
+/// Gives the communicator back, or leaves that to a thread after the time-out.
 void NcclTransport::close() {
   Deadline deadline = Clock::now() + links.control.timeout;
   std::unique_lock<std::mutex> lock(shared->mutex);
   if (shared->communicator && !shared->isEnded) {
-    nccl::Result result = library->commFinalize(shared->communicator);
-    while (result == nccl::kInProgress && Clock::now() < deadline &&
-           !shared->isEnded) {
-      lock.unlock();
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-      lock.lock();
-      if (!shared->isEnded)
-        library->commGetAsyncError(shared->communicator, &result);
-    }
-    if (!shared->isEnded) {
-      shared->isEnded = shared->isGone = true;
-      (result ? library->commAbort
-              : library->commDestroy)(shared->communicator);
-    }
+    shared->isEnded = true;
+    std::thread([shared = shared, library = library, &device = device] {
+      (void)device.run("ncclCommDestroy", [&] {
+        library->commFinalize(shared->communicator);
+        library->commDestroy(shared->communicator);
+        return cuda::CUDA_SUCCESS;
+      });
+      std::lock_guard<std::mutex> lock(shared->mutex);
+      shared->isGone = true;
+      shared->changed.notify_all();
+    }).detach();
   }
-  if (shared->isEnded)
+  if (shared->isEnded && shared->communicator)
     shared->changed.wait_until(lock, deadline, [&] { return shared->isGone; });
 }
 
@@ -312,16 +335,21 @@ void NcclTransport::leaveEnder() {
 
 void NcclTransport::stop() {
   ender = std::thread([shared = shared, library = library] {
-    std::unique_lock<std::mutex> lock(shared->mutex);
-    if (!shared->isEnded && !isExiting) {
+    // A call that waits for a peer goes on when the communicator ends.
+    std::unique_lock<std::mutex> lock(shared->mutex, std::defer_lock);
+    auto begin = Clock::now();
+    while (!lock.try_lock() && Clock::now() - begin < kPatience)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    bool isMine = !shared->isEnded && !isExiting;
+    nccl::Communicator ended = isMine ? shared->communicator : nullptr;
+    if (isMine)
       shared->isEnded = true;
-      nccl::Communicator ended = shared->communicator;
+    if (lock)
       lock.unlock();
-      if (ended)
-        library->commAbort(ended);
-      lock.lock();
-      shared->isGone = true;
-    }
+    if (ended)
+      library->commAbort(ended);
+    lock.lock();
+    shared->isGone |= bool(ended);
     shared->changed.notify_all();
   });
 }
@@ -352,7 +380,7 @@ void NcclTransport::look() {
   nccl::Result result = nccl::kSuccess;
   if (isExiting || !lock || !shared->communicator || shared->isEnded ||
       library->commGetAsyncError(shared->communicator, &result) ||
-      result == nccl::kSuccess || result == nccl::kInProgress)
+      result == nccl::kSuccess)
     return;
   Error error = library->error("a collective", result, shared->communicator);
   Place place = getPlace();
