@@ -35,8 +35,9 @@ struct Shared {
   bool isGone = false;
 };
 
-/// How long a call may take when the communicator has to end.
-constexpr std::chrono::milliseconds kPatience(100);
+/// How long a call may take when the communicator has to end, and how long that
+/// may take: NCCL waits for the CUDA graphs that have collectives of it.
+constexpr std::chrono::milliseconds kPatience(100), kFarewell(2000);
 
 /// From the end of the process on NCCL is not called, as it takes itself apart.
 std::atomic<bool> isExiting = false;
@@ -295,9 +296,10 @@ Error NcclTransport::tryOut() {
   return error;
 }
 
-/// Gives the communicator back, or leaves that to a thread after the time-out.
+/// Gives the communicator back; where that takes long, a thread goes on.
 void NcclTransport::close() {
-  Deadline deadline = Clock::now() + links.control.timeout;
+  Deadline deadline = Clock::now() + std::min<Clock::duration>(
+                                         links.control.timeout, kFarewell);
   std::unique_lock<std::mutex> lock(shared->mutex);
   if (shared->communicator && !shared->isEnded) {
     shared->isEnded = true;

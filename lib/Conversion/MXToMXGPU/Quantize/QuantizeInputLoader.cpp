@@ -127,7 +127,7 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
     auto isBelow = [&](Value place, Value end) -> Value {
       return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
     };
-    // A tile of scales has some behind the last column, too.
+    // A tile of scales has some past the last column, too.
     Value isInside = arith::AndIOp::create(body, isBelow(row, end),
                                            isBelow(column, columns));
     piece.sourceRow = arith::SelectOp::create(body, isInside, piece.sourceRow,
