@@ -278,7 +278,8 @@ def timed(rank, ports):
             rank.wait()
             if rank.rank == 0:
                 print(f"{name:10} {size:9} bytes of each rank: {seconds * 1e6:9.1f} us, "
-                      f"{size * (rank.size - 1) / seconds / 1e9:7.1f} GB/s, a call takes {host * 1e6:.1f} us", flush=True)
+                      f"{size * (rank.size - 1) / seconds / 1e9:7.1f} GB/s, a call takes {host * 1e6:.1f} us",
+                      flush=True)
     rank.group.destroy()
 
 

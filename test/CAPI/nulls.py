@@ -29,7 +29,8 @@ def read_functions(path):
         yield name, result.strip(), [(" ".join(kind.split()), parameter) for kind, parameter in pairs]
 
 
-HANDLES = r"(mxc?(Context|Module|Compiled|HostProgram|Function|Stream|Program|Entry|Group)|\w+Callback|mxWarningHandler)"
+HANDLES = (r"(mxc?(Context|Module|Compiled|HostProgram|Function|Stream|Program|Entry|Group)|\w+Callback|"
+           r"mxWarningHandler)")
 
 
 def is_pointer(kind):
@@ -172,7 +173,8 @@ def told(name, result, arguments):
 
 
 count = wrong = dead = 0
-for header in "include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtime/include/mx_program.h", "runtime/include/mx_group.h":
+for header in ("include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtime/include/mx_program.h",
+               "runtime/include/mx_group.h"):
     functions = list(read_functions(header))
     with open(os.path.join(source, header)) as file:
         declared = len(re.findall(r"^MXC?_API ", file.read(), flags=re.MULTILINE))
