@@ -61,7 +61,8 @@ class Page:
 
 
 PAGES = [
-    Page("docs/Spec.md", ("lib/Dialect/MX/IR/*.cpp",), "test/Dialect/MX/IR/invalid.mlir", functions),
+    Page("docs/Spec.md", ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp"),
+         "test/Dialect/MX/IR/invalid*.mlir", functions),
     Page("docs/Internals/KernelSpec.md", ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h"),
          "test/Dialect/MXGPU/**/*.mlir", comments),
 ]

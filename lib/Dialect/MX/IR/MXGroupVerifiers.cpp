@@ -209,9 +209,9 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 /// What both ways back share.
-static LogicalResult verifyCollect(Operation *op, GroupOp group,
-                                   const Named &ids, const Named &input,
-                                   const Named &slots, const Named &out) {
+static LogicalResult verifyCollect(Operation *op, const Named &ids,
+                                   const Named &input, const Named &slots,
+                                   const Named &out) {
   for (const Named &operand : {input, slots, out})
     if (failed(verifyNoEncoding(op, operand)))
       return failure();
@@ -234,10 +234,11 @@ LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // collect C3
   if (!isa<Float32Type, BFloat16Type>(getWire()))
     return emitOpError("expected wire = f32 or bf16, found ") << getWire();
-  if (failed(verifyRank(*this, input, 2)) ||
-      failed(verifyCollect(*this, group, ids, input, slots, out)))
+  if (failed(verifyCollect(*this, ids, input, slots, out)))
     return failure();
   // collect C4
+  if (failed(verifyRank(*this, input, 2)))
+    return failure();
   if (ShapedType::isDynamic(input.dim(1)))
     return errorAt(*this, input)
            << "expected rows of a known size in input, found " << input.type();
@@ -249,10 +250,11 @@ LogicalResult CollectPairsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Named ids{getIds(), "ids"}, input{getInput(), "input"};
   Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)) ||
-      failed(verifyRank(*this, input, 1)) ||
-      failed(verifyCollect(*this, group, ids, input, slots, out)))
+      failed(verifyCollect(*this, ids, input, slots, out)))
     return failure();
   // collect_pairs C1
+  if (failed(verifyRank(*this, input, 1)))
+    return failure();
   return verifyDim(*this, out, 1, ids.dim(1));
 }
 

@@ -1,0 +1,232 @@
+// RUN: mx-opt %s -mx-decompose-groups -split-input-file -verify-diagnostics
+
+// One fault per case, in a function named after the constraint of docs/Spec.md
+// that it breaks.
+
+// expected-error @below {{'mx.group' op expected a size of 1 to 1024, found 0}}
+mx.group @ep size = 0 tokens = 4
+func.func private @group_c1()
+
+// -----
+// expected-error @below {{'mx.group' op expected a size of 1 to 1024, found 1025}}
+mx.group @ep size = 1025 tokens = 4
+func.func private @group_c1_many()
+
+// -----
+// expected-error @below {{'mx.group' op expected at least 1 token, and at most 2147483647 of all ranks together, found 0 for 2 ranks}}
+mx.group @ep size = 2 tokens = 0
+func.func private @group_c2()
+
+// -----
+// expected-error @below {{'mx.group' op expected at least 1 token, and at most 2147483647 of all ranks together, found 1073741824 for 2 ranks}}
+mx.group @ep size = 2 tokens = 1073741824
+func.func private @group_c2_many()
+
+// -----
+func.func @groups_c1() -> index {
+  // expected-error @below {{'mx.rank' op expected an mx.group, found nothing named @ep}}
+  %r = mx.rank @ep
+  return %r : index
+}
+
+// -----
+func.func @groups_c1_other() -> index {
+  // expected-error @below {{'mx.rank' op expected an mx.group, found func.func named @groups_c1_other}}
+  %r = mx.rank @groups_c1_other
+  return %r : index
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @groups_c2() {
+  // expected-note @below {{the window is defined here}}
+  // expected-error @below {{'mx.window' op expected a rank of at least 2 and 8 rows in the window, 4 for each of 2 ranks, found 'tensor<4x64xf32>'}}
+  %w = mx.window @ep : tensor<4x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @groups_c2_rank() {
+  // expected-note @below {{the window is defined here}}
+  // expected-error @below {{'mx.window' op expected a rank of at least 2 and 8 rows in the window, 4 for each of 2 ranks, found 'tensor<8xf32>'}}
+  %w = mx.window @ep : tensor<8xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{input is defined here}}
+func.func @groups_c2_input(%x: tensor<4x64xf32>) {
+  %w = mx.window @ep : tensor<8x64xf32>
+  // expected-error @below {{'mx.all_to_all' op expected a rank of at least 2 and 8 rows in input, 4 for each of 2 ranks, found 'tensor<4x64xf32>'}}
+  %y = mx.all_to_all @ep ins(%x : tensor<4x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{the window is defined here}}
+func.func @groups_c3(%x: tensor<8x?xf32>) {
+  // expected-error @below {{'mx.all_gather' op expected rows of a known size in the window, found 'tensor<8x?xf32>'}}
+  %y = mx.all_gather @ep outs(%x : tensor<8x?xf32>) -> tensor<8x?xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @groups_c4() {
+  // expected-note @below {{the window is defined here}}
+  // expected-error @below {{'mx.window' op expected rows of whole bytes in the window, found 'tensor<8x63xf4E2M1FN>'}}
+  %w = mx.window @ep : tensor<8x63xf4E2M1FN>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @groups_c5(%x: tensor<3x64xbf16>) {
+  // expected-note @below {{the window is defined here}}
+  %w = mx.window @ep : tensor<8x64xf32>
+  // expected-error @below {{'mx.all_gather' op expected elements of input in the window, 'bf16', found 'f32'}}
+  %y = mx.all_gather @ep ins(%x : tensor<3x64xbf16>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{input is defined here}}
+func.func @groups_c5_columns(%x: tensor<3x32xf32>) {
+  %w = mx.window @ep : tensor<8x64xf32>
+  // expected-error @below {{'mx.all_gather' op expected dimension 1 of input to be 64, found 32}}
+  %y = mx.all_gather @ep ins(%x : tensor<3x32xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @groups_c6(%ids: tensor<3x2xi32>) {
+  %w = mx.window @ep : tensor<8x2xi32>
+  // expected-error @below {{'mx.dispatch' op expected experts in equal parts for 2 ranks, at least 1 for each, found 7}}
+  %y = mx.dispatch @ep experts = 7 ids(%ids : tensor<3x2xi32>) ins() outs(%w : tensor<8x2xi32>) -> tensor<8x2xi32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{ids is defined here}}
+func.func @groups_c7(%ids: tensor<3x33xi32>) {
+  %w = mx.window @ep : tensor<8x33xi32>
+  // expected-error @below {{'mx.dispatch' op expected 1 to 32 choices, a known number, as dimension 1 of ids, found 'tensor<3x33xi32>'}}
+  %y = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x33xi32>) ins() outs(%w : tensor<8x33xi32>) -> tensor<8x33xi32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @groups_c8(%c: i1, %x: tensor<3x64xf32>) -> tensor<8x64xf32> {
+  %w = mx.window @ep : tensor<8x64xf32>
+  %y = scf.if %c -> tensor<8x64xf32> {
+    // expected-error @below {{'mx.all_gather' op expected a collective outside of branches, and of loops whose rounds are not constant, as all ranks must come to it equally often, found it in scf.if}}
+    %z = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+    scf.yield %z : tensor<8x64xf32>
+  } else {
+    scf.yield %w : tensor<8x64xf32>
+  }
+  return %y : tensor<8x64xf32>
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func private @inner(%x: tensor<3x64xf32>) -> tensor<8x64xf32> {
+  %w = mx.window @ep : tensor<8x64xf32>
+  %z = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %z : tensor<8x64xf32>
+}
+func.func @groups_c8_call(%n: index, %x: tensor<3x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error @below {{'func.call' op expected a call of a function with collectives outside of branches, and of loops whose rounds are not constant, as all ranks must come to it equally often, found it in scf.for}}
+    %y = func.call @inner(%x) : (tensor<3x64xf32>) -> tensor<8x64xf32>
+  }
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @dispatch_c1(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
+  %w = mx.window @ep : tensor<8x2xi32>
+  // expected-error @below {{'mx.dispatch' op expected a window for ids and for each payload, 2, found 1}}
+  %y = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x2xi32>) -> tensor<8x2xi32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{payload 0 is defined here}}
+func.func @dispatch_c2(%ids: tensor<3x2xi32>, %x: tensor<4x64xf32>) {
+  %w = mx.window @ep : tensor<8x2xi32>
+  %v = mx.window @ep : tensor<8x64xf32>
+  // expected-error @below {{'mx.dispatch' op expected dimension 0 of payload 0 to be 3, found 4}}
+  %y:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%x : tensor<4x64xf32>) outs(%w, %v : tensor<8x2xi32>, tensor<8x64xf32>) -> tensor<8x2xi32>, tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{slots is defined here}}
+func.func @collect_c1(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<8xi32>, %o: tensor<3x64xf32>) {
+  // expected-error @below {{'mx.collect' op expected dimension 0 of slots to be 9, found 8}}
+  %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : tensor<3x2xi32>) ins(%z : tensor<9x64xbf16>) slots(%s : tensor<8xi32>) outs(%o : tensor<3x64xf32>) -> tensor<3x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{outs is defined here}}
+func.func @collect_c2(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9xi32>, %o: tensor<4x64xf32>) {
+  // expected-error @below {{'mx.collect' op expected dimension 0 of outs to be 3, found 4}}
+  %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : tensor<3x2xi32>) ins(%z : tensor<9x64xbf16>) slots(%s : tensor<9xi32>) outs(%o : tensor<4x64xf32>) -> tensor<4x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @collect_c3(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9xi32>, %o: tensor<3x64xf32>) {
+  // expected-error @below {{'mx.collect' op expected wire = f32 or bf16, found 'f16'}}
+  %y = mx.collect @ep experts = 8 wire = f16 ids(%ids : tensor<3x2xi32>) ins(%z : tensor<9x64xbf16>) slots(%s : tensor<9xi32>) outs(%o : tensor<3x64xf32>) -> tensor<3x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{input is defined here}}
+func.func @collect_c4(%ids: tensor<3x2xi32>, %z: tensor<9x?xbf16>, %s: tensor<9xi32>, %o: tensor<3x64xf32>) {
+  // expected-error @below {{'mx.collect' op expected rows of a known size in input, found 'tensor<9x?xbf16>'}}
+  %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : tensor<3x2xi32>) ins(%z : tensor<9x?xbf16>) slots(%s : tensor<9xi32>) outs(%o : tensor<3x64xf32>) -> tensor<3x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{outs is defined here}}
+func.func @collect_pairs_c1(%ids: tensor<3x2xi32>, %z: tensor<9xf32>, %s: tensor<9xi32>, %o: tensor<3x3xf32>) {
+  // expected-error @below {{'mx.collect_pairs' op expected dimension 1 of outs to be 2, found 3}}
+  %y = mx.collect_pairs @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%z : tensor<9xf32>) slots(%s : tensor<9xi32>) outs(%o : tensor<3x3xf32>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+func.func @combine_c7(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xf32>) {
+  // expected-error @below {{'mx.combine' op expected order = fixed with overwrite}}
+  %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xf32>) overwrite -> tensor<3x64xf32>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @combine_c8(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xbf16>) {
+  // expected-error @below {{'mx.combine' op expected outs of f32, or overwrite, found 'tensor<3x64xbf16>'}}
+  %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xbf16>) order = fixed -> tensor<3x64xbf16>
+  return
+}

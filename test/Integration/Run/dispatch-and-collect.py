@@ -1,0 +1,191 @@
+"""mx.dispatch, mx.collect and mx.collect_pairs on 2 to 5 ranks, which are threads of mx-run: every byte that docs/Spec.md
+specifies equals what NumPy computes, on the reference path and on a simulated device, for any experts, choices, types
+of ids, wires and payloads, with ranks that have no tokens, and with less room than there are rows.
+
+RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
+REQUIRES: compiler, numpy
+"""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+from work_folder import enter
+
+mx_run, work = sys.argv[1:]
+enter(work)
+random = np.random.default_rng(int(os.environ.get("MX_RANKS_SEED", 1)))
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+PROGRAM = """
+mx.group @ep size = {ranks} tokens = {tokens}
+!ids = tensor<?x{k}x{integer}>
+!wi = tensor<{window}x{k}x{integer}>
+!list = tensor<?xi32>
+!ends = tensor<{own}xi32>
+func.func @main(%ids: !ids, %x: tensor<?x{columns}x{payload}>, %f: tensor<?x{pairs}xf4E2M1FN>, %z: tensor<?x{columns}x{rows}>, %d: tensor<?xf32>)
+    -> (!wi, tensor<{window}x{columns}x{payload}>, tensor<{window}x{pairs}xf4E2M1FN>, !list, !list, !ends, tensor<i32>,
+        tensor<?x{columns}xf32>, tensor<?x{k}xf32>, index) {{
+  %c0 = arith.constant 0 : index
+  %own = arith.constant {own} : index
+  %t = tensor.dim %ids, %c0 : !ids
+  %p = tensor.dim %z, %c0 : tensor<?x{columns}x{rows}>
+  %wi = mx.window @ep : !wi
+  %wx = mx.window @ep : tensor<{window}x{columns}x{payload}>
+  %wf = mx.window @ep : tensor<{window}x{pairs}xf4E2M1FN>
+  %w:3 = mx.dispatch @ep experts = {experts} ids(%ids : !ids)
+      ins(%x, %f : tensor<?x{columns}x{payload}>, tensor<?x{pairs}xf4E2M1FN>)
+      outs(%wi, %wx, %wf : !wi, tensor<{window}x{columns}x{payload}>, tensor<{window}x{pairs}xf4E2M1FN>)
+      -> !wi, tensor<{window}x{columns}x{payload}>, tensor<{window}x{pairs}xf4E2M1FN>
+  %rank = mx.rank @ep
+  %first = arith.muli %rank, %own : index
+  %r = tensor.empty(%p) : !list
+  %s = tensor.empty(%p) : !list
+  %e = tensor.empty() : !ends
+  %c = tensor.empty() : tensor<i32>
+  %g:4 = mx.group_rows ins(%w#0 : !wi) first(%first) outs(%r, %s, %e, %c : !list, !list, !ends, tensor<i32>)
+      -> !list, !list, !ends, tensor<i32>
+  %y0 = tensor.empty(%t) : tensor<?x{columns}xf32>
+  %y = mx.collect @ep experts = {experts} wire = {wire} ids(%ids : !ids) ins(%z : tensor<?x{columns}x{rows}>)
+      slots(%g#1 : !list) outs(%y0 : tensor<?x{columns}xf32>) -> tensor<?x{columns}xf32>
+  %q0 = tensor.empty(%t) : tensor<?x{k}xf32>
+  %q = mx.collect_pairs @ep experts = {experts} ids(%ids : !ids) ins(%d : tensor<?xf32>)
+      slots(%g#1 : !list) outs(%q0 : tensor<?x{k}xf32>) -> tensor<?x{k}xf32>
+  return %w#0, %w#1, %w#2, %g#0, %g#1, %g#2, %g#3, %y, %q, %rank
+      : !wi, tensor<{window}x{columns}x{payload}>, tensor<{window}x{pairs}xf4E2M1FN>, !list, !list, !ends, tensor<i32>,
+        tensor<?x{columns}xf32>, tensor<?x{k}xf32>, index
+}}
+"""
+RESULTS = ["wi", "wx", "wf", "rows", "slots", "ends", "count", "y", "q", "rank"]
+DTYPES = {"bf16": BF16, "f32": np.dtype("f4"), "f16": np.dtype("f2"), "f8E4M3FN": np.dtype("u1")}
+
+
+class Case:
+    def __init__(self, ranks, tokens, own, k, integer="i32", columns=64, payload="bf16", rows="bf16", wire="bf16",
+                 counts=None, room=1.0):
+        self.ranks, self.tokens, self.own, self.k, self.columns = ranks, tokens, own, k, columns
+        self.integer, self.payload, self.rows_type, self.wire, self.room = integer, payload, rows, wire, room
+        self.experts = own * ranks
+        self.counts = counts or [int(n) for n in random.integers(0, tokens + 1, ranks)]
+
+    def __str__(self):
+        return (f"{self.ranks} ranks of {self.counts} tokens, top {self.k} of {self.experts}, {self.integer}, "
+                f"{self.payload} x {self.columns}, {self.rows_type} by {self.wire}, room {self.room}")
+
+    def values(self, name, shape):
+        x = random.standard_normal(shape).astype(np.float32)
+        x[random.random(shape) < 0.1] = -0.0
+        return random.integers(0, 127, shape, np.uint8) if name == "f8E4M3FN" else x.astype(DTYPES[name])
+
+    def draw(self):
+        limits = np.iinfo(self.integer.replace("i", "int"))
+        self.ids = []
+        for count in self.counts:
+            ids = random.integers(0, self.experts, (count, self.k))
+            odd = random.random(ids.shape)
+            ids[odd < 0.2] = -1
+            ids[odd > 0.95] = random.choice([limits.min, limits.max, self.experts])
+            self.ids.append(ids.astype(limits.dtype))
+        self.pairs = [sorted((int(e), s, t, j) for s, ids in enumerate(self.ids) for (t, j), e in np.ndenumerate(ids)
+                             if 0 <= e < self.experts and e // self.own == d) for d in range(self.ranks)]
+        self.places = [int(len(pairs) * self.room) + (1 if self.room == 1 else 0) for pairs in self.pairs]
+        self.x = [self.values(self.payload, (count, self.columns)) for count in self.counts]
+        self.f = [random.integers(0, 256, (count, self.columns // 2), np.uint8) for count in self.counts]
+        self.z = [self.values(self.rows_type, (places, self.columns)) for places in self.places]
+        self.d = [random.standard_normal(places).astype(np.float32) for places in self.places]
+
+    def run(self, device):
+        text = PROGRAM.format(ranks=self.ranks, tokens=self.tokens, k=self.k, integer=self.integer, own=self.own,
+                              window=self.ranks * self.tokens, columns=self.columns, payload=self.payload,
+                              pairs=self.columns, rows=self.rows_type, wire=self.wire, experts=self.experts)
+        with open("program.mlir", "w", encoding="utf-8") as file:
+            file.write(text)
+        names = ["ids", "x", "f", "z", "d"]
+        for name in names:
+            for rank, array in enumerate(getattr(self, name)):
+                np.save(f"{name}-{rank}.npy", array.view("u2") if array.dtype == BF16 else array)
+        done = subprocess.run([mx_run, "program.mlir", f"--ranks={self.ranks}", *device, "--quiet",
+                               *(f"--arg={name}-{{rank}}.npy" for name in names),
+                               *(f"--result=out-{name}-{{rank}}.npy" for name in RESULTS)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return [{name: np.load(f"out-{name}-{rank}.npy") for name in RESULTS} for rank in range(self.ranks)]
+
+    def check(self, found):
+        wrong = []
+
+        def compare(name, a, b):
+            a, b = (np.ascontiguousarray(x) for x in (a, b))
+            if a.shape != b.shape or a.tobytes() != b.tobytes():
+                wrong.append(name)
+
+        kept = [pairs[:places] for pairs, places in zip(self.pairs, self.places)]
+        sums = [{} for _ in range(self.ranks)]
+        numbers = [{} for _ in range(self.ranks)]
+        for d, mine in enumerate(found):
+            window = np.full((self.ranks * self.tokens, self.k), -1, self.ids[0].dtype)
+            for s, ids in enumerate(self.ids):
+                window[s * self.tokens:s * self.tokens + len(ids)] = ids
+            compare("ids", mine["wi"], window)
+            for e, s, t, j in self.pairs[d]:
+                row = s * self.tokens + t
+                compare("payload", mine["wx"][row].view(np.uint8), self.x[s][t].view(np.uint8))
+                compare("f4", mine["wf"][row], self.f[s][t])
+            rest = [-1] * (self.places[d] - len(kept[d]))
+            compare("rows", mine["rows"], np.array([s * self.tokens + t for e, s, t, j in kept[d]] + rest, np.int32))
+            compare("slots", mine["slots"],
+                    np.array([(s * self.tokens + t) * self.k + j for e, s, t, j in kept[d]] + rest, np.int32))
+            compare("count", mine["count"], np.array(len(self.pairs[d]), np.int32))
+            ends = np.searchsorted([e for e, *_ in self.pairs[d]], np.arange(d * self.own, (d + 1) * self.own), "right")
+            compare("ends", mine["ends"], np.minimum(ends, self.places[d]).astype(np.int32))
+            compare("rank", mine["rank"], np.array(d, np.int64))
+            for p, (e, s, t, j) in enumerate(kept[d]):
+                term = self.z[d][p].astype(np.float32)
+                sums[d][s, t] = sums[d][s, t] + term if (s, t) in sums[d] else term
+                numbers[d][s, t, j] = self.d[d][p]
+        for s, mine in enumerate(found):
+            owners = [sorted({int(e) // self.own for e in row if 0 <= e < self.experts}) for row in self.ids[s]]
+            for t, ranks in enumerate(owners):
+                if not all((s, t) in sums[d] for d in ranks):
+                    continue  # without room on some rank
+                total = np.zeros(self.columns, np.float32)
+                for d in ranks:
+                    partial = sums[d][s, t]
+                    total = total + (partial.astype(BF16).astype(np.float32) if self.wire == "bf16" else partial)
+                compare("y", mine["y"][t], total)
+                for j, e in enumerate(self.ids[s][t]):
+                    if not 0 <= e < self.experts:
+                        compare("q", mine["q"][t, j], np.float32(0))
+                    elif (s, t, j) in numbers[int(e) // self.own]:
+                        compare("q", mine["q"][t, j], numbers[int(e) // self.own][s, t, j])
+        return sorted(set(wrong))
+
+
+cases = [Case(2, 16, 4, 2, counts=[16, 5]), Case(3, 9, 1, 1, "i64", 68, "f8E4M3FN", "f32", "f32"),
+         Case(4, 20, 2, 8, payload="f32", rows="f16", columns=1024), Case(5, 7, 3, 3, counts=[0, 7, 0, 1, 3]),
+         Case(2, 8, 2, 2, counts=[0, 0]), Case(2, 32, 4, 4, counts=[32, 30], room=0.8)]
+failures = 0
+for case, device in itertools.product(cases, (["--device=cpu"], ["--device=sim", "--chip=sm_90a"])):
+    case.draw()
+    wrong = case.check(case.run(device))
+    failures += bool(wrong)
+    print(f"{device[0]}: {case}: {', '.join(wrong) or 'equal'}")
+
+# What a rank may not do is said in the same words on both paths.
+case = Case(2, 16, 4, 2, counts=[16, 5])
+case.draw()
+case.counts[0] = 17
+for name in ("ids", "x", "f"):
+    array = getattr(case, name)
+    array[0] = np.concatenate([array[0], array[0][:1]])
+for device in ["--device=cpu"], ["--device=sim", "--chip=sm_90a"]:
+    try:
+        case.run(device)
+        failures += 1
+    except AssertionError as error:
+        text = "expected at most 16 tokens of a rank of group ep, found 17"
+        failures += text not in str(error)
+        print(f"{device[0]}: {error}")
+sys.exit(failures != 0)
