@@ -23,6 +23,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXGPU/IR/TensorMaps.h"
@@ -272,6 +273,10 @@ struct ConvertMXGPUHostToGPUPass final
   }
 
   static LogicalResult verifySupport(Operation *op) {
+    if (isa<mx::RankOp, mx::WindowOp, mx::AllGatherOp, mx::AllToAllOp>(op))
+      return op->emitOpError("expected a launch plan where ranks meet, found "
+                             "host code that calls the runtime: compile with "
+                             "mx-compile, or run mx-to-plan");
     if (auto encode = dyn_cast<EncodeTensorMapOp>(op))
       return mx::verifyMapElements(encode);
     if (auto launch = dyn_cast<LaunchOp>(op)) {

@@ -1,0 +1,58 @@
+// RUN: mx-opt %s -convert-mxgpu-host-to-plan -canonicalize -split-input-file | FileCheck %s
+// RUN: mx-opt %s -convert-mxgpu-host-to-plan -canonicalize -split-input-file | mx-opt -split-input-file | FileCheck %s
+
+mx.group @ep size = 2 tokens = 4
+
+// CHECK-LABEL: @gather
+// CHECK-SAME: (%[[X:.*]]: !mxplan.buffer, %[[T:.*]]: index)
+func.func @gather(%x: memref<?x64xf32>) -> (memref<8x64xf32>, index) {
+  // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
+  // CHECK-DAG: %[[ROW:.*]] = arith.constant 256 : index
+  // CHECK-DAG: %[[PART:.*]] = arith.constant 1024 : index
+  // CHECK-DAG: %[[W:.*]] = mxplan.window @ep bytes(2048)
+  %w = mx.window @ep : memref<8x64xf32>
+  // CHECK: %[[FITS:.*]] = arith.cmpi ule, %[[T]], %[[C4]]
+  // CHECK: mxgpu.require %[[FITS]], "{{.*}}expected at most %lld tokens of a rank of group ep, found %lld"
+  // CHECK: %[[BYTES:.*]] = arith.muli %[[T]], %[[ROW]]
+  // CHECK: %[[RANK:.*]] = mxplan.rank @ep
+  // CHECK: %[[AT:.*]] = arith.muli %[[RANK]], %[[PART]]
+  // CHECK: mxplan.copy %[[X]] to %[[W]][%[[AT]]] bytes(%[[BYTES]])
+  // CHECK: mxplan.all_gather @ep %[[W]] bytes(%[[PART]])
+  mx.all_gather @ep ins(%x : memref<?x64xf32>) outs(%w : memref<8x64xf32>)
+  // CHECK: mxplan.all_gather @ep %[[W]] bytes(%[[PART]])
+  mx.all_gather @ep outs(%w : memref<8x64xf32>)
+  %r = mx.rank @ep
+  return %w, %r : memref<8x64xf32>, index
+}
+
+// CHECK-LABEL: @exchange
+// CHECK-SAME: (%[[X:.*]]: !mxplan.buffer)
+func.func @exchange(%x: memref<8x64xbf16>) {
+  // CHECK: %[[W:.*]] = mxplan.window @ep bytes(1024)
+  %w = mx.window @ep : memref<8x64xbf16>
+  // CHECK: mxplan.all_to_all @ep %[[X]] to %[[W]] bytes(%{{.*}})
+  mx.all_to_all @ep ins(%x : memref<8x64xbf16>) outs(%w : memref<8x64xbf16>)
+  return
+}
+
+// -----
+
+// A rank alone meets no other: its window is memory like any other.
+mx.group @ep size = 1 tokens = 4
+
+// CHECK-LABEL: @alone
+// CHECK-SAME: (%[[X:.*]]: !mxplan.buffer, %[[T:.*]]: index)
+// CHECK: %[[W:.*]] = mxplan.alloc
+// CHECK: mxplan.copy %[[X]] to %[[W]] bytes
+// CHECK-NOT: mxplan.all
+// CHECK: %[[V:.*]] = mxplan.alloc
+// CHECK: mxplan.copy %[[W]] to %[[V]] bytes
+// CHECK: return %[[V]], %c0
+func.func @alone(%x: memref<?x64xf32>) -> (memref<4x64xf32>, index) {
+  %w = mx.window @ep : memref<4x64xf32>
+  mx.all_gather @ep ins(%x : memref<?x64xf32>) outs(%w : memref<4x64xf32>)
+  %v = mx.window @ep : memref<4x64xf32>
+  mx.all_to_all @ep ins(%w : memref<4x64xf32>) outs(%v : memref<4x64xf32>)
+  %r = mx.rank @ep
+  return %v, %r : memref<4x64xf32>, index
+}

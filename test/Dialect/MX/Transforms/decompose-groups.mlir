@@ -1,0 +1,70 @@
+// RUN: mx-opt %s -mx-decompose-groups -canonicalize | FileCheck %s
+
+mx.group @ep size = 2 tokens = 4
+
+// Ids are padded with -1 to as many tokens as a rank may have; payloads travel as they are.
+// CHECK-LABEL: @dispatch
+// CHECK-SAME: (%[[IDS:.*]]: tensor<?x2xi32>, %[[X:.*]]: tensor<?x64xf32>)
+func.func @dispatch(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (tensor<8x2xi32>, tensor<8x64xf32>) {
+  %wi = mx.window @ep : tensor<8x2xi32>
+  %wx = mx.window @ep : tensor<8x64xf32>
+  // CHECK: %[[NONE:.*]] = arith.constant -1 : i32
+  // CHECK: %[[T:.*]] = tensor.dim %[[IDS]]
+  // CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %[[T]]
+  // CHECK: %[[HIGH:.*]] = arith.maxsi %[[REST]]
+  // CHECK: %[[PADDED:.*]] = tensor.pad %[[IDS]] low[0, 0] high[%[[HIGH]], 0]
+  // CHECK: tensor.yield %[[NONE]]
+  // CHECK: mx.all_gather @ep ins(%[[PADDED]] : tensor<?x2xi32>)
+  // CHECK: mx.all_gather @ep ins(%[[X]] : tensor<?x64xf32>)
+  %w:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<?x2xi32>) ins(%x : tensor<?x64xf32>)
+      outs(%wi, %wx : tensor<8x2xi32>, tensor<8x64xf32>) -> tensor<8x2xi32>, tensor<8x64xf32>
+  return %w#0, %w#1 : tensor<8x2xi32>, tensor<8x64xf32>
+}
+
+// CHECK-LABEL: @collect
+// CHECK-SAME: (%[[IDS:.*]]: tensor<4x2xi32>, %[[Z:.*]]: tensor<?x64xbf16>, %[[SLOTS:.*]]: tensor<?xi32>, %[[OUT:.*]]: tensor<4x64xf32>)
+func.func @collect(%ids: tensor<4x2xi32>, %z: tensor<?x64xbf16>, %slots: tensor<?xi32>, %y0: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  // The row of the window of each slot.
+  // CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[SLOTS]]
+  // CHECK: arith.floordivsi
+  // CHECK: %[[SUMS:.*]] = mx.combine ins(%[[Z]] : tensor<?x64xbf16>) rows(%[[ROWS]] : tensor<?xi32>) outs(%{{.*}} : tensor<8x64xbf16>) order = {{ *}}fixed overwrite
+  // CHECK: %[[W:.*]] = mx.window @ep : tensor<8x64xbf16>
+  // CHECK: %[[CAME:.*]] = mx.all_to_all @ep ins(%[[SUMS]] : tensor<8x64xbf16>) outs(%[[W]]
+  // Of the ranks that have an expert of the token alone.
+  // CHECK: %[[OWNERS:.*]] = linalg.generic
+  // CHECK: arith.cmpi ult
+  // CHECK: arith.divui
+  // CHECK: %[[TOKENS:.*]] = linalg.generic
+  // CHECK: tensor.extract %[[OWNERS]]
+  // CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} outs(%[[OUT]]
+  // CHECK: mx.combine ins(%[[CAME]] : tensor<8x64xbf16>) rows(%[[TOKENS]] : tensor<8xi32>) outs(%[[ZERO]] : tensor<4x64xf32>) order = {{ *}}fixed ->
+  %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : tensor<4x2xi32>) ins(%z : tensor<?x64xbf16>)
+      slots(%slots : tensor<?xi32>) outs(%y0 : tensor<4x64xf32>) -> tensor<4x64xf32>
+  return %y : tensor<4x64xf32>
+}
+
+// CHECK-LABEL: @pairs
+// CHECK: mx.combine ins(%{{.*}} : tensor<?x1xf32>) rows(%{{.*}} : tensor<?xi32>) outs(%{{.*}} : tensor<16x1xf32>) order = {{ *}}fixed overwrite
+// CHECK: mx.all_to_all @ep ins(%{{.*}} : tensor<8x2xf32>)
+// CHECK: arith.select
+func.func @pairs(%ids: tensor<?x2xi32>, %d: tensor<?xf32>, %slots: tensor<?xi32>, %q0: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %q = mx.collect_pairs @ep experts = 8 ids(%ids : tensor<?x2xi32>) ins(%d : tensor<?xf32>)
+      slots(%slots : tensor<?xi32>) outs(%q0 : tensor<?x2xf32>) -> tensor<?x2xf32>
+  return %q : tensor<?x2xf32>
+}
+
+// A loop whose bounds are constants runs equally often on all ranks.
+// CHECK-LABEL: @rounds
+// CHECK: scf.for
+// CHECK: mx.all_gather
+func.func @rounds(%x: tensor<4x64xf32>) -> tensor<8x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %w = mx.window @ep : tensor<8x64xf32>
+  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%v = %w) -> tensor<8x64xf32> {
+    %z = mx.all_gather @ep ins(%x : tensor<4x64xf32>) outs(%v : tensor<8x64xf32>) -> tensor<8x64xf32>
+    scf.yield %z : tensor<8x64xf32>
+  }
+  return %y : tensor<8x64xf32>
+}
