@@ -27,8 +27,35 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/InitAll.h"
 #include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
+
+/// The scopes that .gpu, which an atom without a scope has, includes.
+static bool isWithinDevice(std::optional<StringRef> scope) {
+  return llvm::StringSwitch<bool>(scope.value_or(""))
+      .Cases({"singlethread", "block", "cluster", "device"}, true)
+      .Default(false);
+}
+
+/// LLVM 22 prints every atomicrmw as atom without order and scope, which means
+/// .relaxed.gpu. What asks for more would lose it without a word. A cmpxchg
+/// keeps both, and so do loads, stores and fences.
+static LogicalResult checkAtomic(LLVM::AtomicRMWOp op) {
+  bool isRelaxed = op.getOrdering() <= LLVM::AtomicOrdering::monotonic;
+  if (isRelaxed && isWithinDevice(op.getSyncscope()))
+    return success();
+  StringRef scope = op.getSyncscope().value_or("");
+  return op.emitOpError("expected the order monotonic and the scope \"device\" "
+                        "or \"block\", found ")
+         << LLVM::stringifyAtomicOrdering(op.getOrdering()) << " and "
+         << (scope.empty() ? "the scope of the system"
+                           : ("the scope \"" + scope + "\"").str())
+         << ": LLVM prints it in PTX as atom.relaxed.gpu; write "
+            "llvm.inline_asm "
+            "with the instruction (\"red.release.sys.global.add.u32\"), or "
+            "fences around an atomicrmw that is monotonic";
+}
 
 static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
   if (!module.getTargetsAttr() || module.getTargetsAttr().size() != 1)
@@ -56,7 +83,8 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
     else if (op->getName().getStringRef().starts_with("nvvm.tcgen05") &&
              !error.empty())
       op->emitOpError() << error;
-    else
+    else if (auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
+             !atomic || succeeded(checkAtomic(atomic)))
       return WalkResult::advance();
     return WalkResult::interrupt();
   });

@@ -7,6 +7,8 @@
 // RUN: not mx-translate --mx-to-ptx %t/two-targets.mlir 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: not mx-translate --mx-to-ptx %t/unknown-chip.mlir 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not mx-translate --mx-to-ptx %t/old-chip.mlir 2>&1 | FileCheck %s --check-prefix=OLD
+// RUN: not mx-translate --mx-to-ptx %t/release.mlir 2>&1 | FileCheck %s --check-prefix=RELEASE
+// RUN: not mx-translate --mx-to-ptx %t/system.mlir 2>&1 | FileCheck %s --check-prefix=SYSTEM
 // RUN: mx-translate --mx-to-ptx %t/two-modules.mlir | FileCheck %s --check-prefix=MODULES
 
 // NONE: error: expected a gpu.module, found none: run mx-opt --mx-to-nvvm first
@@ -63,6 +65,32 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTa
   llvm.func @f(%slot: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
     %columns = llvm.mlir.constant(32 : i32) : i32
     nvvm.tcgen05.alloc %slot, %columns : !llvm.ptr<3>, i32
+    llvm.return
+  }
+}
+
+// LLVM drops the order and the scope of an atomicrmw; mx-to-ptx-atomics.mlir
+// shows what keeps them.
+// RELEASE: release.mlir:4:10: error: 'llvm.atomicrmw' op expected the order monotonic and the scope "device" or "block", found release and the scope "device": LLVM prints it in PTX as atom.relaxed.gpu; write llvm.inline_asm with the instruction ("red.release.sys.global.add.u32"), or fences around an atomicrmw that is monotonic
+// RELEASE-NOT: error:
+
+//--- release.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTarget = false>] {
+  llvm.func @f(%counter: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %0 = llvm.atomicrmw add %counter, %one syncscope("device") release : !llvm.ptr<1>, i32
+    llvm.return
+  }
+}
+
+// SYSTEM: system.mlir:4:10: error: 'llvm.atomicrmw' op expected the order monotonic and the scope "device" or "block", found monotonic and the scope of the system:
+// SYSTEM-NOT: error:
+
+//--- system.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTarget = false>] {
+  llvm.func @f(%flag: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %0 = llvm.atomicrmw xchg %flag, %one monotonic : !llvm.ptr<1>, i32
     llvm.return
   }
 }
