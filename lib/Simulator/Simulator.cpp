@@ -8,8 +8,10 @@
 #include "mx/Simulator/Simulator.h"
 
 #include "machine/Decoder.h"
+#include "machine/Launch.h"
 #include "machine/Machine.h"
 #include "machine/Routines.h"
+#include "machine/WorldState.h"
 #include "ptx/ParameterUses.h"
 #include "ptx/Parser.h"
 
@@ -221,9 +223,14 @@ void Module::Impl::release(DeviceMemory &device) {
 /// cooperative_groups/details/driver_abi.h), and two more words.
 static constexpr uint32_t kGridWorkspace[] = {16, 0, 1, 0};
 
-LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
-                             const LaunchConfig &config) {
-  LaunchReport report;
+Launch::Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
+               LaunchReport &report, WorldDevice *device)
+    : memory(memory) {
+  make(module, config, report, device);
+}
+
+void Launch::make(Module &module, const LaunchConfig &config,
+                  LaunchReport &report, WorldDevice *device) {
   Module::Impl &impl = module.impl();
   auto bad = [&](std::string message) {
     Finding f;
@@ -232,7 +239,6 @@ LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
     f.message = std::move(message);
     report.findings.push_back(std::move(f));
     report.status = LaunchStatus::BadInput;
-    return report;
   };
   auto it = impl.ast->functionByName.find(config.kernel);
   if (it == impl.ast->functionByName.end() || !it->second->isEntry ||
@@ -265,18 +271,30 @@ LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
                   config.smCount,
                   config.seed,
                   config.checks,
-                  config.truncatesTensorSums};
+                  config.truncatesTensorSums,
+                  device ? int(device->number) : -1};
   memory.beginLaunch(config.programmatic);
-  Machine machine(*program, memory, config, *impl.ast, report);
+  uint64_t workspace = 0;
   if (config.cooperative) {
-    machine.gridWorkspace =
-        memory.alloc(sizeof kGridWorkspace, 256, "grid workspace");
-    if (!memory.copyIn(machine.gridWorkspace, kGridWorkspace,
-                       sizeof kGridWorkspace))
+    workspace = memory.alloc(sizeof kGridWorkspace, 256, "grid workspace");
+    if (!memory.copyIn(workspace, kGridWorkspace, sizeof kGridWorkspace))
       return bad("no memory is left for the workspace of a cooperative launch");
   }
-  machine.run();
-  memory.free(machine.gridWorkspace);
+  made.emplace(*program, memory, config, *impl.ast, report, device);
+  made->gridWorkspace = workspace;
+}
+
+Launch::~Launch() {
+  if (made)
+    memory.free(made->gridWorkspace);
+}
+
+LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
+                             const LaunchConfig &config) {
+  LaunchReport report;
+  Launch launch(module, memory, config, report);
+  if (Machine *machine = launch.machine())
+    machine->run();
   return report;
 }
 
@@ -377,9 +395,12 @@ std::string Finding::text() const {
   s += std::string(toString(kind)) + (isWarning ? ": warning: " : ": ") +
        message;
   std::string where;
+  if (device >= 0)
+    where += "device " + std::to_string(device);
   if (hasCta)
-    where += "CTA (" + std::to_string(cta.x) + "," + std::to_string(cta.y) +
-             "," + std::to_string(cta.z) + ")";
+    where += std::string(where.empty() ? "" : ", ") + "CTA (" +
+             std::to_string(cta.x) + "," + std::to_string(cta.y) + "," +
+             std::to_string(cta.z) + ")";
   if (warp >= 0) {
     char lanesText[32];
     std::snprintf(lanesText, sizeof lanesText, ", lanes 0x%08x", lanes);

@@ -90,6 +90,19 @@ public:
   bool fill(uint64_t address, uint8_t byte, uint64_t bytes);
   bool fillPoison(uint64_t address, uint64_t bytes);
 
+  /// Makes the allocation that starts there a window: other devices of its
+  /// world read and write it. False when none starts there.
+  bool share(uint64_t address);
+  /// From now on the devices, which must have different numbers and live as
+  /// long, reach each other's windows.
+  static void connect(const std::vector<DeviceMemory *> &devices);
+  unsigned device() const { return unsigned((base - kBase) / kBytes); }
+  /// Whether an address is in the range of another device.
+  bool isOfPeer(uint64_t address) const {
+    return !peers.empty() && address - base >= kBytes &&
+           address - kBase < kMostDevices * kBytes;
+  }
+
   /// The live allocation that holds `address`, or null.
   const Allocation *find(uint64_t address) const;
   /// The range in terms of the nearest allocation, for messages: "4 bytes at
@@ -118,8 +131,13 @@ private:
   /// Host memory, by its address.
   std::map<uint64_t, std::unique_ptr<Block>> mapped;
   std::unique_ptr<Overlap> overlapping;
+  /// The devices of the world by number, this one included, or none.
+  std::vector<DeviceMemory *> peers;
 
   Block *lookup(uint64_t address) const;
+  /// What the device itself has there.
+  Block *lookupOwn(uint64_t address) const;
+  const DeviceMemory *peerOf(uint64_t address) const;
 };
 
 //===----------------------------------------------------------------------===//
@@ -388,6 +406,8 @@ struct Finding {
   std::string module;
   unsigned ptxLine = 0; ///< 0: none
   SourceChain source;
+  /// Of a world; -1: there is none.
+  int device = -1;
   bool hasCta = false;
   Dim3 cta = {0, 0, 0};
   int warp = -1;
@@ -463,6 +483,8 @@ struct LaunchFacts {
   uint64_t seed = 0;
   uint32_t checks = 0;
   bool truncatesTensorSums = false;
+  /// Of a world; -1: there is none.
+  int device = -1;
 };
 
 struct LaunchReport {

@@ -10,6 +10,7 @@
 #include "Overlap.h"
 
 #include "../machine/Machine.h"
+#include "../machine/WorldState.h"
 
 using namespace mx::sim;
 
@@ -42,32 +43,60 @@ std::string Order::ofRank(uint32_t rank) const {
                                  : std::string();
 }
 
-uint32_t Order::stepIn(const Clock &c, uint64_t inCluster,
-                       uint32_t agent) const {
-  return inCluster == id ? c[agent]
-                         : c.ofForeign(Clock::foreignKey(inCluster, agent));
+bool Order::hasStep(const Clock &c, uint64_t inCluster, Epoch e) const {
+  if (inCluster == id)
+    return c[e.agent()] >= e.step();
+  if (c.ofForeign(Clock::foreignKey(inCluster, e.agent())) >= e.step())
+    return true;
+  if (!machine.device)
+    return false;
+  // All of a launch comes before what has seen its end.
+  const WorldLaunch &launch = machine.device->world.launchOf(inCluster);
+  return c.ofForeign(Clock::launchesKey(launch.device)) > launch.number;
 }
 
-uint32_t Order::lineOf(Epoch e) const {
-  const Program &p = machine.program;
+bool Order::areMorallyStrong(const GlobalShadow::Record &r, Epoch e) const {
+  if (r.cluster == id)
+    return true;
+  bool isOnDevice =
+      !machine.device || machine.device->world.launchOf(r.cluster).device ==
+                             machine.device->number;
+  MemoryScope least = isOnDevice ? MemoryScope::Device : MemoryScope::System;
+  return r.epoch.scope() >= least && e.scope() >= least;
+}
+
+const Program &Order::programOf(const Conflict &c) const {
+  return machine.device && c.cluster != ~0ull
+             ? *machine.device->world.launchOf(c.cluster).program
+             : machine.program;
+}
+
+uint32_t Order::lineOf(const Program &p, Epoch e) {
   return e.instr() < p.info.size() ? p.info[e.instr()].line : 0;
 }
 
+uint32_t Order::lineOf(Epoch e) const { return lineOf(machine.program, e); }
+
 std::string Order::describeEarlier(const Conflict &c) const {
   std::string s = c.wasWrite ? "the write" : "the read";
-  s += " at line " + std::to_string(lineOf(c.earlier)) + " by ";
-  if (c.cluster != ~0ull && c.cluster != id) {
-    Dim3 cta = machine.firstCtaOf(c.cluster);
-    return s + "the cluster of CTA (" + std::to_string(cta.x) + "," +
-           std::to_string(cta.y) + "," + std::to_string(cta.z) + ")";
+  s += " at line " + std::to_string(lineOf(programOf(c), c.earlier)) + " by ";
+  if (c.cluster == ~0ull || c.cluster == id)
+    return s + describeAgent(c.earlier.agent());
+  if (machine.device) {
+    const WorldLaunch &launch = machine.device->world.launchOf(c.cluster);
+    if (launch.device != machine.device->number ||
+        c.cluster < machine.firstCluster)
+      return s + describeCluster(launch, c.cluster);
   }
-  return s + describeAgent(c.earlier.agent());
+  Dim3 cta = machine.firstCtaOf(c.cluster - machine.firstCluster);
+  return s + "the cluster of CTA (" + std::to_string(cta.x) + "," +
+         std::to_string(cta.y) + "," + std::to_string(cta.z) + ")";
 }
 
-void Order::nameOther(std::string who, uint32_t instr) {
+void Order::nameOther(std::string who, const Program &program, uint32_t instr) {
   Finding &f = cluster.findings.back().first;
-  if (instr < machine.program.info.size()) {
-    const InstrInfo &info = machine.program.info[instr];
+  if (instr < program.info.size()) {
+    const InstrInfo &info = program.info[instr];
     f.otherLine = info.line;
     f.otherSource = sourceOf(info);
   }
@@ -75,7 +104,7 @@ void Order::nameOther(std::string who, uint32_t instr) {
 }
 
 void Order::nameOther(const Conflict &c) {
-  nameOther(describeEarlier(c), c.earlier.instr());
+  nameOther(describeEarlier(c), programOf(c), c.earlier.instr());
 }
 
 /// Reports a conflict as what it is: unordered altogether, or ordered but not
@@ -89,6 +118,18 @@ void Order::report(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(c);
 }
 
+/// Whether an instruction is a strong access of a thread.
+static bool isStrongOpcode(const InstrInfo &info) {
+  if (!info.source)
+    return false;
+  if (info.source->opcode == "atom" || info.source->opcode == "red")
+    return true;
+  for (std::string_view m : info.source->modifiers)
+    if (m == "relaxed" || m == "acquire" || m == "release" || m == "volatile")
+      return true;
+  return false;
+}
+
 /// Whether a thread's atomic operation races with a weak access of a thread
 /// (PTX ISA, "Strong operations"), which could be strong too.
 static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
@@ -99,8 +140,36 @@ static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
 }
 
 bool Order::isIn(const Clock &clock, const Conflict &c) const {
-  return stepIn(clock, c.cluster == ~0ull ? id : c.cluster,
-                c.earlier.agent()) >= c.earlier.step();
+  return hasStep(clock, c.cluster == ~0ull ? id : c.cluster, c.earlier);
+}
+
+std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
+                                const Conflict &c, const InstrInfo &later,
+                                bool warns) const {
+  if (warns)
+    return "one lane has arrived or released alone, and speaks for itself "
+           "only: expected bar.warp.sync before it, unless the access was its "
+           "own";
+  std::string text = "no synchronization orders the two";
+  for (const Knowledge &read :
+       warps[w.cta->rank * machine.warpsPerCta + w.index]->unfenced)
+    if (isIn(read.generic, c))
+      return text + ": a relaxed load has read what releases it, and no fence "
+                    "comes after that load: expected ld.acquire, or "
+                    "fence.acq_rel of the same scope";
+  if (isIn(known.narrow, c))
+    return text + ": they are on different devices, and a release, an acquire, "
+                  "a fence or a relaxed access between them has a narrower "
+                  "scope than .sys: expected .sys on both sides";
+  if (isHalfStrong(c, later))
+    return text + ", and one of them is weak: expected a barrier between them "
+                  "or, if any order is right, .relaxed on the weak one, of a "
+                  "scope that has both";
+  if (c.earlier.isAtomic() && c.cluster != ~0ull && c.cluster != id &&
+      !c.earlier.isAsync() && isStrongOpcode(later))
+    return text + ", and the scope of one of them does not have the other: "
+                  "expected a scope that has both";
+  return text;
 }
 
 bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
@@ -123,16 +192,8 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
   text += what;
   if (!isIn(known.generic, c)) {
     w.note(i, FindingKind::Race,
-           text + " races with " + describeEarlier(c) +
-               (warns ? ": one lane has arrived or released alone, and "
-                        "speaks for itself only: expected bar.warp.sync "
-                        "before it, unless the access was its own"
-                      : ": no synchronization orders the two") +
-               (!warns && isHalfStrong(c, machine.program.infoOf(i))
-                    ? ", and one of them is weak: expected a barrier between "
-                      "them or, if any order is right, .relaxed on the weak "
-                      "one, of a scope that has both"
-                    : ""),
+           text + " races with " + describeEarlier(c) + ": " +
+               adviceOnRace(w, known, c, machine.program.infoOf(i), warns),
            lanes, warns);
     return;
   }
@@ -222,9 +283,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   if (!worst.conflict)
     return;
   // Out of line: its strings would cost those that are in order registers.
-  auto fail = [this, &known, &worst,
-               &cta](Warp &w, const Instr *i, uint32_t lanes, uint32_t offset,
-                     bool isWrite) __attribute__((noinline, cold)) {
+  auto fail = [ this, &known, &worst, &
+                cta ](Warp & w, const Instr *i, uint32_t lanes, uint32_t offset,
+                      bool isWrite) __attribute__((noinline, cold)) {
     const Conflict &c = *worst.conflict;
     uint32_t at = std::max<uint32_t>(offset, uint32_t(c.granule * 4));
     report(w, i, lanes, known, false, isWrite, c,
@@ -289,11 +350,11 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   checkOverlap(w, i, lanes, known, address, bytes, touch != Touch::Read);
   if (!lastRecord || e.raw() != lastEpoch.raw()) {
     lastEpoch = e;
-    lastRecord = global.shadow.record(id, e);
+    lastRecord = shadow.record(id, e);
   }
   WorstConflict worst;
   bool isWrite = touch != Touch::Read;
-  global.shadow.visit(
+  shadow.visit(
       address, bytes, lastRecord, id, touch, e,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
@@ -303,12 +364,12 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
         const Clock &c = isAsyncProxy && wasWrite && !r.epoch.isAsync()
                              ? known.asyncGlobal
                              : known.generic;
-        return stepIn(c, r.cluster, r.epoch.agent()) >= r.epoch.step() ||
-               r.epoch.isAnonymous();
+        return hasStep(c, r.cluster, r.epoch) || r.epoch.isAnonymous();
       },
       [&](const Conflict &c) {
         worst.add(c, isWarning(known, false, isWrite, c));
-      });
+      },
+      [&](const GlobalShadow::Record &r) { return areMorallyStrong(r, e); });
   if (!worst.conflict)
     return;
   uint64_t at = std::max(address, worst.conflict->granule);
@@ -318,9 +379,11 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
 
 void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
                          uint64_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic, bool isCas) {
+                         bool isAtomic, bool isCas, MemoryScope scope) {
   WarpOrder &o = of(w);
   Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, false, isCas);
+  if (isAtomic)
+    e = e.withScope(scope);
   visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
 }
 
@@ -333,17 +396,16 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   Epoch e(o.self, o.step(), instrNumber(i), false, false);
   auto isRace = [&](const GlobalShadow::Record &r) {
     bool isOwn = r.cluster == id && r.epoch.agent() == o.self;
-    return !isOwn &&
-           stepIn(o.known.generic, r.cluster, r.epoch.agent()) < r.epoch.step();
+    return !isOwn && !hasStep(o.known.generic, r.cluster, r.epoch);
   };
   WorstConflict first; // all are errors
-  global.shadow.visit(
-      address, 128, global.shadow.record(id, e), id, Touch::Read, e,
+  shadow.visit(
+      address, 128, shadow.record(id, e), id, Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
-        return !isRace(r) &&
-               stepIn(o.maps, r.cluster, r.epoch.agent()) >= r.epoch.step();
+        return !isRace(r) && hasStep(o.maps, r.cluster, r.epoch);
       },
-      [&](const Conflict &c) { first.add(c, /*warns=*/false); });
+      [&](const Conflict &c) { first.add(c, /*warns=*/false); },
+      [](const GlobalShadow::Record &) { return true; });
   if (!first.conflict)
     return;
   const Conflict &conflict = *first.conflict;
@@ -466,6 +528,9 @@ EngineScope Order::bulkScope(Warp &w, const Instr *i, uint32_t lanes,
              true);
   Epoch write(agentOf(o.bulkWrites, w, AgentKind::BulkWrite), step, n, isAtomic,
               true);
+  // A reduction is .relaxed.gpu (PTX ISA, cp.reduce.async.bulk).
+  if (isAtomic)
+    write = write.withScope(MemoryScope::Device);
   return {&w, i, lanes, read, write, &known, true};
 }
 

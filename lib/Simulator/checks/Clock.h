@@ -11,6 +11,8 @@
 #ifndef MX_LIB_SIMULATOR_CHECKS_CLOCK_H
 #define MX_LIB_SIMULATOR_CHECKS_CLOCK_H
 
+#include "../machine/MemoryScope.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -23,6 +25,11 @@ class Clock {
 public:
   /// Agents of other clusters: cluster << 16 | agent.
   using Foreign = std::unordered_map<uint64_t, uint32_t>;
+  /// Stands for the launches of a device of a world, whose steps are their
+  /// ends.
+  static uint64_t launchesKey(unsigned device) {
+    return foreignKey((1ull << 47) + device, 0);
+  }
   static uint64_t foreignKey(uint64_t cluster, uint32_t agent) {
     return cluster << 16 | agent;
   }
@@ -45,6 +52,13 @@ public:
       return 0;
     auto it = foreign->find(key);
     return it == foreign->end() ? 0 : it->second;
+  }
+  void raiseForeign(uint64_t key, uint32_t step) {
+    auto map = foreign ? std::make_shared<Foreign>(*foreign)
+                       : std::make_shared<Foreign>();
+    uint32_t &known = (*map)[key];
+    known = std::max(known, step);
+    foreign = std::move(map);
   }
   void join(const Clock &other) {
     if (local.size() < other.local.size())
@@ -69,6 +83,18 @@ public:
       if (local[k])
         (*map)[foreignKey(cluster, k)] = local[k];
     Clock c;
+    c.foreign = std::move(map);
+    return c;
+  }
+  /// What it knows of clusters other than `count` ones from `first` on.
+  Clock ofClustersBeyond(uint64_t first, uint64_t count) const {
+    Clock c;
+    if (!foreign)
+      return c;
+    auto map = std::make_shared<Foreign>();
+    for (auto &[key, step] : *foreign)
+      if ((key >> 16) - first >= count)
+        map->emplace(key, step);
     c.foreign = std::move(map);
     return c;
   }
@@ -119,11 +145,14 @@ struct Knowledge {
   /// barrier of the cluster comes after what was done before it. It says when
   /// memory may go away.
   Clock executed;
-  /// What came before a fence of gpu or sys scope: a relaxed store to global
-  /// memory publishes that much ("Release and acquire patterns").
-  Clock fenced;
+  /// What came before a fence of at least that scope: a relaxed store publishes
+  /// that much to the scope ("Release and acquire patterns").
+  Clock fenced[kMemoryScopes];
   /// Beyond `generic`, what lanes that arrived alone knew of their warps.
   Clock ofOthers;
+  /// Beyond `generic`, what the other devices of a world would have passed on
+  /// if each scope on the way were that of the system.
+  Clock narrow;
 
   /// Whether a step was executed before, visible or not.
   bool isDone(uint32_t agent, uint32_t step) const {
@@ -136,8 +165,10 @@ struct Knowledge {
     maps.join(other.maps);
     executed.join(other.executed);
     tensor.join(other.tensor);
-    fenced.join(other.fenced);
+    for (unsigned k = 0; k < kMemoryScopes; ++k)
+      fenced[k].join(other.fenced[k]);
     ofOthers.join(other.ofOthers);
+    narrow.join(other.narrow);
   }
   void clear() {
     generic.clear();
@@ -146,8 +177,10 @@ struct Knowledge {
     maps.clear();
     executed.clear();
     tensor.clear();
-    fenced.clear();
+    for (Clock &clock : fenced)
+      clock.clear();
     ofOthers.clear();
+    narrow.clear();
   }
 };
 

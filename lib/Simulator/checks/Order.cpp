@@ -9,6 +9,7 @@
 #include "Order.h"
 
 #include "../machine/Machine.h"
+#include "../machine/WorldState.h"
 
 using namespace mx::sim;
 
@@ -16,16 +17,21 @@ using namespace mx::sim;
 // Agents
 //===----------------------------------------------------------------------===//
 
-Order::Order(Machine &machine, Cluster &cluster, GlobalOrder &global)
-    : machine(machine), cluster(cluster), global(global), id(cluster.index) {
+Order::Order(Machine &machine, Cluster &cluster)
+    : machine(machine), cluster(cluster), shadow(machine.shadow()),
+      id(machine.firstCluster + cluster.index) {
   newAgent(AgentKind::Warp, 0, 0); // kKernelsBefore
   for (auto &cta : cluster.ctas)
     for (Warp &w : cta->warps) {
       auto o = std::make_unique<WarpOrder>();
       o->self = newAgent(AgentKind::Warp, cta->rank, w.index);
+      if (machine.device)
+        o->known = machine.device->known;
       o->known.generic.raise(o->self, 1);
       warps.push_back(std::move(o));
     }
+  for (size_t k = 0; k < cluster.ctas.size(); ++k)
+    ofCtas.push_back(std::make_unique<Published>());
 }
 
 WarpOrder &Order::of(Warp &w) {
@@ -109,9 +115,11 @@ std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
     return nullptr;
   WarpOrder &o = of(w);
   auto known = std::make_shared<Knowledge>(o.known);
-  for (Clock *clock : {&known->generic, &known->async, &known->asyncGlobal,
-                       &known->maps, &known->fenced})
+  for (Clock *clock :
+       {&known->generic, &known->async, &known->asyncGlobal, &known->maps})
     clock->lower(o.self, o.met);
+  for (Clock &clock : known->fenced)
+    clock.lower(o.self, o.met);
   known->ofOthers.raise(o.self, o.touched);
   return known;
 }
@@ -131,8 +139,10 @@ void Order::release(Warp &w, Knowledge &to) {
   // What came with a fence before, and waits for one after, waits on.
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
-  passOn(w, to.fenced, o.known.fenced);
+  for (MemoryScope level : machine.scopes)
+    passOn(w, to.fenced[int(level)], o.known.fenced[int(level)]);
   to.ofOthers.join(o.known.ofOthers);
+  to.narrow.join(o.known.narrow);
   if (hidesOthers(w)) {
     to.generic.raise(accessor(w), o.step());
     to.ofOthers.raise(o.self, o.step());
@@ -144,12 +154,14 @@ void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   speak(w);
   // What a fence before it has collected (PTX ISA, release pattern).
-  passOn(w, to.generic, o.known.fenced);
+  const Clock &fenced = o.known.fenced[int(machine.scopes.front())];
+  passOn(w, to.generic, fenced);
   passOn(w, to.executed, o.known.generic);
   to.executed.join(o.known.executed);
   to.ofOthers.join(o.known.ofOthers);
+  to.narrow.join(o.known.narrow);
   if (hidesOthers(w))
-    to.ofOthers.raise(o.self, o.known.fenced[o.self]);
+    to.ofOthers.raise(o.self, fenced[o.self]);
   o.nextStep();
 }
 
@@ -160,8 +172,10 @@ void Order::acquire(Warp &w, const Knowledge &from) {
   o.known.asyncGlobal.join(from.asyncGlobal);
   o.known.maps.join(from.maps);
   o.known.executed.join(from.executed);
-  o.known.fenced.join(from.fenced);
+  for (MemoryScope level : machine.scopes)
+    o.known.fenced[int(level)].join(from.fenced[int(level)]);
   o.known.ofOthers.join(from.ofOthers);
+  o.known.narrow.join(from.narrow);
   // Whoever completed it knows what the lanes did: they have met there.
   setMet(o, from.generic[o.self]);
   o.tensorAcquired.join(from.tensor);
@@ -181,17 +195,17 @@ void Order::proxyFence(Warp &w, bool isShared, bool isGlobal) {
   o.nextStep();
 }
 
-void Order::releaseMaps(Warp &w) {
+void Order::releaseMaps(Warp &w, MemoryScope scope) {
   WarpOrder &o = of(w);
   passOn(w, o.known.maps, o.known.generic);
-  passOn(w, o.known.fenced, o.known.generic);
+  for (MemoryScope level : machine.scopesUpTo(scope))
+    passOn(w, o.known.fenced[int(level)], o.known.generic);
   o.nextStep();
 }
 
-void Order::acquireMaps(Warp &w) {
+void Order::acquireMaps(Warp &w, MemoryScope scope) {
   WarpOrder &o = of(w);
-  acquire(w, o.unfenced);
-  o.unfenced.clear();
+  acquireUnfenced(w, scope);
   o.maps.join(o.known.maps);
 }
 
@@ -199,8 +213,9 @@ void Order::acquireMaps(Warp &w) {
 /// mbarriers, though nothing else.
 void Order::fenceInits(Warp &w) {
   WarpOrder &o = of(w);
-  if (o.inits)
-    o.known.fenced.raise(o.inits, o.known.generic[o.inits]);
+  for (MemoryScope level : machine.scopes)
+    if (o.inits)
+      o.known.fenced[int(level)].raise(o.inits, o.known.generic[o.inits]);
 }
 
 void Order::waitForKernels(Warp &w) {
@@ -217,23 +232,49 @@ void Order::tensorFenceAfter(Warp &w) {
   o.known.tensor.join(o.tensorAcquired);
 }
 
-void Order::fence(Warp &w) {
+void Order::acquireUnfenced(Warp &w, MemoryScope scope) {
   WarpOrder &o = of(w);
-  acquire(w, o.unfenced);
-  o.unfenced.clear();
-  passOn(w, o.known.fenced, o.known.generic);
+  for (MemoryScope level : machine.scopesUpTo(scope)) {
+    acquire(w, o.unfenced[int(level)]);
+    o.unfenced[int(level)].clear();
+  }
+}
+
+void Order::fence(Warp &w, MemoryScope scope) {
+  WarpOrder &o = of(w);
+  acquireUnfenced(w, scope);
+  for (MemoryScope level : machine.scopesUpTo(scope))
+    passOn(w, o.known.fenced[int(level)], o.known.generic);
   o.nextStep();
 }
 
-void Order::strongRead(Warp &w, bool isGlobal, uint64_t address,
-                       bool isAcquire) {
+Published &Order::published(Warp &w, MemoryScope level) {
+  switch (level) {
+  case MemoryScope::Cta:
+    return *ofCtas[w.cta->rank];
+  case MemoryScope::Cluster:
+    return ofCluster;
+  case MemoryScope::Device:
+    return machine.published;
+  case MemoryScope::System:
+    break;
+  }
+  return machine.device->world.published;
+}
+
+void Order::strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire,
+                       MemoryScope scope) {
   WarpOrder &o = of(w);
   if (isGlobal) {
-    Knowledge found;
-    global.acquire(address, found, id);
-    if (isAcquire)
-      setMet(o, found.generic[o.self]);
-    (isAcquire ? o.known : o.unfenced).join(found);
+    for (MemoryScope level : machine.scopesUpTo(scope)) {
+      Knowledge found;
+      published(w, level).acquire(address, found, id);
+      if (isAcquire)
+        setMet(o, found.generic[o.self]);
+      (isAcquire ? o.known : o.unfenced[int(level)]).join(found);
+    }
+    if (machine.device)
+      machine.device->world.narrow.acquire(address, o.known, id);
     return;
   }
   auto it = cells.find(address);
@@ -242,64 +283,55 @@ void Order::strongRead(Warp &w, bool isGlobal, uint64_t address,
   if (isAcquire)
     acquire(w, it->second);
   else
-    o.unfenced.join(it->second);
+    o.unfenced[int(machine.scopes.front())].join(it->second);
+}
+
+Knowledge Order::fencedBy(Warp &w, MemoryScope level) {
+  WarpOrder &o = of(w);
+  const Clock &fenced = o.known.fenced[int(level)];
+  Knowledge k;
+  passOn(w, k.generic, fenced);
+  passOn(w, k.async, o.known.async);
+  passOn(w, k.asyncGlobal, o.known.asyncGlobal);
+  passOn(w, k.maps, o.known.maps);
+  for (MemoryScope other : machine.scopes)
+    passOn(w, k.fenced[int(other)], o.known.fenced[int(other)]);
+  k.ofOthers = o.known.ofOthers;
+  if (hidesOthers(w))
+    k.ofOthers.raise(o.self, fenced[o.self]);
+  return k;
+}
+
+void Order::publishNarrow(Warp &w, uint64_t address, bool isRelease) {
+  const Knowledge &known = of(w).known;
+  Knowledge k;
+  k.narrow = known.narrow;
+  k.narrow.join(isRelease ? known.generic
+                          : known.fenced[int(machine.scopes.front())]);
+  machine.device->world.narrow.release(address, k, id);
 }
 
 void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
-                        bool isRelease) {
+                        bool isRelease, MemoryScope scope) {
   WarpOrder &o = of(w);
+  // Nothing to publish: a reduction into a large buffer costs no memory.
+  if (!isRelease && isGlobal &&
+      o.known.fenced[int(machine.scopes.front())].empty())
+    return;
+  if (isGlobal && machine.device)
+    publishNarrow(w, address, isRelease);
   Knowledge k;
-  if (isRelease) {
+  if (isRelease)
     release(w, k);
-  } else if (isGlobal && o.known.fenced.empty()) {
-    // Nothing to publish: a reduction into a large buffer costs no memory.
-    return;
-  } else {
-    // What a fence before it has collected (release pattern).
-    speak(w);
-    passOn(w, k.generic, o.known.fenced);
-    passOn(w, k.async, o.known.async);
-    passOn(w, k.asyncGlobal, o.known.asyncGlobal);
-    passOn(w, k.maps, o.known.maps);
-    passOn(w, k.fenced, o.known.fenced);
-    k.ofOthers = o.known.ofOthers;
-    if (hidesOthers(w))
-      k.ofOthers.raise(o.self, o.known.fenced[o.self]);
-  }
-  if (isGlobal)
-    global.release(address, k, id);
   else
-    cells[address].join(k);
-}
-
-void GlobalOrder::release(uint64_t address, const Knowledge &known,
-                          uint64_t cluster) {
-  Clock generic = known.generic.exported(cluster);
-  Clock async = known.async.exported(cluster);
-  Clock asyncGlobal = known.asyncGlobal.exported(cluster);
-  Clock maps = known.maps.exported(cluster);
-  Clock ofOthers = known.ofOthers.exported(cluster);
-  std::lock_guard<std::mutex> lock(mutex);
-  Knowledge &to = cells[address];
-  to.generic.join(generic);
-  to.async.join(async);
-  to.asyncGlobal.join(asyncGlobal);
-  to.maps.join(maps);
-  to.fenced.join(generic);
-  to.ofOthers.join(ofOthers);
-}
-
-void GlobalOrder::acquire(uint64_t address, Knowledge &known,
-                          uint64_t cluster) {
-  std::lock_guard<std::mutex> lock(mutex);
-  auto it = cells.find(address);
-  if (it == cells.end())
+    speak(w);
+  if (!isGlobal) {
+    cells[address].join(isRelease ? k : fencedBy(w, machine.scopes.front()));
     return;
-  known.generic.import(it->second.generic, cluster);
-  known.async.import(it->second.async, cluster);
-  known.asyncGlobal.import(it->second.asyncGlobal, cluster);
-  known.maps.import(it->second.maps, cluster);
-  known.ofOthers.import(it->second.ofOthers, cluster);
+  }
+  for (MemoryScope level : machine.scopesUpTo(scope))
+    published(w, level).release(address, isRelease ? k : fencedBy(w, level),
+                                id);
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,7 +384,7 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                  machine.describeSharedOffset(offset) + ofRank(cta.rank) +
                  " races with " + init + ": no synchronization orders the two",
              lanes))
-    nameOther(init, b.init.instr());
+    nameOther(init, machine.program, b.init.instr());
 }
 
 /// Whether the arrivals of the current phase come after the observation. The
@@ -401,7 +433,7 @@ void Order::completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                      "arrival that comes after the wait",
                  lanes, /*isWarning=*/true))
         nameOther("the wait at line " + line + " by " + describeAgent(o.warp),
-                  o.instr);
+                  machine.program, o.instr);
       break;
     }
   b.observers.clear();

@@ -26,7 +26,7 @@
 #ifndef MX_LIB_SIMULATOR_CHECKS_ORDER_H
 #define MX_LIB_SIMULATOR_CHECKS_ORDER_H
 
-#include "Shadow.h"
+#include "Published.h"
 
 #include "../machine/Program.h"
 
@@ -89,8 +89,9 @@ struct WarpOrder {
   Clock tensorReleased;
   /// Tensor maps that an acquire fence lets copies see.
   Clock maps;
-  /// Read by relaxed loads; the next fence acquires it.
-  Knowledge unfenced;
+  /// Read by relaxed loads of each scope; the next fence that is as wide
+  /// acquires it.
+  Knowledge unfenced[kMemoryScopes];
   uint32_t pipeStep = 1, loadStep = 1, storeStep = 1, copyStep = 1,
            wgmmaStep = 1, initStep = 1;
   /// copyStep at each commit_group of cp.async; wgmmaStep of wgmma.
@@ -116,21 +117,9 @@ struct BarrierOrder {
   std::vector<Observer> observers;
 };
 
-/// Where clusters meet in global memory.
-class GlobalOrder {
-public:
-  GlobalShadow shadow;
-  void release(uint64_t address, const Knowledge &known, uint64_t cluster);
-  void acquire(uint64_t address, Knowledge &known, uint64_t cluster);
-
-private:
-  std::mutex mutex;
-  std::unordered_map<uint64_t, Knowledge> cells;
-};
-
 class Order {
 public:
-  Order(Machine &machine, Cluster &cluster, GlobalOrder &global);
+  Order(Machine &machine, Cluster &cluster);
 
   //===--------------------------------------------------------------------===//
   // Synchronisation
@@ -150,18 +139,20 @@ public:
   /// shared memory, of global memory, or both.
   void proxyFence(Warp &w, bool isShared, bool isGlobal);
   /// fence.proxy.tensormap: generic.release, and generic.acquire.
-  void releaseMaps(Warp &w);
-  void acquireMaps(Warp &w);
+  void releaseMaps(Warp &w, MemoryScope scope);
+  void acquireMaps(Warp &w, MemoryScope scope);
   void fenceInits(Warp &w);
   /// griddepcontrol.wait.
   void waitForKernels(Warp &w);
   void tensorFenceBefore(Warp &w);
   void tensorFenceAfter(Warp &w);
-  /// fence.acq_rel/sc of gpu or sys scope, membar.gl.
-  void fence(Warp &w);
+  /// fence.acq_rel, fence.sc, membar.
+  void fence(Warp &w, MemoryScope scope);
   /// Accesses to memory that synchronise (or, relaxed, do so with fences).
-  void strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire);
-  void strongWrite(Warp &w, bool isGlobal, uint64_t address, bool isRelease);
+  void strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire,
+                  MemoryScope scope);
+  void strongWrite(Warp &w, bool isGlobal, uint64_t address, bool isRelease,
+                   MemoryScope scope);
 
   // mbarriers, named by CTA and offset.
   BarrierOrder &barrier(Cta &cta, uint32_t offset);
@@ -201,7 +192,8 @@ public:
                     bool isAnyProxy = false, bool isCas = false);
   void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
                     uint32_t lanes, Touch touch, bool isAtomic,
-                    bool isCas = false);
+                    bool isCas = false,
+                    MemoryScope scope = MemoryScope::Device);
 
   /// A copy reads its tensor map.
   void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);
@@ -249,6 +241,8 @@ private:
   uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
   uint32_t wgmmaAgent(Warp &w);
   bool hasSeen(const BarrierOrder &b, const BarrierOrder::Observer &o) const;
+  const Program &programOf(const Conflict &c) const;
+  static uint32_t lineOf(const Program &p, Epoch e);
   uint32_t lineOf(Epoch e) const;
   uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
   /// Who makes an access of the executing lanes: the warp, or a lane alone.
@@ -265,8 +259,21 @@ private:
   std::string describeAgent(uint32_t agent) const;
   /// " of CTA rank N" where there is more than one.
   std::string ofRank(uint32_t rank) const;
-  /// What `c` knows of an agent of any cluster.
-  uint32_t stepIn(const Clock &c, uint64_t inCluster, uint32_t agent) const;
+  /// The table by which threads of a scope learn from each other.
+  Published &published(Warp &w, MemoryScope level);
+  /// Relaxed reads of scopes up to that one become acquired.
+  void acquireUnfenced(Warp &w, MemoryScope scope);
+  /// In a world: what a strong write would publish whatever its scope.
+  void publishNarrow(Warp &w, uint64_t address, bool isRelease);
+  /// What a relaxed write of `w` passes on in that scope.
+  Knowledge fencedBy(Warp &w, MemoryScope level);
+  /// Whether both of two strong accesses have a scope that includes the other.
+  bool areMorallyStrong(const GlobalShadow::Record &r, Epoch e) const;
+  /// Whether `c` has a step of an agent of any cluster.
+  bool hasStep(const Clock &c, uint64_t inCluster, Epoch e) const;
+  /// What is missing where nothing orders the two; empty if everything is.
+  std::string adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
+                           const InstrInfo &later, bool warns) const;
   std::string describeEarlier(const Conflict &c) const;
   bool isWithinCta(Warp &w, const Cta &cta, const Knowledge &known, Epoch old,
                    Epoch now) const;
@@ -285,7 +292,7 @@ private:
                 const std::string &what);
   /// Says in the finding that was just made who the other party is, and at
   /// which instruction.
-  void nameOther(std::string who, uint32_t instr);
+  void nameOther(std::string who, const Program &program, uint32_t instr);
   void nameOther(const Conflict &c);
   void noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e);
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
@@ -300,11 +307,16 @@ private:
 
   Machine &machine;
   Cluster &cluster;
-  GlobalOrder &global;
+  GlobalShadow &shadow;
+  /// Its number among the clusters of the launch, or of the world.
   uint64_t id;
   std::vector<Agent> agents;
   std::vector<std::unique_ptr<WarpOrder>> warps;
   std::unordered_map<uint64_t, Knowledge> cells; ///< in shared memory
+  /// In global memory, by operations of the scope of the cluster, and of each
+  /// CTA.
+  Published ofCluster;
+  std::vector<std::unique_ptr<Published>> ofCtas;
   /// Warps that have read an answer of clusterlaunchcontrol, by its place.
   std::unordered_map<uint64_t, std::vector<Epoch>> answers;
   /// The last record of an access to global memory, to use it again.

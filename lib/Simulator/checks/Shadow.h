@@ -52,6 +52,11 @@ public:
   bool isCas() const { return bits >> 37 & 1; }
   /// Of the async proxy.
   bool isAsync() const { return bits >> 59 & 1; }
+  /// In global memory, where only whole granules are kept, of a strong access.
+  MemoryScope scope() const { return MemoryScope(bits >> 60); }
+  Epoch withScope(MemoryScope scope) const {
+    return withBytes(unsigned(scope));
+  }
   /// Which of the four bytes of a granule.
   unsigned bytes() const { return bits >> 60; }
   Epoch withBytes(unsigned mask) const {
@@ -175,11 +180,12 @@ public:
 
   /// Visits a range for an access of an agent of `cluster`, whose record is
   /// `number`; `isOrdered(record, wasWrite)` as above, `onClash(conflict)` gets
-  /// each clash. Thread-safe.
-  template <class F, class G>
+  /// each clash; `areStrong(record)` is asked of two atomic accesses.
+  /// Thread-safe.
+  template <class F, class G, class H>
   void visit(uint64_t address, uint64_t bytes, uint32_t number,
-             uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
-             G &&onClash);
+             uint64_t cluster, Touch touch, Epoch e, F &&isOrdered, G &&onClash,
+             H &&areStrong);
 
 private:
   struct Cell {
@@ -215,10 +221,10 @@ private:
   std::atomic<uint32_t> next{1};
 };
 
-template <class F, class G>
+template <class F, class G, class H>
 void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
                          uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
-                         G &&onClash) {
+                         G &&onClash, H &&areStrong) {
   bool isWrite = touch != Touch::Read;
   // Sub-word accesses of neighbours share a cell: only whole granules are
   // remembered, which can hide a race between bytes.
@@ -244,9 +250,10 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
         if (!old || old == number || old == lastFine)
           return;
         Record r;
-        bool isHarmless = !find(old, r) ||
-                          (r.epoch.isAtomic() && e.isAtomic()) ||
-                          isReadBeforeCas(r.epoch, wasWrite, e, isWrite);
+        bool isHarmless =
+            !find(old, r) ||
+            (r.epoch.isAtomic() && e.isAtomic() && areStrong(r)) ||
+            isReadBeforeCas(r.epoch, wasWrite, e, isWrite);
         if (isHarmless || isOrdered(r, wasWrite)) {
           lastFine = old;
           return;

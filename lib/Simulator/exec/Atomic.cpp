@@ -126,9 +126,9 @@ uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c,
   }
 }
 
-/// Ordering semantics of an atomic operation, in imm's place: bit 0 acquire,
-/// bit 1 release.
-enum : uint32_t { kAcquire = 1, kRelease = 2 };
+/// Ordering semantics of an atomic operation: bit 0 acquire, bit 1 release,
+/// then its scope.
+enum : uint32_t { kAcquire = 1, kRelease = 2, kScopeShift = 2 };
 
 /// One lane as the order of accesses sees it.
 void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
@@ -137,16 +137,17 @@ void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
   Order *order = w.order();
   if (!order)
     return;
+  MemoryScope scope = MemoryScope(sem >> kScopeShift);
   if (reads)
-    order->strongRead(w, !isShared, address, sem & kAcquire);
+    order->strongRead(w, !isShared, address, sem & kAcquire, scope);
   if (isShared)
     order->accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
                         address & kOffsetMask, bytes, 1u << lane, Touch::Write,
                         true, /*isAnyProxy=*/false, isCas);
   else
     order->accessGlobal(w, i, address, bytes, 1u << lane, Touch::Write, true,
-                        isCas);
-  order->strongWrite(w, !isShared, address, sem & kRelease);
+                        isCas, scope);
+  order->strongWrite(w, !isShared, address, sem & kRelease, scope);
 }
 
 /// a: address, b: semantics, aux: first extra slot (d..., b..., c); aux2: op |
@@ -227,8 +228,11 @@ void decodeAtomic(Decoder &d) {
     if (m == "release" || m == "acq_rel")
       semantics |= kRelease;
   }
-  d.takeMemoryQualifiers();
+  MemoryScope scope = d.takeMemoryQualifiers();
+  semantics |= uint32_t(scope) << kScopeShift;
   Space space = d.takeSpace();
+  if (space != Space::Shared)
+    d.useScope(scope);
   if (space != Space::Generic && space != Space::Global &&
       space != Space::Shared)
     return d.unsupported("no atomics in this state space");

@@ -3,7 +3,6 @@
 //
 // PTX ISA: membar, fence. One warp at a time touches memory, so there is
 // nothing to wait for; what a fence orders is told to the check of the order.
-// Scopes are not told apart.
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
@@ -12,9 +11,10 @@ using namespace mx::sim;
 
 namespace {
 
+/// aux: scope.
 const Instr *fenceMemory(Warp &w, const Instr *i, uint32_t) {
   if (Order *order = w.order())
-    order->fence(w);
+    order->fence(w, MemoryScope(i->aux));
   return i + 1;
 }
 
@@ -25,13 +25,13 @@ const Instr *fenceProxyAsync(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// aux: release.
+/// aux: release; aux2: scope.
 const Instr *fenceProxyMap(Warp &w, const Instr *i, uint32_t) {
   if (Order *order = w.order()) {
     if (i->aux)
-      order->releaseMaps(w);
+      order->releaseMaps(w, MemoryScope(i->aux2));
     else
-      order->acquireMaps(w);
+      order->acquireMaps(w, MemoryScope(i->aux2));
   }
   return i + 1;
 }
@@ -48,9 +48,12 @@ void decodeMembar(Decoder &d) {
     d.emit(nop);
     return;
   }
-  if (d.takeAny({"cta", "gl", "sys"}) < 0)
+  static constexpr MemoryScope scopes[] = {
+      MemoryScope::Cta, MemoryScope::Device, MemoryScope::System};
+  int scope = d.takeAny({"cta", "gl", "sys"});
+  if (scope < 0)
     return d.unsupported("expects .cta, .gl or .sys");
-  d.emit(fenceMemory);
+  d.emit(fenceMemory).aux = unsigned(d.useScope(scopes[scope]));
 }
 
 void takeAll(Decoder &d) {
@@ -67,6 +70,7 @@ void decodeFence(Decoder &d) {
     Handler handler = nop;
     unsigned spaces = 0;
     bool isRelease = false;
+    MemoryScope scope = d.scopeNamed();
     for (std::string_view kind : d.modifiers()) {
       if (kind.substr(0, 5) == "async")
         handler = fenceProxyAsync;
@@ -81,6 +85,7 @@ void decodeFence(Decoder &d) {
     takeAll(d);
     Instr &i = d.emit(handler);
     i.aux = handler == fenceProxyMap ? isRelease : spaces ? spaces : 3;
+    i.aux2 = unsigned(scope);
     return;
   }
   if (d.take("mbarrier_init")) {
@@ -90,9 +95,10 @@ void decodeFence(Decoder &d) {
   }
   d.takeAny({"sc", "acq_rel", "acquire", "release"});
   d.takePrefix("sync_restrict::");
+  MemoryScope scope = d.useScope(d.scopeNamed());
   d.takeAny({"cta", "cluster", "gpu", "sys"});
   d.takeSpace();
-  d.emit(fenceMemory);
+  d.emit(fenceMemory).aux = unsigned(scope);
 }
 
 } // namespace

@@ -16,15 +16,17 @@ using ptx::Type;
 namespace {
 
 /// aux: first slot in extra; aux2: elements | is64 << 8 | space << 9 |
-/// strength << 16.
+/// strength << 16 | scope << 18.
 struct Access {
   unsigned count;
   bool is64;
   Space space;
   Strength strength;
+  MemoryScope scope;
   explicit Access(const Instr *i)
       : count(i->aux2 & 0xff), is64(i->aux2 >> 8 & 1),
-        space(Space(i->aux2 >> 9 & 15)), strength(Strength(i->aux2 >> 16)) {}
+        space(Space(i->aux2 >> 9 & 15)), strength(Strength(i->aux2 >> 16 & 3)),
+        scope(MemoryScope(i->aux2 >> 18)) {}
 };
 
 /// Where the bytes of a space begin, and how many there are.
@@ -140,7 +142,7 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   if (w.order() && access.space <= Space::Shared &&
       access.space != Space::Const)
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,
-                touch, access.strength);
+                touch, {access.strength, access.scope});
 }
 
 /// Which of the bytes of shared memory have been written; null when that is not
@@ -328,7 +330,9 @@ void decodeAccess(Decoder &d, bool isLoad) {
   Type t;
   unsigned count = d.takeVector();
   Space space = d.takeSpace();
-  Strength strength = takeStrength(d, isLoad);
+  AccessOrder order = takeOrder(d, isLoad);
+  if (order.strength != Strength::Weak && space != Space::Shared)
+    d.useScope(order.scope);
   if (!d.takeType(t) || t.kind == 'P' || t.bits > 128)
     return d.unsupported("expects a type");
   // d, [a]{, policy}  or  [a], b{, policy}
@@ -372,7 +376,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
   i.imm = address.offset;
   i.aux = first;
   i.aux2 = count | unsigned(address.is64) << 8 | unsigned(space) << 9 |
-           unsigned(strength) << 16;
+           unsigned(order.strength) << 16 | unsigned(order.scope) << 18;
 }
 
 void decodeLd(Decoder &d) { decodeAccess(d, true); }

@@ -128,16 +128,16 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
   return p;
 }
 
-Strength mx::sim::takeStrength(Decoder &d, bool isLoad) {
+AccessOrder mx::sim::takeOrder(Decoder &d, bool isLoad) {
   Strength s = Strength::Weak;
   for (std::string_view m : d.modifiers()) {
     if (m == "acq_rel" || m == (isLoad ? "acquire" : "release"))
-      return d.takeMemoryQualifiers(), Strength::Synchronizing;
-    if (m == "volatile" || m == "relaxed" || m == "mmio")
+      s = Strength::Synchronizing;
+    else if (s == Strength::Weak &&
+             (m == "volatile" || m == "relaxed" || m == "mmio"))
       s = Strength::Relaxed;
   }
-  d.takeMemoryQualifiers();
-  return s;
+  return {s, d.takeMemoryQualifiers()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,7 +148,7 @@ namespace {
 
 /// One run of bytes of one or more lanes.
 void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
-               uint64_t bytes, uint32_t mask, Touch touch, Strength strength) {
+               uint64_t bytes, uint32_t mask, Touch touch, AccessOrder how) {
   Order &order = *w.order();
   if (space == Space::Generic) {
     space = Space::Global;
@@ -160,17 +160,19 @@ void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
       return;
     }
   }
-  bool isStrong = strength != Strength::Weak, isGlobal = space != Space::Shared;
-  bool synchronizes = strength == Strength::Synchronizing;
+  bool isStrong = how.strength != Strength::Weak,
+       isGlobal = space != Space::Shared;
+  bool synchronizes = how.strength == Strength::Synchronizing;
   if (isStrong && touch == Touch::Read)
-    order.strongRead(w, isGlobal, address, synchronizes);
+    order.strongRead(w, isGlobal, address, synchronizes, how.scope);
   if (isGlobal)
-    order.accessGlobal(w, i, address, bytes, mask, touch, isStrong);
+    order.accessGlobal(w, i, address, bytes, mask, touch, isStrong,
+                       /*isCas=*/false, how.scope);
   else
     order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
                        address & kOffsetMask, bytes, mask, touch, isStrong);
   if (isStrong && touch != Touch::Read)
-    order.strongWrite(w, isGlobal, address, synchronizes);
+    order.strongWrite(w, isGlobal, address, synchronizes, how.scope);
 }
 
 } // namespace
@@ -178,29 +180,29 @@ void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
 void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
                         uint64_t bytes, uint32_t lanes, Touch touch) {
   if (w.order())
-    followRun(w, i, space, address, bytes, lanes, touch, Strength::Weak);
+    followRun(w, i, space, address, bytes, lanes, touch, AccessOrder());
 }
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
-                          uint32_t mask, Touch touch, Strength strength) {
+                          uint32_t mask, Touch touch, AccessOrder how) {
   // Neighbours that touch neighbouring bytes make one run.
   uint64_t begin = 0, end = 0;
   uint32_t lanes = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     uint64_t a = laneAddress(w, base, is64, offset, lane);
-    if (lanes && strength == Strength::Weak && a >= begin && a <= end) {
+    if (lanes && how.strength == Strength::Weak && a >= begin && a <= end) {
       end = std::max(end, a + bytes);
       lanes |= 1u << lane;
       continue;
     }
     if (lanes)
-      followRun(w, i, space, begin, end - begin, lanes, touch, strength);
+      followRun(w, i, space, begin, end - begin, lanes, touch, how);
     begin = a;
     end = a + bytes;
     lanes = 1u << lane;
   }
   if (lanes)
-    followRun(w, i, space, begin, end - begin, lanes, touch, strength);
+    followRun(w, i, space, begin, end - begin, lanes, touch, how);
 }

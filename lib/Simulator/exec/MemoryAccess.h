@@ -31,12 +31,16 @@ std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
 enum class Strength : uint8_t { Weak, Relaxed, Synchronizing };
 
 /// Takes the modifiers of order, scope and caches.
-Strength takeStrength(Decoder &d, bool isLoad);
+struct AccessOrder {
+  Strength strength = Strength::Weak;
+  MemoryScope scope = MemoryScope::Device;
+};
+AccessOrder takeOrder(Decoder &d, bool isLoad);
 
 /// Tells the order of an access of each lane that was found legal.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
-                 Touch touch, Strength strength);
+                 Touch touch, AccessOrder order);
 
 /// The same for one weak access.
 void followOne(Warp &w, const Instr *i, ptx::Space space, uint64_t address,

@@ -91,13 +91,14 @@ const Instr *copyMap(Warp &w, const Instr *i, uint32_t mask) {
   followOne(w, i, Space::Generic, addressOf(w, s, lane), 128, 1u << lane,
             Touch::Write);
   if (Order *order = w.order())
-    order->releaseMaps(w);
+    order->releaseMaps(w, MemoryScope(i->aux2));
   ++w.cta->cluster->effects;
   return i + 1;
 }
 
 void decodeTensormap(Decoder &d) {
   if (d.take("cp_fenceproxy")) {
+    MemoryScope scope = d.scopeNamed();
     while (!d.modifiers().empty())
       d.take(d.modifiers().front());
     if (!d.expectOperands(3, 3))
@@ -109,7 +110,9 @@ void decodeTensormap(Decoder &d) {
     uint32_t first = d.program.extra.size();
     addPlace(d, dst);
     addPlace(d, src);
-    d.emit(copyMap).aux = first;
+    Instr &i = d.emit(copyMap);
+    i.aux = first;
+    i.aux2 = unsigned(scope);
     return;
   }
   if (!d.take("replace") || !d.take("tile"))

@@ -35,7 +35,7 @@ enum MmaSlot : unsigned {
 
 /// aux: extra; aux2: kind | vec << 4 | group << 8 | aInTensor << 12 |
 /// ws << 13 | ashift << 14 | number of disable words << 16; imm: scale-input-d.
-const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
+const Instr *multiplyTensors(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   MmaOp op;
   op.kind = MmaKind(i->aux2 & 15);
@@ -161,7 +161,7 @@ void mx::sim::decodeTensorMma(Decoder &d) {
   uint32_t first = d.program.extra.size();
   for (Slot slot : s)
     d.addExtra(slot);
-  Instr &i = d.emit(multiply);
+  Instr &i = d.emit(multiplyTensors);
   i.aux = first;
   i.aux2 = unsigned(kind) | unsigned(vec) << 4 | group << 8 |
            unsigned(aInTensor) << 12 | unsigned(ws) << 13 |

@@ -71,33 +71,42 @@ bool LaunchFile::checkFiles(const llvm::json::Value &root) {
     return true;
   JsonError found;
   JsonReader json(root, "", {}, found);
-  auto check = [&](const JsonReader &at, const std::string &what,
-                   bool isOutput) {
-    auto name = at.raw().getAsString();
-    if (!name)
-      return true;
-    std::string path = pathOf(name->str());
-    std::string why =
-        isOutput ? files.writes(path, what) : files.reads(path, what);
-    if (why.empty())
-      return true;
-    found = {};
-    at.fail(why);
-    jsonError = found;
-    result.refusesFiles = true;
-    return false;
-  };
   if (json.has("modules"))
     for (const JsonReader &m : json["modules"].elements())
-      if (!check(m, "a module", false))
+      if (!checkFile(m, "a module", false))
         return false;
+  if (json.has("devices"))
+    for (const JsonReader &d : json["devices"].elements())
+      if (!checkFilesOfDevice(d))
+        return false;
+  return checkFilesOfDevice(json);
+}
+
+bool LaunchFile::checkFilesOfDevice(const JsonReader &json) {
   if (json.has("buffers"))
     for (auto &[name, b] : json["buffers"].members())
-      if (b.has("file") && !check(b["file"], "buffer '" + name + "'", false))
+      if (b.has("file") &&
+          !checkFile(b["file"], "buffer '" + name + "'", false))
         return false;
   if (json.has("outputs"))
     for (auto &[name, o] : json["outputs"].members())
-      if (!check(o.has("file") ? o["file"] : o, "output '" + name + "'", true))
+      if (!checkFile(o.has("file") ? o["file"] : o, "output '" + name + "'",
+                     true))
         return false;
   return true;
+}
+
+bool LaunchFile::checkFile(const JsonReader &at, const std::string &what,
+                           bool isOutput) {
+  auto name = at.raw().getAsString();
+  if (!name)
+    return true;
+  std::string path = pathOf(name->str());
+  std::string why =
+      isOutput ? files.writes(path, what) : files.reads(path, what);
+  if (why.empty())
+    return true;
+  jsonError = at.errorOf(why);
+  result.refusesFiles = true;
+  return false;
 }

@@ -49,7 +49,10 @@ public:
   bool failed() const { return !error->empty(); }
   void fail(const std::string &message) const {
     if (error->empty())
-      *error = {path.empty() ? message : path + ": " + message, steps};
+      *error = errorOf(message);
+  }
+  JsonError errorOf(const std::string &message) const {
+    return {path.empty() ? message : path + ": " + message, steps};
   }
 
   /// Objects: refuses keys that are not in the list.

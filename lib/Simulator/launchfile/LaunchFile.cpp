@@ -57,20 +57,28 @@ bool LaunchFile::loadModule(const std::string &path, bool isOfCommandLine) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return fail(path + ": " + file.getError().message());
-  std::vector<Diagnostic> errors;
   StringRef text = (*file)->getBuffer();
   for (const LoadedModule &loaded : modules)
     if (loaded.text == text)
       return true;
-  auto m = Module::parse({text.data(), text.size()},
-                         llvm::sys::path::filename(path).str(), errors);
-  if (!m) {
-    const Diagnostic &d = errors.front();
-    return fail(path + ":" + std::to_string(d.line) + ":" +
-                std::to_string(d.column) + ": " + d.message);
-  }
-  modules.push_back({std::move(m), path, text.str(), isOfCommandLine});
+  LoadedModule loaded{{}, path, text.str(), isOfCommandLine};
+  why = parseModule(path, loaded.text, loaded.ofDevices.emplace_back());
+  if (!why.empty())
+    return fail(why);
+  modules.push_back(std::move(loaded));
   return true;
+}
+
+std::string LaunchFile::parseModule(const std::string &path,
+                                    const std::string &text,
+                                    std::unique_ptr<Module> &module) {
+  std::vector<Diagnostic> errors;
+  module = Module::parse(text, llvm::sys::path::filename(path).str(), errors);
+  if (module)
+    return {};
+  const Diagnostic &d = errors.front();
+  return path + ":" + std::to_string(d.line) + ":" + std::to_string(d.column) +
+         ": " + d.message;
 }
 
 /// What to do where modules do not go together.
@@ -91,7 +99,7 @@ std::string LaunchFile::adviceOnLines() const {
     for (const Finding &f : r.findings)
       for (const LoadedModule &m : modules)
         if (f.ptxLine && (f.source.empty() || f.source.front().file.empty()) &&
-            f.module == m.module->name() &&
+            f.module == m.ofDevices.front()->name() &&
             m.text.find("NVIDIA NVVM Compiler") != std::string::npos)
           return "compile with `nvcc -lineinfo` for the lines of the source in "
                  "findings";
@@ -104,14 +112,14 @@ bool LaunchFile::linkModules() {
   if (modules.size() > 1) {
     std::vector<Module *> all;
     for (auto &m : modules)
-      all.push_back(m.module.get());
+      all.push_back(m.ofDevices[number].get());
     why = Module::link(all);
     if (!why.empty())
       why += adviceOnModules();
   }
   for (auto &m : modules)
     if (why.empty())
-      why = m.module->load(memory);
+      why = m.ofDevices[number]->load(memory());
   return why.empty() || fail(why);
 }
 
@@ -178,7 +186,7 @@ bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
   std::string name = json.string(), all;
   std::vector<std::pair<const LoadedModule *, const KernelInfo *>> exact, found;
   for (const LoadedModule &m : modules)
-    for (const KernelInfo &k : m.module->kernels()) {
+    for (const KernelInfo &k : m.ofDevices[number]->kernels()) {
       all += (all.empty() ? "" : ", ") + bothNames(k.name);
       if (k.name == name)
         exact.emplace_back(&m, &k);
@@ -209,7 +217,7 @@ bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
               several);
     return false;
   }
-  module = m->module.get();
+  module = m->ofDevices[number].get();
   kernel = k;
   return true;
 }
@@ -241,8 +249,18 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
       !readArguments(json, *kernel, config))
     return false;
   config.kernel = kernel->name;
-  result.reports.push_back(launch(*module, memory, config));
+  if (world)
+    world->launch(number, *module, std::move(config));
+  else
+    result.reports.push_back(launch(*module, memory(), config));
   return true;
+}
+
+void LaunchFile::perform(std::function<void()> step) {
+  if (world)
+    world->call(number, std::move(step));
+  else
+    step();
 }
 
 bool LaunchFile::memset(const JsonReader &json) {
@@ -263,7 +281,10 @@ bool LaunchFile::memset(const JsonReader &json) {
               std::to_string(b->bytes));
     return false;
   }
-  return memory.fill(b->address + offset, uint8_t(byte), bytes);
+  perform([=, to = b->address + offset, &memory = memory()] {
+    memory.fill(to, uint8_t(byte), bytes);
+  });
+  return true;
 }
 
 bool LaunchFile::copy(const JsonReader &json) {
@@ -285,7 +306,10 @@ bool LaunchFile::copy(const JsonReader &json) {
               std::to_string(to->bytes) + " bytes");
     return false;
   }
-  return memory.copy(to->address + toOffset, from->address + fromOffset, bytes);
+  perform([=, &memory = memory()] {
+    memory.copy(to->address + toOffset, from->address + fromOffset, bytes);
+  });
+  return true;
 }
 
 static constexpr std::pair<const char *, const char *> kDtypes[] = {
@@ -363,7 +387,7 @@ bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json,
               " bytes of the file");
     return false;
   }
-  memory.copyOut(array.data.data(), b->address, array.data.size());
+  memory().copyOut(array.data.data(), b->address, array.data.size());
   if (options.isolated)
     return true;
   std::string why = mx::writeNpy(pathOf(file), array);
@@ -418,15 +442,18 @@ LaunchFileResult LaunchFile::run() {
   for (const std::string &path : options.modules)
     if (!loadModule(path, true))
       return finish();
-  bool many = json.has("launches");
+  bool isWorld = json.has("devices"), many = json.has("launches");
   bool ok =
-      many ? json.onlyKeys({"format", "notes", "modules", "globals",
-                            "attributes", "limits", "sm_count", "buffers",
-                            "tensor_maps", "launches", "outputs"})
-           : json.onlyKeys({"format", "notes", "modules", "globals",
-                            "attributes", "limits", "sm_count", "buffers",
-                            "tensor_maps", "kernel", "grid", "block", "cluster",
-                            "dynamic_smem", "cooperative", "args", "outputs"});
+      isWorld ? json.onlyKeys({"format", "notes", "modules", "attributes",
+                               "limits", "sm_count", "devices"})
+      : many
+          ? json.onlyKeys({"format", "notes", "modules", "globals",
+                           "attributes", "limits", "sm_count", "buffers",
+                           "tensor_maps", "launches", "outputs"})
+          : json.onlyKeys({"format", "notes", "modules", "globals",
+                           "attributes", "limits", "sm_count", "buffers",
+                           "tensor_maps", "kernel", "grid", "block", "cluster",
+                           "dynamic_smem", "cooperative", "args", "outputs"});
   if (!ok)
     return finish();
   if (json.has("format") && json["format"].unsignedInteger() != 1) {
@@ -445,8 +472,13 @@ LaunchFileResult LaunchFile::run() {
     json.fail("no module: name a PTX file on the command line or in 'modules'");
     return finish();
   }
-  if (!linkModules())
+  if (!makeDevices(json) || !readDefaults(json))
     return finish();
+  (void)(isWorld ? runDevices(json["devices"]) : runDevice(json));
+  return finish();
+}
+
+bool LaunchFile::readDefaults(const JsonReader &json) {
   defaults.checks = options.checks;
   defaults.seed = options.seed;
   defaults.profile = options.profile;
@@ -458,7 +490,7 @@ LaunchFileResult LaunchFile::run() {
   if (json.has("attributes")) {
     JsonReader a = json["attributes"];
     if (!a.onlyKeys({"max_dynamic_smem", "non_portable_cluster"}))
-      return finish();
+      return false;
     if (a.has("max_dynamic_smem"))
       defaults.maxDynamicSharedBytes =
           a["max_dynamic_smem"].unsignedInteger(1u << 30);
@@ -468,72 +500,56 @@ LaunchFileResult LaunchFile::run() {
   if (json.has("limits")) {
     JsonReader l = json["limits"];
     if (!l.onlyKeys({"instructions"}))
-      return finish();
+      return false;
     if (l.has("instructions"))
       defaults.maxInstructions = l["instructions"].unsignedInteger();
   }
   if (options.mostInstructions)
     defaults.maxInstructions =
         std::min(defaults.maxInstructions, options.mostInstructions);
-  std::vector<std::pair<std::string, JsonReader>> list;
-  if (json.has("buffers"))
-    list = json["buffers"].members();
-  for (auto &[name, b] : list)
-    if (json.failed() || !makeBuffer(name, b))
-      return finish();
-  if (json.has("tensor_maps"))
-    for (auto &[name, t] : json["tensor_maps"].members())
-      if (!makeTensorMap(name, t))
-        return finish();
-  for (auto &[name, b] : list)
-    if (b.has("patch") && !patchBuffer(name, b))
-      return finish();
-  if (json.has("globals") && !setGlobals(json["globals"]))
-    return finish();
-  if (json.failed())
-    return finish();
+  return true;
+}
 
-  std::vector<std::pair<std::string, JsonReader>> outputs;
+bool LaunchFile::writeOutputs(const JsonReader &json, bool write) {
   if (json.has("outputs"))
-    outputs = json["outputs"].members();
-  for (auto &[name, o] : outputs)
-    if (!writeOutput(name, o, false))
-      return finish();
-  if (json.failed())
-    return finish();
+    for (auto &[name, o] : json["outputs"].members())
+      if (!writeOutput(name, o, write))
+        return false;
+  return !json.failed();
+}
 
-  if (!many) {
-    if (!oneLaunch(json))
-      return finish();
-  } else {
-    for (const JsonReader &step : json["launches"].elements()) {
-      bool good = false;
-      // What is no kernel ends only after those before it.
-      if (!step.has("kernel"))
-        memory.settle();
-      if (step.has("memset")) {
-        good = step.onlyKeys({"memset"}) && memset(step["memset"]);
-      } else if (step.has("copy")) {
-        good = step.onlyKeys({"copy"}) && copy(step["copy"]);
-      } else {
-        good = step.onlyKeys({"kernel", "grid", "block", "cluster",
-                              "dynamic_smem", "sm_count", "programmatic",
-                              "cooperative", "args"}) &&
-               oneLaunch(step);
-        if (good && !result.reports.back().clean())
-          break;
-      }
-      if (!good)
-        return finish();
-    }
-  }
+bool LaunchFile::runDevice(const JsonReader &json) {
+  if (!makeBuffers(json) || !fillMemory(json) || !writeOutputs(json, false))
+    return false;
+  if (!(json.has("launches") ? runSteps(json["launches"]) : oneLaunch(json)))
+    return false;
   // What a run with findings has computed helps to understand them; of bad
   // input nothing comes.
-  if (result.exitStatus() != kExitBadInput)
-    for (auto &[name, o] : outputs)
-      if (!writeOutput(name, o, true))
+  return result.exitStatus() == kExitBadInput || writeOutputs(json, true);
+}
+
+bool LaunchFile::runSteps(const JsonReader &json) {
+  for (const JsonReader &step : json.elements()) {
+    bool good = false;
+    // What is no kernel ends only after those before it.
+    if (!step.has("kernel"))
+      perform([&memory = memory()] { memory.settle(); });
+    if (step.has("memset")) {
+      good = step.onlyKeys({"memset"}) && memset(step["memset"]);
+    } else if (step.has("copy")) {
+      good = step.onlyKeys({"copy"}) && copy(step["copy"]);
+    } else {
+      good =
+          step.onlyKeys({"kernel", "grid", "block", "cluster", "dynamic_smem",
+                         "sm_count", "programmatic", "cooperative", "args"}) &&
+          oneLaunch(step);
+      if (good && !world && !result.reports.back().clean())
         break;
-  return finish();
+    }
+    if (!good)
+      return false;
+  }
+  return !json.failed();
 }
 
 int LaunchFileResult::exitStatus() const {

@@ -12,6 +12,7 @@
 #include "Json.h"
 
 #include "mx/Simulator/LaunchFile.h"
+#include "mx/Simulator/World.h"
 
 #include <map>
 #include <set>
@@ -26,10 +27,7 @@ struct Buffer {
 
 class LaunchFile {
 public:
-  explicit LaunchFile(const LaunchFileOptions &options)
-      : options(options),
-        memory(options.memoryBytes ? options.memoryBytes
-                                   : DeviceMemory::defaultCapacity()) {}
+  explicit LaunchFile(const LaunchFileOptions &options);
   LaunchFileResult run();
 
 private:
@@ -39,15 +37,26 @@ private:
   std::string error;   ///< any other
   std::string directory, text;
   FileUses files;
-  DeviceMemory memory;
+  /// What the file has under "devices", or the only device.
+  struct Device {
+    DeviceMemory *memory;
+    std::map<std::string, Buffer> buffers;
+    std::map<std::string, std::vector<uint8_t>> tensorMaps;
+  };
+  /// A module is parsed once for each device.
   struct LoadedModule {
-    std::unique_ptr<Module> module;
+    std::vector<std::unique_ptr<Module>> ofDevices;
     std::string path, text;
     bool isOfCommandLine;
   };
+  std::optional<DeviceMemory> onlyMemory;
+  std::unique_ptr<World> world; ///< null without "devices"
   std::vector<LoadedModule> modules;
-  std::map<std::string, Buffer> buffers;
-  std::map<std::string, std::vector<uint8_t>> tensorMaps;
+  std::vector<Device> devices;
+  /// The device that is being read.
+  size_t number = 0;
+  Device &device() { return devices[number]; }
+  DeviceMemory &memory() { return *device().memory; }
   LaunchConfig defaults;
 
   /// An error that is not at a place in the JSON text.
@@ -62,12 +71,19 @@ private:
   /// with it.
   bool checkFiles();
   bool checkFiles(const llvm::json::Value &root);
+  bool checkFilesOfDevice(const JsonReader &json);
+  bool checkFile(const JsonReader &at, const std::string &what, bool isOutput);
   /// A text that is there already is not loaded again: recorded launch files
   /// name their module themselves.
   bool loadModule(const std::string &path, bool isOfCommandLine);
+  std::string parseModule(const std::string &path, const std::string &text,
+                          std::unique_ptr<Module> &module);
   std::string adviceOnModules() const;
   std::string adviceOnLines() const;
   bool linkModules();
+  /// What stands beside "buffers": of all devices, buffers come first.
+  bool makeBuffers(const JsonReader &json);
+  bool fillMemory(const JsonReader &json);
   bool makeBuffer(const std::string &name, const JsonReader &json);
   bool makeTensorMap(const std::string &name, const JsonReader &json);
   bool patchBuffer(const std::string &name, const JsonReader &json);
@@ -84,9 +100,19 @@ private:
   bool structure(const JsonReader &json, std::vector<uint8_t> &bytes,
                  unsigned &align);
   const Buffer *findBuffer(const JsonReader &json, const std::string &name);
+  /// The same of another device, if `json` has the key "device".
+  const Buffer *findBufferOf(const JsonReader &json, const JsonReader &name);
   bool findKernel(const JsonReader &json, Module *&module,
                   const KernelInfo *&kernel);
+  bool readDefaults(const JsonReader &json);
+  bool makeDevices(const JsonReader &json);
+  bool runDevice(const JsonReader &json);
+  bool runDevices(const JsonReader &json);
+  bool writeOutputs(const JsonReader &json, bool write);
+  bool runSteps(const JsonReader &json);
   bool oneLaunch(const JsonReader &json);
+  /// The device does it when all before it in its stream is done.
+  void perform(std::function<void()> step);
   bool memset(const JsonReader &json);
   bool copy(const JsonReader &json);
   /// With `write` false it only looks whether it could.

@@ -22,8 +22,32 @@ using mx::NpyArray;
 // Buffers and tensor maps
 //===----------------------------------------------------------------------===//
 
+bool LaunchFile::makeBuffers(const JsonReader &json) {
+  if (json.has("buffers"))
+    for (auto &[name, b] : json["buffers"].members())
+      if (json.failed() || !makeBuffer(name, b))
+        return false;
+  return !json.failed();
+}
+
+bool LaunchFile::fillMemory(const JsonReader &json) {
+  if (json.has("tensor_maps"))
+    for (auto &[name, t] : json["tensor_maps"].members())
+      if (!makeTensorMap(name, t))
+        return false;
+  if (json.has("buffers"))
+    for (auto &[name, b] : json["buffers"].members())
+      if (b.has("patch") && !patchBuffer(name, b))
+        return false;
+  if (json.has("globals") && !setGlobals(json["globals"]))
+    return false;
+  return !json.failed();
+}
+
 bool LaunchFile::makeBuffer(const std::string &name, const JsonReader &json) {
-  if (!json.onlyKeys({"file", "bytes", "fill", "align", "patch"}))
+  if (!(world ? json.onlyKeys(
+                    {"file", "bytes", "fill", "align", "patch", "window"})
+              : json.onlyKeys({"file", "bytes", "fill", "align", "patch"})))
     return false;
   uint64_t align = 256;
   if (json.has("align"))
@@ -65,44 +89,66 @@ bool LaunchFile::makeBuffer(const std::string &name, const JsonReader &json) {
   }
   if (json.failed())
     return false;
-  b.address = memory.alloc(b.bytes, align, name);
+  b.address = memory().alloc(b.bytes, align, name);
   if (!b.address) {
     json.fail(std::to_string(b.bytes) + " bytes do not fit the device's " +
-              std::to_string(memory.bytesCapacity()) + ", of which " +
-              std::to_string(memory.bytesInUse()) + " are in use");
+              std::to_string(memory().bytesCapacity()) + ", of which " +
+              std::to_string(memory().bytesInUse()) + " are in use");
     return false;
   }
   if (!array.data.empty())
-    memory.copyIn(b.address, array.data.data(), array.data.size());
+    memory().copyIn(b.address, array.data.data(), array.data.size());
   if (json.has("fill")) {
     std::string fill = json["fill"].string();
     if (fill == "zero")
-      memory.fill(b.address, 0, b.bytes);
+      memory().fill(b.address, 0, b.bytes);
     else if (fill == "ff")
-      memory.fill(b.address, 0xff, b.bytes);
+      memory().fill(b.address, 0xff, b.bytes);
     else if (fill != "poison")
       json["fill"].fail("expected zero, poison or ff, found '" + fill + "'");
   }
-  buffers[name] = b;
+  if (json.has("window") && json["window"].boolean())
+    memory().share(b.address);
+  device().buffers[name] = b;
   return !json.failed();
 }
 
 const Buffer *LaunchFile::findBuffer(const JsonReader &json,
                                      const std::string &name) {
-  auto it = buffers.find(name);
-  if (it != buffers.end())
+  auto it = device().buffers.find(name);
+  if (it != device().buffers.end())
     return &it->second;
-  json.fail("no buffer '" + name + "'");
+  json.fail("no buffer '" + name + "'" +
+            (world ? " on device " + std::to_string(number) : ""));
   return nullptr;
+}
+
+const Buffer *LaunchFile::findBufferOf(const JsonReader &json,
+                                       const JsonReader &name) {
+  size_t own = number;
+  if (world && json.has("device")) {
+    number = json["device"].unsignedInteger();
+    if (number >= devices.size())
+      json["device"].fail("expected a number below " +
+                          std::to_string(devices.size()) + ", found " +
+                          std::to_string(number));
+  }
+  const Buffer *b = json.failed() ? nullptr : findBuffer(name, name.string());
+  number = own;
+  return b;
 }
 
 bool LaunchFile::makeTensorMap(const std::string &name,
                                const JsonReader &json) {
-  if (!json.onlyKeys({"buffer", "offset", "type", "dims", "strides", "box",
-                      "element_strides", "interleave", "swizzle", "l2", "oob"}))
+  if (!(world ? json.onlyKeys({"buffer", "device", "offset", "type", "dims",
+                               "strides", "box", "element_strides",
+                               "interleave", "swizzle", "l2", "oob"})
+              : json.onlyKeys({"buffer", "offset", "type", "dims", "strides",
+                               "box", "element_strides", "interleave",
+                               "swizzle", "l2", "oob"})))
     return false;
   TensorMapDesc map;
-  const Buffer *b = findBuffer(json, json["buffer"].string());
+  const Buffer *b = findBufferOf(json, json["buffer"]);
   if (json.failed())
     return false;
   map.globalAddress =
@@ -159,7 +205,7 @@ bool LaunchFile::makeTensorMap(const std::string &name,
     json.fail(why);
     return false;
   }
-  std::vector<uint8_t> &image = tensorMaps[name];
+  std::vector<uint8_t> &image = device().tensorMaps[name];
   image.resize(tensorMapBytes);
   encodeTensorMap(map, image.data());
   return true;
@@ -194,7 +240,8 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
       if (!kind.empty())
         json.fail("has both '" + kind + "' and '" + key + "'");
       kind = key;
-    } else if (!used.count(key) && key != offsetKey) {
+    } else if (!used.count(key) && key != offsetKey &&
+               !(world && key == "device")) {
       json.fail("unknown key '" + key + "', " + kKinds);
     }
   }
@@ -208,6 +255,10 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
     json.fail("'" + std::string(offsetKey) + "' goes with 'buffer' only");
     return false;
   }
+  if (kind != "buffer" && json.has("device")) {
+    json.fail("'device' goes with 'buffer' only");
+    return false;
+  }
   JsonReader v = json[kind];
   bytes.clear();
   auto signedValue = [&](unsigned bits) -> int64_t {
@@ -219,8 +270,8 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
   };
   if (kind == "tensor_map") {
     std::string name = v.string();
-    auto it = tensorMaps.find(name);
-    if (it == tensorMaps.end()) {
+    auto it = device().tensorMaps.find(name);
+    if (it == device().tensorMaps.end()) {
       v.fail("no tensor map '" + name + "'");
       return false;
     }
@@ -229,7 +280,7 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
     return true;
   }
   if (kind == "buffer") {
-    const Buffer *b = findBuffer(v, v.string());
+    const Buffer *b = findBufferOf(json, v);
     if (!b)
       return false;
     uint64_t offset =
@@ -299,7 +350,7 @@ bool LaunchFile::structure(const JsonReader &json, std::vector<uint8_t> &bytes,
 }
 
 bool LaunchFile::patchBuffer(const std::string &name, const JsonReader &json) {
-  const Buffer &b = buffers[name];
+  const Buffer &b = device().buffers[name];
   for (const JsonReader &patch : json["patch"].elements()) {
     std::vector<uint8_t> bytes;
     unsigned align = 1;
@@ -313,7 +364,7 @@ bool LaunchFile::patchBuffer(const std::string &name, const JsonReader &json) {
                  std::to_string(b.bytes));
       return false;
     }
-    memory.copyIn(b.address + at, bytes.data(), bytes.size());
+    memory().copyIn(b.address + at, bytes.data(), bytes.size());
   }
   return !json.failed();
 }
@@ -326,7 +377,7 @@ bool LaunchFile::setGlobals(const JsonReader &json) {
       return false;
     const GlobalInfo *global = nullptr;
     for (auto &m : modules)
-      if (const GlobalInfo *g = m.module->findGlobal(name))
+      if (const GlobalInfo *g = m.ofDevices[number]->findGlobal(name))
         global = g;
     if (!global) {
       entry.fail("no module has a variable '" + name + "'");
@@ -337,7 +388,7 @@ bool LaunchFile::setGlobals(const JsonReader &json) {
                  " bytes, found " + std::to_string(bytes.size()));
       return false;
     }
-    memory.copyIn(global->address, bytes.data(), bytes.size());
+    memory().copyIn(global->address, bytes.data(), bytes.size());
   }
   return !json.failed();
 }

@@ -126,12 +126,13 @@ Space Decoder::takeSpace() {
   return Space::Generic;
 }
 
-void Decoder::takeMemoryQualifiers() {
+MemoryScope Decoder::takeMemoryQualifiers() {
   // One thread of the host executes everything in order, so every access is
   // as strong as any of these ask for; caches do not exist.
-  take("mmio");
-  takeAny(
-      {"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "sc"});
+  bool isForSystem = take("mmio");
+  isForSystem |= take("volatile");
+  takeAny({"weak", "relaxed", "acquire", "release", "acq_rel", "sc"});
+  MemoryScope scope = isForSystem ? MemoryScope::System : scopeNamed();
   takeAny({"cta", "cluster", "gpu", "sys"});
   takeAny({"nc"});
   takeAny({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
@@ -139,6 +140,20 @@ void Decoder::takeMemoryQualifiers() {
   while (!takePrefix("L2::").empty())
     ;
   take("unified");
+  return scope;
+}
+
+MemoryScope Decoder::scopeNamed() const {
+  for (std::string_view m : mods)
+    for (unsigned k = 0; k < kMemoryScopes; ++k)
+      if (m == kScopeNames[k])
+        return MemoryScope(k);
+  return MemoryScope::Device;
+}
+
+MemoryScope Decoder::useScope(MemoryScope scope) {
+  program.memoryScopes |= 1u << unsigned(scope);
+  return scope;
 }
 
 //===----------------------------------------------------------------------===//

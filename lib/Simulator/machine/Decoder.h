@@ -58,7 +58,12 @@ public:
   /// Removes state spaces (with ::cta and ::cluster); Generic when none.
   ptx::Space takeSpace();
   /// Removes what has no functional effect: cache and ordering qualifiers.
-  void takeMemoryQualifiers();
+  /// Returns the scope: that of the device where there is none.
+  MemoryScope takeMemoryQualifiers();
+  /// The scope among the modifiers, which stays there.
+  MemoryScope scopeNamed() const;
+  /// An instruction on global memory, or a fence, has that scope.
+  MemoryScope useScope(MemoryScope scope);
   const std::vector<std::string_view> &modifiers() const { return mods; }
 
   size_t numOperands() const { return inst->operands.size(); }

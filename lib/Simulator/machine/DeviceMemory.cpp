@@ -26,6 +26,7 @@ struct DeviceMemory::Block {
   uint8_t *host = nullptr;
   bool live = true;
   bool owned = true; ///< not mapped memory of the host
+  bool isWindow = false;
   ~Block() {
     if (owned)
       std::free(host);
@@ -94,7 +95,36 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
   return address;
 }
 
+void DeviceMemory::connect(const std::vector<DeviceMemory *> &devices) {
+  std::vector<DeviceMemory *> byNumber(kMostDevices);
+  for (DeviceMemory *d : devices)
+    byNumber[d->device()] = d;
+  for (DeviceMemory *d : devices)
+    d->peers = byNumber;
+}
+
+bool DeviceMemory::share(uint64_t address) {
+  Block *b = lookupOwn(address);
+  if (!b || !b->live || !b->owned || b->info.address != address)
+    return false;
+  b->isWindow = true;
+  return true;
+}
+
+const DeviceMemory *DeviceMemory::peerOf(uint64_t address) const {
+  return isOfPeer(address) ? peers[(address - kBase) / kBytes] : nullptr;
+}
+
 DeviceMemory::Block *DeviceMemory::lookup(uint64_t address) const {
+  Block *own = lookupOwn(address);
+  if (own || peers.empty())
+    return own;
+  const DeviceMemory *peer = peerOf(address);
+  Block *b = peer ? peer->lookupOwn(address) : nullptr;
+  return b && b->isWindow ? b : nullptr;
+}
+
+DeviceMemory::Block *DeviceMemory::lookupOwn(uint64_t address) const {
   uint64_t page = (address - base) / kPageBytes;
   if (address >= base && page < pages.size() && pages[page])
     return blocks[pages[page] - 1].get();
@@ -136,7 +166,7 @@ bool DeviceMemory::unmapHost(void *host) {
 }
 
 bool DeviceMemory::free(uint64_t address) {
-  Block *b = lookup(address);
+  Block *b = lookupOwn(address);
   if (!b || !b->live || !b->owned || b->info.address != address)
     return false;
   inUse -= b->info.bytes;
@@ -205,6 +235,14 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
                 (unsigned long long)bytes, bytes == 1 ? "" : "s",
                 (unsigned long long)address);
   std::string s = text;
+  if (const DeviceMemory *peer = peerOf(address)) {
+    s = peer->describe(address, bytes) + " of device " +
+        std::to_string(peer->device());
+    Block *b = peer->lookupOwn(address);
+    return b && b->live && !b->isWindow
+               ? s + ", which is no window: other devices may not use it"
+               : s;
+  }
   if (uint64_t device = (address - kBase) / kBytes;
       address >= kBase && device < kMostDevices &&
       device != (base - kBase) / kBytes)

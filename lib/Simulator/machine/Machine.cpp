@@ -9,6 +9,8 @@
 
 #include "../report/Recorder.h"
 #include "Limits.h"
+#include "Workers.h"
+#include "WorldState.h"
 
 #include "mx/Simulator/Report.h"
 #include "mx/Simulator/tensor/Mbarrier.h"
@@ -62,9 +64,35 @@ uint8_t *GlobalView::slow(Hit &hit, uint64_t address, uint64_t size) {
 
 Machine::Machine(const Program &program, DeviceMemory &memory,
                  const LaunchConfig &config, const ptx::Module &module,
-                 LaunchReport &report)
+                 LaunchReport &report, WorldDevice *device)
     : program(program), memory(memory), config(config), module(module),
-      report(report), params(config.parameters), random(config.seed) {}
+      report(report), params(config.parameters), device(device),
+      random(config.seed) {
+  bindScopes();
+}
+
+Machine::~Machine() = default;
+
+/// A scope that no instruction names is the same as the next wider one.
+void Machine::bindScopes() {
+  for (unsigned k = 0; k < kMemoryScopes; ++k) {
+    MemoryScope scope = MemoryScope(k);
+    bool isUsed = scope == MemoryScope::Device ? true
+                  : scope == MemoryScope::System
+                      ? device != nullptr
+                      : program.memoryScopes >> k & 1;
+    if (isUsed)
+      scopes.push_back(scope);
+  }
+  for (unsigned k = 0; k < kMemoryScopes; ++k)
+    for (MemoryScope scope : scopes)
+      if (++numScopesUpTo[k]; unsigned(scope) >= k)
+        break;
+}
+
+GlobalShadow &Machine::shadow() {
+  return device ? device->world.shadow : ownShadow;
+}
 
 TensorMemory &Machine::tensorOf(uint32_t sm) {
   if (tensors.size() <= sm)

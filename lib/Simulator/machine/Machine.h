@@ -31,7 +31,9 @@ namespace mx::sim {
 class Machine;
 class GlobalView;
 class Recorder;
+class WorldDevice;
 class Recording;
+class Workers;
 struct Cta;
 struct Cluster;
 
@@ -374,10 +376,26 @@ SourceChain sourceOf(const InstrInfo &info);
 
 class Machine {
 public:
+  /// `device`: that of a world, or null.
   Machine(const Program &program, DeviceMemory &memory,
           const LaunchConfig &config, const ptx::Module &module,
-          LaunchReport &report);
+          LaunchReport &report, WorldDevice *device = nullptr);
+  ~Machine();
+  /// From the beginning to the end.
   void run();
+
+  // The same in steps, for launches that are alive together.
+  /// False with a finding where the launch does not fit kernel and device.
+  bool begin();
+  enum class Pass { Ended, Progress, Idle };
+  /// Each cluster executes at most about `most` instructions.
+  Pass pass(uint64_t most);
+  /// Whether waits with a limit of time give up in the next pass. Returns
+  /// whether a lane sleeps.
+  bool setTimeouts(bool giveUp);
+  bool breakConvergence();
+  void reportDeadlock();
+  void finish();
 
   const Program &program;
   DeviceMemory &memory;
@@ -394,7 +412,23 @@ public:
   bool stopped = false;
   std::atomic<bool> wasInterrupted{false};
   std::vector<uint8_t> params;
-  GlobalOrder globalOrder;
+  WorldDevice *const device;
+  /// The number of its first cluster among those of the world.
+  uint64_t firstCluster = 0;
+  /// By operations of the scope of the device.
+  Published published;
+  /// The scopes that differ from wider ones here, the narrowest first.
+  std::vector<MemoryScope> scopes;
+  struct ScopeRange {
+    const MemoryScope *first, *last;
+    const MemoryScope *begin() const { return first; }
+    const MemoryScope *end() const { return last; }
+  };
+  /// Those of them that a scope includes.
+  ScopeRange scopesUpTo(MemoryScope scope) const {
+    return {scopes.data(), scopes.data() + numScopesUpTo[int(scope)]};
+  }
+  GlobalShadow &shadow();
   std::shared_ptr<Recording> recording;
 
   /// Whether the host has asked for the end of the launch. The host may take
@@ -434,6 +468,7 @@ private:
   std::unique_ptr<Cluster> startCluster(uint64_t index, uint64_t slot);
   void fillSpecials(Warp &w);
   bool bindShape();
+  void bindScopes();
 
   // The scheduler (Scheduler.cpp).
   struct Waiting {
@@ -449,7 +484,6 @@ private:
   void takeTallies(Cluster &cluster);
   void takeStatistics(Cluster &c);
   void reportLimit();
-  void reportDeadlock();
   void reportPlaces(FindingKind kind, LaunchStatus status);
   std::string waitText(Warp &w, Group &g);
 
@@ -465,6 +499,15 @@ private:
   std::deque<uint64_t> lookahead;
   Random random;
   uint64_t executed = 0;
+  std::unique_ptr<Workers> workers;
+  unsigned numScopesUpTo[kMemoryScopes] = {};
+  /// Of a launch without a world.
+  GlobalShadow ownShadow;
+  /// What the clusters that have ended knew of other launches.
+  Clock atEnd;
+  /// Clusters that are to run side by side, and passes in which none ended.
+  size_t target = 0;
+  uint64_t passesAlone = 0;
 };
 
 template <class F>

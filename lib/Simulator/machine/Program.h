@@ -12,6 +12,7 @@
 #define MX_LIB_SIMULATOR_MACHINE_PROGRAM_H
 
 #include "../ptx/AST.h"
+#include "MemoryScope.h"
 
 #include <cstdint>
 #include <string>
@@ -24,7 +25,7 @@ struct Instr;
 
 /// Executes `i` for the lanes in `mask` and returns the next instruction, or
 /// null when the group of lanes cannot go on now (Warp says why).
-using Handler = const Instr *(*)(Warp & w, const Instr *i, uint32_t mask);
+using Handler = const Instr *(*)(Warp &w, const Instr *i, uint32_t mask);
 
 /// Byte offset of a register. Bit 0: in the constant pool instead of the
 /// register file; bit 1: a predicate that is read negated.
@@ -151,6 +152,8 @@ struct Program {
   std::vector<const ptx::Variable *> sharedVariables;
   bool usesTensorMemory = false;
   unsigned ctaGroup = 0; ///< of its tcgen05 instructions
+  /// Bit `MemoryScope` for each that an instruction names.
+  uint32_t memoryScopes = 0;
   /// Why instructions are unsupported; Instr::aux is the index.
   std::vector<std::string> messages;
 

@@ -13,6 +13,7 @@
 #include "Limits.h"
 #include "Machine.h"
 #include "Workers.h"
+#include "WorldState.h"
 
 #include "../report/Groups.h"
 #include "../report/Recorder.h"
@@ -238,6 +239,9 @@ void Machine::retire(Cluster &c) {
   for (auto &cta : c.ctas) {
     if (c.order)
       c.order->exited(*cta);
+    if (device)
+      atEnd.join(
+          cta->atExit.generic.ofClustersBeyond(firstCluster, totalClusters));
     if (!cta->tensor)
       continue;
     std::vector<TensorMemory::Allocation> leaks =
@@ -310,107 +314,133 @@ void Machine::takeStatistics(Cluster &c) {
   recording->take(c);
 }
 
-void Machine::run() {
+bool Machine::begin() {
   if (!bindShape())
-    return;
+    return false;
+  if (device)
+    firstCluster = device->begin(program, cluster, clusterGrid);
   recording = std::make_shared<Recording>(*this);
   report.facts.cluster = cluster;
   uint32_t size = cluster.count();
-  Workers workers(sharesTensorMemory || totalClusters == 1 ? 1
-                                                           : config.threads);
+  workers = std::make_unique<Workers>(
+      sharesTensorMemory || totalClusters == 1 ? 1 : config.threads);
 
   uint64_t perCluster =
       size * (uint64_t(sharedBytes) * (config.checks & kCheckOrder ? 8 : 2) +
               uint64_t(warpsPerCta) *
                   (program.registerBytes + uint64_t(program.localBytes) * 32) +
               (program.usesTensorMemory ? 512u << 10 : 0));
-  size_t target =
-      std::clamp<uint64_t>(kActiveBytes / perCluster, 1, kActiveClusters);
+  target = std::clamp<uint64_t>(kActiveBytes / perCluster, 1, kActiveClusters);
   for (uint64_t slot = 0; slot < slots; ++slot)
     waiting.push_back({nextCluster(), slot});
+  return true;
+}
 
-  uint64_t idlePasses = 0, passesAlone = 0;
-  while (!stopped) {
-    if (active.size() < target)
-      startMore(target - active.size());
-    if (active.empty())
-      break;
-    uint64_t left =
-        config.maxInstructions - std::min(config.maxInstructions, executed);
-    uint64_t quantum = std::min(kQuantum, left + 1);
-    workers.forEach(active.size(),
-                    [&](size_t k) { runCluster(*active[k], quantum); });
-    bool progress = false, hasRetired = false;
-    for (size_t k = 0; k < active.size(); ++k) {
-      Cluster &c = *active[k];
-      progress |= c.progress;
-      if (!c.hasTurn && !c.stopped && c.wantsTurn()) {
-        runTurn(c);
-        progress = true;
-      }
-      collect(c);
-    }
-    for (size_t k = 0; k < active.size() && !stopped;) {
-      if (!active[k]->done()) {
-        ++k;
-        continue;
-      }
-      retire(*active[k]);
-      takeStatistics(*active[k]);
-      active.erase(active.begin() + k);
-      progress = hasRetired = true;
-    }
-    if (isInterrupted()) {
-      report.isInterrupted = stopped = true;
-      report.status = std::min(report.status, LaunchStatus::Failed);
-    }
-    if (stopped)
-      break;
-    if (executed > config.maxInstructions) {
-      reportLimit();
-      break;
-    }
-    // Those that run may be waiting for clusters that have not begun.
-    passesAlone = hasRetired ? 0 : passesAlone + 1;
-    if ((!progress || passesAlone > 8) && !waiting.empty()) {
-      target = active.size() + kActiveClusters;
-      passesAlone = 0;
+Machine::Pass Machine::pass(uint64_t most) {
+  if (active.size() < target)
+    startMore(target - active.size());
+  if (active.empty())
+    return Pass::Ended;
+  uint64_t left =
+      config.maxInstructions - std::min(config.maxInstructions, executed);
+  uint64_t quantum = std::min(most, left + 1);
+  workers->forEach(active.size(),
+                   [&](size_t k) { runCluster(*active[k], quantum); });
+  bool progress = false, hasRetired = false;
+  for (size_t k = 0; k < active.size(); ++k) {
+    Cluster &c = *active[k];
+    progress |= c.progress;
+    if (!c.hasTurn && !c.stopped && c.wantsTurn()) {
+      runTurn(c);
       progress = true;
     }
-    // No warp can go on. A try_wait may give up after a while, so let them, a
-    // number of times; when still nothing has changed, nothing ever will.
-    bool slept = false;
-    for (auto &c : active) {
-      slept |= c->slept;
-      c->timeout = !progress;
-      if (progress)
-        c->slept = false;
-    }
-    if (progress) {
-      idlePasses = 0;
+    collect(c);
+  }
+  for (size_t k = 0; k < active.size() && !stopped;) {
+    if (!active[k]->done()) {
+      ++k;
       continue;
     }
-    bool isReleased = false;
-    for (auto &c : active)
-      for (auto &cta : c->ctas)
-        for (Warp &w : cta->warps)
-          isReleased |= w.breakConvergence();
-    if (isReleased)
-      idlePasses = 0;
-    if (++idlePasses > (slept ? 100000u : 256u)) {
-      reportDeadlock();
-      break;
-    }
+    retire(*active[k]);
+    takeStatistics(*active[k]);
+    active.erase(active.begin() + k);
+    progress = hasRetired = true;
   }
+  if (isInterrupted()) {
+    report.isInterrupted = stopped = true;
+    report.status = std::min(report.status, LaunchStatus::Failed);
+  }
+  if (!stopped && executed > config.maxInstructions)
+    reportLimit();
+  if (stopped)
+    return Pass::Ended;
+  // Those that run may be waiting for clusters that have not begun.
+  passesAlone = hasRetired ? 0 : passesAlone + 1;
+  if ((!progress || passesAlone > 8) && !waiting.empty()) {
+    target = active.size() + kActiveClusters;
+    passesAlone = 0;
+    progress = true;
+  }
+  return progress ? Pass::Progress : Pass::Idle;
+}
+
+bool Machine::setTimeouts(bool giveUp) {
+  bool slept = false;
+  for (auto &c : active) {
+    slept |= c->slept;
+    c->timeout = giveUp;
+    if (!giveUp)
+      c->slept = false;
+  }
+  return slept;
+}
+
+bool Machine::breakConvergence() {
+  bool isReleased = false;
+  for (auto &c : active)
+    for (auto &cta : c->ctas)
+      for (Warp &w : cta->warps)
+        isReleased |= w.breakConvergence();
+  return isReleased;
+}
+
+void Machine::finish() {
   for (auto &c : active) {
     collect(*c);
     takeTallies(*c);
     takeStatistics(*c);
   }
   report.isComplete = !stopped && active.empty() && waiting.empty();
+  if (device && report.isComplete)
+    device->end(atEnd);
   report.statistics.warpInstructions = executed;
   groupFindings(report, reported, config.maxFindings);
   recording->finish(report);
+}
+
+void Machine::run() {
+  if (!begin())
+    return;
+  uint64_t idlePasses = 0;
+  for (;;) {
+    Pass last = pass(kQuantum);
+    if (last == Pass::Ended)
+      break;
+    // No warp can go on. A try_wait may give up after a while, so let them, a
+    // number of times; when still nothing has changed, nothing ever will.
+    bool slept = setTimeouts(last == Pass::Idle);
+    if (last == Pass::Progress) {
+      idlePasses = 0;
+      continue;
+    }
+    if (breakConvergence())
+      idlePasses = 0;
+    if (++idlePasses > (slept ? 100000u : 256u)) {
+      reportDeadlock();
+      break;
+    }
+  }
+  finish();
 }
 
 /// The limit, and where everybody stands.

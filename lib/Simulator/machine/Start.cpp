@@ -181,8 +181,9 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   c->liveThreads = threads * size;
   c->pairs.resize((size + 1) / 2);
   if (config.seed) {
-    c->random = Random(config.seed * 0x9e3779b97f4a7c15ull + index);
-    c->pace = Cluster::Pace(1 + (config.seed + index) % 3);
+    uint64_t number = firstCluster + index;
+    c->random = Random(config.seed * 0x9e3779b97f4a7c15ull + number);
+    c->pace = Cluster::Pace(1 + (config.seed + number) % 3);
   } else if (config.keepsPace) {
     c->pace = Cluster::Pace::Even;
   }
@@ -254,7 +255,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
     c->ctas.push_back(std::move(cta));
   }
   if (followsOrder)
-    c->order = std::make_unique<Order>(*this, *c, globalOrder);
+    c->order = std::make_unique<Order>(*this, *c);
   c->recorder = recording->start(*c);
   for (auto &cta : c->ctas)
     for (Warp &w : cta->warps)
