@@ -274,7 +274,9 @@ void Order::strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire,
       (isAcquire ? o.known : o.unfenced[int(level)]).join(found);
     }
     if (machine.device)
-      machine.device->world.narrow.acquire(address, o.known, id);
+      machine.device->world.narrow.acquire(
+          address, isAcquire ? o.known : o.unfenced[int(machine.scopes[0])],
+          id);
     return;
   }
   auto it = cells.find(address);
@@ -329,9 +331,22 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
     cells[address].join(isRelease ? k : fencedBy(w, machine.scopes.front()));
     return;
   }
-  for (MemoryScope level : machine.scopesUpTo(scope))
-    published(w, level).release(address, isRelease ? k : fencedBy(w, level),
-                                id);
+  for (MemoryScope level : machine.scopesUpTo(scope)) {
+    Knowledge passedOn = isRelease ? k : fencedBy(w, level);
+    if (late && level == MemoryScope::System)
+      late->emplace_back(address, std::move(passedOn));
+    else
+      published(w, level).release(address, passedOn, id);
+  }
+}
+
+Epoch Order::epochOf(Warp &w) {
+  uint32_t agent = accessor(w);
+  return Epoch(agent, of(w).step(), 0, false, false);
+}
+
+bool Order::knows(Warp &w, uint64_t inCluster, Epoch e) {
+  return hasStep(of(w).known.generic, inCluster, e);
 }
 
 //===----------------------------------------------------------------------===//

@@ -222,6 +222,14 @@ public:
                     unsigned columns, bool isWrite);
   const EngineScope *scope = nullptr;
 
+  /// Where set, publications in the scope of the system wait for the store to
+  /// arrive: they go there, with their address.
+  std::vector<std::pair<uint64_t, Knowledge>> *late = nullptr;
+  /// Of an access that the executing lanes make now.
+  Epoch epochOf(Warp &w);
+  /// Whether an access, of any cluster, comes before what `w` does next.
+  bool knows(Warp &w, uint64_t inCluster, Epoch e);
+
   /// A CTA has ended: everything that used its memory must have come before.
   void exited(Cta &cta);
   /// tcgen05.dealloc: everything that used the columns must have come before.

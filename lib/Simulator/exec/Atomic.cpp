@@ -7,6 +7,7 @@
 
 #include "AsyncOperands.h"
 #include "FloatOps.h"
+#include "PeerAccess.h"
 #include "StoreAsync.h"
 
 #include "mx/Simulator/tensor/IntegerReduce.h"
@@ -152,68 +153,131 @@ void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
 
 /// a: address, b: semantics, aux: first extra slot (d..., b..., c); aux2: op |
 /// kind << 4 | space << 8 | is64 << 12 | hasResult << 13 | count << 16.
-const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
-  Op op = Op(i->aux2 & 15);
-  Kind kind = Kind((i->aux2 >> 4) & 15);
-  Space space = Space((i->aux2 >> 8) & 15);
-  bool is64 = i->aux2 >> 12 & 1, hasResult = i->aux2 >> 13 & 1;
-  unsigned count = i->aux2 >> 16, bytes = bytesOf(kind);
-  const Slot *slots = &w.machine->program.extra[i->aux];
-  const Slot *dst = slots, *src = slots + (hasResult ? count : 0);
-  auto isSharedAt = [&](uint64_t address) {
+struct Operands {
+  Op op;
+  Kind kind;
+  Space space;
+  bool is64, hasResult;
+  unsigned count, bytes;
+  const Slot *dst, *src;
+  Operands(Warp &w, const Instr *i)
+      : op(Op(i->aux2 & 15)), kind(Kind((i->aux2 >> 4) & 15)),
+        space(Space((i->aux2 >> 8) & 15)), is64(i->aux2 >> 12 & 1),
+        hasResult(i->aux2 >> 13 & 1), count(i->aux2 >> 16),
+        bytes(bytesOf(kind)), dst(&w.machine->program.extra[i->aux]),
+        src(dst + (hasResult ? count : 0)) {}
+
+  bool isSharedAt(uint64_t address) const {
     return space == Space::Shared ||
            (space == Space::Generic && address - kSharedWindow < kWindowBytes);
-  };
-  bool isGlobal = false; // for some lane
-  for (uint32_t m = space == Space::Shared ? 0 : mask; m && !isGlobal;
-       m &= m - 1)
-    isGlobal = !isSharedAt(
-        laneAddress(w, i->a, is64, i->imm, unsigned(__builtin_ctz(m))));
-  if (isGlobal && !w.takeTurn(i))
-    return nullptr;
-  ++w.cta->cluster->effects;
+  }
+  uint64_t read(Warp &w, Slot s, unsigned lane) const {
+    return bytes == 8 ? w.at<uint64_t>(s)[lane] : w.at<uint32_t>(s)[lane];
+  }
+  /// What element `k` becomes, of at most 64 bits.
+  uint64_t result(Warp &w, unsigned k, unsigned lane, uint64_t old,
+                  bool isShared) const {
+    uint64_t c = op == Cas ? read(w, src[count + k], lane) : 0;
+    return apply(op, kind, old, read(w, src[k], lane), c, isShared);
+  }
+};
+
+/// Whether a lane waits in a world: for an atomic operation that changes
+/// nothing, as of a lock that is taken, again and again.
+bool changesNothing(Warp &w, const Instr *i, const Operands &o, uint32_t mask,
+                    uint64_t addresses[32], uint8_t *at[32]) {
+  if (o.kind == B128)
+    return false;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
-    uint64_t address = laneAddress(w, i->a, is64, i->imm, lane);
-    uint8_t *p =
-        resolveAddress(w, i, space, address, bytes * count, lane, true);
+    addresses[lane] = laneAddress(w, i->a, o.is64, i->imm, lane);
+    at[lane] = resolveAddress(w, i, o.space, addresses[lane], o.bytes * o.count,
+                              lane, true);
+    for (unsigned k = 0; at[lane] && k < o.count; ++k) {
+      uint64_t old = 0;
+      std::memcpy(&old, at[lane] + k * o.bytes, o.bytes);
+      uint64_t now = o.result(w, k, lane, old, o.isSharedAt(addresses[lane]));
+      if (std::memcmp(&old, &now, o.bytes))
+        return false;
+    }
+    if (!at[lane])
+      return false;
+  }
+  return true;
+}
+
+/// Atomic operations on memory of other devices are done at once; what they
+/// release arrives before.
+void settleForAtomic(Warp &w, const Instr *i, const Operands &o,
+                     uint32_t mask) {
+  if (i->b & kRelease &&
+      MemoryScope(i->b >> kScopeShift) == MemoryScope::System)
+    releaseToSystem(w);
+  forLanes(mask, [&](unsigned lane) {
+    settleStores(w, laneAddress(w, i->a, o.is64, i->imm, lane),
+                 o.bytes * o.count);
+  });
+}
+
+const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
+  const Operands o(w, i);
+  unsigned bytes = o.bytes, size = bytes * o.count;
+  bool isGlobal = false; // for some lane
+  for (uint32_t m = o.space == Space::Shared ? 0 : mask; m && !isGlobal;
+       m &= m - 1)
+    isGlobal = !o.isSharedAt(
+        laneAddress(w, i->a, o.is64, i->imm, unsigned(__builtin_ctz(m))));
+  if (isGlobal && !w.takeTurn(i))
+    return nullptr;
+  if (isGlobal && hasLateStores(w))
+    settleForAtomic(w, i, o, mask);
+  uint64_t addresses[32];
+  uint8_t *at[32];
+  bool isVain =
+      w.machine->device && changesNothing(w, i, o, mask, addresses, at);
+  if (w.cta->cluster->stopped ||
+      (isVain && isPolling(w, i, o.space, mask, addresses, at, size)))
+    return nullptr;
+  if (!isVain)
+    ++w.cta->cluster->effects;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    uint64_t address = laneAddress(w, i->a, o.is64, i->imm, lane);
+    uint8_t *p = resolveAddress(w, i, o.space, address, size, lane, true);
     if (!p)
       return nullptr;
-    bool isShared = isSharedAt(address);
+    bool isShared = o.isSharedAt(address);
     followAtomic(w, i, isShared, isShared ? sharedAddress(address) : address,
-                 bytes * count, lane, hasResult, i->b, op == Cas);
-    (isShared ? w.counts.sharedStoreBytes : w.counts.globalStoreBytes) +=
-        bytes * count;
-    for (unsigned k = 0; k < count; ++k) {
+                 size, lane, o.hasResult, i->b, o.op == Cas);
+    (isShared ? w.counts.sharedStoreBytes : w.counts.globalStoreBytes) += size;
+    for (unsigned k = 0; k < o.count; ++k) {
       uint8_t *e = p + k * bytes;
-      if (kind == B128) {
+      if (o.kind == B128) {
         char old[16];
         std::memcpy(old, e, 16);
-        const char *b = w.at<char>(src[k]) + 16 * lane;
-        if (op == Exch)
+        const char *b = w.at<char>(o.src[k]) + 16 * lane;
+        if (o.op == Exch)
           std::memcpy(e, b, 16);
         else if (!std::memcmp(old, b, 16))
-          std::memcpy(e, w.at<char>(src[count + k]) + 16 * lane, 16);
-        if (hasResult)
-          std::memcpy(w.at<char>(dst[k]) + 16 * lane, old, 16);
+          std::memcpy(e, w.at<char>(o.src[o.count + k]) + 16 * lane, 16);
+        if (o.hasResult)
+          std::memcpy(w.at<char>(o.dst[k]) + 16 * lane, old, 16);
         continue;
       }
-      auto read = [&](Slot s) {
-        return bytes == 8 ? w.at<uint64_t>(s)[lane] : w.at<uint32_t>(s)[lane];
-      };
       uint64_t old = 0;
       std::memcpy(&old, e, bytes);
-      uint64_t c = op == Cas ? read(src[count + k]) : 0;
-      uint64_t now = apply(op, kind, old, read(src[k]), c, isShared);
+      uint64_t now = o.result(w, k, lane, old, isShared);
       std::memcpy(e, &now, bytes);
-      if (hasResult) {
+      if (o.hasResult) {
         if (bytes == 8)
-          w.at<uint64_t>(dst[k])[lane] = old;
+          w.at<uint64_t>(o.dst[k])[lane] = old;
         else
-          w.at<uint32_t>(dst[k])[lane] = uint32_t(old);
+          w.at<uint32_t>(o.dst[k])[lane] = uint32_t(old);
       }
     }
   }
+  if (isVain)
+    notePoll(w);
   return i + 1;
 }
 

@@ -83,7 +83,11 @@ const Instr *issueInGroup(Warp &w, const Instr *i, unsigned lane, bool isReduce,
       ScopeGuard guard(order, order ? order->bulkScope(w, i, 1u << lane, *known,
                                                        group, isReduce)
                                     : EngineScope());
+      EngineGlobal &global = w.cta->cluster->engineGlobal;
+      if (!isReduce)
+        global.beginStore();
       r = copy();
+      global.endStore();
     }
     w.counts.bulkStoreBytes += r.bytes;
     w.bulkGroups.complete(group);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../checks/Overlap.h"
+#include "../machine/WorldState.h"
 #include "Lanes.h"
 
 using namespace mx::sim;
@@ -85,8 +86,12 @@ const Instr *mx::sim::reportUnsupported(Warp &w, const Instr *i,
 /// nanosecond per clock.
 template <class T>
 const Instr *mx::sim::readClock(Warp &w, const Instr *i, uint32_t mask) {
-  const Cluster &c = *w.cta->cluster;
+  Cluster &c = *w.cta->cluster;
   uint64_t now = c.executed + c.round * 64ull;
+  if (const WorldDevice *device = w.machine->device) {
+    now = device->world.time + (c.round - c.passRound) * 64ull;
+    c.readsTime = true;
+  }
   if (Special(i->aux) == Special::ClockHi ||
       Special(i->aux) == Special::GlobalTimerHi)
     now >>= 32;

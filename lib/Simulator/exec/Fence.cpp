@@ -5,7 +5,7 @@
 // nothing to wait for; what a fence orders is told to the check of the order.
 //===----------------------------------------------------------------------===//
 
-#include "Lanes.h"
+#include "PeerAccess.h"
 
 using namespace mx::sim;
 
@@ -13,6 +13,11 @@ namespace {
 
 /// aux: scope.
 const Instr *fenceMemory(Warp &w, const Instr *i, uint32_t) {
+  if (MemoryScope(i->aux) == MemoryScope::System && hasLateStores(w)) {
+    if (!w.takeTurn(i))
+      return nullptr;
+    releaseToSystem(w);
+  }
   if (Order *order = w.order())
     order->fence(w, MemoryScope(i->aux));
   return i + 1;

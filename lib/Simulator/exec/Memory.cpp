@@ -6,6 +6,7 @@
 
 #include "MemoryAccess.h"
 
+#include "PeerAccess.h"
 #include "StoreAsync.h"
 
 using namespace mx::sim;
@@ -212,6 +213,19 @@ bool mayRun(Warp &w, const Instr *i, const Access &access) {
          w.takeTurn(i);
 }
 
+/// A load in a world: false if the lanes wait for a change.
+bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
+             uint32_t mask, uint8_t *const at[32]) {
+  uint64_t addresses[32] = {};
+  forLanes(mask, [&](unsigned lane) {
+    addresses[lane] = laneAddress(w, i->a, access.is64, i->imm, lane);
+    if (hasLateStores(w))
+      settleStores(w, addresses[lane], bytes);
+  });
+  return access.strength == Strength::Weak ||
+         !isPolling(w, i, access.space, mask, addresses, at, bytes);
+}
+
 /// T: the element in memory. L: the lane of its register, into which signed
 /// elements are sign-extended.
 template <class T, class L>
@@ -224,6 +238,9 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t unwritten = 0;
   if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at,
                     unwritten))
+    return nullptr;
+  if (w.machine->device &&
+      !mayLoad(w, i, access, access.count * sizeof(T), mask, at))
     return nullptr;
   if (__builtin_expect(w.pendingCount, 0))
     loadUndefined(w, i, access, slots, sizeof(T), mask);
@@ -263,6 +280,15 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at,
                     unwritten))
     return nullptr;
+  PeerStore late;
+  bool mayBeLate = hasLateStores(w);
+  if (__builtin_expect(mayBeLate, 0)) {
+    if (access.strength == Strength::Synchronizing &&
+        access.scope == MemoryScope::System && access.space != Space::Shared)
+      releaseToSystem(w);
+    late.begin(w, i, i->a, access.is64, i->imm, access.count * sizeof(T), mask,
+               at);
+  }
   if (__builtin_expect(w.pendingCount, 0))
     storeUndefined(w, i, access, slots, sizeof(T), mask);
   // Only the check of the order asks whether anything changes.
@@ -285,6 +311,8 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   }
   noteAccess(w, i, access, access.count * sizeof(T), mask,
              changes ? Touch::Write : Touch::SilentWrite);
+  if (__builtin_expect(mayBeLate, 0))
+    late.end(w);
   return i + 1;
 }
 

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
 using namespace mx::sim;
 
@@ -102,6 +104,8 @@ std::string Machine::waitText(Warp &w, Group &g) {
                   g.needed & w.live & ~g.ticket);
     return text;
   }
+  case Wait::Word:
+    return "waits for a change of " + describePolls(w, (*w.polls)[g.mask]);
   case Wait::Poll:
     return "tests again and again without success";
   case Wait::BulkGroup:
@@ -120,19 +124,21 @@ std::string Machine::waitText(Warp &w, Group &g) {
   return "could run";
 }
 
-void Machine::reportDeadlock() {
-  reportPlaces(FindingKind::Deadlock, LaunchStatus::Deadlock);
+void Machine::reportDeadlock(std::string note) {
+  reportPlaces(FindingKind::Deadlock, LaunchStatus::Deadlock, std::move(note));
 }
 
 /// Where everybody stands: one finding for each place and reason.
-void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
+void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
+                           std::string note) {
   // The same place in many warps and CTAs is one finding.
   struct Place {
     Finding finding;
     uint64_t warps = 0, ctas = 0;
     const Cta *last = nullptr;
   };
-  std::map<std::pair<unsigned, int>, Place> places;
+  // Those that wait for words do so for words of their own.
+  std::map<std::tuple<unsigned, int, uint64_t>, Place> places;
   for (auto &c : active) {
     for (auto &cta : c->ctas) {
       for (Warp &w : cta->warps) {
@@ -144,7 +150,10 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
                                         g.wait == Wait::Poll
                                     ? program.infoOf(g.pc - 1)
                                     : info;
-          Place &p = places[{at.line, int(g.wait)}];
+          uint64_t word = 0;
+          if (g.wait == Wait::Word && !(*w.polls)[g.mask].reads.empty())
+            word = (*w.polls)[g.mask].reads.front().words.front().address;
+          Place &p = places[{at.line, int(g.wait), word}];
           ++p.warps;
           p.ctas += p.last != cta.get();
           p.last = cta.get();
@@ -174,6 +183,7 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
     if (p.warps > 1)
       p.finding.message += " (and " + plural(p.warps - 1, "more warp") +
                            " in " + plural(p.ctas, "CTA") + ")";
+    p.finding.message += std::exchange(note, std::string());
     if (report.findings.size() < kMostUngrouped)
       report.findings.push_back(std::move(p.finding));
     else

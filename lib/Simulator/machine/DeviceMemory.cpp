@@ -236,8 +236,7 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
                 (unsigned long long)address);
   std::string s = text;
   if (const DeviceMemory *peer = peerOf(address)) {
-    s = peer->describe(address, bytes) + " of device " +
-        std::to_string(peer->device());
+    s = peer->describe(address, bytes);
     Block *b = peer->lookupOwn(address);
     return b && b->live && !b->isWindow
                ? s + ", which is no window: other devices may not use it"
@@ -248,6 +247,8 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
       device != (base - kBase) / kBytes)
     return s + ", in the memory of simulated device " + std::to_string(device) +
            " rather than " + std::to_string((base - kBase) / kBytes);
+  std::string owner =
+      peers.empty() ? "" : " on device " + std::to_string(device());
   // The nearest allocation, within what a wrong index would reach.
   const Block *best = nullptr;
   uint64_t bestDistance = ~0ull;
@@ -270,7 +271,7 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
   std::string name = best->info.name.empty()
                          ? "an unnamed buffer"
                          : "buffer '" + best->info.name + "'";
-  std::string size = std::to_string(best->info.bytes) + " bytes";
+  std::string size = std::to_string(best->info.bytes) + " bytes" + owner;
   uint64_t begin = best->info.address, end = begin + best->info.bytes;
   if (!best->live && address >= begin && address < end)
     return s + ", in " + name + " that has been freed";

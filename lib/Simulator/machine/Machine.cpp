@@ -49,7 +49,34 @@ uint8_t *EngineGlobal::translate(uint64_t address, uint64_t size, bool write) {
   uint8_t *p = cluster.global.translate(address, size, write);
   if (p && cluster.order)
     cluster.order->engineGlobal(address, size, write);
-  return p;
+  const Machine &machine = *cluster.machine;
+  if (!p || !machine.device || !machine.device->late ||
+      !machine.memory.isOfPeer(address))
+    return p;
+  if (!write || !isStore) {
+    machine.device->late->settle(address, size);
+    return p;
+  }
+  LateStore &store = stores.emplace_back();
+  store.address = address;
+  store.bytes.assign(p, p + size);
+  store.cluster = machine.firstCluster + cluster.index;
+  if (cluster.order)
+    store.epoch = cluster.order->scope->write;
+  return store.bytes.data();
+}
+
+void EngineGlobal::endStore() {
+  isStore = false;
+  for (LateStore &store : stores)
+    cluster.putLate(std::move(store));
+  stores.clear();
+}
+
+void Cluster::putLate(LateStore store) {
+  WorldDevice &device = *machine->device;
+  device.late->put(std::move(store),
+                   {device.world.passes, index, ++lateStores});
 }
 
 uint8_t *GlobalView::slow(Hit &hit, uint64_t address, uint64_t size) {
@@ -324,6 +351,17 @@ bool Machine::ready(Warp &w, Group &g) {
   case Wait::Warpgroup:
   case Wait::Poll:
     return w.cta->cluster->round != g.index;
+  case Wait::Word: {
+    PollLog &log = (*w.polls)[g.mask];
+    bool isWoken = log.hasChanged() || !device->world.parks;
+    if (isWoken)
+      ++w.cta->cluster->effects;
+    if (!isWoken &&
+        (!w.cta->cluster->timeout || w.cta->cluster->round == g.index))
+      return false;
+    log.reads.clear();
+    return true;
+  }
   case Wait::BulkGroup:
     return w.bulkGroups.atMost(g.index);
   case Wait::CopyGroup:

@@ -14,6 +14,8 @@
 #include "../exec/UndefinedRegisters.h"
 #include "../report/Groups.h"
 #include "AsyncQueue.h"
+#include "LateStores.h"
+#include "Polling.h"
 #include "Program.h"
 
 #include "mx/Simulator/Simulator.h"
@@ -51,6 +53,7 @@ enum class Wait : uint8_t {
   CopyGroup,      ///< the same for cp.async
   Turn,           ///< for its turn to talk to other clusters
   Warpgroup,      ///< for the other warps of its warpgroup; polls
+  Word,           ///< until a word that it has read changes, in a world
 };
 
 struct Group {
@@ -106,7 +109,11 @@ public:
   WarpStatistics counts;
   /// Registers that wgmma works on; see exec/WgmmaTracker.h.
   std::shared_ptr<class WgmmaTracker> wgmma;
-  Recorder *trace = nullptr; ///< null: no trace is recorded
+  Recorder *trace = nullptr;       ///< null: no trace is recorded
+  std::unique_ptr<PollLogs> polls; ///< null until a strong read in a world
+  /// A number for its registers and local memory when it had executed so many
+  /// instructions.
+  uint64_t stateHash = 0, hashedAt = ~0ull;
 
   Group &group() { return groups[current]; }
   template <class T>
@@ -316,9 +323,14 @@ class EngineGlobal : public GlobalAccess {
 public:
   explicit EngineGlobal(Cluster &cluster) : cluster(cluster) {}
   uint8_t *translate(uint64_t address, uint64_t size, bool write) override;
+  /// What a copy writes to memory of other devices from now on is late.
+  void beginStore() { isStore = true; }
+  void endStore();
 
 private:
   Cluster &cluster;
+  bool isStore = false;
+  std::vector<LateStore> stores;
 };
 
 /// How often something was found in a cluster, and in which of its CTAs.
@@ -355,6 +367,9 @@ struct Cluster {
   uint64_t executed = 0, counted = 0; ///< instructions; taken over so far
   bool timeout = false; ///< try_wait gives up, as its time limit allows
   bool slept = false;   ///< a lane sleeps: be patient
+  /// In a world: it has read a clock, and when this pass began.
+  bool readsTime = false;
+  uint32_t passRound = 0;
   bool hasTurn = false;
   bool progress = false; ///< in the last pass
   bool stopped = false;  ///< by a finding that ends the launch
@@ -366,6 +381,9 @@ struct Cluster {
   uint32_t liveThreads = 0;
   std::vector<PairAlloc> pairs;
   uint64_t slot = 0;
+  Machine *machine = nullptr;
+  uint64_t lateStores = 0; ///< so far
+  void putLate(LateStore store);
   bool done() const { return liveThreads == 0 && queue.empty(); }
   bool wantsTurn() const;
 };
@@ -394,7 +412,13 @@ public:
   /// whether a lane sleeps.
   bool setTimeouts(bool giveUp);
   bool breakConvergence();
-  void reportDeadlock();
+  /// Of `note`, which may be empty, the first finding has the text.
+  void reportDeadlock(std::string note = {});
+  /// A number that says where all warps stand and what they hold, to tell that
+  /// nothing changes.
+  uint64_t stateHash();
+  /// Whether a warp has read a clock since this was last asked.
+  bool takeReadsTime();
   void finish();
 
   const Program &program;
@@ -475,7 +499,9 @@ private:
     uint64_t index, slot;
   };
   void runCluster(Cluster &c, uint64_t quantum);
-  void runTurn(Cluster &c);
+  /// Whether another warp could have seen anything of it.
+  bool runTurn(Cluster &c);
+  void passTime(uint64_t executedBefore);
   bool completeSome(Cluster &c, bool isStuck);
   uint64_t nextCluster();
   void startMore(size_t count);
@@ -484,7 +510,8 @@ private:
   void takeTallies(Cluster &cluster);
   void takeStatistics(Cluster &c);
   void reportLimit();
-  void reportPlaces(FindingKind kind, LaunchStatus status);
+  void reportPlaces(FindingKind kind, LaunchStatus status,
+                    std::string note = {});
   std::string waitText(Warp &w, Group &g);
 
   std::vector<std::unique_ptr<Cluster>> active;

@@ -20,6 +20,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <utility>
 
 using namespace mx::sim;
 
@@ -175,7 +177,8 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
 }
 
 /// What waited for the turn happens, each once.
-void Machine::runTurn(Cluster &c) {
+bool Machine::runTurn(Cluster &c) {
+  uint64_t before = c.effects;
   c.hasTurn = true;
   for (auto &cta : c.ctas)
     for (Warp &w : cta->warps) {
@@ -189,10 +192,13 @@ void Machine::runTurn(Cluster &c) {
         c.executed += n;
       }
     }
+  bool any = !device;
   if (c.queue.wantsTurn() && !c.stopped)
-    c.queue.completeOne(&c.random, true);
+    any |= c.queue.completeOne(&c.random, true);
   c.hasTurn = false;
-  ++c.effects;
+  any |= c.effects != before;
+  c.effects += any;
+  return any;
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,6 +350,11 @@ Machine::Pass Machine::pass(uint64_t most) {
   uint64_t left =
       config.maxInstructions - std::min(config.maxInstructions, executed);
   uint64_t quantum = std::min(most, left + 1);
+  for (auto &c : active)
+    c->passRound = c->round;
+  if (device)
+    ++device->world.passes;
+  uint64_t executedBefore = executed;
   workers->forEach(active.size(),
                    [&](size_t k) { runCluster(*active[k], quantum); });
   bool progress = false, hasRetired = false;
@@ -351,8 +362,7 @@ Machine::Pass Machine::pass(uint64_t most) {
     Cluster &c = *active[k];
     progress |= c.progress;
     if (!c.hasTurn && !c.stopped && c.wantsTurn()) {
-      runTurn(c);
-      progress = true;
+      progress |= runTurn(c);
     }
     collect(c);
   }
@@ -381,7 +391,57 @@ Machine::Pass Machine::pass(uint64_t most) {
     passesAlone = 0;
     progress = true;
   }
+  if (device && progress)
+    passTime(executedBefore);
   return progress ? Pass::Progress : Pass::Idle;
+}
+
+/// In a world time passes where something moves.
+void Machine::passTime(uint64_t executedBefore) {
+  uint64_t rounds = 0;
+  for (auto &c : active)
+    rounds = std::max<uint64_t>(rounds, c->round - c->passRound);
+  device->world.time += rounds * 64 + (executed - executedBefore);
+}
+
+bool Machine::takeReadsTime() {
+  bool any = false;
+  for (auto &c : active)
+    any |= std::exchange(c->readsTime, false);
+  return any;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+  return hash ^ hash >> 29;
+}
+
+static uint64_t mixBytes(uint64_t hash, const void *from, size_t bytes) {
+  for (size_t k = 0; k + 8 <= bytes; k += 8) {
+    uint64_t word;
+    std::memcpy(&word, static_cast<const char *>(from) + k, 8);
+    hash = mix(hash, word);
+  }
+  return hash;
+}
+
+uint64_t Machine::stateHash() {
+  uint64_t hash = 0;
+  for (auto &c : active)
+    for (auto &cta : c->ctas)
+      for (Warp &w : cta->warps) {
+        if (w.hashedAt != w.counts.instructions) {
+          w.hashedAt = w.counts.instructions;
+          w.stateHash = mixBytes(0, w.base[0], program.registerBytes);
+          w.stateHash =
+              mixBytes(w.stateHash, w.local, uint64_t(program.localBytes) * 32);
+        }
+        hash = mix(hash, w.stateHash);
+        for (const Group &g : w.groups)
+          hash = mix(mix(hash, uint64_t(g.pc - program.code.data())),
+                     uint64_t(g.mask) << 8 | uint64_t(g.wait));
+      }
+  return hash;
 }
 
 bool Machine::setTimeouts(bool giveUp) {

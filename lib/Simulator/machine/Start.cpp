@@ -177,6 +177,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   auto c = std::make_unique<Cluster>(memory);
   uint32_t size = cluster.count();
   c->index = index;
+  c->machine = this;
   c->slot = slot;
   c->liveThreads = threads * size;
   c->pairs.resize((size + 1) / 2);

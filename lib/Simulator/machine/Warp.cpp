@@ -120,7 +120,8 @@ const Instr *Warp::block(const Instr *pc, Wait wait) {
   g.pc = pc;
   g.wait = wait;
   if (wait == Wait::Poll || wait == Wait::Mbarrier ||
-      wait == Wait::TensorAlloc || wait == Wait::Warpgroup)
+      wait == Wait::TensorAlloc || wait == Wait::Warpgroup ||
+      wait == Wait::Word)
     g.index = cta->cluster->round;
   return nullptr;
 }

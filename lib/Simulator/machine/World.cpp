@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
+#include <utility>
 
 using namespace mx::sim;
 
@@ -34,7 +36,11 @@ struct World::Impl {
     std::deque<LaunchReport> reports; ///< of launches that have begun
     std::unique_ptr<Launch> running;
 
+    /// All of it is done, but for stores that have not arrived.
+    bool isEnding = false;
+
     bool isOver() const { return !running && steps.empty(); }
+    bool hasLateStores() const { return device.late && !device.late->empty(); }
     /// Begins the next launch if none runs. False where it cannot begin.
     bool beginNext();
     void endLaunch();
@@ -54,8 +60,19 @@ struct World::Impl {
   /// One pass of a device. Whether anything has moved.
   bool pass(Stream &s);
   bool runRound();
+  /// No device can go on: does something about it, or finds a deadlock.
+  void dealWithIdleness();
+  void advanceTime();
+  void letArrive(Stream &s);
+  /// Some of the late stores of each device. Whether there were any.
+  bool arriveInIdleness();
   void run();
   void stop(bool isDeadlock);
+
+  // What was tried since a device could last go on.
+  std::set<uint64_t> seen; ///< states
+  uint64_t jump = 0;       ///< of time
+  unsigned arrivals = 0;
 };
 
 bool World::Impl::Stream::beginNext() {
@@ -82,6 +99,7 @@ void World::Impl::Stream::endLaunch() {
   running->machine()->finish();
   running.reset();
   steps.pop_front();
+  isEnding = false;
 }
 
 World::Impl::Impl(const WorldConfig &config)
@@ -90,6 +108,9 @@ World::Impl::Impl(const WorldConfig &config)
   for (unsigned k = 0; k < config.devices; ++k) {
     streams.push_back(std::make_unique<Stream>(config, k, state));
     memories.push_back(&streams.back()->memory);
+    if (config.isWeak && config.devices > 1)
+      streams.back()->device.late =
+          std::make_unique<LateStores>(streams.back()->memory, state.published);
   }
   DeviceMemory::connect(memories);
 }
@@ -119,24 +140,51 @@ std::vector<std::vector<unsigned>> World::Impl::nextRound() {
 }
 
 bool World::Impl::pass(Stream &s) {
-  bool wasRunning = s.running != nullptr;
+  if (s.isEnding) {
+    letArrive(s);
+    if (s.hasLateStores())
+      return false;
+    s.endLaunch();
+  }
+  size_t before = s.steps.size();
   if (!s.beginNext()) {
     stopped = true;
     return false;
   }
   if (!s.running)
-    return wasRunning;
+    return s.steps.size() != before;
   uint64_t quantum = kQuantum;
   if (config.seed)
     quantum >>= random.below(10);
   Machine &machine = *s.running->machine();
   Machine::Pass last = machine.pass(quantum);
+  letArrive(s);
   if (last != Machine::Pass::Ended)
     return last == Machine::Pass::Progress;
   stopped |= machine.stopped;
-  if (!machine.stopped)
-    s.endLaunch();
+  s.isEnding = true;
   return true;
+}
+
+/// How long stores to other devices take: until nothing else can happen, or not
+/// so long.
+void World::Impl::letArrive(Stream &s) {
+  static constexpr uint32_t chances[] = {0, 2, 8};
+  uint32_t n = config.seed ? chances[(config.seed + s.device.number) % 3] : 0;
+  if (n && s.device.late)
+    s.device.late->arriveByChance(n, random);
+}
+
+bool World::Impl::arriveInIdleness() {
+  bool any = false;
+  for (auto &s : streams)
+    if (s->hasLateStores()) {
+      s->device.late->arrive(1ull << std::min(arrivals, 16u),
+                             config.seed ? &random : nullptr);
+      any = true;
+    }
+  ++arrivals;
+  return any;
 }
 
 bool World::Impl::runRound() {
@@ -152,30 +200,78 @@ bool World::Impl::runRound() {
 }
 
 void World::Impl::stop(bool isDeadlock) {
+  stopped = true;
+  std::string ended;
+  for (auto &s : streams)
+    if (s->isOver())
+      ended += (ended.empty() ? "" : ", ") + std::to_string(s->device.number);
+  if (!ended.empty())
+    ended = "; all launches of these devices have ended: " + ended;
   for (auto &s : streams)
     if (s->running) {
       if (isDeadlock)
-        s->running->machine()->reportDeadlock();
+        s->running->machine()->reportDeadlock(std::exchange(ended, {}));
+      if (s->hasLateStores())
+        s->device.late->arriveAll(nullptr);
       s->endLaunch();
     }
 }
 
+/// Waits with a limit of time give up when nothing else can happen. How long
+/// they wait is not known: jumps become longer and longer.
+void World::Impl::advanceTime() {
+  jump = jump ? jump * 2 : 1024;
+  state.time += jump;
+}
+
+void World::Impl::dealWithIdleness() {
+  constexpr size_t kMostStates = 64;
+  constexpr uint64_t kLongestJump = 1ull << 46; // 20 hours
+  if (arriveInIdleness())
+    return seen.clear();
+  bool isReleased = false;
+  uint64_t hash = 0;
+  for (auto &s : streams)
+    if (s->running) {
+      Machine &machine = *s->running->machine();
+      machine.setTimeouts(true);
+      isReleased |= machine.breakConvergence();
+      hash = hash * 0x9e3779b97f4a7c15ull + machine.stateHash();
+    }
+  if (isReleased)
+    return seen.clear();
+  // Lanes that count their tries are never twice in one state.
+  if (seen.insert(hash).second) {
+    state.parks = seen.size() < kMostStates;
+    return;
+  }
+  seen.clear();
+  bool readsTime = false;
+  for (auto &s : streams)
+    readsTime |= s->running && s->running->machine()->takeReadsTime();
+  if (readsTime && jump < kLongestJump)
+    advanceTime();
+  else
+    stop(/*isDeadlock=*/true);
+}
+
 void World::Impl::run() {
-  uint64_t idleRounds = 0;
   auto isOver = [&] {
     return std::all_of(streams.begin(), streams.end(),
                        [](auto &s) { return s->isOver(); });
   };
   while (!stopped && !isOver()) {
-    bool progress = runRound();
+    if (!runRound()) {
+      dealWithIdleness();
+      continue;
+    }
+    seen.clear();
+    jump = 0;
+    arrivals = 0;
+    state.parks = true;
     for (auto &s : streams)
       if (s->running)
-        s->running->machine()->setTimeouts(!progress);
-    idleRounds = progress ? 0 : idleRounds + 1;
-    if (idleRounds > 256) {
-      stop(/*isDeadlock=*/true);
-      stopped = true;
-    }
+        s->running->machine()->setTimeouts(false);
   }
   stop(/*isDeadlock=*/false);
 }

@@ -9,6 +9,7 @@
 #define MX_LIB_SIMULATOR_MACHINE_WORLDSTATE_H
 
 #include "../checks/Published.h"
+#include "LateStores.h"
 #include "Program.h"
 
 #include "mx/Simulator/Simulator.h"
@@ -41,6 +42,13 @@ public:
   /// its own scope is too narrow.
   Published narrow;
   std::vector<WorldLaunch> launches; ///< by `firstCluster`
+  /// What clocks say, in nanoseconds. It stands still while no device can go
+  /// on.
+  uint64_t time = 0;
+  /// Whether lanes that poll wait; else they run.
+  bool parks = true;
+  /// Passes of machines so far.
+  uint64_t passes = 0;
 
   const WorldLaunch &launchOf(uint64_t cluster) const;
   /// The first number that no cluster has.
@@ -62,6 +70,8 @@ public:
   uint32_t launches = 0;
   /// What comes before the next launch.
   Knowledge known;
+  /// Null where stores arrive at once.
+  std::unique_ptr<LateStores> late;
 
   /// A launch of `clusters` begins; its first cluster gets the returned number.
   uint64_t begin(const Program &program, Dim3 cluster, Dim3 clusterGrid);
