@@ -157,7 +157,7 @@ std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
       return text + ": a relaxed load has read what releases it, and no fence "
                     "comes after that load: expected ld.acquire, or "
                     "fence.acq_rel of the same scope";
-  if (isIn(known.narrow, c))
+  if (known.rare && isIn(known.rare->narrow, c))
     return text + ": they are on different devices, and a release, an acquire, "
                   "a fence or a relaxed access between them has a narrower "
                   "scope than .sys: expected .sys on both sides";

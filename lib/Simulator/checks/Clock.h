@@ -145,14 +145,39 @@ struct Knowledge {
   /// barrier of the cluster comes after what was done before it. It says when
   /// memory may go away.
   Clock executed;
-  /// What came before a fence of at least that scope: a relaxed store publishes
-  /// that much to the scope ("Release and acquire patterns").
-  Clock fenced[kMemoryScopes];
+  /// What came before a fence of at least the scope of the device: a relaxed
+  /// store publishes that much there ("Release and acquire patterns").
+  Clock fenced;
   /// Beyond `generic`, what lanes that arrived alone knew of their warps.
   Clock ofOthers;
-  /// Beyond `generic`, what the other devices of a world would have passed on
-  /// if each scope on the way were that of the system.
-  Clock narrow;
+  /// What most kernels do not need.
+  struct Rare {
+    /// By scope, as `fenced`, which is that of the device.
+    Clock fenced[kMemoryScopes];
+    /// Beyond `generic`, what the other devices of a world would have passed on
+    /// if each scope on the way were that of the system.
+    Clock narrow;
+  };
+  /// Null where all of it is empty. Others may have the same one.
+  std::shared_ptr<Rare> rare;
+
+  Rare &ownRare() {
+    if (!rare)
+      rare = std::make_shared<Rare>();
+    else if (rare.use_count() > 1)
+      rare = std::make_shared<Rare>(*rare);
+    return *rare;
+  }
+  Clock &fencedIn(MemoryScope scope) {
+    return scope == MemoryScope::Device ? fenced
+                                        : ownRare().fenced[unsigned(scope)];
+  }
+  const Clock &fencedIn(MemoryScope scope) const {
+    static const Clock none;
+    return scope == MemoryScope::Device ? fenced
+           : rare                       ? rare->fenced[unsigned(scope)]
+                                        : none;
+  }
 
   /// Whether a step was executed before, visible or not.
   bool isDone(uint32_t agent, uint32_t step) const {
@@ -165,10 +190,21 @@ struct Knowledge {
     maps.join(other.maps);
     executed.join(other.executed);
     tensor.join(other.tensor);
-    for (unsigned k = 0; k < kMemoryScopes; ++k)
-      fenced[k].join(other.fenced[k]);
+    fenced.join(other.fenced);
     ofOthers.join(other.ofOthers);
-    narrow.join(other.narrow);
+    joinRare(other);
+  }
+  void joinRare(const Knowledge &other) {
+    if (!other.rare || other.rare == rare)
+      return;
+    if (!rare) {
+      rare = other.rare;
+      return;
+    }
+    Rare &own = ownRare();
+    for (unsigned k = 0; k < kMemoryScopes; ++k)
+      own.fenced[k].join(other.rare->fenced[k]);
+    own.narrow.join(other.rare->narrow);
   }
   void clear() {
     generic.clear();
@@ -177,10 +213,9 @@ struct Knowledge {
     maps.clear();
     executed.clear();
     tensor.clear();
-    for (Clock &clock : fenced)
-      clock.clear();
+    fenced.clear();
     ofOthers.clear();
-    narrow.clear();
+    rare.reset();
   }
 };
 

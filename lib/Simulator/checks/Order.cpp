@@ -11,6 +11,8 @@
 #include "../machine/Machine.h"
 #include "../machine/WorldState.h"
 
+#include <utility>
+
 using namespace mx::sim;
 
 //===----------------------------------------------------------------------===//
@@ -118,8 +120,8 @@ std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
   for (Clock *clock :
        {&known->generic, &known->async, &known->asyncGlobal, &known->maps})
     clock->lower(o.self, o.met);
-  for (Clock &clock : known->fenced)
-    clock.lower(o.self, o.met);
+  for (MemoryScope level : machine.scopes)
+    known->fencedIn(level).lower(o.self, o.met);
   known->ofOthers.raise(o.self, o.touched);
   return known;
 }
@@ -131,19 +133,24 @@ std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
 void Order::release(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   speak(w);
-  passOn(w, to.generic, o.known.generic);
-  passOn(w, to.async, o.known.async);
-  passOn(w, to.asyncGlobal, o.known.asyncGlobal);
-  passOn(w, to.maps, o.known.maps);
   to.executed.join(o.known.executed);
   // What came with a fence before, and waits for one after, waits on.
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
-  for (MemoryScope level : machine.scopes)
-    passOn(w, to.fenced[int(level)], o.known.fenced[int(level)]);
   to.ofOthers.join(o.known.ofOthers);
-  to.narrow.join(o.known.narrow);
-  if (hidesOthers(w)) {
+  if (!hidesOthers(w)) {
+    to.generic.join(o.known.generic);
+    to.async.join(o.known.async);
+    to.asyncGlobal.join(o.known.asyncGlobal);
+    to.maps.join(o.known.maps);
+    to.fenced.join(o.known.fenced);
+    to.joinRare(o.known);
+  } else {
+    passOn(w, to.generic, o.known.generic);
+    passOn(w, to.async, o.known.async);
+    passOn(w, to.asyncGlobal, o.known.asyncGlobal);
+    passOn(w, to.maps, o.known.maps);
+    passOnFenced(w, to);
     to.generic.raise(accessor(w), o.step());
     to.ofOthers.raise(o.self, o.step());
   }
@@ -154,12 +161,11 @@ void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   speak(w);
   // What a fence before it has collected (PTX ISA, release pattern).
-  const Clock &fenced = o.known.fenced[int(machine.scopes.front())];
+  const Clock &fenced = std::as_const(o.known).fencedIn(machine.scopes.front());
   passOn(w, to.generic, fenced);
   passOn(w, to.executed, o.known.generic);
   to.executed.join(o.known.executed);
   to.ofOthers.join(o.known.ofOthers);
-  to.narrow.join(o.known.narrow);
   if (hidesOthers(w))
     to.ofOthers.raise(o.self, fenced[o.self]);
   o.nextStep();
@@ -172,10 +178,9 @@ void Order::acquire(Warp &w, const Knowledge &from) {
   o.known.asyncGlobal.join(from.asyncGlobal);
   o.known.maps.join(from.maps);
   o.known.executed.join(from.executed);
-  for (MemoryScope level : machine.scopes)
-    o.known.fenced[int(level)].join(from.fenced[int(level)]);
+  o.known.fenced.join(from.fenced);
   o.known.ofOthers.join(from.ofOthers);
-  o.known.narrow.join(from.narrow);
+  o.known.joinRare(from);
   // Whoever completed it knows what the lanes did: they have met there.
   setMet(o, from.generic[o.self]);
   o.tensorAcquired.join(from.tensor);
@@ -199,7 +204,7 @@ void Order::releaseMaps(Warp &w, MemoryScope scope) {
   WarpOrder &o = of(w);
   passOn(w, o.known.maps, o.known.generic);
   for (MemoryScope level : machine.scopesUpTo(scope))
-    passOn(w, o.known.fenced[int(level)], o.known.generic);
+    passOn(w, o.known.fencedIn(level), o.known.generic);
   o.nextStep();
 }
 
@@ -215,7 +220,7 @@ void Order::fenceInits(Warp &w) {
   WarpOrder &o = of(w);
   for (MemoryScope level : machine.scopes)
     if (o.inits)
-      o.known.fenced[int(level)].raise(o.inits, o.known.generic[o.inits]);
+      o.known.fencedIn(level).raise(o.inits, o.known.generic[o.inits]);
 }
 
 void Order::waitForKernels(Warp &w) {
@@ -244,8 +249,20 @@ void Order::fence(Warp &w, MemoryScope scope) {
   WarpOrder &o = of(w);
   acquireUnfenced(w, scope);
   for (MemoryScope level : machine.scopesUpTo(scope))
-    passOn(w, o.known.fenced[int(level)], o.known.generic);
+    passOn(w, o.known.fencedIn(level), o.known.generic);
   o.nextStep();
+}
+
+/// What fences have collected, for relaxed writes of whoever learns of them.
+void Order::passOnFenced(Warp &w, Knowledge &to) {
+  WarpOrder &o = of(w);
+  passOn(w, to.fenced, o.known.fenced);
+  if (!o.known.rare)
+    return;
+  for (MemoryScope level : machine.scopes)
+    if (level != MemoryScope::Device)
+      passOn(w, to.fencedIn(level), std::as_const(o.known).fencedIn(level));
+  to.ownRare().narrow.join(o.known.rare->narrow);
 }
 
 Published &Order::published(Warp &w, MemoryScope level) {
@@ -290,26 +307,36 @@ void Order::strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire,
 
 Knowledge Order::fencedBy(Warp &w, MemoryScope level) {
   WarpOrder &o = of(w);
-  const Clock &fenced = o.known.fenced[int(level)];
+  const Clock &fenced = std::as_const(o.known).fencedIn(level);
   Knowledge k;
+  if (!hidesOthers(w)) {
+    k.generic = fenced;
+    k.async = o.known.async;
+    k.asyncGlobal = o.known.asyncGlobal;
+    k.maps = o.known.maps;
+    k.fenced = o.known.fenced;
+    k.ofOthers = o.known.ofOthers;
+    k.rare = o.known.rare;
+    return k;
+  }
   passOn(w, k.generic, fenced);
   passOn(w, k.async, o.known.async);
   passOn(w, k.asyncGlobal, o.known.asyncGlobal);
   passOn(w, k.maps, o.known.maps);
-  for (MemoryScope other : machine.scopes)
-    passOn(w, k.fenced[int(other)], o.known.fenced[int(other)]);
+  passOnFenced(w, k);
   k.ofOthers = o.known.ofOthers;
-  if (hidesOthers(w))
-    k.ofOthers.raise(o.self, fenced[o.self]);
+  k.ofOthers.raise(o.self, fenced[o.self]);
   return k;
 }
 
 void Order::publishNarrow(Warp &w, uint64_t address, bool isRelease) {
   const Knowledge &known = of(w).known;
   Knowledge k;
-  k.narrow = known.narrow;
-  k.narrow.join(isRelease ? known.generic
-                          : known.fenced[int(machine.scopes.front())]);
+  Clock &narrow = k.ownRare().narrow;
+  if (known.rare)
+    narrow = known.rare->narrow;
+  narrow.join(isRelease ? known.generic
+                        : known.fencedIn(machine.scopes.front()));
   machine.device->world.narrow.release(address, k, id);
 }
 
@@ -318,25 +345,29 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
   WarpOrder &o = of(w);
   // Nothing to publish: a reduction into a large buffer costs no memory.
   if (!isRelease && isGlobal &&
-      o.known.fenced[int(machine.scopes.front())].empty())
+      std::as_const(o.known).fencedIn(machine.scopes.front()).empty())
     return;
   if (isGlobal && machine.device)
     publishNarrow(w, address, isRelease);
-  Knowledge k;
-  if (isRelease)
-    release(w, k);
-  else
+  Knowledge released;
+  if (isRelease) {
+    release(w, released);
+    if (!isGlobal)
+      return cells[address].join(released);
+  } else {
     speak(w);
-  if (!isGlobal) {
-    cells[address].join(isRelease ? k : fencedBy(w, machine.scopes.front()));
-    return;
+    if (!isGlobal)
+      return cells[address].join(fencedBy(w, machine.scopes.front()));
   }
   for (MemoryScope level : machine.scopesUpTo(scope)) {
-    Knowledge passedOn = isRelease ? k : fencedBy(w, level);
+    Knowledge fenced;
+    if (!isRelease)
+      fenced = fencedBy(w, level);
+    const Knowledge &k = isRelease ? released : fenced;
     if (late && level == MemoryScope::System)
-      late->emplace_back(address, std::move(passedOn));
+      late->emplace_back(address, k);
     else
-      published(w, level).release(address, passedOn, id);
+      published(w, level).release(address, k, id);
   }
 }
 

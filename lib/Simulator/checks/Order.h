@@ -273,6 +273,7 @@ private:
   void acquireUnfenced(Warp &w, MemoryScope scope);
   /// In a world: what a strong write would publish whatever its scope.
   void publishNarrow(Warp &w, uint64_t address, bool isRelease);
+  void passOnFenced(Warp &w, Knowledge &to);
   /// What a relaxed write of `w` passes on in that scope.
   Knowledge fencedBy(Warp &w, MemoryScope level);
   /// Whether both of two strong accesses have a scope that includes the other.

@@ -13,8 +13,7 @@ void Published::release(uint64_t address, const Knowledge &known,
   Clock asyncGlobal = known.asyncGlobal.exported(cluster);
   Clock maps = known.maps.exported(cluster);
   Clock ofOthers = known.ofOthers.exported(cluster);
-  Clock narrow =
-      known.narrow.empty() ? Clock() : known.narrow.exported(cluster);
+  Clock narrow = known.rare ? known.rare->narrow.exported(cluster) : Clock();
   std::lock_guard<std::mutex> lock(mutex);
   Knowledge &to = cells[address];
   to.generic.join(generic);
@@ -22,7 +21,8 @@ void Published::release(uint64_t address, const Knowledge &known,
   to.asyncGlobal.join(asyncGlobal);
   to.maps.join(maps);
   to.ofOthers.join(ofOthers);
-  to.narrow.join(narrow);
+  if (known.rare)
+    to.ownRare().narrow.join(narrow);
 }
 
 void Published::acquire(uint64_t address, Knowledge &known, uint64_t cluster) {
@@ -35,5 +35,6 @@ void Published::acquire(uint64_t address, Knowledge &known, uint64_t cluster) {
   known.asyncGlobal.import(it->second.asyncGlobal, cluster);
   known.maps.import(it->second.maps, cluster);
   known.ofOthers.import(it->second.ofOthers, cluster);
-  known.narrow.import(it->second.narrow, cluster);
+  if (it->second.rare)
+    known.ownRare().narrow.import(it->second.rare->narrow, cluster);
 }

@@ -29,8 +29,21 @@ static std::string plural(uint64_t n, const char *what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+/// The words that `g` polls, also where it sleeps before it reads them again;
+/// null where it waits for something else.
+static const PollLog *pollsOf(Warp &w, const Group &g) {
+  bool mayPoll = g.wait == Wait::Word || (g.wait == Wait::Poll && !g.cta);
+  if (!w.polls || !mayPoll)
+    return nullptr;
+  auto log = w.polls->find(g.mask);
+  return log == w.polls->end() || log->second.reads.empty() ? nullptr
+                                                            : &log->second;
+}
+
 /// What `g` waits for, as the end of a sentence that begins with who waits.
 std::string Machine::waitText(Warp &w, Group &g) {
+  if (const PollLog *log = pollsOf(w, g))
+    return "waits for a change of " + describePolls(w, *log);
   Wait wait = g.wait;
   // A failed test of an mbarrier is as good as waiting for it.
   if (wait == Wait::Poll && g.cta)
@@ -105,7 +118,6 @@ std::string Machine::waitText(Warp &w, Group &g) {
     return text;
   }
   case Wait::Word:
-    return "waits for a change of " + describePolls(w, (*w.polls)[g.mask]);
   case Wait::Poll:
     return "tests again and again without success";
   case Wait::BulkGroup:
@@ -143,16 +155,17 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
     for (auto &cta : c->ctas) {
       for (Warp &w : cta->warps) {
         for (Group &g : w.groups) {
+          const PollLog *polls = pollsOf(w, g);
           const InstrInfo &info = program.infoOf(g.pc);
           // After a barrier the position is already after it.
-          const InstrInfo &at = g.wait == Wait::NamedBarrier ||
+          const InstrInfo &at = polls ? program.infoOf(polls->reads[0].instr)
+                                : g.wait == Wait::NamedBarrier ||
                                         g.wait == Wait::PairAlloc ||
                                         g.wait == Wait::Poll
                                     ? program.infoOf(g.pc - 1)
                                     : info;
-          uint64_t word = 0;
-          if (g.wait == Wait::Word && !(*w.polls)[g.mask].reads.empty())
-            word = (*w.polls)[g.mask].reads.front().words.front().address;
+          uint64_t word =
+              polls ? polls->reads.front().words.front().address : 0;
           Place &p = places[{at.line, int(g.wait), word}];
           ++p.warps;
           p.ctas += p.last != cta.get();

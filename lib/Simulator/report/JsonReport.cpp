@@ -79,6 +79,8 @@ static void write(JsonWriter &w, const Finding &f) {
     w.member("line", f.ptxLine);
   if (hasPlace(f.source))
     write(w, f.source);
+  if (f.device >= 0)
+    w.member("device", f.device);
   if (f.hasCta)
     write(w, "cta", f.cta);
   if (f.warp >= 0) {
@@ -161,6 +163,8 @@ static void write(JsonWriter &w, const LaunchReport &r) {
   w.member("kernel", f.kernel);
   w.member("module", f.module);
   w.member("target", f.target);
+  if (f.device >= 0)
+    w.member("device", f.device);
   write(w, "grid", f.grid);
   write(w, "block", f.block);
   write(w, "cluster", f.cluster);

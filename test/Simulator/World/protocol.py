@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Devices that store into each other's memory and wait for flags.
+
+The right protocol (Inputs/exchange.ptx) is clean for 2, 4 and 8 devices under
+many seeds, with and without checks, and gives the right words. Of each mistake
+one of a few seeds must have a finding, or wrong words where it says so.
+
+RUN: %python %s %S/Inputs %t right
+RUN: %python %s %S/Inputs %t mistakes
+RUN: %python %s %S/Inputs %t results
+REQUIRES: numpy
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+INPUTS, DIRECTORY, PART = sys.argv[1:]
+sys.path.insert(0, INPUTS)
+import exchange  # noqa: E402 (beside this file, not installed)
+
+SEEDS = range(8)
+
+
+def mark(name, old, new):
+    """Replaces text in the lines that end with a comment of that name."""
+    def edit(text):
+        lines = text.split("\n")
+        marked = [k for k, line in enumerate(lines) if line.endswith("// " + name)]
+        assert marked, name
+        for k in marked:
+            code = lines[k].split("//")[0]
+            assert old in code, (name, code)
+            lines[k] = code.replace(old, new) if new is not None else ""
+        return "\n".join(lines)
+    return edit
+
+
+def drop(name):
+    return mark(name, "", None)
+
+
+def both(*edits):
+    def edit(text):
+        for one in edits:
+            text = one(text)
+        return text
+    return edit
+
+
+def flags_first(text):
+    """Every thread of `send` writes its words after the flags are sent."""
+    begin, end = text.index("\n  mov.u32 %r9, 0;\nROW:"), text.index("\n  bar.sync 0;   " + " " * 26 + "// WRITTEN")
+    words = text[begin:end]
+    tail = text.index("\n}", end)
+    rest = text[end:tail].replace("@%p0 ret;", "@%p0 bra WORDS;")
+    rest = rest[:rest.rindex("\n  ret;")] + "\nWORDS:" + words + "\n  ret;"
+    return text[:begin] + rest + text[tail:]
+
+
+RACE = r"race: the read of .* of buffer 'window' .* races with the write at line \d+ by CTA"
+NARROW = r"has a narrower scope than \.sys: expected \.sys on both sides"
+SLOT = r"race: the write of .* of buffer 'window' .* races with the read at line \d+ by CTA"
+# Name: the edit, what is found, and in which kernels or how they are launched.
+MISTAKES = {
+    "release dropped": (mark("SIGNAL", ".release", ".relaxed"), RACE),
+    "release of the device": (mark("SIGNAL", ".sys", ".gpu"), NARROW),
+    "acquire of the device": (mark("POLL", ".sys", ".gpu"), NARROW),
+    "flags before words": (flags_first, RACE),
+    "relaxed polling": (mark("POLL", ".acquire", ".relaxed"),
+                        r"a relaxed load has read what releases it, and no fence"),
+    "no await": (both(drop("POLL"), drop("AWAIT")), RACE),
+    "no barrier before the release": (drop("WRITTEN"), RACE),
+    "no release to the counter": (drop("RELEASE"), RACE),
+    "release of the CTA to the counter": (mark("RELEASE", ".gpu", ".cta"), RACE),
+    "no acquire of the counter": (drop("ACQUIRE"), RACE),
+    "no barrier before the answer": (drop("READ"), SLOT),
+    "answer dropped": (mark("ANSWER", ".release", ".relaxed"), SLOT),
+    "relaxed answer": (mark("ACK", ".acquire", ".relaxed"), SLOT),
+    "epoch too late": (None, r"deadlock: CTA \(0,0,0\) warp 0 waits for a change of 4 bytes at global address \w+, "
+                             r"offset 0 of buffer 'flags' of 256 bytes on device 0, where it has read 1", "off=1"),
+    "epoch too early": (None, "race: ", "off=-1"),
+    "a device that sends nothing": (None, r"offset 128 of buffer 'flags' of 256 bytes on device 0, where it has read 0; "
+                                          r"all launches of these devices have ended: 1", "silent=1"),
+    "a device that answers nothing": (None, r"deadlock: .* of buffer 'acks' of 256 bytes on device 0, "
+                                            r"where it has read 0", "deaf=1"),
+    "read wait of bulk stores": (mark("BULK", "wait_group 0", "wait_group.read 0"), RACE, "send_bulk"),
+    "no proxy fence": (drop("PROXY"), r"proxy-fence: the read of .* by the async proxy", "receive_bulk"),
+}
+# What shows in the words as well.
+WRONG = ["release dropped", "release of the device", "flags before words", "no await",
+         "no barrier before the release", "no release to the counter", "read wait of bulk stores"]
+
+
+def run(edit, options, devices, epochs, seed, checks="all"):
+    """Status, text and whether the words are right."""
+    kernels = {"sender": "send", "receiver": "receive"}
+    rest = []
+    for o in options:
+        if o.startswith("send"):
+            kernels["sender"] = o
+        elif o.startswith("receive"):
+            kernels["receiver"] = o
+        else:
+            rest.append(o)
+    os.makedirs(DIRECTORY, exist_ok=True)
+    exchange.prepare(DIRECTORY, devices, epochs, kernels["sender"], kernels["receiver"], *rest)
+    with open(f"{INPUTS}/exchange.ptx", encoding="utf-8") as file:
+        text = file.read()
+    with open(f"{DIRECTORY}/kernels.ptx", "w", encoding="utf-8") as file:
+        file.write(edit(text) if edit else text)
+    done = subprocess.run(["mx-sim", f"{DIRECTORY}/kernels.ptx", f"{DIRECTORY}/launch.json",
+                           f"--seed={seed}", f"--checks={checks}"],
+                          capture_output=True, text=True, timeout=120)
+    try:
+        exchange.check(DIRECTORY, devices, epochs)
+        right = True
+    except AssertionError:
+        right = False
+    return done.returncode, done.stderr, right
+
+
+def right():
+    pairs = [("send", "receive"), ("send_bulk", "receive"), ("send", "receive_bulk"),
+             ("send_bulk", "receive_bulk")]
+    for options in pairs:
+        for seed in SEEDS:
+            status, text, good = run(None, options, 2, 3, seed)
+            assert status == 0 and good and text.endswith(": 12 launches, 24 CTAs, clean\n"), (options, seed, text)
+    for devices, seeds in ((4, (0, 1, 2, 3)), (8, (0, 5, 6))):
+        for seed in seeds:
+            status, text, good = run(None, pairs[0], devices, 2, seed)
+            assert status == 0 and good, (devices, seed, text)
+    for seed in SEEDS:
+        assert run(None, pairs[0], 2, 3, seed, "none")[0::2] == (0, True), seed
+
+
+def mistakes():
+    for name, (edit, pattern, *options) in MISTAKES.items():
+        found = []
+        for seed in SEEDS[:6]:
+            status, text, _ = run(edit, options, 2, 2, seed)
+            found.append(bool(status and re.search(pattern, text)))
+        print(name, found)
+        assert any(found), (name, text)
+        # By the order alone, in any schedule.
+        assert all(found) or name == "epoch too early", (name, found, text)
+
+
+def results():
+    for name in WRONG:
+        edit, _, *options = MISTAKES[name]
+        wrong = [seed for seed in range(12) if not run(edit, options, 2, 2, seed)[2]]
+        print(name, wrong)
+        assert wrong, name
+    # Without checks, and where the flag is read, but not waited for: what runs in
+    # order has no race.
+    for name, edit in (("release dropped", MISTAKES["release dropped"][0]), ("no wait", drop("AWAIT"))):
+        wrong = [seed for seed in range(12) if not run(edit, (), 2, 2, seed, "none")[2]]
+        print(name, wrong)
+        assert wrong, name
+
+
+{"right": right, "mistakes": mistakes, "results": results}[PART]()
