@@ -161,14 +161,14 @@ std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
     return text + ": they are on different devices, and a release, an acquire, "
                   "a fence or a relaxed access between them has a narrower "
                   "scope than .sys: expected .sys on both sides";
-  if (isHalfStrong(c, later))
-    return text + ", and one of them is weak: expected a barrier between them "
-                  "or, if any order is right, .relaxed on the weak one, of a "
-                  "scope that has both";
   if (c.earlier.isAtomic() && c.cluster != ~0ull && c.cluster != id &&
       !c.earlier.isAsync() && isStrongOpcode(later))
     return text + ", and the scope of one of them does not have the other: "
                   "expected a scope that has both";
+  if (isHalfStrong(c, later))
+    return text + ", and one of them is weak: expected a barrier between them "
+                  "or, if any order is right, .relaxed on the weak one, of a "
+                  "scope that has both";
   return text;
 }
 
