@@ -19,7 +19,8 @@ HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx_
 
 # Headings, with the modules whose public names stand below them.
 PARTS = (("Functions", ("_ops.quantize", "_ops.products", "_ops.pack_weights",
-                        "_ops.moe_layer", "_ops.quantized", "_ops.formats")),
+                        "_ops.moe_layer", "_ops.routed_moe_layer", "_ops.quantized",
+                        "_ops.formats")),
          ("Programs", ("_compile.compile", "_compile.templates", "_programs.program",
                        "_programs.entry", "_programs.values", "_programs.group")),
          ("Arrays", ("_arrays.array", "_arrays.elements", "_runtime.streams")),

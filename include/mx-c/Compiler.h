@@ -194,6 +194,37 @@ MXC_API int mxcHostProgramCall(mxcHostProgram program,
                                int32_t argumentCount, mxcHostArray *results,
                                int32_t resultCount);
 
+/* A group of ranks that the module of a program has, in the order of the text:
+ * its ranks, and how many tokens each has at most. */
+typedef struct mxcHostGroupInfo {
+  size_t structSize; /* sizeof(mxcHostGroupInfo) */
+  const char *name;  /* it lives as long as the program */
+  int64_t size, tokens;
+} mxcHostGroupInfo;
+MXC_API int32_t mxcHostProgramGroupCount(mxcHostProgram program);
+MXC_API int mxcHostProgramGetGroup(mxcHostProgram program, int32_t index,
+                                   mxcHostGroupInfo *info);
+
+/* What moves bytes between the ranks of a program, each of which calls a
+ * program of its own. `group` is the number of the group, and `bytes` those of
+ * the part of one rank. The last two return null, or what is wrong, which ends
+ * the call: a text that lives until the next call of the same function. */
+typedef struct mxcHostCollectives {
+  size_t structSize; /* sizeof(mxcHostCollectives) */
+  int64_t (*getRank)(int64_t group, void *user);
+  /* Part r of `window` becomes what rank r has there. */
+  const char *(*allGather)(int64_t group, void *window, int64_t bytes,
+                           void *user);
+  /* Part r of `to` becomes what rank r has for this one in `from`. */
+  const char *(*allToAll)(int64_t group, const void *from, void *to,
+                          int64_t bytes, void *user);
+  void *user;
+} mxcHostCollectives;
+/* For later calls of a program that has groups of several ranks: without it
+ * they are refused. The struct is copied. */
+MXC_API int mxcHostProgramSetCollectives(mxcHostProgram program,
+                                         const mxcHostCollectives *collectives);
+
 #ifdef __cplusplus
 }
 

@@ -9,6 +9,7 @@
 
 #include "Handles.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Execution/Program.h"
@@ -47,6 +48,34 @@ struct HostValue {
   }
 };
 
+/// A group of the module.
+struct HostGroup {
+  std::string name;
+  int64_t size, tokens;
+};
+
+/// The functions of a caller.
+class CallerCollectives final : public mx::HostCollectives {
+public:
+  explicit CallerCollectives(const mxcHostCollectives &given) : given(given) {}
+
+  int64_t getRank(int64_t group) override {
+    return given.getRank(group, given.user);
+  }
+  std::string allGather(int64_t group, void *window, int64_t bytes) override {
+    return describe(given.allGather(group, window, bytes, given.user));
+  }
+  std::string allToAll(int64_t group, const void *from, void *to,
+                       int64_t bytes) override {
+    return describe(given.allToAll(group, from, to, bytes, given.user));
+  }
+
+private:
+  static std::string describe(const char *wrong) { return wrong ? wrong : ""; }
+
+  mxcHostCollectives given;
+};
+
 /// Shapes of calls that were found right; then they are forgotten.
 constexpr size_t kMostShapes = 256;
 
@@ -64,7 +93,9 @@ struct mx::capi::HostProgram {
   OwningOpRef<ModuleOp> module;
   func::FuncOp entry;
   std::vector<HostValue> arguments, results;
+  std::vector<HostGroup> groups;
   std::unique_ptr<mx::Program> program;
+  std::unique_ptr<CallerCollectives> collectives;
   std::set<std::vector<int64_t>> rightShapes;
   /// Results of the last call.
   std::vector<mx::NpyArray> arrays;
@@ -125,6 +156,10 @@ static llvm::Error create(HostProgram &program, Module &module,
   if (llvm::Error error = mx::returnMemRefArguments(*entry))
     return error;
   program.results = describeResults(*entry);
+  for (auto group : program.module->getOps<mx::GroupOp>())
+    program.groups.push_back({group.getSymName().str(),
+                              int64_t(group.getSize()),
+                              int64_t(group.getTokens())});
 
   mx::CompileOptions options;
   options.endProcess = false;
@@ -244,6 +279,14 @@ int32_t mxcHostProgramResultCount(mxcHostProgram handle) {
   return int32_t(program->results.size());
 }
 
+/// What is wrong with the number of one of `count`, "" if nothing is.
+static std::string describeIndex(int32_t index, size_t count) {
+  if (index >= 0 && size_t(index) < count)
+    return {};
+  return "expected a number below " + std::to_string(count) + ", found " +
+         std::to_string(index);
+}
+
 /// Describes one of `values`, which are arguments or results.
 static int get(mxcHostProgram handle, int32_t index, mxcHostValueInfo *info,
                std::vector<HostValue> HostProgram::*values,
@@ -255,11 +298,8 @@ static int get(mxcHostProgram handle, int32_t index, mxcHostValueInfo *info,
           function))
     return MXC_REFUSED;
   const std::vector<HostValue> &list = (*program).*values;
-  std::string fault;
-  if (index < 0 || size_t(index) >= list.size())
-    fault = "expected a number below " + std::to_string(list.size()) +
-            ", found " + std::to_string(index);
-  else
+  std::string fault = describeIndex(index, list.size());
+  if (fault.empty())
     fault = mx::writeStruct(info, "mxcHostValueInfo",
                             list[size_t(index)].describe());
   return refuseStruct(program->context, fault, function) ? MXC_REFUSED : MXC_OK;
@@ -322,5 +362,47 @@ int mxcHostProgramCall(mxcHostProgram handle, const mxcHostArray *arguments,
     place += result->structSize;
     give(result, array);
   }
+  return MXC_OK;
+}
+
+int32_t mxcHostProgramGroupCount(mxcHostProgram handle) {
+  auto program = hostPrograms().find(handle);
+  if (refuse(contextOf(program), {{handle, program, "a program"}}))
+    return 0;
+  return int32_t(program->groups.size());
+}
+
+int mxcHostProgramGetGroup(mxcHostProgram handle, int32_t index,
+                           mxcHostGroupInfo *info) {
+  auto program = hostPrograms().find(handle);
+  if (refuse(contextOf(program), {{handle, program, "a program"},
+                                  {info, "an address for the answer"}}))
+    return MXC_REFUSED;
+  std::string fault = describeIndex(index, program->groups.size());
+  if (fault.empty()) {
+    const HostGroup &group = program->groups[size_t(index)];
+    fault = mx::writeStruct(info, "mxcHostGroupInfo",
+                            {sizeof(mxcHostGroupInfo), group.name.c_str(),
+                             group.size, group.tokens});
+  }
+  return refuseStruct(program->context, fault) ? MXC_REFUSED : MXC_OK;
+}
+
+int mxcHostProgramSetCollectives(mxcHostProgram handle,
+                                 const mxcHostCollectives *collectives) {
+  auto program = hostPrograms().find(handle);
+  auto given = mxcSized<mxcHostCollectives>();
+  if (refuse(contextOf(program),
+             {{handle, program, "a program"}, {collectives, "collectives"}}) ||
+      refuseStruct(program->context,
+                   mx::readStruct(collectives,
+                                  MX_SIZE_WITH(mxcHostCollectives, allToAll),
+                                  "mxcHostCollectives", given)) ||
+      refuse(program->context, {{given.getRank, "a function getRank"},
+                                {given.allGather, "a function allGather"},
+                                {given.allToAll, "a function allToAll"}}))
+    return MXC_REFUSED;
+  program->collectives = std::make_unique<CallerCollectives>(given);
+  program->program->setCollectives(program->collectives.get());
   return MXC_OK;
 }

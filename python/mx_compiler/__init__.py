@@ -24,6 +24,7 @@ from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.products import grouped_matmul, matmul
 from ._ops.quantize import dequantize, quantize, swiglu_quantize
 from ._ops.quantized import Quantized
+from ._ops.routed_moe_layer import RoutedMoELayer, RoutedSaved
 from ._programs.entry import Entry
 from ._programs.group import Group, GroupFailure, GroupInfo
 from ._programs.program import Program
@@ -31,21 +32,21 @@ from ._programs.values import Value
 from ._runtime import library
 from ._runtime.device import (DeviceInfo, device_info, device_name, set_device,
                               set_simulator_option, simulator_counters, synchronize)
-from ._runtime.errors import (CompileError, CompileWarning, Diagnostic, Error,
-                              InvalidValueError, SimulatorWarning)
+from ._runtime.errors import (CapacityError, CompileError, CompileWarning, Diagnostic,
+                              Error, InvalidValueError, SimulatorWarning)
 from ._runtime.streams import Stream
 
-__all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
+__all__ = ["array", "CapacityError", "compile", "CompileError", "CompileWarning", "dequantize",
            "device_info", "device_name", "DeviceArray", "DeviceInfo",
            "Diagnostic", "empty", "Entry", "Error", "Format", "FORMATS",
            "from_dlpack", "Group", "group_rows", "grouped_matmul", "GroupedRows",
            "GroupFailure", "GroupInfo",
            "InvalidValueError", "matmul",
            "moe_layer", "MoELayer", "MoESaved", "MoEWeights", "pack_fp4",
-           "pack_weights", "Program", "quantize", "Quantized", "route", "set_device",
-           "set_simulator_option", "simulator_counters", "SimulatorWarning", "Stream",
-           "swiglu_quantize", "synchronize", "Template", "unpack_fp4", "unpack_weights",
-           "Value"]
+           "pack_weights", "Program", "quantize", "Quantized", "route", "RoutedMoELayer",
+           "RoutedSaved", "set_device", "set_simulator_option", "simulator_counters",
+           "SimulatorWarning", "Stream", "swiglu_quantize", "synchronize", "Template",
+           "unpack_fp4", "unpack_weights", "Value"]
 
 
 # Where callers find them, which messages and pickles name.

@@ -66,18 +66,18 @@ class Exchange:
         return exchange
 
 
-def on_ranks(function, size=2):
+def on_ranks(function, size=2, device="sim"):
     """Calls `function(rank)` in a thread for each rank, with its device; the results."""
     results, errors = [None] * size, []
 
     def run(rank):
         try:
-            mx.set_device(f"sim:{rank}")
+            mx.set_device(f"sim:{rank}" if device == "sim" else device)
             results[rank] = function(rank)
         except BaseException as error:
             errors.append(error)
 
-    mx.set_device("sim")  # this thread is the first that chooses
+    mx.set_device(device)  # this thread is the first that chooses
     threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
     for thread in threads:
         thread.start()
@@ -200,9 +200,75 @@ with refused(ValueError, "expected a rank below 2, found 2"):
     mx.Group(2, 2, lambda mine: [mine, mine])
 with refused(ValueError, "timeout: expected up to a million seconds, found 0"):
     mx.Group(0, 1, timeout=0)
+
+# The device cpu: memory of the host, as it is.
 mx.set_device("cpu")
-with refused(ValueError, "mx_compiler.Group: expected the device sim or a GPU, found cpu"):
-    mx.Group(0, 1)
+with refused(ValueError, 'transport: expected "host" or "auto" on cpu, found "nccl", which is of GPUs'):
+    mx.Group(0, 1, transport="nccl")
+
+
+def on_cpu(function):
+    return on_ranks(function, device="cpu")
+
+
+TEXT = """
+mx.group @ep size = 2 tokens = 4
+func.func @sum(%x: tensor<?x3xf32>) -> (tensor<4x3xf32>, index) {
+  %w0 = mx.window @ep : tensor<8x3xf32>
+  %w = mx.all_gather @ep ins(%x : tensor<?x3xf32>) outs(%w0 : tensor<8x3xf32>) -> tensor<8x3xf32>
+  %r = mx.rank @ep
+  %a = tensor.extract_slice %w[0, 0] [4, 3] [1, 1] : tensor<8x3xf32> to tensor<4x3xf32>
+  %b = tensor.extract_slice %w[4, 0] [4, 3] [1, 1] : tensor<8x3xf32> to tensor<4x3xf32>
+  %e = tensor.empty() : tensor<4x3xf32>
+  %s = linalg.add ins(%a, %b : tensor<4x3xf32>, tensor<4x3xf32>) outs(%e : tensor<4x3xf32>) -> tensor<4x3xf32>
+  return %s, %r : tensor<4x3xf32>, index
+}
+"""
+exchange = Exchange(2)
+hosts = on_cpu(lambda rank: mx.Group(rank, 2, exchange.of(rank), timeout=60))
+assert [(g.rank, g.device, g.transport) for g in hosts] == [(0, "cpu", "host"), (1, "cpu", "host")]
+
+
+def run_on_cpu(rank):
+    group = hosts[rank]
+    own = np.zeros((4, 3), np.float32)
+    own[2 * rank:2 * rank + 2] = rank + 1
+    assert (group.all_gather(own) == [[1]] * 2 + [[2]] * 2).all()
+    sent = np.arange(8, dtype=np.int32).reshape(2, 4) + 100 * rank
+    np.testing.assert_array_equal(group.all_to_all(sent, np.empty((2, 4), np.int32)),
+                                  np.arange(4) + 4 * rank + [[0], [100]])
+    program = mx.compile(TEXT)
+    assert program.groups == {"ep": mx.GroupInfo("ep", 2, 4, 0, None)}
+    with refused(mx.InvalidValueError, "entry 'sum': expected group 'ep' of 2 ranks to be bound"):
+        program["sum"](own)
+    with refused(mx.Error, "expected the group to be one of [ep], found 'tp'"):
+        program.bind("tp", group)
+    with refused(ValueError, "group 'ep': expected a group that was made on cpu, as the program is of cpu, found one on sim"):
+        program.bind("ep", alone)
+    program.bind("ep", group)
+    assert program.groups["ep"].rank == rank
+    z, found = program["sum"](np.full((4, 3), rank + 1, np.float32))
+    assert (z == 3).all() and found == rank
+    # Other programs are found out before a call.
+    other = mx.compile(TEXT.replace("@sum", "@other") if rank else TEXT)
+    with refused(mx.Error, "group ep: the ranks differ in the program that they bind: rank 1 has another one than rank 0"):
+        other.bind("ep", group)
+    return program
+
+
+programs = on_cpu(run_on_cpu)
+with refused(TypeError, "array: expected an array of NumPy, as the group is on cpu, found list"):
+    hosts[0].all_gather([1, 2])
+with refused(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3,)"):
+    hosts[0].all_gather(np.zeros(3))
+with refused(ValueError, "array: expected a dense array that can be written, found another one"):
+    hosts[0].all_gather(np.zeros((4, 4))[:, ::2])
+hosts[1].abort("no more data")
+with refused(mx.Error, "rank 1 gave up"):
+    programs[0]["sum"](np.zeros((4, 3), np.float32))
+mx.set_device("sim")
+with refused(ValueError, "group 'ep': expected a group that was made on sim or a GPU, as the program is of one, found one on cpu"):
+    mx.Program(f"{work}/two").bind("ep", hosts[0])
 
 # Processes.
 with socket.socket() as probe:

@@ -210,6 +210,8 @@ def _recall(key, find):
             found = _memory.get(key)
         if found is None:
             found = find()
+        if isinstance(found, HostCode) and found.is_of_ranks:
+            return found  # of one rank, as it is bound to a group
         with _lock:
             _memory[key] = found
             _memory.move_to_end(key)

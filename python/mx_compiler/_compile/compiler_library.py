@@ -40,6 +40,22 @@ class HostArray(library.Sized):
     _fields_ = [("struct_size", c_size_t), ("data", c_void_p), ("shape", POINTER(c_int64))]
 
 
+class HostGroupInfo(library.Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("size", c_int64),
+                ("tokens", c_int64)]
+
+
+GET_RANK = CFUNCTYPE(c_int64, c_int64, c_void_p)
+# A text is returned by its address: ctypes would not keep what it makes of bytes.
+ALL_GATHER = CFUNCTYPE(c_void_p, c_int64, c_void_p, c_int64, c_void_p)
+ALL_TO_ALL = CFUNCTYPE(c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p)
+
+
+class HostCollectives(library.Sized):
+    _fields_ = [("struct_size", c_size_t), ("get_rank", GET_RANK),
+                ("all_gather", ALL_GATHER), ("all_to_all", ALL_TO_ALL), ("user", c_void_p)]
+
+
 FUNCTIONS = {
     "mxcContextCreate": (c_void_p, [MESSAGE, c_void_p]),
     "mxcContextDestroy": (None, [c_void_p]),
@@ -59,6 +75,9 @@ FUNCTIONS = {
     "mxcHostProgramGetResult": (c_int, [c_void_p, c_int32, POINTER(HostValueInfo)]),
     "mxcHostProgramCall": (c_int, [c_void_p, POINTER(HostArray), c_int32,
                                    POINTER(HostArray), c_int32]),
+    "mxcHostProgramGroupCount": (c_int32, [c_void_p]),
+    "mxcHostProgramGetGroup": (c_int, [c_void_p, c_int32, POINTER(HostGroupInfo)]),
+    "mxcHostProgramSetCollectives": (c_int, [c_void_p, POINTER(HostCollectives)]),
 }
 
 

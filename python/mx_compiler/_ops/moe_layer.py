@@ -74,24 +74,14 @@ class MoELayer:
 
     def __init__(self, experts, hidden, intermediate, *, activations="mxfp8_e4m3",
                  weights="mxfp8_e4m3", gradients=None, chip=None, cache=True):
-        formats = {}
-        for name, given in (("activations", activations), ("weights", weights),
-                            ("gradients", gradients or activations)):
-            format = formats[name] = find_format(given, name)
-            if format.block != 32 or not format.has_product:
-                raise ValueError(f"{name}: expected a format with blocks of 32 that "
-                                 f"has products, found {format.name}")
-        for name, size, block in (("experts", experts, 1), ("hidden", hidden, 32),
-                                  ("intermediate", intermediate, 32)):
-            check.size(name, size, block)
+        formats = read_formats(activations, weights, gradients)
+        check_sizes(experts, hidden, intermediate)
         self.experts, self.hidden = experts, hidden
         self.intermediate = intermediate
         self.formats = formats
         text = template_text(experts, hidden, intermediate,
                              *(format.elements for format in formats.values()))
-        whole = all(scale_tiles.are_whole(size, size // 32)
-                    for size in (hidden, intermediate))
-        self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
+        self._padded_scales = padded_scales(hidden, intermediate)
         with named_reductions("hidden, intermediate",
                               (format.name for format in formats.values()),
                               f"{hidden} and {intermediate}", chip):
@@ -105,7 +95,7 @@ class MoELayer:
 
     def forward(self, x, weights, tokens, probs, ends, *, stream=None):
         """y, f32, [T, H], and a MoESaved, of x, bf16, [T, H]."""
-        weights = self._check_weights(weights)
+        weights = check_weights(weights)
         y, *saved = self._program["forward"].call(
             (x, tokens, probs, ends, weights.w1, weights.w1_scales, weights.w2,
              weights.w2_scales), None, stream, _PADDED)
@@ -115,7 +105,7 @@ class MoELayer:
         """The gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32,
         [G, H, I]) and probs (f32, [P]), from that of y: dy, bf16, [T, H]. Those of
         probs of rows that belong to no expert are not defined."""
-        weights = self._check_weights(weights)
+        weights = check_weights(weights)
         if not isinstance(saved, MoESaved):
             raise TypeError("saved: expected the mx_compiler.MoESaved of forward, found "
                             f"{type(saved).__name__}")
@@ -124,18 +114,43 @@ class MoELayer:
             weights.w1_transposed_scales, weights.w2_transposed,
             weights.w2_transposed_scales, stream=stream))
 
-    @staticmethod
-    def _check_weights(weights):
-        if not isinstance(weights, MoEWeights):
-            raise TypeError("weights: expected the mx_compiler.MoEWeights of quantize_weights, "
-                            f"found {type(weights).__name__}")
-        return weights
-
     def __repr__(self):
         names = ", ".join(f"{name} {format.name}"
                           for name, format in self.formats.items())
         return (f"<mx_compiler.MoELayer {self.experts} experts of {self.hidden} x "
                 f"{self.intermediate}, {names}>")
+
+
+def read_formats(activations, weights, gradients):
+    """The formats of a layer by what they are for; gradients as activations where they
+    are not said. Raises a ValueError."""
+    formats = {}
+    for name, given in (("activations", activations), ("weights", weights),
+                        ("gradients", gradients or activations)):
+        format = formats[name] = find_format(given, name)
+        if format.block != 32 or not format.has_product:
+            raise ValueError(f"{name}: expected a format with blocks of 32 that "
+                             f"has products, found {format.name}")
+    return formats
+
+
+def check_sizes(experts, hidden, intermediate):
+    for name, size, block in (("experts", experts, 1), ("hidden", hidden, 32),
+                              ("intermediate", intermediate, 32)):
+        check.size(name, size, block)
+
+
+def padded_scales(hidden, intermediate):
+    """Which results of quantize_weights are not written wholly."""
+    whole = all(scale_tiles.are_whole(size, size // 32) for size in (hidden, intermediate))
+    return frozenset(() if whole else (1, 3, 5, 7))
+
+
+def check_weights(weights):
+    if not isinstance(weights, MoEWeights):
+        raise TypeError("weights: expected the mx_compiler.MoEWeights of quantize_weights, "
+                        f"found {type(weights).__name__}")
+    return weights
 
 
 def template_text(experts, hidden, intermediate, activations="f8E4M3FN",

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Groups: ranks that run one program on a device each, and send each other rows."""
 
+import contextlib
 import ctypes
 from typing import NamedTuple
 
+import numpy as np
+
 from .._arrays.interop import find_library
 from .._runtime import library
-from .._runtime.device import number_of, on_device, require_device, short_name
+from .._runtime.device import HOST, is_host, number_of, on_device, short_name
 from .._runtime.errors import Error
 from .._runtime.internal import internal
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
 
-_ON_HOST = "mx_compiler.Group", "groups exchange memory of devices"
+# The runtime does not know cpu: a group there is one of its simulator, which exchanges
+# memory of the host as it is, and runs nothing.
+_UNDER_HOST = "sim"
 
 
 class GroupInfo(NamedTuple):
@@ -50,7 +55,7 @@ class Group:
                is 1. `Group.connect` needs none
     name       stands in messages
     timeout    seconds that a rank waits for the others before the group ends
-    transport  "nccl" on GPUs, "host" on the simulator; "auto" is that
+    transport  "nccl" on GPUs, "host" on the simulator and on cpu; "auto" is that
 
     Once a rank has ended, stalled for the time-out or called `abort`, each collective of
     each rank raises an Error that names it."""
@@ -87,17 +92,21 @@ class Group:
 
     def _make(self, function, rank, size, name, timeout, transport, exchange, *address):
         self._handle = None
-        require_device(*_ON_HOST)
+        on_host = is_host()
+        if on_host and transport == "nccl":
+            raise ValueError('transport: expected "host" or "auto" on cpu, found "nccl", '
+                             "which is of GPUs")
         if not 0 < timeout < 1e6:
             raise ValueError(f"timeout: expected up to a million seconds, found {timeout!r}")
         handle = ctypes.c_void_p()
         config = library.GroupConfig(name.encode(), rank, size, max(1, int(timeout * 1e9)),
                                      exchange, None, transport.encode())
-        call(function, handle, config, *address)
+        with _in_runtime(HOST) if on_host else contextlib.nullcontext():
+            call(function, handle, config, *address)
         self._handle = handle
         info = self._info()
         self.name, self.rank, self.size = name, rank, size
-        self.device = short_name(info.device.decode())
+        self.device = HOST if on_host else short_name(info.device.decode())
         self.transport = info.transport.decode()
         self.timeout = timeout
 
@@ -137,11 +146,11 @@ class Group:
         """Part r of the array becomes that of rank r, in place: the first dimension is
         divided into as many parts as there are ranks. Returns the array.
 
-        array   of the group's device: a DeviceArray, a tensor of PyTorch, an array of CuPy
+        array   of the group's device: a DeviceArray, a tensor of PyTorch, an array of CuPy;
+                of NumPy on cpu
         stream  as for an entry"""
         address, stream = self._read("array", array, stream)
-        with on_device(self.device):
-            call("mxGroupAllGather", self.handle, address, array.nbytes // self.size, stream)
+        self.gather_at(address, array.nbytes // self.size, stream)
         return array
 
     def all_to_all(self, array, out, *, stream=None):
@@ -152,13 +161,25 @@ class Group:
         if (array.shape, array.dtype) != (out.shape, out.dtype):
             raise ValueError(f"out: expected shape {tuple(array.shape)} of {array.dtype}, as "
                              f"array has, found {tuple(out.shape)} of {out.dtype}")
-        with on_device(self.device):
-            call("mxGroupAllToAll", self.handle, source, target, array.nbytes // self.size,
-                 handle)
+        self.exchange_at(source, target, array.nbytes // self.size, handle)
         return out
+
+    @internal
+    def gather_at(self, address, count, stream=0):
+        """all_gather of parts of `count` bytes at an address."""
+        with _in_runtime(self.device):
+            call("mxGroupAllGather", self.handle, address, count, stream)
+
+    @internal
+    def exchange_at(self, source, target, count, stream=0):
+        """all_to_all of parts of `count` bytes at addresses."""
+        with _in_runtime(self.device):
+            call("mxGroupAllToAll", self.handle, source, target, count, stream)
 
     def _read(self, what, x, stream):
         """The address of an array, and the stream."""
+        if self.device == HOST:
+            return self._read_host(what, x, stream)
         source = find_library(type(x))
         operand = source.operand(x) if source is not None else None
         if operand is None or operand.device != self.device or operand.wrong:
@@ -172,6 +193,20 @@ class Group:
                              f"divide, found shape {tuple(operand.shape)}")
         return source.pointer(x), (source.current_stream(number_of(self.device))
                                    if stream is None else stream_handle(stream))
+
+    def _read_host(self, what, x, stream):
+        if stream_handle(stream):
+            raise ValueError(f"stream: expected none on cpu, where calls wait, found {stream!r}")
+        if not isinstance(x, np.ndarray):
+            raise TypeError(f"{what}: expected an array of NumPy, as the group is on cpu, found "
+                            f"{type(x).__name__}")
+        if not (x.flags.c_contiguous and x.flags.writeable):
+            raise ValueError(f"{what}: expected a dense array that can be written, found "
+                             "another one")
+        if not x.shape or x.shape[0] % self.size:
+            raise ValueError(f"{what}: expected a first dimension that {self.size} ranks "
+                             f"divide, found shape {x.shape}")
+        return x.ctypes.data, 0
 
     def close(self):
         """Ends this rank's part. A program that is bound to the group has a share in it,
@@ -191,6 +226,11 @@ class Group:
             self.close()
         except Exception:  # the process may be ending
             pass
+
+
+def _in_runtime(device):
+    """A context in which the runtime uses the device of a group."""
+    return on_device(_UNDER_HOST if device == HOST else device)
 
 
 def _check_parts(parts, size, count):

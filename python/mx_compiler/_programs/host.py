@@ -16,14 +16,15 @@ from .._runtime.errors import Error, InvalidValueError
 from .._runtime.streams import stream_handle
 from .calls import convert_all, describe_call, read_operand
 from .entry import Entry
+from .host_ranks import HostRanks
 from .values import read_value
 
 _NOT_FOUND = 6  # MX_ERROR_NOT_FOUND
 
 
 class HostCode:
-    """The compiled functions of a text, which several Programs may share. Calls take
-    turns: the compiler allows one at a time."""
+    """The compiled functions of a text, which several Programs may share unless it has
+    groups. Calls take turns: the compiler allows one at a time."""
     what = "one for the device cpu"
     size = 4 << 20  # about, in bytes
 
@@ -31,11 +32,13 @@ class HostCode:
         self.functions = {}
         self._lock = threading.Lock()
         self._module = Module(text, name, pipeline)
+        self.ranks = HostRanks(text)
         for entry in entries or self._module.entries():
             handle = ctypes.c_void_p()
             self._module.check(self._module.library.mxcHostProgramCreate(
                 handle, self._module.handle, entry.encode()))
             self.functions[entry] = handle
+            self.ranks.read(self._module.library, handle)
         self.diagnostics = tuple(self._module.diagnostics)
 
     # --- As Loaded: for Program ----------------------------------------------------
@@ -50,14 +53,17 @@ class HostCode:
     def entries(program, code):
         return [HostEntry(program, code, name) for name in code.functions]
 
+    @property
+    def is_of_ranks(self):
+        return bool(self.ranks.groups)
+
     @staticmethod
     def groups(code):
-        return ()
+        return code.ranks.groups
 
     @staticmethod
     def bind(code, name, group):
-        raise ValueError("Program.bind: expected a program for sim or a GPU, found one for "
-                         "the device cpu: groups exchange memory of devices")
+        code.ranks.bind(name, group)
 
     @staticmethod
     def refuse(code, name):
@@ -91,6 +97,8 @@ class HostCode:
             messages.clear()
             if self._module.library.mxcHostProgramCall(
                     self.functions[name], given, len(arrays), found, len(results)):
+                if error := self.ranks.take_error():
+                    raise error
                 text = "\n".join(map(_place_and_text, messages))
                 raise InvalidValueError(
                     text, library.INVALID_VALUE,
@@ -142,6 +150,7 @@ class HostEntry(Entry):
         wrong."""
         with self._program.use():
             self._check_count(arguments)
+            self._code.ranks.check_bound(self.name)
             if stream_handle(stream):
                 raise ValueError(f"entry '{self.name}': expected no stream on cpu, "
                                  f"where calls wait, found {stream!r}")
@@ -167,6 +176,9 @@ class HostEntry(Entry):
                                         error.name) from None
             return [x[()] if value.is_number else source.from_host(x, value.element)
                     for x, value in zip(results, self.results)]
+
+    def forget_calls(self):
+        """Nothing is prepared."""
 
     def _prepare(self, arguments, stream=None):
         raise ValueError(f"entry '{self.name}': expected the device sim or a GPU for "

@@ -10,7 +10,7 @@ import pathlib
 import threading
 
 from .._runtime import library
-from .._runtime.device import device_info, device_name, on_device, require_device
+from .._runtime.device import HOST, device_info, device_name, on_device, require_device
 from .._runtime.internal import internal
 from .._runtime.library import call
 from .entry import Entry
@@ -54,6 +54,9 @@ class Loaded:
 
     @staticmethod
     def bind(handle, name, group):
+        if group.device == HOST:
+            raise ValueError(f"group '{name}': expected a group that was made on sim or a GPU, "
+                             "as the program is of one, found one on cpu")
         with on_device(group.device):
             call("mxProgramBindGroup", handle, name.encode(), group.handle)
 

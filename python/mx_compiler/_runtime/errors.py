@@ -21,6 +21,18 @@ class InvalidValueError(Error, ValueError):
     what a kernel needs, the name of an option that there is not."""
 
 
+class CapacityError(RuntimeError):
+    """More rows came to the experts of a rank than its layer has room for, and those
+    beyond were left out: results of the call are wrong. `rank` had `needed` rows, and
+    room for `available`."""
+
+    def __init__(self, rank, needed, available):
+        super().__init__(
+            f"rank {rank}: expected at most {available} rows for its experts, the capacity, "
+            f"found {needed}: results are wrong, give a larger capacity")
+        self.rank, self.needed, self.available = rank, needed, available
+
+
 class Diagnostic(NamedTuple):
     """A message of the compiler. `file`, `line` and `column` are None where it
     has no place. The text of a Diagnostic is that of a message of mx-compile."""

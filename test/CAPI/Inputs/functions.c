@@ -360,6 +360,66 @@ static void test_host(mxcContext context) {
   mxcModuleDestroy(module);
 }
 
+/* Ranks of one process: what rank 1 has is 10 times what rank 0 has. */
+static int64_t get_rank(int64_t group, void *user) {
+  assert(group == 0 && user == &messages);
+  return 0;
+}
+
+static const char *all_gather(int64_t group, void *window, int64_t bytes,
+                              void *user) {
+  assert(group == 0 && bytes == 16 && user == &messages);
+  float *parts = window;
+  for (int i = 0; i < 4; ++i)
+    parts[4 + i] = 10 * parts[i];
+  return parts[0] < 0 ? "rank 1 has left" : NULL;
+}
+
+static const char *all_to_all(int64_t group, const void *from, void *to,
+                              int64_t bytes, void *user) {
+  (void)group, (void)from, (void)to, (void)bytes, (void)user;
+  return "unexpected";
+}
+
+static void test_host_groups(mxcContext context) {
+  mxcModule module = parse(
+      context, "mx.group @ep size = 2 tokens = 4\n"
+               "func.func @gather(%x: tensor<?x1xf32>) -> tensor<8x1xf32> {\n"
+               "  %w = mx.window @ep : tensor<8x1xf32>\n"
+               "  %y = mx.all_gather @ep ins(%x : tensor<?x1xf32>)\n"
+               "      outs(%w : tensor<8x1xf32>) -> tensor<8x1xf32>\n"
+               "  return %y : tensor<8x1xf32>\n}\n");
+  mxcHostProgram program = create(module, "gather");
+  mxcModuleDestroy(module);
+  mxcHostGroupInfo info = {.structSize = sizeof info};
+  assert(mxcHostProgramGroupCount(program) == 1);
+  assert(!mxcHostProgramGetGroup(program, 0, &info));
+  assert(!strcmp(info.name, "ep") && info.size == 2 && info.tokens == 4);
+  assert(mxcHostProgramGetGroup(program, 1, &info) == MXC_REFUSED);
+  expect("expected a number below 1, found 1");
+
+  float values[] = {1, 2, 3, 4}, all[] = {1, 2, 3, 4, 10, 20, 30, 40};
+  int64_t shape[] = {4, 1};
+  enum { SIZE = sizeof(mxcHostArray) };
+  mxcHostArray argument = {SIZE, values, shape}, result = {SIZE, NULL, NULL};
+  assert(mxcHostProgramCall(program, &argument, 1, &result, 1) == MXC_REFUSED);
+  expect("expected a group to be bound");
+  mxcHostCollectives collectives = {.structSize = sizeof collectives,
+                                    .getRank = get_rank,
+                                    .allGather = all_gather,
+                                    .user = &messages};
+  assert(mxcHostProgramSetCollectives(program, &collectives) == MXC_REFUSED);
+  expect("expected a function allToAll, found a null pointer");
+  collectives.allToAll = all_to_all;
+  assert(!mxcHostProgramSetCollectives(program, &collectives));
+  assert(!mxcHostProgramCall(program, &argument, 1, &result, 1));
+  assert(!memcmp(result.data, all, sizeof all));
+  values[0] = -1;
+  assert(mxcHostProgramCall(program, &argument, 1, &result, 1) == MXC_REFUSED);
+  expect("rank 1 has left");
+  mxcHostProgramDestroy(program);
+}
+
 /* Compiles in a context of its own, and returns the PTX. */
 static void *compile_alone(void *unused) {
   (void)unused;
@@ -401,6 +461,7 @@ int main(int argc, char **argv) {
   test_modules(context);
   test_compile(other, argv[1]);
   test_host(context);
+  test_host_groups(context);
   test_dead_handles();
   if (messages.count)
     printf("unexpected messages: %s\n", messages.text);

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where programs of the device "cpu" meet those of other ranks: the functions that
+mxcHostProgramSetCollectives takes, over groups."""
+
+import ctypes
+import hashlib
+
+import numpy as np
+
+from .._compile.compiler_library import (ALL_GATHER, ALL_TO_ALL, GET_RANK, HostCollectives,
+                                         HostGroupInfo)
+from .._runtime import library
+from .._runtime.device import HOST
+from .._runtime.errors import Error, InvalidValueError
+from .group import GroupInfo
+
+_NOT_FOUND, _MISMATCH = 6, 17  # MX_ERROR_NOT_FOUND, MX_ERROR_MISMATCH
+# What C is told: Python has the error itself.
+_FAILED = ctypes.create_string_buffer(b"a collective failed")
+
+
+class HostRanks:
+    """The groups of a compiled text, and what they are bound to. `text` is what all
+    ranks must have compiled."""
+
+    def __init__(self, text):
+        self._digest = np.frombuffer(hashlib.sha256(text).digest(), np.uint8)
+        self._names = []
+        # The functions refer to these alone: a cycle would keep groups.
+        self._bound, self._raised = {}, []
+        self._collectives = _make_collectives(self._bound, self._raised)
+
+    def read(self, compiler, handle):
+        """Of a function, which gets the collectives. All functions of a text have the
+        same groups."""
+        self._names = []
+        for index in range(compiler.mxcHostProgramGroupCount(handle)):
+            info = HostGroupInfo()
+            compiler.mxcHostProgramGetGroup(handle, index, info)
+            self._names.append(GroupInfo(info.name.decode(), info.size, info.tokens, 0, None))
+        if self._names:
+            compiler.mxcHostProgramSetCollectives(handle, self._collectives)
+
+    @property
+    def groups(self):
+        return [info._replace(rank=self._bound[number].rank) if number in self._bound else info
+                for number, info in enumerate(self._names)]
+
+    def bind(self, name, group):
+        """Collective: compares the texts of all ranks."""
+        names = [info.name for info in self._names]
+        if name not in names:
+            raise _error(f"expected the group to be one of [{', '.join(names)}], found "
+                         f"'{name}'", _NOT_FOUND)
+        number = names.index(name)
+        if group.device != HOST:
+            raise ValueError(f"group '{name}': expected a group that was made on cpu, as the "
+                             f"program is of cpu, found one on {group.device}")
+        if group.size != self._names[number].size:
+            raise ValueError(f"group '{name}': expected {self._names[number].size} ranks, for "
+                             f"which the program was compiled, found {group.size}")
+        digests = np.zeros((group.size, len(self._digest)), np.uint8)
+        digests[group.rank] = self._digest
+        for rank, found in enumerate(group.all_gather(digests)):
+            if not np.array_equal(found, digests[0]):
+                raise _error(f"group {group.name}: the ranks differ in the program that they "
+                             f"bind: rank {rank} has another one than rank 0", _MISMATCH)
+        self._bound[number] = group
+
+    def check_bound(self, entry):
+        """Raises an InvalidValueError if a call would find no group."""
+        for number, info in enumerate(self._names):
+            if info.size > 1 and number not in self._bound:
+                raise InvalidValueError(
+                    f"entry '{entry}': expected group '{info.name}' of {info.size} ranks to be "
+                    "bound, found one that is not: call Program.bind on each rank",
+                    library.INVALID_VALUE, _name(library.INVALID_VALUE))
+
+    def take_error(self):
+        """What a group said in the last call, or None."""
+        error = self._raised[0] if self._raised else None
+        self._raised.clear()
+        return error
+
+
+def _make_collectives(bound, raised):
+    def attempt(work):
+        try:
+            work()
+        except BaseException as error:  # does not pass through C
+            raised.append(error)
+            return ctypes.addressof(_FAILED)
+        return None
+
+    def get_rank(number, _):
+        return bound[number].rank if number in bound else 0
+
+    def gather(number, window, count, _):
+        return attempt(lambda: bound[number].gather_at(window, count))
+
+    def exchange(number, source, target, count, _):
+        return attempt(lambda: bound[number].exchange_at(source, target, count))
+
+    return HostCollectives(GET_RANK(get_rank), ALL_GATHER(gather), ALL_TO_ALL(exchange), None)
+
+
+def _name(status):
+    return library.library().mxStatusName(status).decode()
+
+
+def _error(text, status):
+    return Error(text, status, _name(status))

@@ -1,0 +1,223 @@
+"""RoutedMoELayer: ranks are threads on the device cpu, or on a simulated GPU each. What they
+compute is compared with the layer on one rank that has all tokens, and with NumPy in f64; rows
+without room, and wrong arguments, are said in a sentence.
+
+RUN: env MX_QUIET=1 %python %s cpu
+RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_DIR=%t.cache %python %s sim
+"""
+
+import contextlib
+import sys
+import threading
+
+import ml_dtypes
+import numpy as np
+
+import mx_compiler as mx
+
+DEVICE = sys.argv[1]
+EXPERTS, HIDDEN, INNER, TOKENS, K = 4, 64, 32, 48, 2
+BF16 = ml_dtypes.bfloat16
+rng = np.random.default_rng(7)
+
+
+class Exchange:
+    """An all-gather of threads."""
+
+    def __init__(self, size):
+        self.barrier, self.parts = threading.Barrier(size), [b""] * size
+
+    def of(self, rank):
+        def exchange(mine):
+            self.parts[rank] = mine
+            self.barrier.wait(60)
+            return list(self.parts)
+        return exchange
+
+
+def on_ranks(function, size=2, raises=False):
+    """Calls `function(rank)` in a thread for each rank; results, or errors if they may be."""
+    results, errors = [None] * size, [None] * size
+
+    def run(rank):
+        try:
+            if DEVICE == "sim":
+                mx.set_device(f"sim:{rank}")
+            results[rank] = function(rank)
+        except BaseException as error:
+            errors[rank] = error
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(300)
+        assert not thread.is_alive()
+    if raises:
+        return results, errors
+    for error in errors:
+        if error:
+            raise error
+    return results
+
+
+@contextlib.contextmanager
+def refused(kind, text):
+    try:
+        yield
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"expected: {text}")
+
+
+def make_groups(size=2):
+    exchange = Exchange(size)
+    return on_ranks(lambda rank: mx.Group(rank, size, exchange.of(rank), timeout=120), size)
+
+
+def make_layers(groups, **options):
+    return on_ranks(lambda rank: mx.RoutedMoELayer(
+        EXPERTS, HIDDEN, INNER, K, groups[rank], tokens=TOKENS, **options), len(groups))
+
+
+def normal(*shape, deviation=1.0):
+    return (rng.standard_normal(shape) * deviation).astype(BF16)
+
+
+def draw(counts):
+    """x, ids, weights and dy of each rank. Some choices are none."""
+    ids = [np.array([rng.permutation(EXPERTS)[:K] for _ in range(n)], np.int32).reshape(n, K)
+           for n in counts]
+    for own in ids:
+        own[rng.random(own.shape) < 0.1] = -1
+    return [(normal(n, HIDDEN), own, rng.random((n, K), np.float32), normal(n, HIDDEN))
+            for n, own in zip(counts, ids)]
+
+
+def step(layer, given, w1, w2, capacity=None):
+    """Both passes of a rank, whose part of the weights this takes."""
+    part = slice(layer.rank * layer.own_experts, (layer.rank + 1) * layer.own_experts)
+    x, ids, weights, dy = given
+    quantized = layer.quantize_weights(w1[part], w2[part])
+    y, saved = layer.forward(x, ids, weights, quantized, capacity=capacity)
+    return (y, *layer.backward(dy, ids, quantized, saved)), saved
+
+
+def reference(x, ids, weights, dy, w1, w2):
+    """y and all gradients in f64."""
+    x, dy, w1, w2 = (a.astype(np.float64) for a in (x, dy, w1, w2))
+    y, dx, dprobs = np.zeros_like(x), np.zeros_like(x), np.zeros(ids.shape)
+    dw1, dw2 = np.zeros_like(w1), np.zeros_like(w2)
+    for (t, j), e in np.ndenumerate(ids):
+        if e < 0:
+            continue
+        gate, up = np.split(w1[e] @ x[t], 2)
+        sigma, p = 1 / (1 + np.exp(-gate)), float(weights[t, j])
+        h = gate * sigma * up
+        y[t] += p * (w2[e] @ h)
+        dh = w2[e].T @ dy[t]
+        dw2[e] += p * np.outer(dy[t], h)
+        dprobs[t, j] = h @ dh
+        dgu = p * np.concatenate([dh * up * sigma * (1 + gate * (1 - sigma)), dh * gate * sigma])
+        dw1[e] += np.outer(dgu, x[t])
+        dx[t] += w1[e].T @ dgu
+    return y, dx, dw1, dw2, dprobs
+
+
+def distance(found, wanted):
+    return np.linalg.norm(found - wanted) / max(np.linalg.norm(wanted), 1e-30)
+
+
+def check(found, given, w1, w2, alone):
+    """What the ranks found, beside one rank with their tokens, and beside f64."""
+    together = [np.concatenate(part) for part in zip(*given)]
+    one, saved = step(alone, together, w1, w2)
+    ranks = [results for results, _ in found]
+    assert sum(int(saved.count) for _, saved in found) == int(saved.count) == (together[1] >= 0).sum()
+    y, dx, dw1, dw2, dweights = (np.concatenate(part) for part in zip(*ranks))
+    # Sums over rows of an expert are the same, those of a token are rounded by each rank.
+    for name, a, b in ("dw1", dw1, one[2]), ("dw2", dw2, one[3]), ("dweights", dweights, one[4]):
+        np.testing.assert_array_equal(a, b, name)
+    for name, a, b in ("y", y, one[0]), ("dx", dx, one[1]):
+        assert distance(a, b) < 2**-7, name
+    if len(y):
+        for name, a, b in zip(("y", "dx", "dw1", "dw2", "dweights"), (y, dx, dw1, dw2, dweights),
+                              reference(*together, w1, w2)):
+            assert distance(a, b) < 0.09, (name, distance(a, b))
+
+
+mx.set_device(DEVICE)
+w1 = normal(EXPERTS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5)
+w2 = normal(EXPERTS, HIDDEN, INNER, deviation=INNER**-0.5)
+groups = make_groups()
+layers = make_layers(groups)
+assert [(x.rank, x.own_experts, x.capacity) for x in layers] == [(0, 2, 192), (1, 2, 192)]
+alone = mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, tokens=2 * TOKENS)
+
+for counts in (TOKENS, TOKENS), (17, 40), (0, 5), (0, 0):
+    given = draw(counts)
+    check(on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)), given, w1, w2, alone)
+
+# The same bits again.
+given = draw((30, 31))
+first, again = (on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0]) for _ in range(2))
+for a, b in zip(first, again):
+    for x, y in zip(a, b):
+        np.testing.assert_array_equal(x, y)
+
+# Room for the rows that came, and no more; then for one less on rank 1.
+needed = [sum(int(((own[1] >= 0) & (own[1] // 2 == rank)).sum()) for own in given) for rank in range(2)]
+exact = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, needed[rank])[0])
+for a, b in zip(first, exact):
+    for x, y in zip(a, b):
+        np.testing.assert_array_equal(x, y)
+on_ranks(lambda rank: layers[rank].check())
+
+
+def overflow(rank):
+    step(layers[rank], given[rank], w1, w2, needed[rank] - rank)
+    layers[rank].check()
+    step(layers[rank], given[rank], w1, w2)
+
+
+_, errors = on_ranks(overflow, raises=True)
+assert isinstance(errors[1], mx.CapacityError) and (
+    errors[1].rank, errors[1].needed, errors[1].available) == (1, needed[1], needed[1] - 1), errors
+assert f"rank 1: expected at most {needed[1] - 1} rows" in str(errors[1])
+# The rank that found it ends the group, or leaves it.
+if DEVICE == "cpu":
+    assert isinstance(errors[0], mx.Error) and "rank 1 gave up" in str(errors[0]), errors
+    assert f"found {needed[1]}" in groups[0].status().text
+for layer, group in zip(layers, groups):
+    layer.close()
+    group.close()
+
+# After that ranks make a new group.
+groups = make_groups()
+layers = make_layers(groups, activations="mxfp8_e4m3", weights="mxfp4", gradients="mxfp8_e5m2") if (
+    DEVICE == "cpu") else make_layers(groups)
+given = draw((9, 2))
+found = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0])
+assert all(np.isfinite(x).all() for own in found for x in own)
+
+# What is refused.
+with refused(TypeError, "group: expected an mx_compiler.Group or None, found 2"):
+    mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, 2, tokens=TOKENS)
+with refused(ValueError, "experts: expected a multiple of 2, the ranks of the group, found 5"):
+    mx.RoutedMoELayer(5, HIDDEN, INNER, K, groups[0], tokens=TOKENS)
+with refused(ValueError, "choices: expected at most 4, the experts, found 5"):
+    mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS)
+with refused(ValueError, "hidden: expected a multiple of 32, at least 32, found 33"):
+    mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS)
+with refused(ValueError, "capacity: expected at least 1, found 0"):
+    mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, capacity=0)
+quantized = alone.quantize_weights(w1, w2)
+with refused(TypeError, "weights: expected the mx_compiler.MoEWeights of quantize_weights, found ndarray"):
+    alone.forward(*given[0][:3], w1)
+with refused(TypeError, "saved: expected the mx_compiler.RoutedSaved of forward, found list"):
+    alone.backward(given[0][3], given[0][1], quantized, [])
+many = draw((2 * TOKENS + 1,))[0]
+with refused(mx.Error, "96"):
+    alone.forward(*many[:3], quantized)
+print("right")
