@@ -9,8 +9,8 @@ PROGRAM = pathlib.Path(__file__).parent / "distributed_program.py"
 ON_GPU = os.environ.get("MX_TORCH_DEVICE") == "cuda"
 
 
-def losses(processes, steps, device, folder, *tasks):
-    """Of each step, by task."""
+def torchrun(processes, device, program, *arguments):
+    """What it prints."""
     # All of it stays on this machine, whatever its name resolves to.
     environment = {**os.environ, "MX_DEVICE": device, "OMP_NUM_THREADS": "1",
                    "GLOO_SOCKET_IFNAME": "lo"}
@@ -18,17 +18,23 @@ def losses(processes, steps, device, folder, *tasks):
         environment["CUDA_VISIBLE_DEVICES"] = ""
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone",
-         "--local-addr=127.0.0.1", f"--nproc-per-node={processes}", str(PROGRAM), str(steps),
-         str(folder), *tasks],
+         "--local-addr=127.0.0.1", f"--nproc-per-node={processes}", str(program),
+         *map(str, arguments)],
         env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, (tasks, device, done.stdout, done.stderr)
+    assert done.returncode == 0, (arguments, device, done.stdout, done.stderr)
+    return done.stdout
+
+
+def losses(processes, steps, device, folder, *tasks):
+    """Of each step, by task."""
+    printed = torchrun(processes, device, PROGRAM, steps, folder, *tasks)
     found = {task: [] for task in tasks}
-    for line in done.stdout.splitlines():
+    for line in printed.splitlines():
         if line.startswith("loss "):    # gloo prints, too
             _, task, step, loss = line.split()
             found[task].append(float(loss))
     for task, values in found.items():
-        assert len(values) == (steps - steps // 2 if "-load" in task else steps), done.stdout
+        assert len(values) == (steps - steps // 2 if "-load" in task else steps), printed
     return found
 
 

@@ -1,0 +1,180 @@
+"""Experts divided among processes, under torchrun: what MXRoutedExperts computes there beside
+one rank that has all tokens, groups that fail and are made again, and what is refused.
+
+usage: torchrun --nproc-per-node=2 expert_ranks.py"""
+
+import contextlib
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+import mx_compiler as mx
+import mx_compiler.torch as mxt
+from mx_compiler.torch import ep
+
+DIM, INNER, EXPERTS, K, TOKENS = 64, 32, 4, 2, 40
+ON_GPU = torch.cuda.is_available()
+NAMES = "w1", "w2", "w3"
+
+
+@contextlib.contextmanager
+def refused(kind, text):
+    try:
+        yield
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"expected: {text}")
+
+
+def draw(seed, counts):
+    """x, ids, weights and the gradient of y of each rank."""
+    generator = torch.Generator().manual_seed(seed)
+    for count in counts:
+        ids = torch.rand(count, EXPERTS, generator=generator).argsort(1)[:, :K]
+        ids[torch.rand(ids.shape, generator=generator) < 0.1] = -1
+        yield (torch.randn(count, DIM, generator=generator), ids,
+               torch.rand(count, K, generator=generator), torch.randn(count, DIM, generator=generator))
+
+
+def step(experts, x, ids, weights, dy):
+    """y, and the gradients of x, of weights and of the parameters."""
+    x, ids, weights, dy = (a.to(DEVICE) for a in (x, ids, weights, dy))
+    x, weights = x.detach().requires_grad_(), weights.detach().requires_grad_()
+    experts.zero_grad()
+    y = experts(x, ids, weights)
+    assert y.shape == x.shape and y.dtype == x.dtype
+    y.backward(dy)
+    return y.detach(), x.grad, weights.grad, [getattr(experts, name).grad for name in NAMES]
+
+
+def near(found, wanted):
+    """Each rank rounds its part of a sum to bf16."""
+    assert (found - wanted).norm() <= 2**-7 * wanted.norm(), (found - wanted).norm() / wanted.norm()
+
+
+def compare(experts, alone, counts, seed):
+    given = list(draw(seed, counts))
+    y, dx, dweights, gradients = step(experts, *given[RANK])
+    first = sum(counts[:RANK])
+    part = slice(first, first + counts[RANK])
+    all_y, all_dx, all_dweights, all_gradients = step(
+        alone, *(torch.cat(parts) for parts in zip(*given)))
+    near(y, all_y[part])
+    near(dx, all_dx[part])
+    assert torch.equal(dweights, all_dweights[part])
+    own = EXPERTS // SIZE
+    for mine, whole in zip(gradients, all_gradients):
+        if isinstance(mine, dist.tensor.DTensor):
+            assert mine.shape == whole.shape and mine.placements == (dist.tensor.Shard(0),)
+            mine = mine.to_local()
+        assert torch.equal(mine, whole[RANK * own:(RANK + 1) * own])
+
+
+def copy_weights(experts, whole):
+    own = EXPERTS // SIZE
+    with torch.no_grad():
+        for name in NAMES:
+            weight = getattr(experts, name)
+            local = weight.to_local() if isinstance(weight, dist.tensor.DTensor) else weight
+            local.copy_(getattr(whole, name)[RANK * own:(RANK + 1) * own])
+
+
+def check_layer(mesh, whole, alone):
+    with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as group:
+        assert group.size == SIZE and group.rank == RANK and group.status() is None
+        assert f"rank {RANK} of {SIZE}" in group.describe()
+        for divided in (mesh["ep"], None):
+            experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, mesh=divided, device=DEVICE)
+            assert experts.num_experts == EXPERTS
+            copy_weights(experts, whole)
+            for seed, counts in enumerate(([TOKENS] * SIZE, [TOKENS // 2, *[TOKENS] * (SIZE - 1)],
+                                           [0, *[5] * (SIZE - 1)])):
+                compare(experts, alone, counts, seed)
+        # Of the very parameters.
+        again = ep.MXRoutedExperts.from_experts(experts, group)
+        assert again.w1 is experts.w1 and again.to_plain().w1 is experts.w1
+        x, ids, weights, _ = (a.to(DEVICE) for a in list(draw(5, [8] * SIZE))[RANK])
+        assert torch.equal(again(x.view(2, 4, DIM), ids.view(2, 4, K), weights.view(2, 4, K)),
+                           experts(x, ids, weights).view(2, 4, DIM))
+        group.check()
+
+
+def check_refused(mesh, whole):
+    group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
+    with refused(TypeError, "group: expected an mx_compiler.torch.ep.Group, found NoneType"):
+        ep.MXRoutedExperts(DIM, INNER, EXPERTS, None)
+    with refused(ValueError, f"num_experts: expected a multiple of {SIZE}, the ranks of the group, found 5"):
+        ep.MXRoutedExperts(DIM, INNER, 5, group)
+    with refused(ValueError, "recipe: expected scale_rounding \"ceil\""):
+        ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, "mxfp8_floor")
+    with refused(TypeError, "process_group: expected a ProcessGroup, a DeviceMesh or None, found int"):
+        ep.Group(3, tokens=8)
+    divided = mxt.GroupedExperts(DIM, INNER, EXPERTS, device=DEVICE)
+    divided.w1 = torch.nn.Parameter(dist.tensor.distribute_tensor(
+        divided.w1.detach(), mesh["ep"], [dist.tensor.Shard(1)]))
+    with refused(ValueError, "w1: expected a DTensor with Shard(0) over the 2 ranks of the group"):
+        ep.MXRoutedExperts.from_experts(divided, group)
+    experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE)
+    x, ids, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
+    with refused(TypeError, "ids: expected integers, found torch.float32"):
+        experts(x, weights, weights)
+    with refused(ValueError, "expected shape (40, 2)"):
+        experts(x, ids, weights[:, :1])
+    # What one rank refuses ends the group on all of them, with the reason.
+    if RANK == 0:
+        with refused(ValueError, "x: expected at most 40 tokens, for which the group was made, found 80 on rank 0"):
+            experts(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights)))
+    else:
+        with refused(mx.Error, "rank 0 gave up"):
+            experts(x, ids, weights)
+            group.check()
+    with refused(mx.Error, "found 80 on rank 0"):
+        group.check()
+    assert group.status().rank == 0
+    group.close()
+    with refused(ValueError, "that is open"):
+        experts(x, ids, weights)
+
+
+def check_capacity(mesh, whole):
+    """Rows without room, on rank 1 alone."""
+    group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
+    experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE, capacity=TOKENS)
+    x, _, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
+    ids = torch.full((TOKENS, K), -1, device=DEVICE)
+    ids[:, 0] = EXPERTS - 1
+    try:
+        experts(x, ids, weights)
+        group.check()
+        assert RANK != SIZE - 1
+    except mx.CapacityError as error:
+        assert (error.rank, error.needed, error.available) == (SIZE - 1, SIZE * TOKENS, TOKENS) and RANK == SIZE - 1
+    except mx.Error as error:
+        assert "expected at most 40 rows" in str(error) and RANK != SIZE - 1, error
+    group.close()
+
+
+def main():
+    mesh = dist.init_device_mesh(DEVICE.type, (SIZE,), mesh_dim_names=("ep",))
+    torch.manual_seed(0)
+    whole = mxt.GroupedExperts(DIM, INNER, EXPERTS, device=DEVICE)
+    alone = ep.MXRoutedExperts.from_experts(whole, ep.Group.alone(tokens=SIZE * TOKENS))
+    check_layer(mesh, whole, alone)
+    check_refused(mesh, whole)
+    check_capacity(mesh, whole)
+
+
+if ON_GPU:
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+DEVICE = torch.device("cuda", torch.cuda.current_device()) if ON_GPU else torch.device("cpu")
+dist.init_process_group("nccl" if ON_GPU else "gloo")
+RANK, SIZE = dist.get_rank(), dist.get_world_size()
+if __name__ == "__main__":
+    main()
+    print(f"rank {RANK}: right", flush=True)
+    # To destroy the process group can hang in PyTorch 2.11 (distributed_program.py).
+    sys.stdout.flush()
+    os._exit(0)
