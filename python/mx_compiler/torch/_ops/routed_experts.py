@@ -129,7 +129,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
 
 
 def most_rows(group, experts, choices):
-    """That can come to a rank with so many experts."""
+    """The most that can come to a rank that has `experts`."""
     return group.size * group.tokens * min(choices, experts)
 
 

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A layer of experts that are divided among the GPUs of a machine, forward and backward: mx
+beside the same on one GPU without a wire, and beside PyTorch in bf16.
+
+    torchrun --nproc-per-node=2 benchmarks/torch/expert_parallel.py > results.jsonl
+    torchrun --nproc-per-node=2 benchmarks/torch/expert_parallel.py --device=cpu --tokens=48 \\
+        --hidden=64 --intermediate=32 --experts=4 --choices=2 --iterations=3
+
+A line of JSON says what is measured, one compares y and all gradients with those of PyTorch's
+all_to_all by relative errors, of mx and of PyTorch's all_gather, and one for each system has milliseconds of forward, backward and
+both: median and 90th percentile of the iterations, each as slow as its slowest rank, between
+CUDA events around the whole pass. Ranks meet before each iteration. Wire is what a rank sends
+to others, computed, in bytes; the most of all ranks. A system that is not there says why.
+
+The wheel may lie in a folder, which PYTHONPATH names; nothing is downloaded. Exits with 1
+where mx differs from PyTorch by more than --tolerance, or PyTorch from itself by more than
+rounding explains."""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+import expert_systems as systems
+from mx_compiler.torch import ep
+
+RESULTS = "y", "dx", "dw1", "dw2", "dweights"
+BF16_TOLERANCE = 0.02  # sums of several values that were each rounded to bf16
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--tokens", type=int, default=8192, help="of each rank")
+    add("--hidden", type=int, default=7168)
+    add("--intermediate", type=int, default=2048)
+    add("--experts", type=int, default=64, help="of all ranks")
+    add("--choices", type=int, default=8)
+    add("--capacity", type=int, help="rows of a rank that have room; default: all that can come")
+    add("--iterations", type=int, default=30)
+    add("--warmup", type=int, default=5)
+    add("--seed", type=int, default=0)
+    add("--tolerance", type=float, default=0.1)
+    add("--device", choices=("cuda", "cpu"), default="cuda")
+    add("--only", action="append", default=[], metavar="WORDS", help="systems with these in their name")
+    args = parser.parse_args()
+    ranks = int(os.environ.get("WORLD_SIZE", "0"))
+    if not ranks:
+        parser.error("expected torchrun, found no WORLD_SIZE")
+    for name in ("tokens", "hidden", "intermediate", "experts", "choices", "iterations"):
+        if getattr(args, name) < 1:
+            parser.error(f"--{name}: expected at least 1, found {getattr(args, name)}")
+    if args.experts % ranks or args.choices > args.experts // ranks:
+        parser.error(f"--experts: expected a multiple of {ranks}, the ranks, and at least "
+                     f"{args.choices} for each, found {args.experts}")
+    return args
+
+
+class Clock:
+    """Times of iterations, on the device."""
+
+    def __init__(self, device):
+        self.on_gpu, self.device = device.type == "cuda", device
+        self._meet = torch.zeros(1, device=device)
+
+    def meet(self):
+        """Ranks go on together; the host does not wait on a GPU."""
+        dist.all_reduce(self._meet)
+
+    def mark(self):
+        if not self.on_gpu:
+            return time.perf_counter()
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def between(self, first, second):
+        return first.elapsed_time(second) if self.on_gpu else (second - first) * 1e3
+
+    def wait(self):
+        if self.on_gpu:
+            torch.cuda.synchronize()
+
+
+def time_system(system, clock, warmup, iterations):
+    """Milliseconds of forward and backward of each iteration, of the slowest rank."""
+    marks = []
+    for _ in range(warmup + iterations):
+        clock.meet()
+        begin = clock.mark()
+        _, kept = system.forward()
+        middle = clock.mark()
+        system.backward(kept)
+        marks.append((begin, middle, clock.mark()))
+        del kept
+    clock.wait()
+    own = [[clock.between(a, b), clock.between(b, c), clock.between(a, c)]
+           for a, b, c in marks[warmup:]]
+    times = torch.tensor(own, dtype=torch.float64, device=clock.device)
+    dist.all_reduce(times, dist.ReduceOp.MAX)
+    return {name: summary(column) for name, column in zip(
+        ("forward_ms", "backward_ms", "both_ms"), times.T.tolist())}
+
+
+def summary(times):
+    ordered = sorted(times)
+    return {"median": round(statistics.median(times), 4),
+            "p90": round(ordered[math.ceil(0.9 * len(ordered)) - 1], 4)}
+
+
+def relative_errors(system, wanted):
+    """Of y and of the gradients, the largest of all ranks."""
+    y, kept = system.forward()
+    found = torch.stack([(a.float() - b.float()).norm() / b.float().norm()
+                         for a, b in zip((y, *system.backward(kept)), wanted)])
+    dist.all_reduce(found, dist.ReduceOp.MAX)
+    return dict(zip(RESULTS, [round(x, 5) for x in found.tolist()]))
+
+
+def compare(problem, group, tolerance):
+    """Errors of systems, and whether they are small."""
+    reference = systems.AllToAll(problem)
+    y, kept = reference.forward()
+    wanted = y, *reference.backward(kept)
+    limits = {systems.Mx: tolerance, systems.AllGather: BF16_TOLERANCE}
+    makers = systems.Mx(problem, group, problem.ids), systems.AllGather(problem)
+    errors = {system.name: relative_errors(system, wanted) for system in makers}
+    right = all(max(errors[system.name].values()) <= limits[type(system)] for system in makers)
+    return errors, right
+
+
+def say(line):
+    if dist.get_rank() == 0:
+        print(json.dumps(line), flush=True)
+
+
+def describe(args, device, group):
+    return {"benchmark": "expert_parallel", **{name: value for name, value in vars(args).items()
+                                               if name not in ("only", "device")},
+            "ranks": dist.get_world_size(), "torch": torch.__version__,
+            "mx": systems.mx_version(), "nccl": systems.nccl_version(),
+            "hardware": torch.cuda.get_device_name() if device.type == "cuda" else "the processor",
+            "group": group.describe()}
+
+
+def measure(name, make, clock, args):
+    """The line of a system. Where one rank cannot make it, none tries."""
+    try:
+        system, reason = make(), None
+    except (ImportError, RuntimeError, AttributeError) as error:
+        system, reason = None, f"{type(error).__name__}: {error}".splitlines()[0]
+    reasons = [None] * dist.get_world_size()
+    dist.all_gather_object(reasons, reason)
+    if any(reasons):
+        return {"system": name, "left_out": next(r for r in reasons if r)}
+    line = {"system": name, **time_system(system, clock, args.warmup, args.iterations)}
+    wire = torch.tensor(system.wire(), dtype=torch.int64, device=clock.device)
+    dist.all_reduce(wire, dist.ReduceOp.MAX)
+    line["wire_bytes"] = dict(zip(("forward", "backward"), wire.tolist()))
+    if clock.on_gpu:
+        line["peak_gib"] = round(torch.cuda.max_memory_allocated() / 2**30, 2)
+        torch.cuda.reset_peak_memory_stats()
+    return line
+
+
+def main():
+    args = parse()
+    if args.device == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        device = torch.device("cuda", torch.cuda.current_device())
+        dist.init_process_group("nccl", device_id=device)
+    else:
+        device = torch.device("cpu")
+        dist.init_process_group("gloo")
+    group, alone = ep.Group(tokens=args.tokens), ep.Group.alone(tokens=args.tokens)
+    problem = systems.Problem(args, dist.get_rank(), dist.get_world_size(), device)
+    clock = Clock(device)
+    say(describe(args, device, group))
+    errors, right = compare(problem, group, args.tolerance)
+    say({"errors": errors, "right": right})
+    for name, make in systems.make_systems(problem, group, alone, args.only):
+        say(measure(name, make, clock, args))
+    group.check()
+    sys.stdout.flush()
+    # To destroy the process group can hang in PyTorch 2.11.
+    os._exit(not right)
+
+
+if __name__ == "__main__":
+    main()

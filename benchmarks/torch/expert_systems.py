@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The systems that expert_parallel.py compares: a layer of SwiGLU experts that are divided
+among ranks, forward and backward, by mx and by PyTorch in bf16.
+
+A system has `forward()`, which returns y and what `backward` needs, and `backward(kept)`, which
+returns the gradients of x, w1, w2 and the weights; `wire()` is how many bytes this rank sends
+to others in each of them."""
+
+import torch
+import torch.distributed as dist
+from torch.nn import functional as F
+
+import mx_compiler as mx
+from mx_compiler.torch import ep
+
+
+class Problem:
+    """Tokens of this rank, what its router chose, and its experts. All of it is random, by the
+    rank and a seed."""
+
+    def __init__(self, args, rank, ranks, device):
+        self.rank, self.ranks, self.device = rank, ranks, device
+        self.tokens, self.hidden, self.inner = args.tokens, args.hidden, args.intermediate
+        self.experts, self.choices, self.capacity = args.experts, args.choices, args.capacity
+        self.own = self.experts // ranks
+        generator = torch.Generator(device).manual_seed(1000 * args.seed + rank)
+
+        def normal(*shape, deviation=1.0):
+            values = torch.randn(shape, device=device, generator=generator, dtype=torch.bfloat16)
+            return values.mul_(deviation)
+
+        self.x, self.dy = normal(self.tokens, self.hidden), normal(self.tokens, self.hidden)
+        self.w1 = normal(self.own, 2 * self.inner, self.hidden, deviation=self.hidden**-0.5)
+        self.w2 = normal(self.own, self.hidden, self.inner, deviation=self.inner**-0.5)
+        self.ids, self.weights = self._choose(generator, self.experts)
+        # As many rows for as many experts, all of this rank.
+        self.own_ids, _ = self._choose(generator, self.own)
+
+    def _choose(self, generator, experts):
+        """Different experts for each token, all as likely, and weights that add up to 1."""
+        scores = torch.rand(self.tokens, experts, device=self.device, generator=generator)
+        weights, ids = scores.topk(min(self.choices, experts), 1)
+        return ids.to(torch.int32), (weights / weights.sum(1, keepdim=True)).float()
+
+    @property
+    def others(self):
+        return self.ranks - 1
+
+
+class Autograd:
+    """A system that PyTorch differentiates."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.inputs = [a.detach().requires_grad_() for a in (
+            problem.x, problem.w1, problem.w2, problem.weights)]
+
+    def forward(self):
+        return (y := self.compute(*self.inputs)), y
+
+    def backward(self, y):
+        return torch.autograd.grad(y, self.inputs, self.problem.dy)
+
+
+class Mx(Autograd):
+    """The operator of mx_compiler.torch.ep, whose gradients of weights are bf16, as weights."""
+    name = "mx"
+
+    def __init__(self, problem, group, ids):
+        super().__init__(problem)
+        self.group, self.ids = group, ids
+
+    def compute(self, x, w1, w2, weights):
+        return ep.routed_experts(x, self.ids, weights[:, :self.ids.shape[1]], w1, w2, self.group,
+                                 capacity=self.problem.capacity)
+
+    def wire(self):
+        return mx_wire(self.problem) if self.group.size > 1 else (0, 0)
+
+
+class MxAlone(Mx):
+    """The same on one GPU: as many experts and about as many rows, and no wire."""
+    name = "mx on one GPU"
+
+
+class MxPrograms:
+    """The compiled programs without autograd: gradients of weights are f32, as products give
+    them. Weights are quantized in the forward pass."""
+    name = "mx programs"
+
+    def __init__(self, problem, group, ids):
+        self.problem, self.group, self.ids = problem, group, ids
+        self.layer = group.find_layer(problem.own * group.size, problem.hidden, problem.inner,
+                                      ids.shape[1], ("mxfp8_e4m3",) * 3)
+
+    def forward(self):
+        p = self.problem
+        quantized = self.layer.quantize_weights(p.w1, p.w2)
+        y, saved = self.layer.forward(p.x, self.ids, p.weights[:, :self.ids.shape[1]].contiguous(),
+                                      quantized, capacity=p.capacity)
+        return y, (quantized, saved)
+
+    def backward(self, kept):
+        dx, dw1, dw2, dweights = self.layer.backward(self.problem.dy, self.ids, *kept)
+        return dx, dw1, dw2, dweights
+
+    wire = Mx.wire
+
+
+class MxProgramsAlone(MxPrograms):
+    name = "mx programs on one GPU"
+
+
+def mx_wire(p):
+    """Ids, elements and scales along H, weights, and sums in bf16; as many on each way back,
+    with the gradients of weights."""
+    row = 4 * p.choices + p.hidden + p.hidden // 32 + 4 * p.choices + 2 * p.hidden
+    return (p.others * p.tokens * row,) * 2
+
+
+def experts_bf16(rows, w1, w2, ends):
+    gate, up = F.grouped_mm(rows, w1.transpose(-2, -1), offs=ends).chunk(2, -1)
+    return F.grouped_mm(F.silu(gate) * up, w2.transpose(-2, -1), offs=ends)
+
+
+class _AllToAll(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, out_splits, in_splits):
+        ctx.splits = in_splits, out_splits
+        return exchange(x, out_splits, in_splits)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return exchange(dy, *ctx.splits), None, None
+
+
+def exchange(x, out_splits, in_splits):
+    out = x.new_empty(sum(out_splits), *x.shape[1:])
+    dist.all_to_all_single(out, x.contiguous(), out_splits, in_splits)
+    return out
+
+
+class AllToAll(Autograd):
+    """bf16 rows, a copy of a token for each choice, by all_to_all_single: sorted by expert,
+    sent, sorted again by expert, and all of that back. Sizes pass through the host."""
+    name = "torch all_to_all"
+
+    def compute(self, x, w1, w2, weights):
+        p = self.problem
+        flat = p.ids.flatten()
+        order = flat.argsort(stable=True)
+        counts = torch.bincount(flat, minlength=p.experts)
+        theirs = torch.empty_like(counts)
+        dist.all_to_all_single(theirs, counts)
+        by_rank = torch.stack((counts.view(p.ranks, -1).sum(1), theirs.view(p.ranks, -1).sum(1)))
+        in_splits, out_splits = by_rank.tolist()  # the host waits here
+        self.sent = sum(in_splits) - in_splits[p.rank]
+        rows = _AllToAll.apply(x[order // p.choices], out_splits, in_splits)
+        # From [rank, expert] to [expert, rank].
+        expert = torch.repeat_interleave(
+            torch.arange(p.own, device=x.device).repeat(p.ranks), theirs,
+            output_size=sum(out_splits))
+        local = expert.argsort(stable=True)
+        ends = theirs.view(p.ranks, -1).sum(0).cumsum(0).to(torch.int32)
+        z = experts_bf16(rows[local], w1, w2, ends)
+        z = z[_inverse(local)]
+        z = _AllToAll.apply(z, in_splits, out_splits)[_inverse(order)]
+        z = z.view(-1, p.choices, p.hidden) * weights[..., None].to(z.dtype)
+        return z.sum(1)
+
+    def wire(self):
+        return (2 * 2 * self.sent * self.problem.hidden,) * 2
+
+
+def _inverse(order):
+    return torch.empty_like(order).scatter_(
+        0, order, torch.arange(len(order), device=order.device))
+
+
+class _AllGather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return gather(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return scatter(dy)
+
+
+class _ReduceScatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return scatter(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return gather(dy)
+
+
+def gather(x):
+    out = x.new_empty(dist.get_world_size() * x.shape[0], *x.shape[1:])
+    dist.all_gather_into_tensor(out, x.contiguous())
+    return out
+
+
+def scatter(x):
+    out = x.new_empty(x.shape[0] // dist.get_world_size(), *x.shape[1:])
+    dist.reduce_scatter_tensor(out, x.contiguous())
+    return out
+
+
+class AllGather(Autograd):
+    """bf16 tokens of all ranks by all_gather, and sums back by reduce_scatter. The number of
+    rows passes through the host."""
+    name = "torch all_gather, reduce_scatter"
+
+    def compute(self, x, w1, w2, weights):
+        p = self.problem
+        tokens, chosen = _AllGather.apply(x), _AllGather.apply(weights)
+        flat = gather(p.ids).flatten() - p.rank * p.own
+        flat = torch.where((flat >= 0) & (flat < p.own), flat, p.own)
+        counts = torch.bincount(flat, minlength=p.own + 1)[:p.own]
+        ends = counts.cumsum(0).to(torch.int32)
+        order = flat.argsort(stable=True)[:int(ends[-1])]  # the host waits here
+        rows = order // p.choices
+        z = experts_bf16(tokens[rows], w1, w2, ends) * chosen.flatten()[order, None].to(x.dtype)
+        return _ReduceScatter.apply(torch.zeros_like(tokens).index_add(0, rows, z))
+
+    def wire(self):
+        p = self.problem
+        row = 2 * p.hidden + 2 * p.hidden + 8 * p.choices
+        return (p.others * p.tokens * row,) * 2
+
+
+# --- Exchanges of rows alone: forward sends rows, backward sends as many back -------------
+
+
+class Exchange:
+    """Rows sorted by expert, and where they go."""
+
+    def __init__(self, problem):
+        self.problem = p = problem
+        flat = p.ids.flatten()
+        order = flat.argsort(stable=True)
+        self.rows = p.x[order // p.choices]
+        self.counts = torch.bincount(flat, minlength=p.experts)
+        theirs = torch.empty_like(self.counts)
+        dist.all_to_all_single(theirs, self.counts)
+        self.in_splits = self.counts.view(p.ranks, -1).sum(1).tolist()
+        self.out_splits = theirs.view(p.ranks, -1).sum(1).tolist()
+
+    def wire(self):
+        own = self.in_splits[self.problem.rank]
+        return (2 * (sum(self.in_splits) - own) * self.problem.hidden,
+                2 * (sum(self.out_splits) - own) * self.problem.hidden)
+
+
+class NcclExchange(Exchange):
+    name = "all_to_all_single, rows alone"
+
+    def forward(self):
+        out = exchange(self.rows, self.out_splits, self.in_splits)
+        return out, out
+
+    def backward(self, out):
+        return exchange(out, self.in_splits, self.out_splits)
+
+
+class SymmetricExchange(Exchange):
+    """symm_mem.all_to_all_vdev_2d and its way back, over NVSHMEM."""
+    name = "symm_mem.all_to_all_vdev_2d, rows alone"
+
+    def __init__(self, problem):
+        import torch.distributed._symmetric_memory as symm_mem
+        if problem.device.type != "cuda" or not symm_mem.is_nvshmem_available():
+            raise RuntimeError("PyTorch has no NVSHMEM here")
+        super().__init__(problem)
+        symm_mem.set_backend("NVSHMEM")
+        self.group = dist.group.WORLD.group_name
+        device, hidden = problem.device, problem.hidden
+        most = 2 * self.rows.shape[0]
+
+        def empty(*shape, dtype):
+            return symm_mem.empty(*shape, dtype=dtype, device=device)
+
+        self.sent = empty(most, hidden, dtype=torch.bfloat16)
+        self.sent[:len(self.rows)].copy_(self.rows)
+        self.there, self.back = (empty(most, hidden, dtype=torch.bfloat16) for _ in range(2))
+        self.splits = empty(len(self.counts), dtype=torch.int64).copy_(self.counts)
+        self.found, self.returned = (empty(2, len(self.counts), dtype=torch.int64).zero_()
+                                     for _ in range(2))
+
+    def forward(self):
+        torch.ops.symm_mem.all_to_all_vdev_2d(
+            self.sent, self.there, self.splits, self.found, self.group, major_align=8)
+        return self.there, None
+
+    def backward(self, _):
+        torch.ops.symm_mem.all_to_all_vdev_2d_offset(
+            self.there, self.back, self.found, self.returned, self.group)
+        return self.back[:len(self.rows)]
+
+
+class TorchaoExchange(Exchange):
+    """torchao's dispatch in MXFP8, and its combine in bf16."""
+    name = "torchao mxfp8 dispatch, rows alone"
+
+    def __init__(self, problem):
+        from torchao.prototype.moe_training.ep.a2a_combine import a2a_combine_hp_fwd_mxfp8_bwd
+        from torchao.prototype.moe_training.ep.a2a_dispatch import a2a_dispatch_mxfp8_fwd_hp_bwd
+        if problem.device.type != "cuda":
+            raise RuntimeError("torchao quantizes on GPUs")
+        super().__init__(problem)
+        self.dispatch, self.combine = a2a_dispatch_mxfp8_fwd_hp_bwd, a2a_combine_hp_fwd_mxfp8_bwd
+        self.z = self.rows.new_zeros(sum(self.out_splits), problem.hidden)
+
+    def forward(self):
+        with torch.no_grad():
+            return self.dispatch(self.rows, self.out_splits, self.in_splits), None
+
+    def backward(self, _):
+        with torch.no_grad():
+            return self.combine(self.z, self.in_splits, self.out_splits)
+
+    def wire(self):
+        forward, backward = super().wire()
+        return forward // 2 + forward // 64, backward
+
+
+def make_systems(problem, group, alone, only):
+    """(name, maker) of those that `only` names, or of all."""
+    makers = [
+        (Mx, lambda cls: cls(problem, group, problem.ids)),
+        (MxPrograms, lambda cls: cls(problem, group, problem.ids)),
+        (MxAlone, lambda cls: cls(problem, alone, problem.own_ids)),
+        (MxProgramsAlone, lambda cls: cls(problem, alone, problem.own_ids)),
+        (AllToAll, lambda cls: cls(problem)), (AllGather, lambda cls: cls(problem)),
+        (NcclExchange, lambda cls: cls(problem)), (TorchaoExchange, lambda cls: cls(problem)),
+        (SymmetricExchange, lambda cls: cls(problem))]
+    for cls, make in makers:
+        if not only or any(word in cls.name for word in only):
+            yield cls.name, lambda cls=cls, make=make: make(cls)
+
+
+def nccl_version():
+    return ".".join(map(str, torch.cuda.nccl.version())) if torch.cuda.is_available() else None
+
+
+def mx_version():
+    return mx.__version__

@@ -1,0 +1,27 @@
+# REQUIRES: torch
+# RUN: %python_torch -B %s %mx_src
+"""benchmarks/torch/expert_parallel.py on two processes of the host: its systems agree, and each
+has a line, or says why not."""
+
+import json
+import pathlib
+import sys
+
+from distributed_runs import torchrun
+
+printed = torchrun(2, "cpu", pathlib.Path(sys.argv[1], "benchmarks/torch/expert_parallel.py"), "--device=cpu",
+                   "--tokens=40", "--hidden=64", "--intermediate=32", "--experts=4", "--choices=2",
+                   "--iterations=2", "--warmup=1")
+about, compared, *systems = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+assert about["ranks"] == 2 and about["tokens"] == 40, about
+assert compared["right"] and 0 < compared["errors"]["mx"]["y"] < 0.1, compared
+assert [line["system"] for line in systems] == [
+    "mx", "mx programs", "mx on one GPU", "mx programs on one GPU", "torch all_to_all",
+    "torch all_gather, reduce_scatter", "all_to_all_single, rows alone",
+    "torchao mxfp8 dispatch, rows alone", "symm_mem.all_to_all_vdev_2d, rows alone"], systems
+for line in systems:
+    assert "left_out" in line or all(
+        0 < line[key]["median"] <= line[key]["p90"] for key in ("forward_ms", "backward_ms", "both_ms")), line
+# 40 tokens go to one other rank: ids and weights of 2 choices, E4M3 and scales, sums in bf16.
+assert systems[0]["wire_bytes"]["forward"] == 40 * (8 + 64 + 2 + 8 + 128), systems[0]
+assert systems[2]["wire_bytes"]["forward"] == 0 and "left_out" in systems[-1]
