@@ -224,7 +224,7 @@ Error NcclTransport::connect(const nccl::UniqueId &id) {
     std::unique_lock<std::mutex> lock(shared->mutex);
     shared->communicator = result || error ? nullptr : made;
     shared->made = error ? nccl::kSystemError : result;
-    // Nobody waits for it any more.
+    // The rank waits for it no more.
     if (shared->isEnded && shared->communicator && !isExiting) {
       lock.unlock();
       library->commAbort(made);
