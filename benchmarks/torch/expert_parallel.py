@@ -10,8 +10,9 @@ beside the same on one GPU without a wire, and beside PyTorch in bf16.
 A line of JSON says what is measured, one compares y and all gradients with those of PyTorch's
 all_to_all by relative errors, of mx and of PyTorch's all_gather, and one for each system has milliseconds of forward, backward and
 both: median and 90th percentile of the iterations, each as slow as its slowest rank, between
-CUDA events around the whole pass. Ranks meet before each iteration. Wire is what a rank sends
-to others, computed, in bytes; the most of all ranks. A system that is not there says why.
+CUDA events around the whole pass. Systems run in turn, and ranks meet before each iteration.
+Wire is the bytes that a rank sends to others, computed; the most of all ranks. Peak memory
+includes the systems before it. A system that is not there says why.
 
 The wheel may lie in a folder, which PYTHONPATH names; nothing is downloaded. Exits with 1
 where mx differs from PyTorch by more than --tolerance, or PyTorch from itself by more than
@@ -89,24 +90,34 @@ class Clock:
             torch.cuda.synchronize()
 
 
-def time_system(system, clock, warmup, iterations):
-    """Milliseconds of forward and backward of each iteration, of the slowest rank."""
-    marks = []
-    for _ in range(warmup + iterations):
-        clock.meet()
-        begin = clock.mark()
-        _, kept = system.forward()
-        middle = clock.mark()
-        system.backward(kept)
-        marks.append((begin, middle, clock.mark()))
-        del kept
+def run_once(system, clock):
+    """Marks around forward and backward."""
+    clock.meet()
+    begin = clock.mark()
+    _, kept = system.forward()
+    middle = clock.mark()
+    system.backward(kept)
+    return begin, middle, clock.mark()
+
+
+def time_systems(found, clock, iterations):
+    """Milliseconds of forward and backward of each iteration, of the slowest rank, for each
+    system. They run in turn, beginning with another one each time, so that all of them meet
+    the same clocks of the GPUs."""
+    marks = [[] for _ in found]
+    for iteration in range(iterations):
+        for place in range(len(found)):
+            number = (iteration + place) % len(found)
+            marks[number].append(run_once(found[number], clock))
     clock.wait()
-    own = [[clock.between(a, b), clock.between(b, c), clock.between(a, c)]
-           for a, b, c in marks[warmup:]]
-    times = torch.tensor(own, dtype=torch.float64, device=clock.device)
-    dist.all_reduce(times, dist.ReduceOp.MAX)
-    return {name: summary(column) for name, column in zip(
-        ("forward_ms", "backward_ms", "both_ms"), times.T.tolist())}
+    lines = []
+    for own in marks:
+        times = torch.tensor([[clock.between(a, b), clock.between(b, c), clock.between(a, c)]
+                              for a, b, c in own], dtype=torch.float64, device=clock.device)
+        dist.all_reduce(times, dist.ReduceOp.MAX)
+        lines.append({name: summary(column) for name, column in zip(
+            ("forward_ms", "backward_ms", "both_ms"), times.T.tolist())})
+    return lines
 
 
 def summary(times):
@@ -150,24 +161,29 @@ def describe(args, device, group):
             "group": group.describe()}
 
 
-def measure(name, make, clock, args):
-    """The line of a system. Where one rank cannot make it, none tries."""
+def try_system(name, make, clock, warmup):
+    """The system, warm, and what is known of it but for its times. Where one rank cannot run
+    it, it is None, and the line says why."""
+    system, reason = None, None
+    if clock.on_gpu:
+        torch.cuda.reset_peak_memory_stats()
     try:
-        system, reason = make(), None
+        system = make()
+        run_once(system, clock)
     except (ImportError, RuntimeError, AttributeError) as error:
         system, reason = None, f"{type(error).__name__}: {error}".splitlines()[0]
     reasons = [None] * dist.get_world_size()
     dist.all_gather_object(reasons, reason)
     if any(reasons):
-        return {"system": name, "left_out": next(r for r in reasons if r)}
-    line = {"system": name, **time_system(system, clock, args.warmup, args.iterations)}
+        return None, {"system": name, "left_out": next(r for r in reasons if r)}
+    for _ in range(warmup - 1):
+        run_once(system, clock)
     wire = torch.tensor(system.wire(), dtype=torch.int64, device=clock.device)
     dist.all_reduce(wire, dist.ReduceOp.MAX)
-    line["wire_bytes"] = dict(zip(("forward", "backward"), wire.tolist()))
+    line = {"system": name, "wire_bytes": dict(zip(("forward", "backward"), wire.tolist()))}
     if clock.on_gpu:
         line["peak_gib"] = round(torch.cuda.max_memory_allocated() / 2**30, 2)
-        torch.cuda.reset_peak_memory_stats()
-    return line
+    return system, line
 
 
 def main():
@@ -185,8 +201,14 @@ def main():
     say(describe(args, device, group))
     errors, right = compare(problem, group, args.tolerance)
     say({"errors": errors, "right": right})
-    for name, make in systems.make_systems(problem, group, alone, args.only):
-        say(measure(name, make, clock, args))
+    tried = [try_system(name, make, clock, args.warmup)
+             for name, make in systems.make_systems(problem, group, alone, args.only)]
+    timed = [(system, line) for system, line in tried if system is not None]
+    times = time_systems([system for system, _ in timed], clock, args.iterations)
+    for (_, line), own in zip(timed, times):
+        line.update(own)
+    for _, line in tried:
+        say(line)
     group.check()
     sys.stdout.flush()
     # To destroy the process group can hang in PyTorch 2.11.
