@@ -86,7 +86,7 @@ public:
     c.foreign = std::move(map);
     return c;
   }
-  /// What it knows of clusters other than `count` ones from `first` on.
+  /// Without the `count` clusters from `first` on, and without local agents.
   Clock ofClustersBeyond(uint64_t first, uint64_t count) const {
     Clock c;
     if (!foreign)

@@ -15,7 +15,8 @@ namespace mx::sim {
 /// Whether the device has stores that may be late.
 bool hasLateStores(Warp &w);
 
-/// The warp releases in the scope of the system: what it knows of arrives.
+/// The warp releases in the scope of the system: late stores that come before
+/// that arrive.
 /// Needs the turn.
 void releaseToSystem(Warp &w);
 

@@ -111,7 +111,7 @@ public:
   std::shared_ptr<class WgmmaTracker> wgmma;
   Recorder *trace = nullptr;       ///< null: no trace is recorded
   std::unique_ptr<PollLogs> polls; ///< null until a strong read in a world
-  /// A number for its registers and local memory when it had executed so many
+  /// A number for its registers and local memory, after `hashedAt`
   /// instructions.
   uint64_t stateHash = 0, hashedAt = ~0ull;
 
@@ -530,7 +530,7 @@ private:
   unsigned numScopesUpTo[kMemoryScopes] = {};
   /// Of a launch without a world.
   GlobalShadow ownShadow;
-  /// What the clusters that have ended knew of other launches.
+  /// Other launches, as far as clusters that have ended knew them.
   Clock atEnd;
   /// Clusters that are to run side by side, and passes in which none ended.
   size_t target = 0;

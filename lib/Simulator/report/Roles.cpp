@@ -104,8 +104,10 @@ std::string mx::sim::statisticsText(const LaunchReport &report) {
            std::to_string(d.z);
   };
   std::string s =
-      "kernel " + shortName(f.kernel) + ": grid " + dims(f.grid) + ", block " +
-      dims(f.block) + ", cluster " + dims(f.cluster) + ", " +
+      "kernel " + shortName(f.kernel) +
+      (f.device < 0 ? "" : " on device " + std::to_string(f.device)) +
+      ": grid " + dims(f.grid) + ", block " + dims(f.block) + ", cluster " +
+      dims(f.cluster) + ", " +
       std::to_string(f.staticSharedBytes + f.dynamicSharedBytes) +
       " bytes of shared memory, " +
       std::to_string(report.statistics.residentCtas) + " CTAs resident\n";

@@ -1,0 +1,211 @@
+//===- Conflicts.cpp - reports of accesses that nothing orders ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Says who the other party is, and what is missing between the two.
+//===----------------------------------------------------------------------===//
+
+#include "Order.h"
+
+#include "../machine/Machine.h"
+#include "../machine/WorldState.h"
+
+using namespace mx::sim;
+
+std::string Order::describeAgent(uint32_t agent) const {
+  const Agent &a = agents[agent];
+  static constexpr const char *verbs[] = {
+      "",
+      "a bulk copy that completes on the mbarrier at ",
+      "a bulk copy (reading its source) of ",
+      "a bulk copy of ",
+      "cp.async of ",
+      "wgmma of ",
+      "a tcgen05 operation of ",
+      "tcgen05.ld of ",
+      "tcgen05.st of ",
+      "",
+  };
+  std::string s = verbs[unsigned(a.kind)];
+  s += a.kind == AgentKind::Mbarrier ? machine.describeSharedOffset(a.warp)
+                                     : "warp " + std::to_string(a.warp);
+  return s + ofRank(a.cta);
+}
+
+std::string Order::ofRank(uint32_t rank) const {
+  return cluster.ctas.size() > 1 ? " of CTA rank " + std::to_string(rank)
+                                 : std::string();
+}
+
+bool Order::hasStep(const Clock &c, uint64_t inCluster, Epoch e) const {
+  if (inCluster == id)
+    return c[e.agent()] >= e.step();
+  if (c.ofForeign(Clock::foreignKey(inCluster, e.agent())) >= e.step())
+    return true;
+  if (!machine.device)
+    return false;
+  // All of a launch comes before what has seen its end.
+  const WorldLaunch &launch = machine.device->world.launchOf(inCluster);
+  return c.ofForeign(Clock::launchesKey(launch.device)) > launch.number;
+}
+
+bool Order::areMorallyStrong(const GlobalShadow::Record &r, Epoch e) const {
+  if (r.cluster == id)
+    return true;
+  bool isOnDevice =
+      !machine.device || machine.device->world.launchOf(r.cluster).device ==
+                             machine.device->number;
+  MemoryScope least = isOnDevice ? MemoryScope::Device : MemoryScope::System;
+  return r.epoch.scope() >= least && e.scope() >= least;
+}
+
+const Program &Order::programOf(const Conflict &c) const {
+  return machine.device && c.cluster != ~0ull
+             ? *machine.device->world.launchOf(c.cluster).program
+             : machine.program;
+}
+
+uint32_t Order::lineOf(const Program &p, Epoch e) {
+  return e.instr() < p.info.size() ? p.info[e.instr()].line : 0;
+}
+
+uint32_t Order::lineOf(Epoch e) const { return lineOf(machine.program, e); }
+
+std::string Order::describeEarlier(const Conflict &c) const {
+  std::string s = c.wasWrite ? "the write" : "the read";
+  s += " at line " + std::to_string(lineOf(programOf(c), c.earlier)) + " by ";
+  if (c.cluster == ~0ull || c.cluster == id)
+    return s + describeAgent(c.earlier.agent());
+  if (machine.device) {
+    const WorldLaunch &launch = machine.device->world.launchOf(c.cluster);
+    if (launch.device != machine.device->number ||
+        c.cluster < machine.firstCluster)
+      return s + describeCluster(launch, c.cluster);
+  }
+  Dim3 cta = machine.firstCtaOf(c.cluster - machine.firstCluster);
+  return s + "the cluster of CTA (" + std::to_string(cta.x) + "," +
+         std::to_string(cta.y) + "," + std::to_string(cta.z) + ")";
+}
+
+void Order::nameOther(std::string who, const Program &program, uint32_t instr) {
+  Finding &f = cluster.findings.back().first;
+  if (instr < program.info.size()) {
+    const InstrInfo &info = program.info[instr];
+    f.otherLine = info.line;
+    f.otherSource = sourceOf(info);
+  }
+  f.other = std::move(who);
+}
+
+void Order::nameOther(const Conflict &c) {
+  nameOther(describeEarlier(c), programOf(c), c.earlier.instr());
+}
+
+/// Reports a conflict as what it is: unordered altogether, or ordered but not
+/// for the proxy or the tensor memory.
+void Order::report(Warp &w, const Instr *i, uint32_t lanes,
+                   const Knowledge &known, bool isTensor, bool isWrite,
+                   const Conflict &c, const std::string &what) {
+  size_t before = cluster.findings.size();
+  reportAs(w, i, lanes, known, isTensor, isWrite, c, what);
+  if (cluster.findings.size() > before)
+    nameOther(c);
+}
+
+/// Whether an instruction is a strong access of a thread.
+static bool isStrongOpcode(const InstrInfo &info) {
+  if (!info.source)
+    return false;
+  if (info.source->opcode == "atom" || info.source->opcode == "red")
+    return true;
+  for (std::string_view m : info.source->modifiers)
+    if (m == "relaxed" || m == "acquire" || m == "release" || m == "volatile")
+      return true;
+  return false;
+}
+
+/// Whether a thread's atomic operation races with a weak access of a thread
+/// (PTX ISA, "Strong operations"), which could be strong too.
+static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
+  std::string_view opcode = later.source ? later.source->opcode : "";
+  bool isAtomic = opcode == "atom" || opcode == "red";
+  bool isPlain = opcode == "ld" || opcode == "st";
+  return !c.earlier.isAsync() && (c.earlier.isAtomic() ? isPlain : isAtomic);
+}
+
+bool Order::isIn(const Clock &clock, const Conflict &c) const {
+  return hasStep(clock, c.cluster == ~0ull ? id : c.cluster, c.earlier);
+}
+
+std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
+                                const Conflict &c, const InstrInfo &later,
+                                bool warns) const {
+  if (warns)
+    return "one lane has arrived or released alone, and speaks for itself "
+           "only: expected bar.warp.sync before it, unless the access was its "
+           "own";
+  std::string text = "no synchronization orders the two";
+  for (const Knowledge &read :
+       warps[w.cta->rank * machine.warpsPerCta + w.index]->unfenced)
+    if (isIn(read.generic, c))
+      return text + ": a relaxed load has read what releases it, and no fence "
+                    "comes after that load: expected ld.acquire, or "
+                    "fence.acq_rel of the same scope";
+  if (known.rare && isIn(known.rare->narrow, c))
+    return text + ": they are on different devices, and a release, an acquire, "
+                  "a fence or a relaxed access between them has a narrower "
+                  "scope than .sys: expected .sys on both sides";
+  if (c.earlier.isAtomic() && c.cluster != ~0ull && c.cluster != id &&
+      !c.earlier.isAsync() && isStrongOpcode(later))
+    return text + ", and the scope of one of them does not have the other: "
+                  "expected a scope that has both";
+  if (isHalfStrong(c, later))
+    return text + ", and one of them is weak: expected a barrier between them "
+                  "or, if any order is right, .relaxed on the weak one, of a "
+                  "scope that has both";
+  return text;
+}
+
+bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
+                      const Conflict &c) const {
+  // Which lane made the access is not known: perhaps the one that arrived.
+  if (!isIn(known.generic, c))
+    return isIn(known.ofOthers, c);
+  // Chips seem to need no tcgen05 fence where both sides have waited, and
+  // widely used libraries have none. They also let the tensor cores read what
+  // cp.async has written without a proxy fence, and chips give the right bytes.
+  return isTensor || (!isWrite && c.cluster == ~0ull &&
+                      agents[c.earlier.agent()].kind == AgentKind::Copies);
+}
+
+void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
+                     const Knowledge &known, bool isTensor, bool isWrite,
+                     const Conflict &c, const std::string &what) {
+  bool warns = isWarning(known, isTensor, isWrite, c);
+  std::string text = isWrite ? "the write of " : "the read of ";
+  text += what;
+  if (!isIn(known.generic, c)) {
+    w.note(i, FindingKind::Race,
+           text + " races with " + describeEarlier(c) + ": " +
+               adviceOnRace(w, known, c, machine.program.infoOf(i), warns),
+           lanes, warns);
+    return;
+  }
+  if (isTensor) {
+    bool isReleased =
+        of(w).tensorAcquired[c.earlier.agent()] >= c.earlier.step();
+    w.note(i, FindingKind::TensorFence,
+           text + " is not ordered with " + describeEarlier(c) +
+               (isReleased ? ": expected tcgen05.fence::after_thread_sync here "
+                             "after the synchronization"
+                           : ": expected tcgen05.fence::before_thread_sync "
+                             "there before the synchronization and "
+                             "tcgen05.fence::after_thread_sync here after it"),
+           lanes, warns);
+    return;
+  }
+  w.note(i, FindingKind::ProxyFence,
+         text + " by the async proxy is not ordered with " +
+             describeEarlier(c) +
+             " of the generic proxy: expected fence.proxy.async between them",
+         lanes, warns);
+}
