@@ -144,16 +144,16 @@ std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
            "only: expected bar.warp.sync before it, unless the access was its "
            "own";
   std::string text = "no synchronization orders the two";
+  if (known.rare && isIn(known.rare->narrow, c))
+    return text + ": they are on different devices, and a release, an acquire, "
+                  "a fence or a relaxed access between them has a narrower "
+                  "scope than .sys: expected .sys on both sides";
   for (const Knowledge &read :
        warps[w.cta->rank * machine.warpsPerCta + w.index]->unfenced)
     if (isIn(read.generic, c))
       return text + ": a relaxed load has read what releases it, and no fence "
                     "comes after that load: expected ld.acquire, or "
                     "fence.acq_rel of the same scope";
-  if (known.rare && isIn(known.rare->narrow, c))
-    return text + ": they are on different devices, and a release, an acquire, "
-                  "a fence or a relaxed access between them has a narrower "
-                  "scope than .sys: expected .sys on both sides";
   if (c.earlier.isAtomic() && c.cluster != ~0ull && c.cluster != id &&
       !c.earlier.isAsync() && isStrongOpcode(later))
     return text + ", and the scope of one of them does not have the other: "

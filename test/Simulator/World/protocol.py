@@ -8,6 +8,7 @@ one of a few seeds must have a finding, or wrong words where it says so.
 RUN: %python %s %S/Inputs %t right
 RUN: %python %s %S/Inputs %t mistakes
 RUN: %python %s %S/Inputs %t results
+RUN: %python %s %S/Inputs %t forms
 REQUIRES: numpy
 """
 
@@ -58,6 +59,30 @@ def flags_first(text):
     rest = rest[:rest.rindex("\n  ret;")] + "\nWORDS:" + words + "\n  ret;"
     return text[:begin] + rest + text[tail:]
 
+
+def signal(instruction):
+    return mark("SIGNAL", "st.release.sys.global.u32", instruction)
+
+
+# Other ways to say the same, and the same with too narrow a scope.
+FENCE = mark("AWAIT", "POLL;", "POLL; fence.acq_rel.sys;")
+FORMS = {
+    "fence and relaxed store": (signal("fence.acq_rel.sys; st.relaxed.sys.global.u32"),
+                                signal("fence.acq_rel.gpu; st.relaxed.sys.global.u32")),
+    "fence.sc and relaxed store": (signal("fence.sc.sys; st.relaxed.sys.global.u32"),
+                                   signal("fence.sc.sys; st.relaxed.gpu.global.u32")),
+    "membar and volatile store": (signal("membar.sys; st.volatile.global.u32"),
+                                  signal("membar.gl; st.volatile.global.u32")),
+    "reduction": (signal("red.release.sys.global.max.u32"), signal("red.release.gpu.global.max.u32")),
+    "exchange": (signal("atom.exch.release.sys.global.b32 %r15,"), signal("atom.exch.release.gpu.global.b32 %r15,")),
+    "relaxed load and fence": (both(FENCE, mark("POLL", "acquire", "relaxed")),
+                               both(mark("AWAIT", "POLL;", "POLL; fence.acq_rel.gpu;"),
+                                    mark("POLL", "acquire", "relaxed"))),
+    "volatile load and membar": (both(mark("AWAIT", "POLL;", "POLL; membar.sys;"),
+                                      mark("POLL", "ld.acquire.sys", "ld.volatile")),
+                                 both(mark("AWAIT", "POLL;", "POLL; membar.gl;"),
+                                      mark("POLL", "ld.acquire.sys", "ld.volatile"))),
+}
 
 RACE = r"race: the read of .* of buffer 'window' .* races with the write at line \d+ by CTA"
 NARROW = r"has a narrower scope than \.sys: expected \.sys on both sides"
@@ -162,4 +187,13 @@ def results():
         assert wrong, name
 
 
-{"right": right, "mistakes": mistakes, "results": results}[PART]()
+def forms():
+    for name, (good, narrow) in FORMS.items():
+        for seed in (0, 1, 2, 4):
+            status, text, same = run(good, (), 2, 2, seed)
+            assert status == 0 and same, (name, seed, text)
+            status, text, _ = run(narrow, (), 2, 2, seed)
+            assert status == 1 and re.search(NARROW, text), (name, seed, text)
+
+
+{"right": right, "mistakes": mistakes, "results": results, "forms": forms}[PART]()
