@@ -3,6 +3,7 @@
 
 import argparse
 import math
+import os
 
 import mx_compiler.torch as mxt
 from option_types import device, expected, whole
@@ -33,6 +34,8 @@ def parse(description):
     add("--device", type=device, default="cuda")
     add("--compile", action="store_true", help="torch.compile of each layer")
     add("--graph", action="store_true", help="a CUDA graph of the step")
+    add("--routed", action="store_true",
+        help="experts are one layer with their routing, divided among the ranks of torchrun")
     add("--checkpoint", help="a file to go on from, and to save to at the end")
     add("--log", help="a file for a line of JSON for each step")
     add("--time-limit", type=seconds, default=math.inf, metavar="SECONDS",
@@ -59,6 +62,16 @@ def _check(parser, args):
         parser.error("--all: expected --out, the folder for logs and checkpoints")
     if args.log and args.log == args.checkpoint:
         parser.error(f"--log: expected another file than --checkpoint, found {args.log}")
+    ranks = int(os.environ.get("WORLD_SIZE", "1"))
+    if ranks > 1:
+        for name, is_right, wanted in (
+                ("routed", args.routed, "it, as experts are divided among ranks"),
+                ("all", not args.all, "no --all, as it starts processes of its own"),
+                ("graph", not args.graph, "no CUDA graph")):
+            if not is_right:
+                parser.error(f"--{name}: expected {wanted}, with {ranks} processes of torchrun")
+    if args.routed and not args.all and args.recipe == "bf16":
+        parser.error("--recipe: expected one of MXFP8 with --routed, found bf16")
     if args.graph and args.device.type != "cuda":
         parser.error(f"--graph: expected a GPU, found --device={args.device}")
 

@@ -47,14 +47,16 @@ def _first_line(path):
 
 
 class Checkpoint:
-    """The state of a run, of options that it must have been saved with."""
+    """The state of a run, of options that it must have been saved with. One process
+    writes it."""
 
-    def __init__(self, path, options):
+    def __init__(self, path, options, is_writer=True):
         self.path, self.options = pathlib.Path(path), options
         self.part = self.path.with_name(self.path.name + ".part")
         _check_file(self.path)
-        _make_place(self.part, self.path)
-        self.part.unlink()
+        if is_writer:
+            _make_place(self.part, self.path)
+            self.part.unlink()
 
     def exists(self):
         return self.path.exists()

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from mx_compiler.torch import GroupedExperts
+from mx_compiler.torch import GroupedExperts, ep
 
 
 class Size(NamedTuple):
@@ -108,13 +108,15 @@ def rotate(x, cos, sin):
 
 class MoE(nn.Module):
     """The best experts of each token, weighted by the router, which is f32. And
-    experts * sum(rows * probability), 1 if all experts are used alike."""
+    experts * sum(rows * probability), 1 if all experts are used alike, where rows are those
+    of all ranks."""
 
     def __init__(self, size):
         super().__init__()
         self.size = size
         self.router = nn.Linear(size.dim, size.experts, bias=False)
         self.experts = GroupedExperts(size.dim, size.hidden, size.experts)
+        self.sum_over_ranks = lambda counts: counts
 
     def forward(self, x):
         count, chosen = self.size.experts, self.size.chosen
@@ -124,17 +126,25 @@ class MoE(nn.Module):
             probability = scores.softmax(-1)
             weight, expert = probability.topk(chosen, -1)
             weight = weight / weight.sum(-1, keepdim=True)
-        expert = expert.flatten()
+        rows = rows.to(torch.bfloat16)
+        counts = (expert.flatten()[:, None] == torch.arange(count, device=x.device)).sum(0)
+        if isinstance(self.experts, ep.MXRoutedExperts):
+            y = self.experts(rows, expert, weight)
+        else:
+            y = self._sorted(rows, expert.flatten(), weight, counts)
+        counts = self.sum_over_ranks(counts)
+        uneven = count * (probability.mean(0) * (counts / counts.sum())).sum()
+        return y.view(x.shape), uneven
+
+    def _sorted(self, rows, expert, weight, counts):
+        """Of experts that take rows in their order."""
+        chosen = self.size.chosen
         order = expert.argsort(stable=True)
         place = torch.empty_like(order).scatter_(
             0, order, torch.arange(len(order), device=order.device))
-        counts = (expert[:, None] == torch.arange(count, device=x.device)).sum(0)
-        y = self.experts(Gather.apply(rows.to(torch.bfloat16), order, place, chosen),
-                         counts)
+        y = self.experts(Gather.apply(rows, order, place, chosen), counts)
         y = Permute.apply(y, place, order).view(-1, chosen, self.size.dim)
-        y = (y * weight[..., None].to(y.dtype)).sum(1)
-        uneven = count * (probability.mean(0) * (counts / len(order))).sum()
-        return y.view(x.shape), uneven
+        return (y * weight[..., None].to(y.dtype)).sum(1)
 
 
 class Gather(torch.autograd.Function):

@@ -12,6 +12,7 @@ import mx_compiler.torch as mxt
 from .corpus import Language
 from .files import Checkpoint, Log
 from .model import SIZES, Model
+from .ranks import Ranks
 
 EVERY = 50  # steps between looks at the device
 EAGER = 3  # steps before a CUDA graph is captured
@@ -32,6 +33,7 @@ class Options:
     device: str
     compile: bool
     graph: bool
+    routed: bool = False
 
     def as_dict(self):
         return dataclasses.asdict(self)
@@ -52,16 +54,13 @@ def stays_bf16(name):
 
 class Run:
     def __init__(self, options, checkpoint=None, log=None):
-        self.options = options
-        self.device, self.size = torch.device(options.device), SIZES[options.size]
+        self.options, self.ranks = options, Ranks(options.device)
+        self.device, self.size = self.ranks.device, SIZES[options.size]
         self.on_gpu = self.device.type == "cuda"
-        if options.batch_tokens % self.size.length:
-            raise SystemExit(f"--batch-tokens: expected a multiple of {self.size.length},"
-                             f" the length of a sequence, found {options.batch_tokens}")
-        self.batch = options.batch_tokens // self.size.length
-        about = options.as_dict()
-        self.log = Log(log, about) if log else None
-        self.checkpoint = Checkpoint(checkpoint, about) if checkpoint else None
+        self.batch = self._sequences("batch-tokens", options.batch_tokens)
+        about, is_first = options.as_dict(), self.ranks.is_first
+        self.log = Log(log, about) if log and is_first else None
+        self.checkpoint = Checkpoint(checkpoint, about, is_first) if checkpoint else None
         if self.on_gpu:
             torch.cuda.reset_peak_memory_stats()
         self._make_model()
@@ -70,6 +69,15 @@ class Run:
         self.losses = torch.zeros(options.steps, device=self.device)
         if self.checkpoint and self.checkpoint.exists():
             self.checkpoint.load(self.device, self._restore)
+
+    def _sequences(self, name, tokens):
+        """As many as all ranks have the same number of."""
+        length, ranks = self.size.length, self.ranks.count
+        if tokens % (length * ranks):
+            each = f" in each of {ranks} ranks" if ranks > 1 else ""
+            raise SystemExit(f"--{name}: expected a multiple of {length * ranks}, the length of "
+                             f"a sequence{each}, found {tokens}")
+        return tokens // length
 
     # --- What a run is made of ----------------------------------------------------
 
@@ -80,8 +88,11 @@ class Run:
             self.model = Model(self.size)
             self.model.reset_parameters()
         if self.options.recipe != "bf16":
-            mxt.convert(self.model, self.options.recipe,
-                        filter=lambda module, name: not stays_bf16(name))
+            mxt.convert(self.model, self.options.recipe, filter=lambda module, name: not (
+                stays_bf16(name) or self.options.routed and name.endswith("experts")))
+        if self.options.routed:
+            self.ranks.divide(self.model, self.options.recipe,
+                              self.options.batch_tokens // self.ranks.count)
         if self.options.compile:
             for layer in self.model.layers:
                 layer.compile()
@@ -100,9 +111,11 @@ class Run:
         self.text = language.text(self.options.seed, self.options.steps * self.batch,
                                   length)
         held_out = max(self.options.validation_tokens // self.size.length, 1)
+        if self.ranks.count > 1:
+            held_out = self._sequences("validation-tokens", held_out * self.size.length)
         self.held_out = language.text(VALIDATION, held_out, length)
-        self.symbols = torch.zeros(self.batch, length, dtype=torch.int64,
-                                   device=self.device)
+        self.symbols = torch.zeros(self.batch // self.ranks.count, length,
+                                   dtype=torch.int64, device=self.device)
 
     def _rate_of(self, step):
         """A warm-up, and a cosine down to a tenth."""
@@ -127,11 +140,13 @@ class Run:
             self.milliseconds += times
             self._write_log(self.step - len(times))
             self._say()
-            if time.monotonic() > deadline:
+            if self.ranks.agree(time.monotonic() > deadline):
                 break
         finished = self.step == self.options.steps
         if self.checkpoint and self.step:
-            self.checkpoint.save(self._state())
+            state = self._state()  # of all ranks
+            if self.ranks.is_first:
+                self.checkpoint.save(state)
         if finished:
             self._write_result()
         return finished
@@ -145,9 +160,13 @@ class Run:
         loss, uneven = self.forward(self.symbols)
         self.optimizer.zero_grad()
         (loss + BALANCE * uneven).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
+        if self.options.routed:
+            self.ranks.average_gradients(self.model)
+            self.ranks.clip_gradients(self.model, CLIP)
+        else:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
         self.optimizer.step()
-        return loss.detach()
+        return self.ranks.mean_(loss.detach())
 
     @torch.no_grad()
     def validate(self):
@@ -155,10 +174,11 @@ class Run:
         self.model.eval()
         total, count = 0.0, 0
         for part in self.held_out.split(self.batch):
-            total = total + self.forward(part.to(torch.int64))[0].double() * len(part)
+            own = self.ranks.part(part).to(torch.int64)
+            total = total + self.forward(own)[0].double() * len(part)
             count += len(part)
         self.model.train()
-        return float(total / count)
+        return float(self.ranks.mean_(total) / count)
 
     # --- What is saved -----------------------------------------------------------------
 
@@ -166,14 +186,16 @@ class Run:
         random = [torch.get_rng_state()]
         if self.on_gpu:
             random.append(torch.cuda.get_rng_state())
-        return {"step": self.step, "model": self.model.state_dict(), "random": random,
-                "optimizer": self.optimizer.state_dict(),
+        return {"step": self.step, "model": self.ranks.whole_model(self.model),
+                "random": random,
+                "optimizer": self.ranks.whole_optimizer(self.model, self.optimizer),
                 "losses": self.losses[:self.step].tolist(),
                 "milliseconds": self.milliseconds, "peak": self.peak()}
 
     def _restore(self, saved):
-        self.model.load_state_dict(saved["model"])
-        self.optimizer.load_state_dict(saved["optimizer"])
+        self.model.load_state_dict(self.ranks.own_model(self.model, saved["model"]))
+        self.optimizer.load_state_dict(self.ranks.own_optimizer(
+            self.model, self.optimizer, saved["optimizer"]))
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate
         for state, put in zip(saved["random"], (torch.set_rng_state,
@@ -209,6 +231,8 @@ class Run:
                 "hardware": name, "torch": torch.__version__}
 
     def _say(self):
+        if not self.ranks.is_first:
+            return
         recent = self.milliseconds[-EVERY:]
         middle = sorted(recent)[len(recent) // 2]
         print(f"{self.options.recipe}, seed {self.options.seed}, step {self.step}: loss "
@@ -227,9 +251,10 @@ class Run:
                   "ms": times[len(times) // 2], "peak_mib": self.peak()}
         if self.log:
             self.log.add([{"result": result}])
-        print(f"{self.options.recipe}, seed {self.options.seed}: validation loss "
-              f"{result['validation_loss']:.4f}, training loss of the last "
-              f"{len(tail)} steps {result['training_loss']:.4f}", flush=True)
+        if self.ranks.is_first:
+            print(f"{self.options.recipe}, seed {self.options.seed}: validation loss "
+                  f"{result['validation_loss']:.4f}, training loss of the last "
+                  f"{len(tail)} steps {result['training_loss']:.4f}", flush=True)
 
 
 class Stepper:
@@ -253,10 +278,10 @@ class Stepper:
             self.stream.synchronize()
         return [a.elapsed_time(b) for a, b in zip(events, events[1:])]
 
-    @staticmethod
-    def _until(count, deadline):
+    def _until(self, count, deadline):
         for i in range(count):
-            if i and time.monotonic() > deadline:
+            # Several ranks agree on it between calls.
+            if i and self.run.ranks.count == 1 and time.monotonic() > deadline:
                 return
             yield i
 
@@ -273,7 +298,7 @@ class Stepper:
     def _step(self):
         run = self.run
         begin = run.step * run.batch
-        run.symbols.copy_(run.text[begin:begin + run.batch])
+        run.symbols.copy_(run.ranks.part(run.text[begin:begin + run.batch]))
         run.rate.fill_(run._rate_of(run.step))
         if run.options.graph and self.graph is None and self.done == EAGER:
             self._capture()

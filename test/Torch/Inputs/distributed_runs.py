@@ -9,18 +9,21 @@ PROGRAM = pathlib.Path(__file__).parent / "distributed_program.py"
 ON_GPU = os.environ.get("MX_TORCH_DEVICE") == "cuda"
 
 
+def environment(device):
+    """Of processes that all stay on this machine, whatever its name resolves to."""
+    found = {**os.environ, "MX_DEVICE": device, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    if not ON_GPU:
+        found["CUDA_VISIBLE_DEVICES"] = ""
+    return found
+
+
 def torchrun(processes, device, program, *arguments):
     """What it prints."""
-    # All of it stays on this machine, whatever its name resolves to.
-    environment = {**os.environ, "MX_DEVICE": device, "OMP_NUM_THREADS": "1",
-                   "GLOO_SOCKET_IFNAME": "lo"}
-    if not ON_GPU:
-        environment["CUDA_VISIBLE_DEVICES"] = ""
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone",
          "--local-addr=127.0.0.1", f"--nproc-per-node={processes}", str(program),
          *map(str, arguments)],
-        env=environment, capture_output=True, text=True, timeout=600)
+        env=environment(device), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, (arguments, device, done.stdout, done.stderr)
     return done.stdout
 

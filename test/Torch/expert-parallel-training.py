@@ -1,0 +1,89 @@
+# REQUIRES: torch
+# RUN: rm -rf %t && mkdir %t
+# RUN: %python_torch %s %examples %t
+"""examples/train_moe_torch.py --routed with one process and with two of torchrun, which have
+the experts and the batch divided among them: losses differ by the order of sums alone, and each
+goes on from the checkpoint of the other. On GPUs where there are two (MX_TORCH_DEVICE=cuda)."""
+
+import contextlib
+import io
+import json
+import math
+import os
+import pathlib
+import runpy
+import subprocess
+import sys
+
+import torch
+from distributed_runs import ON_GPU, environment
+
+EXAMPLE, OUT = pathlib.Path(sys.argv[1], "train_moe_torch.py"), pathlib.Path(sys.argv[2])
+STEPS, HALF = 6, 3
+OPTIONS = (f"--device={os.environ.get('MX_TORCH_DEVICE', 'cpu')}", "--size=tiny", f"--steps={STEPS}",
+           "--batch-tokens=256", "--validation-tokens=256", "--rate=5e-3", "--seed=3")
+UNFINISHED = 75
+
+
+def train(processes, *options, status=0):
+    start = [sys.executable] if processes == 1 else [
+        sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1",
+        f"--nproc-per-node={processes}", "--"]
+    found = subprocess.run([*start, str(EXAMPLE), *OPTIONS, *options], capture_output=True, text=True,
+                           env=environment("auto" if ON_GPU else "cpu"), timeout=600)
+    assert found.returncode == status, (processes, options, found.stdout, found.stderr)
+    return found.stderr
+
+
+def run(name, processes, *options, status=0):
+    """The losses of a run, and what it says of text held out."""
+    log = OUT / f"{name}.jsonl"
+    train(processes, "--recipe=mxfp8", "--routed", f"--log={log}", *options, status=status)
+    rows = [json.loads(line) for line in open(log)]
+    return [row["loss"] for row in rows if "loss" in row], rows[-1].get("result")
+
+
+def near(found, wanted, tolerance):
+    worst = max(abs(a - b) / b for a, b in zip(found, wanted))
+    assert len(found) == len(wanted) and worst < tolerance, (worst, found, wanted)
+
+
+saved = {processes: OUT / f"of-{processes}" for processes in (1, 2)}
+whole, result = run("whole", 1)
+begun = {1: run("one", 1, f"--stop-at={HALF}", f"--checkpoint={saved[1]}", status=UNFINISHED)[0],
+         2: run("two", 2, f"--stop-at={HALF}", f"--checkpoint={saved[2]}")[0]}
+assert ON_GPU or begun[1] == whole[:HALF], (begun, whole)
+# The first loss differs by f32 additions, later ones by what they become in MXFP8.
+near(begun[2][:1], whole[:1], 1e-5 if not ON_GPU else 1e-3)
+near(begun[2], whole[:HALF], 5e-3)
+assert whole[-1] < whole[0] - 0.2 and math.log(64) - 0.2 < whole[0] < math.log(64) + 1.5, whole
+
+# A checkpoint is that of one process, whatever wrote it.
+one, two = (torch.load(saved[n], weights_only=True, map_location="cpu") for n in (1, 2))
+assert one["options"] == two["options"] and one["model"].keys() == two["model"].keys()
+for name, a in one["model"].items():
+    b = two["model"][name]
+    assert a.shape == b.shape and (a - b).norm() < 0.05 * a.norm() + 1e-6, name
+for index, moments in one["optimizer"]["state"].items():
+    for name, a in moments.items():
+        assert a.shape == two["optimizer"]["state"][index][name].shape, (index, name)
+
+for processes, other in (1, 2), (2, 1):
+    found, last = run(f"{other}-then-{processes}", processes, f"--checkpoint={saved[other]}")
+    assert found[:HALF] == begun[other], (found, begun)
+    near(found, whole, 5e-3)
+    near([last["validation_loss"]], [result["validation_loss"]], 1e-2)
+
+# What is refused, before processes meet.
+os.environ["WORLD_SIZE"] = "2"
+sys.path.insert(0, str(EXAMPLE.parent))
+for wrong, message in ((["--recipe=mxfp8"], "--routed: expected it, as experts are divided among ranks, with 2 processes"),
+                       (["--routed", "--recipe=bf16"], "--recipe: expected one of MXFP8 with --routed, found bf16"),
+                       (["--routed", "--all", "--out=x"], "--all: expected no --all")):
+    sys.argv, told = [str(EXAMPLE), *OPTIONS[:-1], *wrong], io.StringIO()
+    with contextlib.redirect_stderr(told):
+        try:
+            runpy.run_path(str(EXAMPLE), run_name="__main__")
+        except SystemExit as end:
+            assert end.code == 2
+    assert message in told.getvalue(), told.getvalue()
