@@ -9,7 +9,6 @@ from .._compile.compile import compile
 from .._compile.templates import Template
 from .._programs.group import Group
 from .._runtime.device import HOST, is_host, on_device
-from .._runtime.errors import CapacityError
 from . import checks as check
 from . import moe_layer
 from .chip_sizes import named_reductions
@@ -88,13 +87,13 @@ class RoutedMoELayer:
         self.experts, self.hidden, self.intermediate = experts, hidden, intermediate
         self.choices, self.tokens, self.group = choices, tokens, group
         self.ranks, self.rank = ranks, 0 if group is None else group.rank
-        self.most = ranks * tokens * min(choices, experts // ranks)
+        self.most = most_rows(ranks, tokens, experts, choices)
         self.capacity = self._read_capacity(self.most if capacity is None else capacity)
-        self._counts = RowCounts(self.rank)
+        self._counts = RowCounts(self.rank, group)
         self._padded_scales = moe_layer.padded_scales(hidden, intermediate)
         text = template_text(ranks, tokens, experts, hidden, intermediate, choices,
                              *(format.elements for format in self.formats.values()))
-        with _on_device_of(group):
+        with on_device_of(group):
             with named_reductions("hidden, intermediate",
                                   (format.name for format in self.formats.values()),
                                   f"{hidden} and {intermediate}", chip):
@@ -121,14 +120,12 @@ class RoutedMoELayer:
         CapacityError if an earlier call had more rows than room; that ends the group."""
         quantized = moe_layer.check_weights(quantized)
         capacity = self.capacity if capacity is None else self._read_capacity(capacity)
-        with self._ending_group():
-            self._counts.look()
+        self._counts.look()
         y, rows, slots, ends, count, *rest = self._program["forward"].call(
             (x, ids, weights, capacity, quantized.w1, quantized.w1_scales, quantized.w2,
              quantized.w2_scales), None, stream, _PADDED)
         if capacity < self.most:
-            with self._ending_group():
-                self._counts.add(count, capacity)
+            self._counts.add(count, capacity)
         return y, RoutedSaved(rows, slots, ends, count, *rest)
 
     def backward(self, dy, ids, quantized, saved, *, stream=None):
@@ -157,23 +154,19 @@ class RoutedMoELayer:
         check.size("capacity", capacity, 1)
         return min(int(capacity), self.most)
 
-    @contextlib.contextmanager
-    def _ending_group(self):
-        """Other ranks are told why this one does not come."""
-        try:
-            yield
-        except CapacityError as error:
-            if self.group is not None:
-                self.group.abort(str(error))
-            raise
-
     def __repr__(self):
         names = ", ".join(f"{name} {format.name}" for name, format in self.formats.items())
         return (f"<mx_compiler.RoutedMoELayer {self.experts} experts of {self.hidden} x "
                 f"{self.intermediate}, {self.ranks} ranks, {names}>")
 
 
-def _on_device_of(group):
+def most_rows(ranks, tokens, experts, choices):
+    """That can come to one of the ranks."""
+    return ranks * tokens * min(choices, experts // ranks)
+
+
+def on_device_of(group):
+    """A context in which programs are those of the group's device."""
     if group is None:
         return contextlib.nullcontext()
     if (group.device == HOST) != is_host():

@@ -14,11 +14,12 @@ MOST = 4096
 
 
 class RowCounts:
-    """Of the calls of a layer on rank `rank`. Those that the host can read without
-    waiting are compared with the capacity by the next call, the others by `check`."""
+    """Of the calls of a layer on rank `rank` of `group`, or of None. Those that the host can
+    read without waiting are compared with the capacity by the next call, which ends the
+    group where it finds too many, as the other ranks wait; the others by `check`."""
 
-    def __init__(self, rank):
-        self._rank = rank
+    def __init__(self, rank, group):
+        self._rank, self._group = rank, group
         self._waiting = []  # (count on the host once `is_there`, capacity, is_there)
         self._worst = {}  # of calls on GPUs, graphs too: by capacity, the largest count
 
@@ -29,7 +30,7 @@ class RowCounts:
         if torch is not None and isinstance(count, torch.Tensor) and count.is_cuda:
             self._add_on_gpu(torch, count, capacity)
         elif find_library(type(count)).operand(count).device == HOST:
-            self._compare(int(np.asarray(count)), capacity)
+            self._compare(int(np.asarray(count)), capacity, self._group)
         else:
             if len(self._waiting) >= MOST:
                 self.check()
@@ -56,7 +57,7 @@ class RowCounts:
         """Compares what is there without waiting."""
         while self._waiting and self._waiting[0][2] and self._waiting[0][2]():
             read, capacity, _ = self._waiting.pop(0)
-            self._compare(int(read()), capacity)
+            self._compare(int(read()), capacity, self._group)
 
     def check(self):
         """Compares all counts of calls before, and waits for them. After an error they
@@ -69,6 +70,9 @@ class RowCounts:
                                         in waiting if is_there is None]:
             self._compare(count, capacity)
 
-    def _compare(self, count, capacity):
+    def _compare(self, count, capacity, group=None):
         if count > capacity:
-            raise CapacityError(self._rank, count, capacity)
+            error = CapacityError(self._rank, count, capacity)
+            if group is not None:
+                group.abort(str(error))
+            raise error

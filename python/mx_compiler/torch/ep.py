@@ -5,10 +5,12 @@
     experts = ep.MXRoutedExperts(dim, hidden_dim, num_experts, group)
     y = experts(x, ids, weights)
 
-docs/TorchTraining.md describes it."""
+`dispatch` and `collect` are the exchanges alone, for experts of another kind.
+docs/ExpertParallel.md describes it."""
 
 from ._modules.rank_experts import MXRoutedExperts
 from ._ops.expert_groups import Group
+from ._ops.expert_rows import Dispatched, collect, dispatch
 from ._ops.routed_experts import routed_experts
 
-__all__ = ["Group", "MXRoutedExperts", "routed_experts"]
+__all__ = ["collect", "dispatch", "Dispatched", "Group", "MXRoutedExperts", "routed_experts"]

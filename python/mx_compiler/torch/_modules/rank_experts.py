@@ -5,8 +5,7 @@ import torch
 from torch.distributed.tensor import DTensor, Shard
 
 from ..._ops import checks as check
-from .._ops.expert_groups import Group
-from .._ops.routed_experts import routed_experts
+from .._ops.routed_experts import check_group, routed_experts
 from .experts import MXGroupedExperts
 from .parameters import check_last, result_dtype, to_bf16
 from .recipes import training_recipe
@@ -134,12 +133,6 @@ class MXRoutedExperts(MXGroupedExperts):
         experts, hidden, dim = self.w1.shape
         return (f"dim={dim}, hidden_dim={hidden}, num_experts={self.num_experts}, "
                 f"recipe={self.recipe}, rank {self.group.rank} of {self.group.size}")
-
-
-def check_group(group):
-    if not isinstance(group, Group):
-        raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
-                        f"{type(group).__name__}")
 
 
 def _routed_recipe(recipe):

@@ -44,11 +44,8 @@ def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
     names the argument."""
     for name, given in (("x", x), ("ids", ids), ("weights", weights), ("w1", w1), ("w2", w2)):
         check_tensor(name, given)
-    if not isinstance(group, Group):
-        raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
-                        f"{type(group).__name__}")
-    if ids.dtype not in INTEGERS:
-        raise TypeError(f"ids: expected integers, found {ids.dtype}")
+    check_group(group)
+    check_ids(ids)
     if not weights.is_floating_point():
         raise TypeError(f"weights: expected floating point, found {weights.dtype}")
     if capacity is not None:
@@ -56,6 +53,24 @@ def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
     return torch.ops.mx.routed_experts(
         x, narrow_ids(ids, w1.shape[0] * group.size), weights.to(torch.float32), w1, w2,
         group.key, capacity or 0, activations, weights_format, gradients)[0].to(x.dtype)
+
+
+def check_group(group, experts=None):
+    """Raises a TypeError or ValueError if it is no group, or does not divide the experts."""
+    if not isinstance(group, Group):
+        raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
+                        f"{type(group).__name__}")
+    if experts is None:
+        return
+    check.size("experts", experts, 1)
+    if experts % group.size:
+        raise ValueError(f"experts: expected a multiple of {group.size}, the ranks of the "
+                         f"group, found {experts}")
+
+
+def check_ids(ids):
+    if ids.dtype not in INTEGERS:
+        raise TypeError(f"ids: expected integers, found {ids.dtype}")
 
 
 def narrow_ids(ids, experts):
@@ -82,8 +97,8 @@ def check_choice(x, ids, weights):
 
 
 def check_tokens(group, x):
-    """That the group has room for the tokens, and is of their device; the other ranks are
-    told, as they wait."""
+    """That the group has room for the tokens, the first dimension of x, and is of their
+    device; the other ranks are told, as they wait."""
     if x.shape[0] > group.tokens:
         group.refuse(ValueError(
             f"x: expected at most {group.tokens} tokens, for which the group was made, found "
@@ -147,7 +162,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
     results += [x.new_empty(shape, dtype=torch.int32) for shape in (
         (count,), (count,), (groups,), ())]
     results += [x.new_empty((count,), dtype=torch.float32),
-                x.new_empty((count, 2 * rows), dtype=torch.uint8)]
+                x.new_empty((count, rows), dtype=torch.bfloat16)]
     for shape, format in (((hidden, columns), of[0]), ((inner, columns), of[0]),
                           ((groups, hidden, rows), of[1]),
                           ((groups, inner, hidden), of[1])):
@@ -162,9 +177,8 @@ def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
                      activations: str, weights_format: str, gradients: str) -> list[Tensor]:
     """Gradients of x, w1, w2 and weights, in f32."""
     ranks = find_group(group)
-    gate_up = saved[5].view(torch.bfloat16)
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
-                             gate_up.shape[1] // 2, ids.shape[1],
+                             saved[5].shape[1] // 2, ids.shape[1],
                              (activations, weights_format, gradients))
     of = [find_format(name) for name in (
         activations, activations, weights_format, weights_format)]
@@ -172,12 +186,12 @@ def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
     typed = [*map(tensors.typed, saved[6:], types)]
     quantized = MoEWeights(None, None, *typed[4:6], None, None, *typed[6:])
     return list(layer.backward(tensors.plain(dy), tensors.plain(ids), quantized,
-                               RoutedSaved(*saved[:5], gate_up, *typed[:4])))
+                               RoutedSaved(*saved[:6], *typed[:4])))
 
 
 @_routed_backward.register_fake
 def _(dy, ids, saved, group, activations, weights_format, gradients):
-    experts, hidden, inner = saved[2].shape[0], dy.shape[1], saved[5].shape[1] // 4
+    experts, hidden, inner = saved[2].shape[0], dy.shape[1], saved[5].shape[1] // 2
     return [dy.new_empty(shape, dtype=torch.float32) for shape in (
         dy.shape, (experts, 2 * inner, hidden), (experts, hidden, inner), ids.shape)]
 

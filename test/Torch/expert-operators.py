@@ -1,0 +1,128 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""Operators of mx_compiler.torch.ep on a group of one rank: PyTorch's own checks of them (fake
+kernels, gradients, torch.compile), results beside sums that PyTorch makes, and errors."""
+
+import torch
+from refused import refused
+from torch.library import opcheck
+
+import mx_compiler as mx
+import mx_compiler.torch as mxt
+from mx_compiler.torch import ep
+
+DIM, INNER, EXPERTS, K, TOKENS, T = 64, 32, 4, 2, 40, 24
+torch.manual_seed(0)
+group = ep.Group.alone(tokens=TOKENS)
+assert "rank 0 of 1" in group.describe() and "alone" in group.describe() and group.status() is None
+ids = torch.rand(T, EXPERTS).argsort(1)[:, :K].to(torch.int32)
+ids[3, 1] = ids[5] = -1
+x = torch.randn(T, DIM).bfloat16()
+weights = torch.rand(T, K)
+w1, w2 = torch.randn(EXPERTS, 2 * INNER, DIM) * DIM**-0.5, torch.randn(EXPERTS, DIM, INNER) * INNER**-0.5
+
+
+def needing(*tensors):
+    return [a.detach().clone().requires_grad_() for a in tensors]
+
+
+# PyTorch's checks.
+formats = ("mxfp8_e4m3",) * 3
+for capacity in 0, 64:
+    a, b, c, d = needing(x, weights, w1, w2)
+    opcheck(torch.ops.mx.routed_experts, (a, ids, b, c, d, group.key, capacity, *formats))
+    opcheck(torch.ops.mx.ep_dispatch, (a, ids, b, group.key, EXPERTS, capacity))
+rows, probs, tokens, slots, ends, count = ep.dispatch(x, ids, weights, EXPERTS, group)
+opcheck(torch.ops.mx.ep_collect, (*needing(rows), slots, ids, group.key, EXPERTS))
+opcheck(torch.ops.mx.ep_dispatch_backward, (rows, probs, slots, ids, group.key, EXPERTS))
+opcheck(torch.ops.mx.ep_collect_backward, (x, slots, ids, group.key, EXPERTS))
+saved = torch.ops.mx.routed_experts(x, ids, weights, w1, w2, group.key, 0, *formats)[1:]
+opcheck(torch.ops.mx.routed_experts_backward, (x, ids, saved, group.key, *formats))
+
+# Rows: those of each expert in the order of tokens.
+pairs = int((ids >= 0).sum())
+assert int(count) == pairs == int(ends[-1]) and rows.shape == (TOKENS * K, DIM)
+flat = ids.flatten()
+order = torch.where(flat < 0, EXPERTS, flat).argsort(stable=True)[:pairs]
+assert torch.equal(slots[:pairs], order.to(torch.int32)) and bool((slots[pairs:] == -1).all())
+assert torch.equal(tokens[:pairs], (order // K).to(torch.int32)) and bool((tokens[pairs:] == -1).all())
+assert torch.equal(rows[:pairs], x[order // K]) and not rows[pairs:].any()
+assert torch.equal(probs[:pairs], weights.flatten()[order]) and not probs[pairs:].any()
+
+# Other people's experts, beside the same without a group; gradients are those of sums.
+experts = mxt.GroupedExperts(DIM, INNER, EXPERTS)
+
+
+def routed(x, weights):
+    found = ep.dispatch(x, ids.long(), weights, EXPERTS, group)
+    counts = torch.diff(found.ends, prepend=found.ends.new_zeros(1))
+    n = int(found.count)
+    z = experts(found.rows[:n], counts) * found.probs[:n, None].bfloat16()
+    z = torch.cat((z, z.new_zeros(len(found.rows) - n, DIM)))
+    return ep.collect(z, found.slots, ids, EXPERTS, group)
+
+
+def plain(x, weights):
+    counts = torch.bincount(flat[flat >= 0], minlength=EXPERTS)
+    z = experts(x[order // K], counts) * weights.flatten()[order, None].bfloat16()
+    return torch.zeros(T, DIM).index_add(0, order // K, z.float()).bfloat16()
+
+
+dy = torch.randn(T, DIM).bfloat16()
+results = []
+for function in routed, plain:
+    a, b = needing(x, weights)
+    experts.zero_grad()
+    y = function(a, b)
+    y.backward(dy)
+    results.append((y.detach(), a.grad, b.grad, *(p.grad for p in experts.parameters())))
+for a, b in zip(*results):
+    assert a.shape == b.shape and (a.float() - b.float()).norm() <= 2**-7 * b.float().norm(), (a, b)
+
+# torch.compile: one graph, the same bits.
+module = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group)
+compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+results = []
+for function in module, compiled:
+    a, b = needing(x, weights)
+    module.zero_grad()
+    y = function(a, ids, b)
+    y.backward(dy)
+    results.append((y.detach(), a.grad, b.grad, module.w1.grad, module.w2.grad))
+assert all(torch.equal(a, b) for a, b in zip(*results))
+
+# Shapes, dtypes and autocast.
+with torch.autocast("cpu", torch.bfloat16):
+    y = module(x.float().view(2, 12, DIM), ids.view(2, 12, K), weights.view(2, 12, K))
+assert y.shape == (2, 12, DIM) and y.dtype == torch.bfloat16
+assert module(x.float(), ids.long(), weights.double()).dtype == torch.float32
+empty = module(x[:0], ids[:0], weights[:0])
+assert empty.shape == (0, DIM)
+
+# Errors.
+for kind, text, call in (
+        (ValueError, "ids: expected integers of shape (24, k)", lambda: ep.dispatch(x, ids[:5], weights, EXPERTS, group)),
+        (TypeError, "ids: expected integers, found torch.float32", lambda: ep.dispatch(x, weights, weights, EXPERTS, group)),
+        (TypeError, "x: expected an array of bf16, found f32", lambda: ep.dispatch(x.float(), ids, weights, EXPERTS, group)),
+        (TypeError, "weights: expected floating point, found torch.int32", lambda: ep.dispatch(x, ids, ids, EXPERTS, group)),
+        (TypeError, "group: expected an mx_compiler.torch.ep.Group, found str", lambda: ep.dispatch(x, ids, weights, EXPERTS, "ep")),
+        (ValueError, "capacity: expected at least 1, found 0", lambda: ep.dispatch(x, ids, weights, EXPERTS, group, capacity=0)),
+        (ValueError, "x: expected at most 40 tokens, for which the group was made, found 48 on rank 0",
+         lambda: ep.dispatch(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights)), EXPERTS, group)),
+        (ValueError, "slots: expected torch.int32 of shape (80,), one for each row of z",
+         lambda: ep.collect(rows, slots[:3], ids, EXPERTS, group)),
+        (ValueError, "w1: expected [experts, 2 * intermediate, 64]", lambda: ep.routed_experts(x, ids, weights, w2, w2, group)),
+        (ValueError, "w2: expected shape (4, 64, 32)", lambda: ep.routed_experts(x, ids, weights, w1, w1, group)),
+        (ValueError, "activations: expected one of", lambda: ep.routed_experts(x, ids, weights, w1, w2, group, activations="fp8")),
+        (mx.CapacityError, f"rank 0: expected at most 8 rows for its experts, the capacity, found {pairs}",
+         lambda: ep.dispatch(x, ids, weights, EXPERTS, group, capacity=8)),
+        (mx.CapacityError, f"rank 0: expected at most 8 rows for its experts, the capacity, found {pairs}",
+         lambda: ep.routed_experts(x, ids, weights, w1, w2, group, capacity=8)),
+        (RuntimeError, "gradients: expected those of first order", lambda: torch.autograd.grad(
+            torch.autograd.grad(ep.dispatch(a, ids, weights, EXPERTS, group).rows.float().square().sum(), a,
+                                create_graph=True)[0].sum(), a))):
+    a, = needing(x)
+    refused(kind, call, text)
+group.close()
+refused(ValueError, lambda: ep.dispatch(x, ids, weights, EXPERTS, group), "that is open, found")
+print("right")
