@@ -1,7 +1,9 @@
 """Experts divided among processes, under torchrun: what MXRoutedExperts computes there beside
 one rank that has all tokens, groups that fail and are made again, and what is refused.
 
-usage: torchrun --nproc-per-node=2 expert_ranks.py"""
+usage: torchrun --nproc-per-node=2 expert_ranks.py FOLDER
+
+With four processes it is experts of two ranks, and FSDP2 over the other dimension of a mesh."""
 
 import contextlib
 import os
@@ -9,6 +11,8 @@ import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.fsdp import fully_shard
 
 import mx_compiler as mx
 import mx_compiler.torch as mxt
@@ -157,14 +161,106 @@ def check_capacity(mesh, whole):
     group.close()
 
 
+def check_rows(mesh, whole):
+    """Other people's experts: rows are sent, multiplied by PyTorch, and added up."""
+    own, counts = EXPERTS // SIZE, [TOKENS, *[TOKENS - 7] * (SIZE - 1)]
+    given = [[a.to(DEVICE) for a in part] for part in draw(3, counts)]
+    x, ids, weights, dy = given[RANK]
+    experts = mxt.GroupedExperts(DIM, INNER, own, device=DEVICE)
+    copy_weights(experts, whole)
+
+    def run(group, experts, x, ids, weights, dy):
+        x, weights = (a.detach().requires_grad_() for a in (x, weights))
+        experts.zero_grad()
+        found = ep.dispatch(x.bfloat16(), ids, weights, EXPERTS, group)
+        n = int(found.count)
+        z = experts(found.rows[:n], torch.diff(found.ends, prepend=found.ends.new_zeros(1)))
+        z = z * found.probs[:n, None].bfloat16()
+        z = torch.cat((z, z.new_zeros(len(found.slots) - n, DIM)))
+        y = ep.collect(z, found.slots, ids, EXPERTS, group)
+        y.backward(dy.bfloat16())
+        return y.detach(), x.grad, weights.grad, [p.grad for p in experts.parameters()]
+
+    with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as group:
+        y, dx, dweights, gradients = run(group, experts, x, ids, weights, dy)
+    part = slice(sum(counts[:RANK]), sum(counts[:RANK + 1]))
+    all_y, all_dx, all_dweights, all_gradients = run(
+        ep.Group.alone(tokens=SIZE * TOKENS), whole, *(torch.cat(parts) for parts in zip(*given)))
+    near(y.float(), all_y[part].float())
+    near(dx, all_dx[part])
+    near(dweights, all_dweights[part])
+    for mine, of_all in zip(gradients, all_gradients):
+        near(mine, of_all[RANK * own:(RANK + 1) * own])
+
+
+def check_adjoint(mesh):
+    """<dispatch(x), z> = <x, collect(z)>, over all ranks; bf16 rounds what is sent."""
+    with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as group:
+        x, ids, weights, _ = (a.to(DEVICE) for a in list(draw(4, [TOKENS] * SIZE))[RANK])
+        found = ep.dispatch(x.bfloat16(), ids, weights, EXPERTS, group)
+        z = torch.randn_like(found.rows.float()).bfloat16()
+        y = ep.collect(z, found.slots, ids, EXPERTS, group)
+        sides = torch.stack(((found.rows.double() * z.double()).sum(), (x.bfloat16().double() * y.double()).sum(),
+                             (y.double() ** 2).sum().sqrt() * (x.double() ** 2).sum().sqrt()))
+        dist.all_reduce(sides)
+        assert abs(sides[0] - sides[1]) <= 2**-8 * sides[2], sides
+
+
+def save(mesh, whole, folder):
+    """A distributed checkpoint of experts that are divided, which any number of ranks reads."""
+    group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
+    experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, mesh=mesh["ep"], device=DEVICE)
+    copy_weights(experts, whole)
+    dcp.save(experts.state_dict(), checkpoint_id=folder)
+    if RANK == 0:
+        torch.save(whole.state_dict(), f"{folder}.whole")
+
+
+def check_fsdp(whole, alone):
+    """FSDP2 over dp, experts over ep: gradients are those of one rank, averaged over dp."""
+    mesh = dist.init_device_mesh(DEVICE.type, (2, SIZE // 2), mesh_dim_names=("dp", "ep"))
+    group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
+    experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, mesh=mesh["ep"], device=DEVICE)
+    own, first = EXPERTS // group.size, group.rank * (EXPERTS // group.size)
+    with torch.no_grad():
+        for name in NAMES:
+            getattr(experts, name).to_local().copy_(getattr(whole, name)[first:first + own])
+    fully_shard(experts, mesh=mesh["dp"])
+    assert experts.num_experts == EXPERTS and f"num_experts={EXPERTS}" in repr(experts)
+    given = list(draw(6, [TOKENS] * SIZE))
+    optimizer = torch.optim.AdamW(experts.parameters(), lr=0.1)
+    y, dx, dweights, gradients = step(experts, *given[RANK])
+    together = [torch.cat(parts) for parts in zip(*given)]
+    together[3] = together[3] / 2  # exact
+    all_y, all_dx, all_dweights, all_gradients = step(alone, *together)
+    part = slice(RANK * TOKENS, (RANK + 1) * TOKENS)
+    near(y, all_y[part])
+    near(dx, 2 * all_dx[part])
+    for mine, of_all in zip(gradients, all_gradients):
+        mine = mine.full_tensor()  # a sum of dp ranks in f32
+        assert (mine - of_all).norm() <= 1e-5 * of_all.norm()
+    optimizer.step()
+    assert not torch.equal(experts(*(a.to(DEVICE) for a in given[RANK][:3])), y)
+    # Parameters of this rank are no copies of one another.
+    local = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE)
+    with refused(ValueError, "w1: expected a mesh of ranks that have the same experts, found ranks"):
+        fully_shard(local, mesh=dist.init_device_mesh(DEVICE.type, (SIZE,)))
+    fully_shard(ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE), mesh=mesh["dp"])
+
+
 def main():
-    mesh = dist.init_device_mesh(DEVICE.type, (SIZE,), mesh_dim_names=("ep",))
     torch.manual_seed(0)
     whole = mxt.GroupedExperts(DIM, INNER, EXPERTS, device=DEVICE)
     alone = ep.MXRoutedExperts.from_experts(whole, ep.Group.alone(tokens=SIZE * TOKENS))
+    if SIZE == 4:
+        return check_fsdp(whole, alone)
+    mesh = dist.init_device_mesh(DEVICE.type, (SIZE,), mesh_dim_names=("ep",))
     check_layer(mesh, whole, alone)
+    check_rows(mesh, whole)
+    check_adjoint(mesh)
     check_refused(mesh, whole)
     check_capacity(mesh, whole)
+    save(mesh, whole, sys.argv[1])
 
 
 if ON_GPU:

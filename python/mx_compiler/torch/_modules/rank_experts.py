@@ -31,9 +31,9 @@ class MXRoutedExperts(MXGroupedExperts):
 
     Parameters are w1 and w3, [experts, hidden_dim, dim], and w2, [experts, dim,
     hidden_dim], as in torchtitan: with `mesh` distributed checkpoints are read by any
-    number of ranks. Their gradients are sums over the tokens of all ranks, whereas
+    number of ranks, and FSDP2 divides them over other dimensions of the mesh. Their gradients are sums over the tokens of all ranks, whereas
     averages are what data parallelism takes: divide by the ranks where each has the mean
-    loss of its own tokens (docs/TorchTraining.md).
+    loss of its own tokens (docs/ExpertParallel.md).
 
     forward(x, ids, weights): x is [..., dim], ids, integers, and weights, floating point,
     are [tokens, k] or [..., k]. Others than 0 to num_experts - 1 are no expert. The result
@@ -85,13 +85,25 @@ class MXRoutedExperts(MXGroupedExperts):
                              f"order of the group, found {mesh}")
         for name in _NAMES:
             local = getattr(self, name)
-            setattr(self, name, torch.nn.Parameter(DTensor.from_local(
+            self.register_parameter(name, torch.nn.Parameter(DTensor.from_local(
                 local.detach(), mesh, [Shard(0)], run_check=False), local.requires_grad))
+
+    def __setattr__(self, name, value):
+        """FSDP2 puts its DTensors here: of parameters that it takes for copies."""
+        if name in _NAMES and isinstance(value, DTensor) and not isinstance(
+                self._parameters.get(name), DTensor) and "group" in self.__dict__:
+            mixed = set(value.device_mesh.mesh.flatten().tolist()) & set(self.group.ranks)
+            if len(mixed) > 1:
+                raise ValueError(f"{name}: expected a mesh of ranks that have the same experts, "
+                                 f"found ranks {sorted(mixed)}, which have different ones: make "
+                                 "the module with mesh=, and shard it over another dimension")
+        super().__setattr__(name, value)
 
     @property
     def num_experts(self):
         """Of all ranks."""
-        return self._local("w1").shape[0] * self.group.size
+        count = self.w1.shape[0]
+        return count if isinstance(self.w1, DTensor) else count * self.group.size
 
     def _local(self, name):
         """This rank's part of a parameter."""
@@ -130,7 +142,7 @@ class MXRoutedExperts(MXGroupedExperts):
         return y.to(result_dtype(x)).view(x.shape)
 
     def extra_repr(self):
-        experts, hidden, dim = self.w1.shape
+        _, hidden, dim = self.w1.shape
         return (f"dim={dim}, hidden_dim={hidden}, num_experts={self.num_experts}, "
                 f"recipe={self.recipe}, rank {self.group.rank} of {self.group.size}")
 

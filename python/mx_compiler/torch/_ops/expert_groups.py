@@ -56,7 +56,7 @@ class Group:
             made = groups.Group(
                 rank, size, _exchange_over(store, rank, size, timeout, name), name=name,
                 timeout=timeout, transport=transport or "auto")
-        self._begin(key, made, rank, size, place, tokens)
+        self._begin(key, made, rank, size, place, tokens, dist.get_process_group_ranks(found))
 
     @classmethod
     def alone(cls, *, tokens):
@@ -68,9 +68,9 @@ class Group:
         group._begin(f"alone/{next(_alone)}", None, 0, 1, place, tokens)
         return group
 
-    def _begin(self, key, made, rank, size, place, tokens):
+    def _begin(self, key, made, rank, size, place, tokens, ranks=()):
         self.key, self.rank, self.size, self.tokens = key, rank, size, int(tokens)
-        self.device = place
+        self.device, self.ranks = place, tuple(ranks)  # those of torch.distributed
         self._group, self._layers, self._is_closed = made, {}, False
         _known[key] = self
 

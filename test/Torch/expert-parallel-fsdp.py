@@ -1,0 +1,14 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""Experts of two ranks under FSDP2 over the other dimension of a mesh of four processes. On GPUs
+where there are four (MX_TORCH_DEVICE=cuda)."""
+
+import pathlib
+
+import torch
+from distributed_runs import ON_GPU, torchrun
+
+program = pathlib.Path(__file__).parent / "Inputs" / "expert_ranks.py"
+if not ON_GPU or torch.cuda.device_count() >= 4:
+    printed = torchrun(4, "auto" if ON_GPU else "cpu", program)
+    assert all(f"rank {rank}: right" in printed for rank in range(4)), printed
