@@ -6,8 +6,8 @@ from torch.nn import functional as F
 
 from ..._ops import checks as check
 from .._ops.mxfp8_mm import mxfp8_grouped_mm
-from .parameters import (Replacement, adopt, adopt_experts, dtype_name, result_dtype,
-                         to_bf16, without)
+from .parameters import (Replacement, adopt, adopt_experts, dtype_name, local,
+                         result_dtype, to_bf16, without)
 from .recipes import training_recipe
 
 
@@ -23,7 +23,8 @@ class GroupedExperts(torch.nn.Module):
     forward(x, num_tokens_per_expert): x is [rows, dim], sorted by expert,
     num_tokens_per_expert integers, [num_experts], on the device, which nothing waits
     for. Their sum is the number of rows. The result has the shape and dtype of x, or
-    autocast's dtype.
+    autocast's dtype. Where parameters are DTensors, all of this is of the part that this
+    rank has, as torchtitan's expert and tensor parallelism give it.
 
     Raises a TypeError or ValueError that names the argument."""
 
@@ -55,12 +56,13 @@ class GroupedExperts(torch.nn.Module):
             torch.nn.init.trunc_normal_(weight, mean=0.0, std=deviation)
 
     def forward(self, x, num_tokens_per_expert):
-        rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts,
-                                self.w1.shape[-1])
+        # Rows are those of this rank's experts, where these are DTensors.
+        w1, w2, w3 = local(self.w1), local(self.w2), local(self.w3)
+        rows, ends = check_rows(x, num_tokens_per_expert, w1.shape[0], w1.shape[-1])
         # One product for gate and up: the gradient of x is one sum.
-        gate_up = self._product(rows, (self.w1, self.w3), ends)
+        gate_up = self._product(rows, (w1, w3), ends)
         gate, up = gate_up.chunk(2, -1)
-        y = self._product(F.silu(gate) * up, (self.w2,), ends)
+        y = self._product(F.silu(gate) * up, (w2,), ends)
         return y.to(result_dtype(x))
 
     def _product(self, x, weights, ends):

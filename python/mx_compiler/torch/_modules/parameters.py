@@ -99,9 +99,22 @@ def forget_state_hooks(module):
     return module
 
 
+def local(x):
+    """This rank's part of a DTensor, differentiable; other tensors are what they are."""
+    return x.to_local() if hasattr(x, "to_local") else x
+
+
+def check_plain(name, x):
+    """Raises a ValueError for a DTensor, where a module needs the whole of it."""
+    if hasattr(x, "to_local"):
+        raise ValueError(f"{name}: expected a plain tensor, found a DTensor, as "
+                         "parallelize_module and fully_shard make them: convert before")
+
+
 def check_parameter(module, name):
     """Raises a ValueError if a hook computes it, as weight_norm and pruning do: what is
-    quantized once would miss that."""
+    quantized once would miss that. Or if it is a DTensor."""
+    check_plain(name, module._parameters.get(name))
     if name not in module._parameters:
         raise ValueError(f"{name}: expected a parameter, found one that a hook computes "
                          "(weight_norm, spectral_norm, prune): remove that first")

@@ -14,8 +14,8 @@ from ..._ops import checks as check
 from .._ops.moe_layer import INTEGERS, sort_by_expert
 from .._ops.mxfp8_mm import mxfp8_grouped_mm
 from .._ops.weight_only_mm import weight_only_grouped_mm
-from .parameters import (Replacement, adopt, adopt_experts, check_last, dtype_name,
-                         result_dtype, to_bf16, without)
+from .parameters import (Replacement, adopt, adopt_experts, check_last, check_plain,
+                         dtype_name, result_dtype, to_bf16, without)
 from .weight_only import Quantized
 
 _PROJECTIONS = ("gate_up_proj", "down_proj")
@@ -219,6 +219,8 @@ def _check_structure(module, k_major, has_bias):
     if missing or others:
         raise ValueError(f"parameters: expected {', '.join(names)}, found "
                          f"{', '.join(module._parameters) or 'none'}")
+    for name, parameter in parameters.items():
+        check_plain(name, parameter)
     gate_up, down = (parameters[name] for name in _PROJECTIONS)
     shapes = [tuple(k_major(x).shape) if x.dim() == 3 else () for x in (gate_up, down)]
     experts, rows, hidden = shapes[0] or (0, 0, 0)

@@ -38,6 +38,7 @@ def operator(definition, backward=None, setup_context=None):
             x = arguments[index]
             if x is not None:
                 if type(x) not in _PLAIN or not _is_plain(x):
+                    know_dtensors(type(x))
                     return overload(*arguments)
                 needs_gradient = needs_gradient or x.requires_grad
         if not needs_gradient or not is_grad_enabled():
@@ -49,6 +50,12 @@ def operator(definition, backward=None, setup_context=None):
 
     call.__name__ = call.__qualname__ = overload._opname
     return call
+
+
+def know_dtensors(kind):
+    """Rules for DTensors are there with the first one: to import them takes time."""
+    if kind.__module__.startswith("torch.distributed.tensor"):
+        from . import sharding  # noqa: F401
 
 
 def _function(overload, kernel, backward, setup_context):
