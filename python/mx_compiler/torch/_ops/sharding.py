@@ -29,7 +29,7 @@ def _divides(spec, dimension, block=BLOCK):
 
 
 def _rules(results, operands, others, *divided):
-    """Acceptable placements of so many results and operands, and None for arguments that
+    """Acceptable placements of `results` results and `operands` operands, and None for arguments that
     are no tensors. Each of `divided` is a condition, results and operands."""
     rest = [None] * others
     whole = [_ALL] * results, [_ALL] * operands + rest
