@@ -12,17 +12,28 @@ HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx_
 
 # The package mx_compiler.torch, name by name
 
-[Torch.md](Torch.md) says how they work together. `mxt` is the package: `import mx_compiler.torch as mxt`.
+[Torch.md](Torch.md) says how they work together. `mxt` is the package: `import mx_compiler.torch as mxt`. `ep` is that of
+[expert parallelism](ExpertParallel.md): `from mx_compiler.torch import ep`.
 
 [TOC]
 """
+
+# What has public names, and how they are called here.
+PACKAGES = {"__init__.py": "mxt", "ep.py": "ep"}
 
 
 def page():
     """The text of docs/TorchAPI.md: the public names in the order of their modules'
     first mention, under the first line of the module's docstring."""
     lines = [HEAD]
-    for module, names in imports().items():
+    for package, prefix in PACKAGES.items():
+        lines += document_package(package, prefix)
+    return "\n".join(lines)
+
+
+def document_package(package, prefix):
+    lines = []
+    for module, names in imports(package).items():
         tree = ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text())
         found = {node.name: node for node in tree.body
                  if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -30,13 +41,13 @@ def page():
         about = " ".join(ast.get_docstring(tree).split("\n\n")[0].split())
         lines += [f"## {module.rpartition('.')[2]}", "", about, ""]
         for name in names:
-            lines += document(name, found.get(name))
-    return "\n".join(lines)
+            lines += document(name, found.get(name), prefix)
+    return lines
 
 
-def imports():
-    """What __init__.py imports from each module, and says is public."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+def imports(package):
+    """What it imports from each module, and says is public."""
+    tree = ast.parse((PACKAGE / package).read_text())
     public = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
@@ -50,11 +61,11 @@ def imports():
     return found
 
 
-def document(name, node):
+def document(name, node, prefix):
     lines = [f"### {name}", ""]
     if node is None:  # a constant, which the page of its module tells of
-        return lines + [f"A constant: `mxt.{name}`.", ""]
-    lines += ["```python", signature(f"mxt.{name}", node), "```", ""]
+        return lines + [f"A constant: `{prefix}.{name}`.", ""]
+    lines += ["```python", signature(f"{prefix}.{name}", node), "```", ""]
     lines += block(ast.get_docstring(node))
     if isinstance(node, ast.ClassDef):
         for method in node.body:

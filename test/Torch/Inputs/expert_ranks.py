@@ -7,6 +7,8 @@ With four processes it is experts of two ranks, and FSDP2 over the other dimensi
 
 import contextlib
 import os
+import pathlib
+import re
 import sys
 
 import torch
@@ -161,6 +163,19 @@ def check_capacity(mesh, whole):
     group.close()
 
 
+def check_page(mesh):
+    """The block of the page that says how it is done."""
+    page = (pathlib.Path(__file__).parents[3] / "docs/ExpertParallel.md").read_text()
+    shown = {}
+    exec(re.search("expert_ranks.py -->\n```python\n(.*?)```", page, re.DOTALL)[1], shown)
+    experts = shown["make"](mesh, DIM, INNER, EXPERTS).to(DEVICE)
+    router = torch.nn.Linear(DIM, EXPERTS, device=DEVICE)
+    y = shown["forward"](experts, router, torch.randn(8 + RANK, DIM, device=DEVICE))
+    y.sum().backward()
+    assert y.shape == (8 + RANK, DIM) and router.weight.grad.abs().max() > 0
+    experts.group.close()
+
+
 def check_rows(mesh, whole):
     """Other people's experts: rows are sent, multiplied by PyTorch, and added up."""
     own, counts = EXPERTS // SIZE, [TOKENS, *[TOKENS - 7] * (SIZE - 1)]
@@ -256,6 +271,7 @@ def main():
         return check_fsdp(whole, alone)
     mesh = dist.init_device_mesh(DEVICE.type, (SIZE,), mesh_dim_names=("ep",))
     check_layer(mesh, whole, alone)
+    check_page(mesh)
     check_rows(mesh, whole)
     check_adjoint(mesh)
     check_refused(mesh, whole)

@@ -29,8 +29,9 @@ def _divides(spec, dimension, block=BLOCK):
 
 
 def _rules(results, operands, others, *divided):
-    """Acceptable placements of `results` results and `operands` operands, and None for arguments that
-    are no tensors. Each of `divided` is a condition, results and operands."""
+    """Acceptable placements, for numbers of results, operands and arguments that are no
+    tensors, whose placement is None. Each of `divided` is a condition, results and
+    operands."""
     rest = [None] * others
     whole = [_ALL] * results, [_ALL] * operands + rest
     return [whole, *((out, given + rest) for is_right, out, given in divided if is_right)]
