@@ -33,8 +33,8 @@ class GroupInfo(NamedTuple):
 
 
 class GroupFailure(NamedTuple):
-    """Why a group has ended, the same on all ranks. `name` is the mxStatus in words, as of
-    an Error; `rank` is the one at fault, None where none is known; `entry` and `step` say
+    """Why a group has ended, the same on all ranks. `status` is an mxStatus, and `name` that
+    in words, as of an Error; `rank` is the one at fault, None where none is known; `entry` and `step` say
     which collective of a program it was, "" and None outside of one."""
 
     name: str
@@ -42,6 +42,7 @@ class GroupFailure(NamedTuple):
     entry: str
     step: int
     text: str
+    status: int
 
 
 class Group:
@@ -136,7 +137,8 @@ class Group:
         return GroupFailure(
             library.library().mxStatusName(report.status).decode(),
             report.rank if report.rank >= 0 else None, report.entry.decode(),
-            report.step if report.step >= 0 else None, report.text.decode(errors="replace"))
+            report.step if report.step >= 0 else None, report.text.decode(errors="replace"),
+            report.status)
 
     def abort(self, why):
         """Ends the group on all ranks, whose collectives raise an Error with the text."""

@@ -15,7 +15,6 @@ from ..._ops.routed_moe_layer import RoutedMoELayer
 from ..._programs import group as groups
 from ..._runtime.device import device_name, on_device
 from ..._runtime.errors import Error
-from ..._runtime.library import library
 
 # Groups by the names that operators are given, as long as they live.
 _known = weakref.WeakValueDictionary()
@@ -93,9 +92,7 @@ class Group:
         than its capacity. Not collective."""
         failure = self.status()
         if failure:
-            lib = library()
-            status = next(n for n in range(64) if lib.mxStatusName(n).decode() == failure.name)
-            raise Error(failure.text, status, failure.name)
+            raise Error(failure.text, failure.status, failure.name)
         for layer in self._layers.values():
             layer.check()
 
@@ -177,7 +174,15 @@ def _find_process_group(given):
 
 
 def _place_of(process_group):
-    return _cuda_place() if "nccl" in dist.get_backend(process_group) else device_name()
+    """A group may have a backend for each kind of device."""
+    if torch.cuda.is_available():
+        try:
+            backend = process_group._get_backend(torch.device("cuda")).name()
+        except RuntimeError:  # it has none for GPUs
+            backend = ""
+        if backend.lower() == "nccl":
+            return _cuda_place()
+    return device_name()
 
 
 def _cuda_place():
