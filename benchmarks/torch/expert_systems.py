@@ -269,16 +269,20 @@ class NcclExchange(Exchange):
 class SymmetricExchange(Exchange):
     """symm_mem.all_to_all_vdev_2d and its way back, over NVSHMEM."""
     name = "symm_mem.all_to_all_vdev_2d, rows alone"
+    most_experts, align = 16, 8  # the first is PyTorch 2.11's
 
     def __init__(self, problem):
         import torch.distributed._symmetric_memory as symm_mem
         if problem.device.type != "cuda" or not symm_mem.is_nvshmem_available():
             raise RuntimeError("PyTorch has no NVSHMEM here")
+        if problem.own > self.most_experts:
+            raise RuntimeError(f"it takes at most {self.most_experts} experts of a rank, found "
+                               f"{problem.own}")
         super().__init__(problem)
         symm_mem.set_backend("NVSHMEM")
         self.group = dist.group.WORLD.group_name
         device, hidden = problem.device, problem.hidden
-        most = 2 * self.rows.shape[0]
+        most = 2 * self.rows.shape[0] + self.align * problem.experts
 
         def empty(*shape, dtype):
             return symm_mem.empty(*shape, dtype=dtype, device=device)
@@ -292,7 +296,7 @@ class SymmetricExchange(Exchange):
 
     def forward(self):
         torch.ops.symm_mem.all_to_all_vdev_2d(
-            self.sent, self.there, self.splits, self.found, self.group, major_align=8)
+            self.sent, self.there, self.splits, self.found, self.group, major_align=self.align)
         return self.there, None
 
     def backward(self, _):

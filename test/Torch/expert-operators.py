@@ -6,6 +6,7 @@ kernels, gradients, torch.compile), results beside sums that PyTorch makes, and 
 import torch
 from refused import refused
 from torch.library import opcheck
+from torch.utils.flop_counter import FlopCounterMode
 
 import mx_compiler as mx
 import mx_compiler.torch as mxt
@@ -98,6 +99,22 @@ assert y.shape == (2, 12, DIM) and y.dtype == torch.bfloat16
 assert module(x.float(), ids.long(), weights.double()).dtype == torch.float32
 empty = module(x[:0], ids[:0], weights[:0])
 assert empty.shape == (0, DIM)
+
+# Operations, as of PyTorch's products: of each choice by gate, up and down, and twice that back.
+with FlopCounterMode(display=False) as counter:
+    module(*needing(x), ids, weights).sum().backward()
+assert counter.get_total_flops() == 3 * 2 * T * K * 3 * DIM * INNER, counter.get_total_flops()
+
+# convert changes the recipe; there is no way back to a module that takes ids.
+model = mxt.convert(torch.nn.Sequential(module), "mxfp8_e5m2_gradients", strict=True)
+assert type(model[0]) is ep.MXRoutedExperts and model[0].w1 is module.w1 and model[0].recipe.gradients == "mxfp8_e5m2"
+assert mxt.convert(model, "mxfp8_e5m2_gradients", strict=True)[0].group is group
+y = model[0](x, ids, weights)
+assert y.shape == x.shape and not torch.equal(y, torch.zeros_like(y))
+refused(ValueError, lambda: mxt.convert(model, "bf16"), "experts that are divided among ranks have no module of PyTorch")
+refused(ValueError, lambda: mxt.convert(model, "mxfp8_weights", strict=True), "recipe: expected one that trains for MXRoutedExperts")
+plain_experts = model[0].to_plain()
+assert type(plain_experts) is mxt.GroupedExperts and plain_experts.w1 is module.w1
 
 # Errors.
 for kind, text, call in (

@@ -58,7 +58,8 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
       Releases before 5 have a list of linear layers for the first two: each layer is
       replaced, and the linear layer that chooses among them stays.
 
-    Modules that came from here are replaced if their recipe is another. Parameters are
+    Modules that came from here, and those of mx_compiler.torch.ep, are replaced if their
+    recipe is another. Parameters are
     the same tensors afterwards, so that an optimizer may exist before; those of
     weight-only recipes are gone. Hooks of calls are kept. PyTorch's layers of
     transformers call their linear layers in eval mode too, where they would else read
@@ -160,6 +161,8 @@ def _find(module):
         return _registered[type(module)]
     if isinstance(module, Quantized):
         return _refuse_bytes
+    if getattr(module, "is_divided", False):
+        return _convert_divided
     if isinstance(module, torch.nn.Linear):
         return _convert_linear
     if has_experts(module) and _takes_counts(module):
@@ -173,6 +176,8 @@ def _find(module):
 
 def _find_back(module):
     """The same for the way back."""
+    if getattr(module, "is_divided", False):
+        return _refuse_divided
     if isinstance(module, Replacement):
         return _convert_back
     return _is_done if type(module) in (torch.nn.Linear, GroupedExperts) else None
@@ -181,6 +186,16 @@ def _find_back(module):
 def _is_done(module, recipe):
     """Stands for a module that is as the recipe wants it."""
     return module
+
+
+def _convert_divided(module, recipe):
+    """Experts that are divided among ranks (mx_compiler.torch.ep)."""
+    return module.with_recipe(recipe)
+
+
+def _refuse_divided(module, recipe):
+    raise ValueError("experts that are divided among ranks have no module of PyTorch in their "
+                     "place: to_plain() gives those of this rank, which take sorted rows")
 
 
 def _convert_back(module, recipe):

@@ -42,6 +42,8 @@ class MXRoutedExperts(MXGroupedExperts):
     Raises a TypeError or ValueError that names the argument, an mx_compiler.CapacityError
     if more rows came than have room, an mx_compiler.Error if the group fails."""
 
+    is_divided = True  # for `convert`, which does not import this module
+
     def __init__(self, dim, hidden_dim, num_experts, group, recipe="mxfp8", *,
                  capacity=None, mesh=None, device=None, dtype=None):
         check_group(group)
@@ -67,7 +69,16 @@ class MXRoutedExperts(MXGroupedExperts):
             new._local(name)  # raises where it is divided otherwise
         return new
 
+    def with_recipe(self, recipe):
+        """The same of another recipe: with these very parameters, hooks and mode."""
+        if type(self) is not MXRoutedExperts:
+            raise ValueError("expected MXRoutedExperts itself, found a class that is derived "
+                             "from it, as fully_shard makes them: convert before")
+        return self.from_experts(self, self.group, recipe, capacity=self.capacity)
+
     def to_plain(self):
+        """The experts of this rank as a module of their own, GroupedExperts if they came
+        from none, which takes rows that are sorted."""
         new = super().to_plain()
         for name in ("group", "capacity"):
             new.__dict__.pop(name, None)

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import flop_registry, register_flop_formula
 from ..._ops.formats import find_format
 
 
-def _counts(packet, get_raw=False):
+def counts(packet, get_raw=False):
     """Tells PyTorch, unless it knows; `get_raw`: with tensors, not with their shapes."""
     if packet in flop_registry:
         return lambda formula: formula
@@ -35,41 +35,41 @@ def _backward(dy, weight, needs_dx, needs_dw):
 
 
 for _name in ("linear", "grouped_linear", "linear_saving"):
-    _counts(getattr(torch.ops.mx, _name))(_forward)
+    counts(getattr(torch.ops.mx, _name))(_forward)
 
 
-@_counts(torch.ops.mx.grouped_linear_saving)
+@counts(torch.ops.mx.grouped_linear_saving)
 def _(x, weight, offs, more, *_, out_shape=None):
     return _forward(x, weight) + (_forward(x, more) if more is not None else 0)
 
 
-@_counts(torch.ops.mx.linear_backward)
+@counts(torch.ops.mx.linear_backward)
 def _(dy, x, weight, needs_dx, needs_dw, *_, out_shape=None):
     return _backward(dy, weight, needs_dx, needs_dw)
 
 
-@_counts(torch.ops.mx.grouped_linear_backward)
+@counts(torch.ops.mx.grouped_linear_backward)
 def _(dy, x, weight, offs, needs_dx, needs_dw, *_, out_shape=None):
     return _backward(dy, weight, needs_dx, needs_dw)
 
 
-@_counts(torch.ops.mx.linear_saving_backward)
+@counts(torch.ops.mx.linear_saving_backward)
 def _(dy, elements, scales, weight, needs_dx, needs_dw, *_, out_shape=None):
     return _backward(dy, weight, needs_dx, needs_dw)
 
 
-@_counts(torch.ops.mx.grouped_linear_saving_backward)
+@counts(torch.ops.mx.grouped_linear_saving_backward)
 def _(dy, elements, scales, weight, offs, more, needs_dx, needs_dw, *_, out_shape=None):
     both = [weight] if more is None else [weight, more]
     return sum(_backward(dy, one, needs_dx, needs_dw) for one in both)
 
 
-@_counts(torch.ops.mx.moe_layer)
+@counts(torch.ops.mx.moe_layer)
 def _(x, w1, w2, tokens, *_, out_shape=None):
     return _forward(tokens, w1) + _forward(tokens, w2)
 
 
-@_counts(torch.ops.mx.moe_layer_backward)
+@counts(torch.ops.mx.moe_layer_backward)
 def _(dy, w1, tokens, *_, out_shape=None):
     # w2 is half of w1; each has a product for its gradient and one for its input's.
     return 2 * (_forward(tokens, w1) + _forward(tokens, w1) // 2)
@@ -85,21 +85,21 @@ def _weight_only(x, *_, out_shape=None, **__):
     return 2 * x[0] * x[1] * out_shape[-1]
 
 
-_counts(torch.ops.mx.weight_only_mm)(_weight_only)
-_counts(torch.ops.mx.weight_only_grouped_mm)(_weight_only)
+counts(torch.ops.mx.weight_only_mm)(_weight_only)
+counts(torch.ops.mx.weight_only_grouped_mm)(_weight_only)
 
 
-@_counts(torch.ops.mx.weight_only_grouped_mm_backward)
+@counts(torch.ops.mx.weight_only_grouped_mm_backward)
 def _(dy, *_, out_shape=None, **__):
     return 2 * dy[0] * dy[1] * out_shape[-1]
 
 
-@_counts(torch.ops.mx.matmul)
+@counts(torch.ops.mx.matmul)
 def _(a, b, scale_a, scale_b, format_a, *_, out_shape=None, **__):
     return 2 * prod(out_shape) * _elements(a, format_a)
 
 
-@_counts(torch.ops.mx.grouped_matmul)
+@counts(torch.ops.mx.grouped_matmul)
 def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows", *_,
       out_shape=None, **__):
     # Groups that divide K share its elements; their padding is multiplied.
@@ -107,7 +107,7 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows", *
     return 2 * prod(results) * _elements(a, format_a)
 
 
-@_counts(torch.ops.mx.scaled_grouped_matmul)
+@counts(torch.ops.mx.scaled_grouped_matmul)
 def _(a, b, scale_a, scale_b, offs, factor_a, factor_b, format_a, *_, out_shape=None):
     return 2 * a[0] * _elements(a, format_a) * b[-1]
 
@@ -123,4 +123,4 @@ def _of_aten(a, b, *_, out_val=None, **__):
 
 for _name in ("_grouped_mm", "_scaled_grouped_mm", "_scaled_grouped_mm_v2",
               "_scaled_mm_v2"):
-    _counts(getattr(torch.ops.aten, _name), get_raw=True)(_of_aten)
+    counts(getattr(torch.ops.aten, _name), get_raw=True)(_of_aten)

@@ -15,6 +15,7 @@ from ..._ops.scale_tiles import capacity as columns_of
 from . import tensors
 from .checks import check_one_device, check_tensor, refuse_second_order
 from .expert_groups import Group, find_group
+from .flops import counts
 from .moe_layer import INTEGERS
 
 
@@ -214,3 +215,21 @@ def _backward(ctx, gradients):
 
 _routed.register_autograd(_backward, setup_context=_keep)
 refuse_second_order("routed_experts_backward")
+
+
+# Operations that torch.utils.flop_counter counts: as many rows as this rank's tokens have
+# choices. How many come is on the device, and over all ranks it is the same number.
+
+
+def _count_products(rows, gate_up, hidden):
+    return 2 * rows * gate_up * hidden + rows * gate_up * hidden
+
+
+@counts(torch.ops.mx.routed_experts)
+def _(x, ids, weights, w1, *_, out_shape=None):
+    return _count_products(ids[0] * ids[1], *w1[1:])
+
+
+@counts(torch.ops.mx.routed_experts_backward)
+def _(dy, ids, saved, *_, out_shape=None):
+    return 2 * _count_products(ids[0] * ids[1], saved[5][1], dy[1])
