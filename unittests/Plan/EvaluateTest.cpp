@@ -165,6 +165,24 @@ TEST_F(EvaluateExchange, Sizes) {
                    "buffers, found 9223372036854775807 of each of 2 ranks");
 }
 
+/// A copy to a place within its buffer.
+TEST_F(EvaluateExchange, Places) {
+  ASSERT_EQ(exchange().steps[5].offset, Number(Number::Value, 0));
+  inputs.shapes = {{1, 16}};
+  auto expectPlace = [&](Number offset, const std::string &error) {
+    exchange().steps[5].offset = offset;
+    EXPECT_EQ(run(), error);
+  };
+  expectPlace(8192 - 64, "");
+  expectPlace(8192 - 63,
+              "step 5 of the plan: expected at most the 63 bytes of its "
+              "buffers, found 64");
+  for (int64_t offset : {int64_t(-1), int64_t(8193), INT64_MAX})
+    expectPlace(offset, "step 5 of the plan: expected a copy to a place within "
+                        "the 8192 bytes of its buffer, found one to byte " +
+                            std::to_string(offset));
+}
+
 TEST_F(EvaluateExchange, SizesOfWhatIsSent) {
   exchange().windows[0].bytes = 4096;
   exchange().steps[2].bytes = 2048;

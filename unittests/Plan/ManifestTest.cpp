@@ -288,6 +288,8 @@ TEST(Manifest, CollectivesRefused) {
       {"\"to\": \"win1\"", "\"to\": \"const0\"",
        "steps[3].to: expected a buffer that may be written, found the "
        "constant 'const0'"},
+      {"\"offset\": \"v0\"", "\"offset\": \"v3\"",
+       "steps[5].offset: expected one of 3 values before, found 'v3'"},
       {"\"to\": \"win1\", \"group\": 0, \"bytes\": \"v2\"",
        "\"to\": \"win1\", \"group\": 0, \"bytes\": \"v3\"",
        "steps[3].bytes: expected one of 3 values before, found 'v3'"},

@@ -165,7 +165,8 @@ inline constexpr char kTestManifest[] = R"({
         {"launch": "first", "grid": [1, 1, 1], "args": [{"tensor_map": 0}, {"buffer": "win1"}, {"i64": "v1"}]},
         {"all_gather": "win0", "group": 0, "bytes": 4096},
         {"all_to_all": "win0", "to": "win1", "group": 0, "bytes": "v2"},
-        {"copy": "win2", "to": "arg0", "bytes": 64}
+        {"copy": "win2", "to": "arg0", "bytes": 64},
+        {"copy": "arg0", "to": "win1", "offset": "v0", "bytes": 64}
       ]
     }
   ]

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Conversion/MXToCPU/Collectives.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -71,8 +72,7 @@ Value getAddress(OpBuilder &builder, Location loc, Value memref) {
 /// Bytes of the rows of one rank.
 Value getPartBytes(Emitter &emitter, const Group &group, Value window) {
   auto type = cast<MemRefType>(window.getType());
-  int64_t bits =
-      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
+  int64_t bits = getMemoryBits(type);
   for (int64_t extent : type.getShape().drop_front())
     bits *= extent;
   return emitter.index(bits / 8 * group.getTokens());

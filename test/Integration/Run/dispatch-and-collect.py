@@ -173,6 +173,39 @@ for case, device in itertools.product(cases, (["--device=cpu"], ["--device=sim",
     failures += bool(wrong)
     print(f"{device[0]}: {case}: {', '.join(wrong) or 'equal'}")
 
+# Elements of every kind, as they lie in memory.
+WINDOW = """
+mx.group @ep size = 3 tokens = 4
+func.func @main(%ids: tensor<?x1xi32>, %x: tensor<?x{shape}x{type}>) -> tensor<12x{shape}x{type}> {{
+  %wi = mx.window @ep : tensor<12x1xi32>
+  %wx = mx.window @ep : tensor<12x{shape}x{type}>
+  %w:2 = mx.dispatch @ep experts = 3 ids(%ids : tensor<?x1xi32>) ins(%x : tensor<?x{shape}x{type}>)
+      outs(%wi, %wx : tensor<12x1xi32>, tensor<12x{shape}x{type}>) -> tensor<12x1xi32>, tensor<12x{shape}x{type}>
+  return %w#1 : tensor<12x{shape}x{type}>
+}}
+"""
+counts = 4, 2, 3
+for (kind, dtype, shape), device in itertools.product(
+        [("i1", "?", "5"), ("f6E3M2FN", "u1", "3"), ("i8", "i1", "7"), ("f64", "f8", "3"), ("index", "i8", "2"),
+         ("i64", "i8", "2x3"), ("f4E2M1FN", "u1", "6"), ("f16", "f2", "5x1")],
+        (["--device=cpu"], ["--device=sim", "--chip=sm_90a"])):
+    with open("program.mlir", "w", encoding="utf-8") as file:
+        file.write(WINDOW.format(shape=shape, type=kind))
+    extents = [int(extent) for extent in shape.split("x")]
+    if kind == "f4E2M1FN":
+        extents[-1] //= 2
+    sent = [random.integers(0, 2 if kind == "i1" else 60, (count, *extents)).astype(dtype) for count in counts]
+    for rank, array in enumerate(sent):
+        np.save(f"ids-{rank}.npy", np.ones((len(array), 1), np.int32))
+        np.save(f"x-{rank}.npy", array)
+    done = subprocess.run([mx_run, "program.mlir", "--ranks=3", *device, "--quiet", "--arg=ids-{rank}.npy",
+                           "--arg=x-{rank}.npy", "--result=w-{rank}.npy"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    window = np.load("w-1.npy").reshape(3, 4, *extents)
+    equal = all((window[rank, :len(array)] == array).all() for rank, array in enumerate(sent))
+    failures += not equal
+    print(f"{device[0]}: {kind} x {shape}: {'equal' if equal else 'different'}")
+
 # What a rank may not do is said in the same words on both paths.
 case = Case(2, 16, 4, 2, counts=[16, 5])
 case.draw()

@@ -10,6 +10,7 @@
 #define MX_DIALECT_SHARED_ELEMENTBITS_H
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mx {
 
@@ -17,6 +18,16 @@ namespace mx {
 inline unsigned getElementBits(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   return element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+}
+
+/// Of an element of an array in memory: two f4 share a byte, and any other
+/// number that is narrower has a byte of its own.
+inline unsigned getMemoryBits(mlir::Type type) {
+  mlir::Type element = mlir::getElementTypeOrSelf(type);
+  unsigned bits = getElementBits(element);
+  if (llvm::isa<mlir::Float4E2M1FNType>(element))
+    return bits;
+  return std::max<unsigned>(8, llvm::PowerOf2Ceil(bits));
 }
 
 } // namespace mx

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -113,18 +114,17 @@ static LogicalResult verifyRows(Operation *op, GroupOp group,
            << " for each of " << group.getSize() << " ranks, found "
            << window.type();
   // groups C3
-  if (!ArrayRef(window.shape()).drop_front().empty() &&
-      llvm::any_of(window.shape().drop_front(), ShapedType::isDynamic))
+  ArrayRef<int64_t> row = window.shape().drop_front();
+  if (llvm::any_of(row, ShapedType::isDynamic))
     return errorAt(op, window) << "expected rows of a known size in "
                                << window.name << ", found " << window.type();
-  int64_t bits = window.elementType().isIntOrFloat()
-                     ? window.elementType().getIntOrFloatBitWidth()
-                     : 8;
-  for (int64_t extent : window.shape().drop_front())
-    bits = llvm::MulOverflow(bits, extent, bits) ? 1 : bits;
   // groups C4
-  if (bits % 8)
-    return errorAt(op, window) << "expected rows of whole bytes in "
+  bool isNumber = window.elementType().isIntOrIndexOrFloat();
+  int64_t bits = isNumber ? getMemoryBits(window.elementType()) % 8 : 1;
+  for (int64_t extent : row)
+    bits = isNumber ? bits * (extent % 8) % 8 : bits;
+  if (bits)
+    return errorAt(op, window) << "expected rows of numbers that fill bytes in "
                                << window.name << ", found " << window.type();
   return verifyNoEncoding(op, window);
 }

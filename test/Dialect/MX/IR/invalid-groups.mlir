@@ -77,8 +77,17 @@ func.func @groups_c3(%x: tensor<8x?xf32>) {
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c4() {
   // expected-note @below {{the window is defined here}}
-  // expected-error @below {{'mx.window' op expected rows of whole bytes in the window, found 'tensor<8x63xf4E2M1FN>'}}
+  // expected-error @below {{'mx.window' op expected rows of numbers that fill bytes in the window, found 'tensor<8x63xf4E2M1FN>'}}
   %w = mx.window @ep : tensor<8x63xf4E2M1FN>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+func.func @groups_c4_complex() {
+  // expected-note @below {{the window is defined here}}
+  // expected-error @below {{'mx.window' op expected rows of numbers that fill bytes in the window, found 'tensor<8x64xcomplex<f32>>'}}
+  %w = mx.window @ep : tensor<8x64xcomplex<f32>>
   return
 }
 
