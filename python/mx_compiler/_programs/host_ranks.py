@@ -25,7 +25,7 @@ class HostRanks:
 
     def __init__(self, text):
         self._digest = np.frombuffer(hashlib.sha256(text).digest(), np.uint8)
-        self._names = []
+        self._groups = {}  # by their numbers; one rank needs none
         # The functions refer to these alone: a cycle would keep groups.
         self._bound, self._raised = {}, []
         self._collectives = _make_collectives(self._bound, self._raised)
@@ -33,31 +33,32 @@ class HostRanks:
     def read(self, compiler, handle):
         """Of a function, which gets the collectives. All functions of a text have the
         same groups."""
-        self._names = []
         for index in range(compiler.mxcHostProgramGroupCount(handle)):
             info = HostGroupInfo()
             compiler.mxcHostProgramGetGroup(handle, index, info)
-            self._names.append(GroupInfo(info.name.decode(), info.size, info.tokens, 0, None))
-        if self._names:
+            if info.size > 1:
+                self._groups[index] = GroupInfo(info.name.decode(), info.size, info.tokens, 0,
+                                                None)
+        if self._groups:
             compiler.mxcHostProgramSetCollectives(handle, self._collectives)
 
     @property
     def groups(self):
         return [info._replace(rank=self._bound[number].rank) if number in self._bound else info
-                for number, info in enumerate(self._names)]
+                for number, info in self._groups.items()]
 
     def bind(self, name, group):
         """Collective: compares the texts of all ranks."""
-        names = [info.name for info in self._names]
-        if name not in names:
-            raise _error(f"expected the group to be one of [{', '.join(names)}], found "
+        numbers = {info.name: number for number, info in self._groups.items()}
+        if name not in numbers:
+            raise _error(f"expected the group to be one of [{', '.join(numbers)}], found "
                          f"'{name}'", _NOT_FOUND)
-        number = names.index(name)
+        number = numbers[name]
         if group.device != HOST:
             raise ValueError(f"group '{name}': expected a group that was made on cpu, as the "
                              f"program is of cpu, found one on {group.device}")
-        if group.size != self._names[number].size:
-            raise ValueError(f"group '{name}': expected {self._names[number].size} ranks, for "
+        if group.size != self._groups[number].size:
+            raise ValueError(f"group '{name}': expected {self._groups[number].size} ranks, for "
                              f"which the program was compiled, found {group.size}")
         digests = np.zeros((group.size, len(self._digest)), np.uint8)
         digests[group.rank] = self._digest
@@ -69,8 +70,8 @@ class HostRanks:
 
     def check_bound(self, entry):
         """Raises an InvalidValueError if a call would find no group."""
-        for number, info in enumerate(self._names):
-            if info.size > 1 and number not in self._bound:
+        for number, info in self._groups.items():
+            if number not in self._bound:
                 raise InvalidValueError(
                     f"entry '{entry}': expected group '{info.name}' of {info.size} ranks to be "
                     "bound, found one that is not: call Program.bind on each rank",
