@@ -8,11 +8,12 @@ beside the same on one GPU without a wire, and beside PyTorch in bf16.
         --hidden=64 --intermediate=32 --experts=4 --choices=2 --iterations=3
 
 A line of JSON says what is measured, one compares y and all gradients with those of PyTorch's
-all_to_all by relative errors, of mx and of PyTorch's all_gather, and one for each system has milliseconds of forward, backward and
-both: median and 90th percentile of the iterations, each as slow as its slowest rank, between
-CUDA events around the whole pass. Systems run in turn, and ranks meet before each iteration.
-Wire is the bytes that a rank sends to others, computed; the most of all ranks. Peak memory
-includes the systems before it. A system that is not there says why.
+all_to_all by relative errors, of mx and of PyTorch's all_gather, and one for each system has
+milliseconds of forward, backward and both: median and 90th percentile of the iterations, each
+as slow as its slowest rank, between CUDA events around the whole pass. Systems run in turn, and
+ranks meet before each iteration. Wire is the bytes that a rank sends to others, computed; the
+most of all ranks. Peak memory includes the systems before it. A system that is not there says
+why.
 
 The wheel may lie in a folder, which PYTHONPATH names; nothing is downloaded. Exits with 1
 where mx differs from PyTorch by more than --tolerance, or PyTorch from itself by more than
@@ -50,7 +51,8 @@ def parse():
     add("--seed", type=int, default=0)
     add("--tolerance", type=float, default=0.1)
     add("--device", choices=("cuda", "cpu"), default="cuda")
-    add("--only", action="append", default=[], metavar="WORDS", help="systems with these in their name")
+    add("--only", action="append", default=[], metavar="WORDS",
+        help="systems with these in their name")
     args = parser.parse_args()
     ranks = int(os.environ.get("WORLD_SIZE", "0"))
     if not ranks:

@@ -34,8 +34,8 @@ class GroupInfo(NamedTuple):
 
 class GroupFailure(NamedTuple):
     """Why a group has ended, the same on all ranks. `status` is an mxStatus, and `name` that
-    in words, as of an Error; `rank` is the one at fault, None where none is known; `entry` and `step` say
-    which collective of a program it was, "" and None outside of one."""
+    in words, as of an Error; `rank` is the one at fault, None where none is known; `entry`
+    and `step` say which collective of a program it was, "" and None outside of one."""
 
     name: str
     rank: int

@@ -31,9 +31,10 @@ class MXRoutedExperts(MXGroupedExperts):
 
     Parameters are w1 and w3, [experts, hidden_dim, dim], and w2, [experts, dim,
     hidden_dim], as in torchtitan: with `mesh` distributed checkpoints are read by any
-    number of ranks, and FSDP2 divides them over other dimensions of the mesh. Their gradients are sums over the tokens of all ranks, whereas
-    averages are what data parallelism takes: divide by the ranks where each has the mean
-    loss of its own tokens (docs/ExpertParallel.md).
+    number of ranks, and FSDP2 divides them over other dimensions of the mesh. Their
+    gradients are sums over the tokens of all ranks, whereas averages are what data
+    parallelism takes: divide by the ranks where each has the mean loss of its own tokens
+    (docs/ExpertParallel.md).
 
     forward(x, ids, weights): x is [..., dim], ids, integers, and weights, floating point,
     are [tokens, k] or [..., k]. Others than 0 to num_experts - 1 are no expert. The result
