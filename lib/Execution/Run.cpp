@@ -148,8 +148,8 @@ llvm::Error checkRanks(ModuleOp module, const RunOptions &options) {
   if (options.ranks == 1)
     return llvm::Error::success();
   if (!hasGroup || options.ranks < 1)
-    return makeError("expected an mx.group of as many ranks in the module, "
-                     "found none for --ranks=" +
+    return makeError("expected an mx.group of as many ranks that the entry "
+                     "uses, found none for --ranks=" +
                      llvm::Twine(options.ranks));
   if (options.checkWithCPU)
     return makeError("expected one rank with --check, found --ranks=" +

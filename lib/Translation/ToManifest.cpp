@@ -63,6 +63,10 @@ static void addGroups(ModuleOp module, plan::Manifest &manifest) {
       used.insert(rank.getGroupAttr().getAttr());
     else if (auto window = dyn_cast<mxplan::WindowOp>(op))
       used.insert(window.getGroupAttr().getAttr());
+    else if (auto gather = dyn_cast<mxplan::AllGatherOp>(op))
+      used.insert(gather.getGroupAttr().getAttr());
+    else if (auto exchange = dyn_cast<mxplan::AllToAllOp>(op))
+      used.insert(exchange.getGroupAttr().getAttr());
   });
   for (auto group : module.getOps<GroupOp>())
     if (used.contains(group.getSymNameAttr()))

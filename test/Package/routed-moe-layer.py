@@ -219,7 +219,7 @@ with refused(TypeError, "group: expected an mx_compiler.Group or None, found 2")
     mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, 2, tokens=TOKENS)
 with refused(ValueError, "experts: expected a multiple of 2, the ranks of the group, found 5"):
     mx.RoutedMoELayer(5, HIDDEN, INNER, K, groups[0], tokens=TOKENS)
-with refused(ValueError, "choices: expected at most 4, the experts, found 5"):
+with refused(ValueError, "choices: expected at most 4, of 4 experts, found 5"):
     mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS)
 with refused(ValueError, "hidden: expected a multiple of 32, at least 32, found 33"):
     mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS)
@@ -230,6 +230,11 @@ with refused(TypeError, "weights: expected the mx_compiler.MoEWeights of quantiz
     alone.forward(*given[0][:3], w1)
 with refused(TypeError, "saved: expected the mx_compiler.RoutedSaved of forward, found list"):
     alone.backward(given[0][3], given[0][1], quantized, [])
+x, ids, weights = given[0][:3]
+with refused(ValueError, f"weights: expected shape {ids.shape}, the choices of each token, found"):
+    alone.forward(x, ids, weights[:-1], quantized)
+with refused(ValueError, "ids: expected shape"):
+    alone.forward(x[:-1], ids, weights, quantized)
 many = draw((2 * TOKENS + 1,))[0]
 with refused(mx.Error, "96"):
     alone.forward(*many[:3], quantized)

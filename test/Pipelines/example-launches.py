@@ -30,6 +30,17 @@ LAUNCHES = {
     ("moe_layer", "backward"):
         "quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 combine_count combine_start "
         "combine_place combine_order combine grouped_matmul_2",
+    # Without the collectives: ids are padded, pairs sorted, and sums made of rows before they travel, and of what comes.
+    ("moe_layer_ranks", "quantize_weights"): "quantize quantize_0",
+    ("moe_layer_ranks", "forward"):
+        "quantize linalg_map copy group_count group_sum group_ends group_place linalg_generic quantize_0 grouped_matmul "
+        "quantize_1 grouped_matmul_0 linalg_generic_0 combine_count combine_start combine_place combine_order combine "
+        "linalg_generic_1 linalg_generic_2 combine_count_0 combine_start combine_place_0 combine_order_0 combine_0",
+    ("moe_layer_ranks", "backward"):
+        "quantize linalg_map copy quantize_0 grouped_matmul grouped_matmul_0 reduce quantize_1 grouped_matmul_1 "
+        "grouped_matmul_2 linalg_generic combine_count combine_start combine_place combine_order combine linalg_generic_0 "
+        "linalg_generic_1 combine_count_0 combine_start combine_place_0 combine_order_0 combine_0 combine_count_1 "
+        "combine_start_1 combine_place_1 combine_order_1 combine_1 linalg_generic_2 linalg_generic_3",
     ("moe_linalg", "forward"): "quantize quantize_0 grouped_matmul quantize_1 quantize_2 grouped_matmul_0",
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "

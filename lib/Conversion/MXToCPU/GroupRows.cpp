@@ -86,8 +86,10 @@ private:
   void forEachPair(llvm::function_ref<void(Int, Int, Int)> body) {
     emitter.loop(zero, tokens, 1, [&](Int token) {
       emitter.loop(zero, choices, 1, [&](Int choice) {
-        Int id = emitter.wrap(emitter.load(ids, {token, choice}))
-                     .to(builder.getIndexType());
+        // With its sign.
+        Int id = emitter.wrap(arith::IndexCastOp::create(
+            builder, emitter.getLoc(), builder.getIndexType(),
+            emitter.load(ids, {token, choice})));
         Int expert = id - first;
         // As unsigned numbers, negative ones are beyond any expert.
         Value exists =

@@ -19,6 +19,8 @@ from .row_counts import RowCounts
 _PADDED = frozenset((7, 8, 9, 10))
 _TEMPLATE = pathlib.Path(__file__).parent.parent / "templates" / "moe_layer_ranks.mlir"
 GROUP = "ep"  # as the program calls it
+# Choices of a token, and tokens of all ranks together, as Spec.md has them.
+_MOST_CHOICES, _MOST_TOKENS = 32, 2**31 - 1
 
 
 class RoutedSaved(NamedTuple):
@@ -81,9 +83,12 @@ class RoutedMoELayer:
         if experts % ranks:
             raise ValueError(f"experts: expected a multiple of {ranks}, the ranks of the "
                              f"group, found {experts}")
-        if choices > experts:
-            raise ValueError(f"choices: expected at most {experts}, the experts, found "
-                             f"{choices}")
+        if choices > min(experts, _MOST_CHOICES):
+            raise ValueError(f"choices: expected at most {min(experts, _MOST_CHOICES)}, of "
+                             f"{experts} experts, found {choices}")
+        if ranks * tokens > _MOST_TOKENS:
+            raise ValueError(f"tokens: expected at most {_MOST_TOKENS} of {ranks} ranks "
+                             f"together, found {tokens} of each")
         self.experts, self.hidden, self.intermediate = experts, hidden, intermediate
         self.choices, self.tokens, self.group = choices, tokens, group
         self.ranks, self.rank = ranks, 0 if group is None else group.rank
@@ -120,6 +125,7 @@ class RoutedMoELayer:
         CapacityError if an earlier call had more rows than room; that ends the group."""
         quantized = moe_layer.check_weights(quantized)
         capacity = self.capacity if capacity is None else self._read_capacity(capacity)
+        self._check_choices(x, ids=ids, weights=weights)
         self._counts.look()
         y, rows, slots, ends, count, *rest = self._program["forward"].call(
             (x, ids, weights, capacity, quantized.w1, quantized.w1_scales, quantized.w2,
@@ -136,6 +142,7 @@ class RoutedMoELayer:
         if not isinstance(saved, RoutedSaved):
             raise TypeError("saved: expected the mx_compiler.RoutedSaved of forward, found "
                             f"{type(saved).__name__}")
+        self._check_choices(dy, ids=ids)
         return tuple(self._program["backward"](
             dy, ids, saved.rows, saved.slots, saved.ends, *saved[4:],
             quantized.w1_transposed, quantized.w1_transposed_scales,
@@ -149,6 +156,16 @@ class RoutedMoELayer:
     def close(self):
         """Unloads the program, which has a share in the group."""
         self._program.close()
+
+    def _check_choices(self, tokens, **arrays):
+        """That there is a choice for each; the call refuses what has no shape."""
+        count = getattr(tokens, "shape", (None,))[0]
+        for name, array in arrays.items():
+            found = getattr(array, "shape", None)
+            if count is not None and found is not None and (
+                    tuple(found) != (count, self.choices)):
+                raise ValueError(f"{name}: expected shape {(count, self.choices)}, the choices "
+                                 f"of each token, found {tuple(found)}")
 
     def _read_capacity(self, capacity):
         check.size("capacity", capacity, 1)

@@ -207,18 +207,48 @@ for (kind, dtype, shape), device in itertools.product(
     print(f"{device[0]}: {kind} x {shape}: {'equal' if equal else 'different'}")
 
 # What a rank may not do is said in the same words on both paths.
-case = Case(2, 16, 4, 2, counts=[16, 5])
-case.draw()
-case.counts[0] = 17
-for name in ("ids", "x", "f"):
-    array = getattr(case, name)
-    array[0] = np.concatenate([array[0], array[0][:1]])
-for device in ["--device=cpu"], ["--device=sim", "--chip=sm_90a"]:
-    try:
-        case.run(device)
-        failures += 1
-    except AssertionError as error:
-        text = "expected at most 16 tokens of a rank of group ep, found 17"
-        failures += text not in str(error)
-        print(f"{device[0]}: {error}")
+def refuse(text, change):
+    global failures
+    case = Case(2, 16, 4, 2, counts=[16, 5])
+    case.draw()
+    change(case)
+    for device in ["--device=cpu"], ["--device=sim", "--chip=sm_90a"]:
+        try:
+            case.run(device)
+            found = "no error"
+        except AssertionError as error:
+            found = str(error)
+        failures += text not in found
+        print(f"{device[0]}: {text}: {'said' if text in found else found}")
+
+
+def add_token(case, *names):
+    for name in names:
+        array = getattr(case, name)
+        array[0] = np.concatenate([array[0], array[0][:1]])
+
+
+refuse("expected at most 16 tokens of a rank of group ep", lambda case: add_token(case, "ids", "x", "f"))
+refuse("expected as many rows of payload 1 as of ids", lambda case: case.f.__setitem__(0, case.f[0][1:]))
+PROGRAM = """
+mx.group @ep size = {ranks} tokens = 3
+func.func @main(%ids: tensor<?x{k}x{integer}>, %x: tensor<?x{columns}x{payload}>, %f: tensor<?x{pairs}xf4E2M1FN>,
+                %z: tensor<?x{columns}x{rows}>, %d: tensor<?xf32>) -> tensor<?x{columns}xf32> {{
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x{columns}x{payload}>
+  %p = tensor.dim %z, %c0 : tensor<?x{columns}x{rows}>
+  %none = arith.constant -1 : i32
+  %s = tensor.empty(%p) : tensor<?xi32>
+  %slots = linalg.fill ins(%none : i32) outs(%s : tensor<?xi32>) -> tensor<?xi32>
+  %y0 = tensor.empty(%t) : tensor<?x{columns}xf32>
+  %y = mx.collect @ep experts = {experts} wire = {wire} ids(%ids : tensor<?x{k}x{integer}>)
+      ins(%z : tensor<?x{columns}x{rows}>) slots(%slots : tensor<?xi32>)
+      outs(%y0 : tensor<?x{columns}xf32>) -> tensor<?x{columns}xf32>
+  return %y : tensor<?x{columns}xf32>
+}}
+"""
+RESULTS = ["y"]
+refuse("expected at most 3 tokens of a rank of group ep", lambda case: None)
+PROGRAM = PROGRAM.replace("tokens = 3", "tokens = 20")
+refuse("expected as many rows of outs as of ids", lambda case: add_token(case, "ids"))
 sys.exit(failures != 0)

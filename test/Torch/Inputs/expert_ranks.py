@@ -142,10 +142,13 @@ def check_refused(mesh, whole):
         ep.MXRoutedExperts.from_experts(divided, group)
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE)
     x, ids, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
-    with refused(TypeError, "ids: expected integers, found torch.float32"):
-        experts(x, weights, weights)
-    with refused(ValueError, "expected shape (40, 2)"):
-        experts(x, ids, weights[:, :1])
+    for error, text, call in (
+            (TypeError, "ids: expected integers, found torch.float32", lambda other: other(x, weights, weights)),
+            (ValueError, "expected shape (40, 2)", lambda other: other(x, ids, weights[:, :1]))):
+        with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as told:
+            with refused(error, text):
+                call(ep.MXRoutedExperts(DIM, INNER, EXPERTS, told, device=DEVICE))
+            assert text in told.status().text  # the others need not wait for the time-out
     # What one rank refuses ends the group on all of them, with the reason.
     if RANK == 0:
         with refused(ValueError, "x: expected at most 40 tokens, for which the group was made, found 80 on rank 0"):

@@ -46,11 +46,14 @@ def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
     for name, given in (("x", x), ("ids", ids), ("weights", weights), ("w1", w1), ("w2", w2)):
         check_tensor(name, given)
     check_group(group)
-    check_ids(ids)
-    if not weights.is_floating_point():
-        raise TypeError(f"weights: expected floating point, found {weights.dtype}")
-    if capacity is not None:
-        check.size("capacity", capacity, 1)
+    try:
+        check_ids(ids)
+        if not weights.is_floating_point():
+            raise TypeError(f"weights: expected floating point, found {weights.dtype}")
+        if capacity is not None:
+            check.size("capacity", capacity, 1)
+    except (TypeError, ValueError) as error:
+        group.refuse(error)
     return torch.ops.mx.routed_experts(
         x, narrow_ids(ids, w1.shape[0] * group.size), weights.to(torch.float32), w1, w2,
         group.key, capacity or 0, activations, weights_format, gradients)[0].to(x.dtype)
@@ -130,8 +133,11 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
             ) -> list[Tensor]:
     """y in f32, what the backward pass needs of the forward pass (RoutedSaved), and the
     weights quantized for it. A capacity of 0 is the most that can come."""
-    _check_once(x, ids, weights, w1, w2)
     ranks = find_group(group)
+    try:
+        _check_once(x, ids, weights, w1, w2)
+    except (TypeError, ValueError) as error:
+        ranks.refuse(error)  # the others wait
     check_tokens(ranks, x)
     x, ids, weights, w1, w2 = map(tensors.plain, (x, ids, weights, w1, w2))
     layer = ranks.find_layer(w1.shape[0] * ranks.size, w1.shape[2], w1.shape[1] // 2,

@@ -83,7 +83,8 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
     function that has some.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+    "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 def MXGroupBatches : Pass<"mx-group-batches"> {

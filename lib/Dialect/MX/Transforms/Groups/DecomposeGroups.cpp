@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -48,6 +49,12 @@ static bool isSameOnAllRanks(Operation *parent) {
 }
 
 static LogicalResult verifyParents(Operation *op, StringRef what) {
+  // Each run of a region runs its first block once, whatever branches follow.
+  if (op->getBlock() != &op->getParentRegion()->front())
+    return op->emitOpError("expected ")
+           << what
+           << " outside of branches, as all ranks must come to it equally "
+              "often, found it in a block that branches lead to";
   for (Operation *parent = op->getParentOp(); !isa<ModuleOp>(parent);
        parent = parent->getParentOp())
     // groups C8
@@ -133,6 +140,12 @@ public:
         .getResult(0);
   }
 
+  /// Where no type says that the ids are of at most as many tokens as a rank
+  /// may have, the call ends.
+  void requireTokens(Value ids);
+  /// The same of two arrays with as many rows.
+  void requireRows(Value array, StringRef what, Value other,
+                   StringRef otherWhat);
   Value padIds(Value ids);
   Value findOwners(Value ids, int64_t experts);
   Value findRows(Value slots, int64_t choices);
@@ -144,6 +157,36 @@ private:
 };
 
 } // namespace
+
+static int64_t getKnownRows(Value array) {
+  return cast<ShapedType>(array.getType()).getDimSize(0);
+}
+
+void GroupBuilder::requireTokens(Value ids) {
+  int64_t known = getKnownRows(ids);
+  if (!ShapedType::isDynamic(known) && known <= getTokens())
+    return;
+  Value found = tensor::DimOp::create(*this, ids, 0);
+  Value fits = arith::CmpIOp::create(*this, arith::CmpIPredicate::ule, found,
+                                     index(getTokens()));
+  cf::AssertOp::create(*this, fits,
+                       "expected at most " + std::to_string(getTokens()) +
+                           " tokens of a rank of group " +
+                           GroupOp(group).getSymName().str());
+}
+
+void GroupBuilder::requireRows(Value array, StringRef what, Value other,
+                               StringRef otherWhat) {
+  if (!ShapedType::isDynamic(getKnownRows(array)) &&
+      !ShapedType::isDynamic(getKnownRows(other)))
+    return; // the verifier has compared them
+  Value same = arith::CmpIOp::create(*this, arith::CmpIPredicate::eq,
+                                     tensor::DimOp::create(*this, array, 0),
+                                     tensor::DimOp::create(*this, other, 0));
+  cf::AssertOp::create(
+      *this, same,
+      ("expected as many rows of " + what + " as of " + otherWhat).str());
+}
 
 /// The ids of as many tokens as a rank may have: -1 for those it lacks. They
 /// have more rows where there are too many tokens, which the all-gather
@@ -262,6 +305,9 @@ Value GroupBuilder::findTokens(Value owners) {
 
 static void decompose(DispatchOp op) {
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
+  for (auto [i, payload] : llvm::enumerate(op.getPayloads()))
+    builder.requireRows(payload, "payload " + std::to_string(i), op.getIds(),
+                        "ids");
   SmallVector<Value> windows = {
       builder.allGather(builder.padIds(op.getIds()), op.getOuts()[0])};
   for (auto [payload, out] :
@@ -275,6 +321,9 @@ static void decompose(CollectOp op) {
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
   auto input = cast<RankedTensorType>(op.getInput().getType());
   auto ids = cast<RankedTensorType>(op.getIds().getType());
+  builder.requireTokens(op.getIds());
+  builder.requireRows(op.getOuts(), "outs", op.getIds(), "ids");
+  builder.requireRows(op.getSlots(), "slots", op.getInput(), "input");
   Value rows = builder.findRows(op.getSlots(), ids.getDimSize(1));
   Value empty =
       builder.empty({builder.getRows(), input.getDimSize(1)}, op.getWire());
@@ -327,6 +376,9 @@ static void decompose(CollectPairsOp op) {
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
   int64_t choices = cast<ShapedType>(op.getIds().getType()).getDimSize(1);
   Type f32 = builder.getF32Type();
+  builder.requireTokens(op.getIds());
+  builder.requireRows(op.getOuts(), "outs", op.getIds(), "ids");
+  builder.requireRows(op.getSlots(), "slots", op.getInput(), "input");
   // A pair is a row of one number, which goes to the place of its slot.
   SmallVector<ReassociationIndices> together = {{0, 1}};
   SmallVector<OpFoldResult> sizes = {
