@@ -146,6 +146,19 @@ func.func @groups_c8(%c: i1, %x: tensor<3x64xf32>) -> tensor<8x64xf32> {
 
 // -----
 mx.group @ep size = 2 tokens = 4
+func.func @groups_c8_block(%c: i1, %x: tensor<3x64xf32>, %o: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  cf.cond_br %c, ^meet, ^end(%o : tensor<8x64xf32>)
+^meet:
+  %w = mx.window @ep : tensor<8x64xf32>
+  // expected-error @below {{'mx.all_gather' op expected a collective outside of branches, as all ranks must come to it equally often, found it in a block that branches lead to}}
+  %y = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+  cf.br ^end(%y : tensor<8x64xf32>)
+^end(%z: tensor<8x64xf32>):
+  return %z : tensor<8x64xf32>
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
 func.func private @inner(%x: tensor<3x64xf32>) -> tensor<8x64xf32> {
   %w = mx.window @ep : tensor<8x64xf32>
   %z = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
