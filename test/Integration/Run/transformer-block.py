@@ -1,7 +1,7 @@
 """examples/transformer_block.mlir, imported and run on the simulator: each stage against numpy in float64, from the
 inputs that the device had (Inputs/transformer_block.py has them and their bounds).
 
-RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a random:200:1
+RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a random:150:1
 RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_90a random:130:2
 RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a nan:20:3
 REQUIRES: compiler, numpy
