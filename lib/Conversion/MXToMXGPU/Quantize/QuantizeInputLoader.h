@@ -52,8 +52,8 @@ public:
     llvm::SmallVector<Loaded> inputs;
   };
 
-  /// Pieces have so many elements, tiles so many rows and columns. Rows that
-  /// do not exist are quantized too if tiles are `padded`.
+  /// A piece has `vector` elements, and `tile` gives the rows and columns of a
+  /// tile. If tiles are `padded`, rows past the end are quantized too.
   QuantizeInputLoader(QuantizeOp op, KernelBuilder &body, int64_t vector,
                       llvm::ArrayRef<int64_t> tile, bool padded);
 
