@@ -86,7 +86,7 @@ struct AllGatherPattern final : OpConversionPattern<mx::AllGatherOp> {
   matchAndRewrite(mx::AllGatherOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
     PlanBuilder builder(op.getLoc(), rewriter);
-    GroupOp group = findGroup(op, op.getGroupAttr());
+    GroupOp group = op.getGroupOp();
     bool isAlone = group.getSize() == 1;
     auto type = cast<MemRefType>(op.getOuts()[0].getType());
     Value window = getView(builder, type, operands.getOuts()[0]).buffer;
@@ -133,7 +133,7 @@ struct AllToAllPattern final : OpConversionPattern<mx::AllToAllOp> {
   matchAndRewrite(mx::AllToAllOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
     PlanBuilder builder(op.getLoc(), rewriter);
-    GroupOp group = findGroup(op, op.getGroupAttr());
+    GroupOp group = op.getGroupOp();
     auto type = cast<MemRefType>(op.getOuts()[0].getType());
     Value window = getView(builder, type, operands.getOuts()[0]).buffer;
     auto inputType = cast<MemRefType>(op.getInput().getType());

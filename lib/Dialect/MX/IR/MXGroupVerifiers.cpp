@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mx/Dialect/Shared/ElementBits.h"
@@ -18,58 +17,6 @@ using namespace mx::detail;
 
 /// Ranks of a group, and choices of a token, at most.
 static constexpr int64_t kMostRanks = 1024, kMostChoices = 32;
-
-//===----------------------------------------------------------------------===//
-// Interfaces
-//===----------------------------------------------------------------------===//
-
-/// Ranks meet in every execution, in the order of the program.
-static void
-getCollectiveEffects(DestinationStyleOpInterface op,
-                     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  effects.emplace_back(MemoryEffects::Read::get(), GroupResource::get());
-  effects.emplace_back(MemoryEffects::Write::get(), GroupResource::get());
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType()))
-      continue;
-    effects.emplace_back(MemoryEffects::Read::get(), &operand,
-                         SideEffects::DefaultResource::get());
-    if (op.isDpsInit(&operand))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand,
-                           SideEffects::DefaultResource::get());
-  }
-}
-
-static LogicalResult reifyCollective(OpBuilder &builder,
-                                     DestinationStyleOpInterface op,
-                                     ReifiedRankedShapedTypeDims &shapes) {
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (isa<RankedTensorType>(init.get().getType()))
-      shapes.push_back(tensor::getMixedSizes(builder, op.getLoc(), init.get()));
-  return success();
-}
-
-#define MX_DEFINE_INTERFACES(OP)                                               \
-  GroupOp OP::getGroupOp() {                                                   \
-    return SymbolTable::lookupNearestSymbolFrom<GroupOp>(getOperation(),       \
-                                                         getGroupAttr());      \
-  }                                                                            \
-  void OP::getEffects(                                                         \
-      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {               \
-    getCollectiveEffects(cast<DestinationStyleOpInterface>(getOperation()),    \
-                         effects);                                             \
-  }                                                                            \
-  LogicalResult OP::reifyResultShapes(OpBuilder &builder,                      \
-                                      ReifiedRankedShapedTypeDims &shapes) {   \
-    return reifyCollective(                                                    \
-        builder, cast<DestinationStyleOpInterface>(getOperation()), shapes);   \
-  }
-MX_DEFINE_INTERFACES(DispatchOp)
-MX_DEFINE_INTERFACES(CollectOp)
-MX_DEFINE_INTERFACES(CollectPairsOp)
-MX_DEFINE_INTERFACES(AllGatherOp)
-MX_DEFINE_INTERFACES(AllToAllOp)
-#undef MX_DEFINE_INTERFACES
 
 //===----------------------------------------------------------------------===//
 // Groups and windows

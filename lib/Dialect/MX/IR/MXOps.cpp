@@ -89,6 +89,38 @@ MX_DEFINE_INTERFACES(CombineOp, true, getRows())
 MX_DEFINE_INTERFACES(GroupRowsOp, false, Value())
 #undef MX_DEFINE_INTERFACES
 
+/// Ranks meet in every execution, in the order of the program; what a rank
+/// lacks stays as it was in `outs`.
+static void
+getCollectiveEffects(DestinationStyleOpInterface op,
+                     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), GroupResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), GroupResource::get());
+  getEffects(op, /*readsOuts=*/true, effects);
+}
+
+#define MX_DEFINE_COLLECTIVE(OP)                                               \
+  GroupOp OP::getGroupOp() {                                                   \
+    return SymbolTable::lookupNearestSymbolFrom<GroupOp>(getOperation(),       \
+                                                         getGroupAttr());      \
+  }                                                                            \
+  void OP::getEffects(                                                         \
+      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {               \
+    getCollectiveEffects(cast<DestinationStyleOpInterface>(getOperation()),    \
+                         effects);                                             \
+  }                                                                            \
+  LogicalResult OP::reifyResultShapes(OpBuilder &builder,                      \
+                                      ReifiedRankedShapedTypeDims &shapes) {   \
+    return reifyShapes(                                                        \
+        builder, cast<DestinationStyleOpInterface>(getOperation()), shapes);   \
+  }
+MX_DEFINE_COLLECTIVE(DispatchOp)
+MX_DEFINE_COLLECTIVE(CollectOp)
+MX_DEFINE_COLLECTIVE(CollectPairsOp)
+MX_DEFINE_COLLECTIVE(AllGatherOp)
+MX_DEFINE_COLLECTIVE(AllToAllOp)
+#undef MX_DEFINE_COLLECTIVE
+
 int64_t mx::getBlockSizeOf(Type scaleType) {
   return isa<Float8E4M3FNType>(scaleType) ? 16 : 32;
 }
