@@ -5,8 +5,8 @@
 usage: run.py [--results=FILE.json] [--page=FILE.md] [--only=NAME,...]
        run.py FILE.json [--page=FILE.md]       (tables of earlier results)
 
-Needs nvcc and the GPU. Writes the JSON, and the tables between the markers of
-the page, or prints them."""
+Needs nvcc and the GPU; for peers and peer_processes two of them. Writes the JSON, and
+the tables between the markers of the page, or prints them."""
 
 import argparse
 import concurrent.futures
@@ -21,7 +21,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 TOPICS = {"wgmma": "wgmma", "instructions": "Instructions of threads",
           "shared": "Shared memory", "tma": "Loads by the copy engine", "memory": "L2 and HBM",
-          "barriers": "Barriers", "launch": "Launches in a CUDA graph"}
+          "barriers": "Barriers", "launch": "Launches in a CUDA graph",
+          "peers": "Memory of another GPU", "peer_processes": "Memory of another process"}
 BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
 WGMMA = """template <> struct Wgmma<{n}, {f16}> {{
   static __device__ void from{what}(float (&d)[{count}], {a_type}, uint64_t b) {{
@@ -52,7 +53,8 @@ def wgmma_header():
 
 def build(topic, directory):
     subprocess.run(["nvcc", "-O3", "-std=c++17", "-gencode=arch=compute_90a,code=sm_90a",
-                    f"-I{directory}", "-o", directory / topic, HERE / f"{topic}.cu"], check=True)
+                    f"-I{directory}", "-o", directory / topic, HERE / f"{topic}.cu", "-lcuda"],
+                   check=True)
 
 
 def measure(topic, directory):
@@ -67,7 +69,10 @@ def measure(topic, directory):
 def describe():
     done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
                           capture_output=True, text=True)
-    gpu, driver = done.stdout.strip().split("\n")[0].split(", ")
+    lines = done.stdout.strip().split("\n")
+    gpu, driver = lines[0].split(", ")
+    if len(lines) > 1:
+        gpu = f"{len(lines)} x {gpu}"
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(" ", "minutes")
     return dict(gpu=gpu, driver=driver, date=date)
 

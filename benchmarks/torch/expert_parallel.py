@@ -8,7 +8,7 @@ beside the same on one GPU without a wire, and beside PyTorch in bf16.
         --hidden=64 --intermediate=32 --experts=4 --choices=2 --iterations=3
 
 A line of JSON says what is measured, one compares y and all gradients with those of PyTorch's
-all_to_all by relative errors, of mx and of PyTorch's all_gather, and one for each system has
+all_to_all by relative errors, of mx, of PyTorch's all_gather and of DeepEP, and one for each system has
 milliseconds of forward, backward and both: median and 90th percentile of the iterations, each
 as slow as its slowest rank, between CUDA events around the whole pass. Systems run in turn, and
 ranks meet before each iteration. Wire is the bytes that a rank sends to others, computed; the
@@ -20,6 +20,7 @@ where mx differs from PyTorch by more than --tolerance, or PyTorch from itself b
 rounding explains."""
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -142,10 +143,12 @@ def compare(problem, group, tolerance):
     reference = systems.AllToAll(problem)
     y, kept = reference.forward()
     wanted = y, *reference.backward(kept)
-    limits = {systems.Mx: tolerance, systems.AllGather: BF16_TOLERANCE}
-    makers = systems.Mx(problem, group, problem.ids), systems.AllGather(problem)
-    errors = {system.name: relative_errors(system, wanted) for system in makers}
-    right = all(max(errors[system.name].values()) <= limits[type(system)] for system in makers)
+    found = [systems.Mx(problem, group, problem.ids), systems.AllGather(problem)]
+    with contextlib.suppress(ImportError):
+        found.append(systems.DeepEP(problem))
+    errors = {system.name: relative_errors(system, wanted) for system in found}
+    limits = {systems.Mx.name: tolerance}
+    right = all(max(errors[name].values()) <= limits.get(name, BF16_TOLERANCE) for name in errors)
     return errors, right
 
 

@@ -209,6 +209,20 @@ def scatter(x):
     return out
 
 
+def local_sums(tokens, ids, weights, w1, w2, count=None):
+    """For each token the weighted sum of the experts of this rank that `ids` names; other ids
+    are the number of experts. `count` is how many it names, if the host knows."""
+    own, flat = w1.shape[0], ids.flatten()
+    ends = torch.bincount(flat, minlength=own + 1)[:own].cumsum(0).to(torch.int32)
+    if count is None:
+        count = int(ends[-1])  # the host waits here
+    order = flat.argsort(stable=True)[:count]
+    rows = order // ids.shape[1]
+    z = experts_bf16(tokens[rows], w1, w2, ends)
+    z = z * weights.flatten()[order, None].to(z.dtype)
+    return torch.zeros_like(tokens).index_add(0, rows, z)
+
+
 class AllGather(Autograd):
     """bf16 tokens of all ranks by all_gather, and sums back by reduce_scatter. The number of
     rows passes through the host."""
@@ -216,20 +230,73 @@ class AllGather(Autograd):
 
     def compute(self, x, w1, w2, weights):
         p = self.problem
-        tokens, chosen = _AllGather.apply(x), _AllGather.apply(weights)
-        flat = gather(p.ids).flatten() - p.rank * p.own
-        flat = torch.where((flat >= 0) & (flat < p.own), flat, p.own)
-        counts = torch.bincount(flat, minlength=p.own + 1)[:p.own]
-        ends = counts.cumsum(0).to(torch.int32)
-        order = flat.argsort(stable=True)[:int(ends[-1])]  # the host waits here
-        rows = order // p.choices
-        z = experts_bf16(tokens[rows], w1, w2, ends) * chosen.flatten()[order, None].to(x.dtype)
-        return _ReduceScatter.apply(torch.zeros_like(tokens).index_add(0, rows, z))
+        ids = gather(p.ids) - p.rank * p.own
+        ids = torch.where((ids >= 0) & (ids < p.own), ids, p.own)
+        return _ReduceScatter.apply(
+            local_sums(_AllGather.apply(x), ids, _AllGather.apply(weights), w1, w2))
 
     def wire(self):
         p = self.problem
         row = 2 * p.hidden + 2 * p.hidden + 8 * p.choices
         return (p.others * p.tokens * row,) * 2
+
+
+class _DeepDispatch(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weights, buffer, ids, experts):
+        to_rank, _, to_expert, is_on_rank, _ = buffer.get_dispatch_layout(ids, experts)
+        rows, found, chosen, counts, handle, _ = buffer.dispatch(
+            x, topk_idx=ids, topk_weights=weights, num_tokens_per_rank=to_rank,
+            is_token_in_rank=is_on_rank, num_tokens_per_expert=to_expert)
+        ctx.buffer, ctx.handle = buffer, handle
+        ctx.mark_non_differentiable(found)
+        return rows, chosen, found, handle, counts, is_on_rank
+
+    @staticmethod
+    def backward(ctx, drows, dweights, *_):
+        dx, dweights, _ = ctx.buffer.combine(drows, ctx.handle, topk_weights=dweights)
+        return dx, dweights, None, None, None
+
+
+class _DeepCombine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, sums, buffer, handle):
+        ctx.buffer, ctx.handle = buffer, handle
+        return buffer.combine(sums, handle)[0]
+
+    @staticmethod
+    def backward(ctx, dy):
+        return ctx.buffer.dispatch(dy.contiguous(), handle=ctx.handle)[0], None, None
+
+
+class DeepEP(Autograd):
+    """DeepEP's kernels within a host, by its first interface (Buffer, 1.2): a bf16 row for each
+    token and rank, sums of a rank back. The number of rows passes through the host."""
+    name = "DeepEP, bf16"
+
+    def __init__(self, problem):
+        from deep_ep import Buffer
+        super().__init__(problem)
+        ranks, row = problem.ranks, 2 * problem.hidden
+        size = max(make(ranks).get_nvl_buffer_size_hint(row, ranks)
+                   for make in (Buffer.get_dispatch_config, Buffer.get_combine_config))
+        self.buffer, self.ids = Buffer(dist.group.WORLD, size), problem.ids.long()
+
+    def compute(self, x, w1, w2, weights):
+        p = self.problem
+        rows, chosen, ids, handle, counts, is_on_rank = _DeepDispatch.apply(
+            x, weights, self.buffer, self.ids, p.experts)
+        self.is_on_rank, self.received = is_on_rank, len(rows)
+        ids = torch.where(ids >= 0, ids, p.own)
+        sums = local_sums(rows, ids, chosen, w1, w2, sum(counts))
+        return _DeepCombine.apply(sums, self.buffer, handle)
+
+    def wire(self):
+        p, to = self.problem, self.is_on_rank.sum(0)
+        own = int(to[p.rank])
+        sent, back = int(to.sum()) - own, self.received - own
+        row, chosen = 2 * p.hidden, 12 * p.choices
+        return sent * (row + chosen) + back * row, sent * row + back * (row + 4 * p.choices)
 
 
 # --- Exchanges of rows alone: forward sends rows, backward sends as many back -------------
@@ -339,6 +406,7 @@ def make_systems(problem, group, alone, only):
         (MxAlone, lambda cls: cls(problem, alone, problem.own_ids)),
         (MxProgramsAlone, lambda cls: cls(problem, alone, problem.own_ids)),
         (AllToAll, lambda cls: cls(problem)), (AllGather, lambda cls: cls(problem)),
+        (DeepEP, lambda cls: cls(problem)),
         (NcclExchange, lambda cls: cls(problem)), (TorchaoExchange, lambda cls: cls(problem)),
         (SymmetricExchange, lambda cls: cls(problem))]
     for cls, make in makers:
