@@ -4,7 +4,6 @@ each other is compared with NumPy, and what is wrong is said in one sentence.
 RUN: env MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_QUIET=1 %python %s %mx_src %t
 """
 
-import contextlib
 import pathlib
 import re
 import shutil
@@ -16,6 +15,7 @@ import threading
 import numpy as np
 
 import mx_compiler as mx
+from rank_helpers import Exchange, refused
 
 source, work, *rank_of_child = sys.argv[1:]
 sys.path.insert(0, f"{source}/test/Launch/Inputs")
@@ -52,20 +52,6 @@ for name, text in ("two", make_ranks.manifest()), ("four", make_ranks.manifest(s
     (folder / "manifest.json").write_text(text)
 
 
-class Exchange:
-    """An all-gather of threads."""
-
-    def __init__(self, size):
-        self.barrier, self.parts = threading.Barrier(size), [b""] * size
-
-    def of(self, rank):
-        def exchange(mine):
-            self.parts[rank] = mine
-            self.barrier.wait(60)
-            return list(self.parts)
-        return exchange
-
-
 def on_ranks(function, size=2, device="sim"):
     """Calls `function(rank)` in a thread for each rank, with its device; the results."""
     results, errors = [None] * size, []
@@ -87,16 +73,6 @@ def on_ranks(function, size=2, device="sim"):
     if errors:
         raise errors[0]
     return results
-
-
-@contextlib.contextmanager
-def refused(kind, text):
-    try:
-        yield
-    except kind as error:
-        assert text in str(error), error
-    else:
-        raise AssertionError(f"expected: {text}")
 
 
 def make_groups(**options):

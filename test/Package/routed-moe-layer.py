@@ -6,7 +6,6 @@ RUN: env MX_QUIET=1 %python %s cpu
 RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_DIR=%t.cache %python %s sim
 """
 
-import contextlib
 import sys
 import threading
 
@@ -14,25 +13,12 @@ import ml_dtypes
 import numpy as np
 
 import mx_compiler as mx
+from rank_helpers import Exchange, refused
 
 DEVICE = sys.argv[1]
 EXPERTS, HIDDEN, INNER, TOKENS, K = 4, 64, 32, 48, 2
 BF16 = ml_dtypes.bfloat16
 rng = np.random.default_rng(7)
-
-
-class Exchange:
-    """An all-gather of threads."""
-
-    def __init__(self, size):
-        self.barrier, self.parts = threading.Barrier(size), [b""] * size
-
-    def of(self, rank):
-        def exchange(mine):
-            self.parts[rank] = mine
-            self.barrier.wait(60)
-            return list(self.parts)
-        return exchange
 
 
 def on_ranks(function, size=2, raises=False):
@@ -59,16 +45,6 @@ def on_ranks(function, size=2, raises=False):
         if error:
             raise error
     return results
-
-
-@contextlib.contextmanager
-def refused(kind, text):
-    try:
-        yield
-    except kind as error:
-        assert text in str(error), error
-    else:
-        raise AssertionError(f"expected: {text}")
 
 
 def make_groups(size=2):

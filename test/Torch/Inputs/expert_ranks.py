@@ -5,7 +5,6 @@ usage: torchrun --nproc-per-node=2 expert_ranks.py FOLDER
 
 With four processes it is experts of two ranks, and FSDP2 over the other dimension of a mesh."""
 
-import contextlib
 import os
 import pathlib
 import re
@@ -20,20 +19,11 @@ from torch.utils.checkpoint import checkpoint
 import mx_compiler as mx
 import mx_compiler.torch as mxt
 from mx_compiler.torch import ep
+from rank_helpers import refused
 
 DIM, INNER, EXPERTS, K, TOKENS = 64, 32, 4, 2, 40
 ON_GPU = torch.cuda.is_available()
 NAMES = "w1", "w2", "w3"
-
-
-@contextlib.contextmanager
-def refused(kind, text):
-    try:
-        yield
-    except kind as error:
-        assert text in str(error), error
-    else:
-        raise AssertionError(f"expected: {text}")
 
 
 def draw(seed, counts):

@@ -11,10 +11,10 @@ import concurrent.futures
 import itertools
 import re
 import subprocess
-import threading
 
 import ml_dtypes
 import numpy as np
+from rank_helpers import Exchange
 
 HIDDEN, INNER, EXPERTS, TOKENS = 384, 256, 8, 64
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -88,20 +88,6 @@ class ReferenceLayer(RankedLayer):
                 for rank in range(len(arguments))]
 
 
-class Exchange:
-    """An all-gather of threads."""
-
-    def __init__(self, size):
-        self.barrier, self.parts = threading.Barrier(size), [b""] * size
-
-    def of(self, rank):
-        def gather(mine):
-            self.parts[rank] = mine
-            self.barrier.wait()
-            return list(self.parts)
-        return gather
-
-
 class DeviceLayer(RankedLayer):
     """On simulated devices, one for each rank, as MX_SIM_DEVICES says."""
 
@@ -112,7 +98,7 @@ class DeviceLayer(RankedLayer):
         import mx_compiler as mx
         self.mx = mx
         self.programs = []
-        exchange = Exchange(ranks)
+        exchange = Exchange(ranks, timeout=300)
 
         def load(rank):
             mx.set_device(f"sim:{rank}")

@@ -1,0 +1,29 @@
+"""What tests of groups share: ranks that are threads, and calls that must be refused."""
+
+import contextlib
+import threading
+
+
+class Exchange:
+    """An all-gather of threads, one for each rank: `of(rank)` is what `mx.Group` takes."""
+
+    def __init__(self, size, timeout=60):
+        self.barrier, self.parts, self.timeout = threading.Barrier(size), [b""] * size, timeout
+
+    def of(self, rank):
+        def exchange(mine):
+            self.parts[rank] = mine
+            self.barrier.wait(self.timeout)
+            return list(self.parts)
+        return exchange
+
+
+@contextlib.contextmanager
+def refused(kind, text):
+    """Its body must raise `kind` with `text` in the message."""
+    try:
+        yield
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"expected: {text}")
