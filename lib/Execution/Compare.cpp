@@ -35,15 +35,16 @@
 using namespace mlir;
 using namespace mx;
 
-/// The offsets of an operation whose first result has rows that belong to no
-/// group; else null.
-static Value getEndsOfRows(Operation *op) {
+/// The offsets of an operation whose first result has rows, or columns, that
+/// belong to no group; else null.
+static Value getEnds(Operation *op) {
   if (auto grouped = dyn_cast<GroupedMatmulOp>(op))
     return grouped.getRagged() == RaggedKind::Rows && !grouped.getScatter()
                ? Value(grouped.getOffsets())
                : Value();
   auto dequantize = dyn_cast<DequantizeOp>(op);
-  return dequantize && dequantize.getRaggedOrNone() == RaggedKind::Rows
+  return dequantize && (dequantize.getRaggedOrNone() == RaggedKind::Rows ||
+                        dequantize.getPadded())
              ? Value(dequantize.getOffsets())
              : Value();
 }
@@ -52,7 +53,7 @@ ElementRanges mx::getDefinedElements(Operation *op,
                                      const IntermediateArrays &arrays) {
   const NpyArray &result = *arrays.results[0];
   int64_t count = result.data.size() / npyItemSize(result.dtype);
-  Value ends = getEndsOfRows(op);
+  Value ends = getEnds(op);
   if (!ends || count == 0)
     return {{0, count}};
   std::vector<int64_t> numbers;
@@ -70,6 +71,13 @@ ElementRanges mx::getDefinedElements(Operation *op,
   int64_t rows = result.shape[isMasked ? 1 : 0];
   int64_t columns = result.shape.back(), begin = 0;
   ElementRanges ranges;
+  auto dequantize = dyn_cast<DequantizeOp>(op);
+  if (dequantize && dequantize.getPadded()) {
+    int64_t defined = std::min(countSegmentColumns(numbers), columns);
+    for (int64_t row = 0; row < rows; ++row)
+      ranges.push_back({row * columns, row * columns + defined});
+    return ranges;
+  }
   for (int64_t end : numbers) {
     end = std::clamp<int64_t>(end, 0, rows);
     if (isMasked) {
@@ -805,7 +813,7 @@ compareExactly(const ComparedOp &stage, const IntermediateArrays &arrays) {
       ignorePadding(quantize, arrays, i, device, expected);
     if (isa<DequantizeOp>(stage.op) &&
         device.data.size() == expected.data.size()) {
-      // Rows of no group are not compared.
+      // What belongs to no group is not compared.
       NpyArray defined = expected;
       size_t item = npyItemSize(expected.dtype);
       for (auto [begin, end] : getDefinedElements(stage.op, arrays))

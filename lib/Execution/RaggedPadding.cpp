@@ -47,15 +47,20 @@ static std::vector<bool> getRows(ArrayRef<int64_t> ends, int64_t count,
   return defined;
 }
 
-/// Marks the first of `count` columns, which are `width` columns of the
-/// reduction each.
-static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
-                                    int64_t width) {
+int64_t mx::countSegmentColumns(ArrayRef<int64_t> ends) {
   int64_t all = 0, begin = 0;
   for (int64_t end : ends) {
     all += roundUp(end - begin, kRaggedReductionAlign);
     begin = end;
   }
+  return all;
+}
+
+/// Marks the first of `count` columns, which are `width` columns of the
+/// reduction each.
+static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
+                                    int64_t width) {
+  int64_t all = countSegmentColumns(ends);
   std::vector<bool> defined(count);
   for (int64_t i = 0; i < std::min(ceilDiv(all, width), count); ++i)
     defined[i] = true;

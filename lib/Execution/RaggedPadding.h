@@ -18,6 +18,9 @@ namespace mx {
 /// The numbers of an array of offsets, which are i32 or i64.
 std::vector<int64_t> readEnds(const NpyArray &offsets);
 
+/// Columns of all segments of a ragged reduction.
+int64_t countSegmentColumns(llvm::ArrayRef<int64_t> ends);
+
 /// Gives the bytes of a device's result that belong to no group those of the
 /// reference.
 void ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,

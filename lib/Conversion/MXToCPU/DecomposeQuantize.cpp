@@ -59,7 +59,8 @@ static void decompose(QuantizeOp op) {
       DequantizeOp::create(builder, loc, TypeRange(), outs[2 * i],
                            outs[2 * i + 1], op.getDecodeFactor(i),
                            /*offsets=*/Value(), op.getElements(i),
-                           RaggedKindAttr(), op.getBlockSizeAttr());
+                           RaggedKindAttr(), /*padded=*/UnitAttr(),
+                           op.getBlockSizeAttr());
   llvm::append_range(outs, op.getAmaxOuts());
   op.setDequantizedTypes({}, {});
   op.getOutsMutable().assign(outs);

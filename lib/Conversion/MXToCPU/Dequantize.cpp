@@ -102,19 +102,21 @@ struct DequantizeOpLowering final : EmittingPattern<DequantizeOp> {
     Type outType = getElementTypeOrSelf(out.getType());
     RaggedKind ragged = op.getRaggedOrNone();
     bool reduction = ragged == RaggedKind::Reduction;
+    bool padded = op.getPadded();
 
     Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
     std::optional<Int> groups;
     if (offsets)
       groups = emitter.dim(offsets, 0);
     Int width = columns;
-    if (reduction)
+    if (reduction && !padded)
       width = (columns + *groups * 127).roundUp(128); // the ragged capacity
     for (int64_t i = 0; i < rank - 1; ++i)
       emitter.checkDim("input", elements, i, emitter.dim(out, i));
     emitter.checkDim("input", elements, rank - 1, width);
-    if (!reduction)
-      emitter.checkMultiple("input", rank - 1, columns, blockSize);
+    if (!reduction || padded)
+      emitter.checkMultiple("input", rank - 1, columns,
+                            padded ? kRaggedReductionAlign : blockSize);
     emitter.checkScales("scales", scales, elements, rows, width, blockSize,
                         reduction ? std::nullopt : groups);
 
@@ -149,9 +151,17 @@ struct DequantizeOpLowering final : EmittingPattern<DequantizeOp> {
         return dequantize(scales, batch, zero, rows, zero, columns, zero);
       Int total = reduction ? columns : rows;
       emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
+        Int size = group.end - group.begin;
+        if (padded) {
+          // What would lie beyond the capacity does not count.
+          Int start = group.start.min(columns);
+          return dequantize(
+              scales, batch, zero, rows, start,
+              size.roundUp(kRaggedReductionAlign).min(columns - start), start);
+        }
         if (reduction)
-          return dequantize(scales, batch, zero, rows, group.start,
-                            group.end - group.begin, group.begin);
+          return dequantize(scales, batch, zero, rows, group.start, size,
+                            group.begin);
         dequantize(emitter.inGroup(scales, group), batch, group.begin,
                    group.end, zero, columns, zero);
       });

@@ -75,7 +75,7 @@ void mx::cpu::decomposePermutations(Operation *root) {
     DequantizeOp::create(builder, op.getLoc(), TypeRange(), op.getInput(),
                          op.getScales(), /*global_scale=*/Value(),
                          op.getOffsets(), numbers, op.getRaggedAttr(),
-                         op.getBlockSizeAttr());
+                         /*padded=*/UnitAttr(), op.getBlockSizeAttr());
     op.getInputMutable().assign(numbers);
     op.getScalesMutable().clear();
     op.getOffsetsMutable().clear();

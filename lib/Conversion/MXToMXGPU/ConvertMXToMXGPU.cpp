@@ -44,15 +44,22 @@ namespace mx::mxgpu {
 
 // What a schedule says of operands (`workspace`) becomes operations: each is
 // dequantized to bf16, which rounds as the kernels that dequantize do, and
-// the product takes the numbers. Layouts are shapes by then, so that
-// elements of ragged reductions are a matrix as others: the padding of their
-// segments is 0, and stays 0.
+// the product takes the numbers. Segments of ragged reductions stay where they
+// are, with their padding, which is 0 and stays 0. What no group has is not
+// dequantized: only the device knows how much of the capacity that is.
 
-/// The numbers of an operand as a tensor of their own, of the groups that
-/// divide its rows, if any; with `isPermuted` its reduction is, and there may
-/// be no scales.
+namespace {
+/// The groups that divide an operand, if any.
+struct OperandGroups {
+  RaggedKind ragged = RaggedKind::None;
+  Value offsets;
+};
+} // namespace
+
+/// The numbers of an operand as a tensor of their own; with `isPermuted` its
+/// reduction is, and there may be no scales.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
-                        Value scales, Value offsets, int64_t blockSize,
+                        Value scales, OperandGroups groups, int64_t blockSize,
                         bool isPermuted) {
   auto type = cast<RankedTensorType>(elements.getType());
   auto numbers = type.clone(builder.getBF16Type());
@@ -61,19 +68,23 @@ static Value dequantize(OpBuilder &builder, Location loc, Value elements,
       numbers.getElementType());
   // Numbers without scales are where they are, whatever their groups.
   if (!scales)
-    offsets = {};
+    groups = {};
   RaggedKindAttr ragged;
-  if (offsets)
-    ragged = RaggedKindAttr::get(builder.getContext(), RaggedKind::Rows);
+  if (groups.offsets)
+    ragged = RaggedKindAttr::get(builder.getContext(), groups.ragged);
   auto block = builder.getI64IntegerAttr(scales ? blockSize : 32);
   if (isPermuted)
     return PermuteReductionOp::create(builder, loc, TypeRange{numbers},
-                                      elements, scales, offsets,
+                                      elements, scales, groups.offsets,
                                       ValueRange{empty}, ragged, block)
         .getResult(0);
-  auto op = DequantizeOp::create(
-      builder, loc, TypeRange{numbers}, elements, scales,
-      /*global_scale=*/Value(), offsets, ValueRange{empty}, ragged, block);
+  UnitAttr padded;
+  if (groups.ragged == RaggedKind::Reduction)
+    padded = builder.getUnitAttr();
+  auto op =
+      DequantizeOp::create(builder, loc, TypeRange{numbers}, elements, scales,
+                           /*global_scale=*/Value(), groups.offsets,
+                           ValueRange{empty}, ragged, padded, block);
   return op.getResult(0);
 }
 
@@ -82,19 +93,22 @@ static void dequantizeOperands(OpT op, Workspace workspace,
                                Workspace permuted) {
   OpBuilder builder(op);
   int64_t blockSize = op.getBlockSize();
-  // Where groups have matrices the rows of a are those of a batch.
-  bool hasRows = op.getRaggedOrNone() == RaggedKind::Rows && !op.isMasked();
+  // Where groups have matrices the rows of a are those of a batch, and each
+  // group of rows has a matrix of b.
+  OperandGroups ofA, ofB;
+  if (!op.isMasked())
+    ofA = {op.getRaggedOrNone(), op.getGroupOffsets()};
+  if (ofA.ragged == RaggedKind::Reduction)
+    ofB = ofA;
   if (holdsA(workspace)) {
     Value numbers = dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
-                               hasRows ? op.getGroupOffsets() : Value(),
-                               blockSize, permuted == Workspace::A);
+                               ofA, blockSize, permuted == Workspace::A);
     op.getAMutable().assign(numbers);
     op.getAScalesMutable().clear();
   }
   if (holdsB(workspace)) {
-    Value numbers =
-        dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
-                   /*offsets=*/Value(), blockSize, permuted == Workspace::B);
+    Value numbers = dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
+                               ofB, blockSize, permuted == Workspace::B);
     op.getBMutable().assign(numbers);
     op.getBScalesMutable().clear();
   }

@@ -103,6 +103,7 @@ llvm::LogicalResult convertQuantize(QuantizeOp op,
 struct DequantizeOperands {
   mlir::Operation *op;
   mlir::Value input, scales, globalScale, offsets, out;
+  RaggedKind ragged; ///< what the groups divide: rows, or columns
   int64_t blockSize;
   bool isPermuted;
 

@@ -533,9 +533,19 @@ func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %x: me
 // -----
 
 func.func @main(%q: memref<128x384xf8E4M3FN>, %s: memref<1x3x32x4x4xf8E8M0FNU>, %o: memref<2xi32>, %x: memref<128x128xbf16>) {
-  // expected-error @below {{'mx.dequantize' op expected no ragged reduction on the GPU, found one: dequantize it as the matrix that it is, without offsets}}
+  // expected-error @below {{'mx.dequantize' op expected padded with ragged = reduction on the GPU, found it without: leave the segments where they are, in a result with as many columns}}
   mx.dequantize ragged = reduction ins(%q, %s : memref<128x384xf8E4M3FN>, memref<1x3x32x4x4xf8E8M0FNU>)
       offsets(%o : memref<2xi32>) outs(%x : memref<128x128xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%q: memref<128x384xf8E4M3FN>, %s: memref<1x3x32x4x4xf8E8M0FNU>, %o: memref<2xi32>, %x: memref<128x384xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected a tile of 128 columns with ragged = reduction, whose segments begin at multiples of them, found 256}}
+  mx.dequantize ragged = reduction padded ins(%q, %s : memref<128x384xf8E4M3FN>, memref<1x3x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<2xi32>) outs(%x : memref<128x384xbf16>)
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 512, vector = 8>}
   return
 }
 

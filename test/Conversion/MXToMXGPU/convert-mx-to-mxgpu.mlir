@@ -357,6 +357,46 @@ func.func @dequantize_both(%q: memref<256x64xf8E4M3FN>, %s: memref<2x1x32x4x4xf8
 
 // -----
 
+// Groups of columns have tiles of them, which the scheduler takes for rows, for
+// both tensors: tiles of the second come after those of the first.
+
+// CHECK-LABEL: func.func @dequantize_segments(
+// CHECK:         mxgpu.launch @kernels::@dequantize_segments_dequantize grid(%c55) args(
+// CHECK-NOT:     mxgpu.launch
+// CHECK-LABEL: mxgpu.kernel @dequantize_segments_dequantize(
+// CHECK-SAME:    %[[O:[a-z_0-9]*]]: memref<4xi32>
+// CHECK:         mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%[[O]] : memref<4xi32>) of(%c896, %{{.*}}, %c0)
+// CHECK:         mxgpu.role @dequantize
+// CHECK:           mxgpu.for_each_work_tile (%group, %row, %[[ROW:column]],
+// CHECK:             %[[FIRST:.*]] = arith.cmpi ult, %[[ROW]], %
+// CHECK:             scf.if %[[FIRST]] {
+// CHECK:               mxgpu.load_block %{{.*}} : memref<200x896xf8E4M3FN>
+// CHECK:             } else {
+// CHECK:               mxgpu.load_block %{{.*}} : memref<300x896xf8E4M3FN>
+func.func @dequantize_segments(%q: memref<200x896xf8E4M3FN>, %s: memref<2x7x32x4x4xf8E8M0FNU>, %r: memref<300x896xf8E4M3FN>, %t: memref<3x7x32x4x4xf8E8M0FNU>, %o: memref<4xi32>) -> (memref<200x896xbf16>, memref<300x896xbf16>) {
+  %x = memref.alloc() : memref<200x896xbf16>
+  mx.dequantize ragged = reduction padded ins(%q, %s : memref<200x896xf8E4M3FN>, memref<2x7x32x4x4xf8E8M0FNU>) offsets(%o : memref<4xi32>) outs(%x : memref<200x896xbf16>)
+  %y = memref.alloc() : memref<300x896xbf16>
+  mx.dequantize ragged = reduction padded ins(%r, %t : memref<300x896xf8E4M3FN>, memref<3x7x32x4x4xf8E8M0FNU>) offsets(%o : memref<4xi32>) outs(%y : memref<300x896xbf16>)
+  return %x, %y : memref<200x896xbf16>, memref<300x896xbf16>
+}
+
+// -----
+
+// Other groups are divided elsewhere.
+
+// CHECK-LABEL: func.func @dequantize_other_segments(
+// CHECK-COUNT-2: mxgpu.launch
+func.func @dequantize_other_segments(%q: memref<200x896xf8E4M3FN>, %s: memref<2x7x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %p: memref<4xi32>) -> (memref<200x896xbf16>, memref<200x896xbf16>) {
+  %x = memref.alloc() : memref<200x896xbf16>
+  mx.dequantize ragged = reduction padded ins(%q, %s : memref<200x896xf8E4M3FN>, memref<2x7x32x4x4xf8E8M0FNU>) offsets(%o : memref<4xi32>) outs(%x : memref<200x896xbf16>)
+  %y = memref.alloc() : memref<200x896xbf16>
+  mx.dequantize ragged = reduction padded ins(%q, %s : memref<200x896xf8E4M3FN>, memref<2x7x32x4x4xf8E8M0FNU>) offsets(%p : memref<4xi32>) outs(%y : memref<200x896xbf16>)
+  return %x, %y : memref<200x896xbf16>, memref<200x896xbf16>
+}
+
+// -----
+
 // Elements that are dequantized at once stay in registers.
 
 // CHECK-LABEL: func.func @numbers(

@@ -62,6 +62,27 @@ func.func @masked(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y)
 
 // -----
 
+// Segments of a reduction stay where they are; what no group has is left out.
+
+!a = tensor<128x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
+!as = tensor<128x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
+!b = tensor<64x896xf4E2M1FN, #mx.ragged<groups = 4, align = 128>>
+!bs = tensor<64x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
+!y = tensor<4x128x64xf32>
+
+// CHECK-LABEL: func @reduction(
+// CHECK-SAME:    %[[O:[a-z0-9]*]]: tensor<4xi32>
+// CHECK:         %[[X:.*]] = mx.dequantize ragged = reduction padded ins(%{{.*}}, %{{.*}} : tensor<128x896xf8E4M3FN>, tensor<1x7x32x4x4xf8E8M0FNU>) offsets(%[[O]] : tensor<4xi32>) outs(%{{.*}} : tensor<128x896xbf16>)
+// CHECK:         %[[W:.*]] = mx.dequantize ragged = reduction padded ins(%{{.*}}, %{{.*}} : tensor<64x896xf4E2M1FN>, tensor<1x7x32x4x4xf8E8M0FNU>) offsets(%[[O]] : tensor<4xi32>) outs(%{{.*}} : tensor<64x896xbf16>)
+// CHECK:         mx.grouped_matmul ragged = reduction ins(%[[X]], %[[W]] : tensor<128x896xbf16>, tensor<64x896xbf16>) offsets(%[[O]] : tensor<4xi32>)
+func.func @reduction(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) -> !y {
+  %0 = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<4xi32>)
+      outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 64], workspace = ab>} -> !y
+  return %0 : !y
+}
+
+// -----
+
 // With permuted_a the reduction of A is permuted, of elements with scales and of
 // bf16, whose groups do not matter.
 

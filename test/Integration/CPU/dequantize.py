@@ -57,21 +57,25 @@ def dequantize_ragged(runner, rng, total, groups):
           f"#mx.ragged<groups = {groups}, align = 128>>")
     ts = (f"tensor<{n}x{cap // 32}xf8E8M0FNU, "
           f"#mx.scale_layout<sf_128x4, {ragged}>>")
-    to = f"tensor<{n}x{total}xf32>"
-    found, = runner.run(
+    to, tp = f"tensor<{n}x{total}xf32>", f"tensor<{n}x{cap}xf32>"
+    found, padded = runner.run(
         f"""
-        func.func @main(%q: {te}, %s: {ts}, %o: tensor<{groups}xi32>) -> {to} {{
+        func.func @main(%q: {te}, %s: {ts}, %o: tensor<{groups}xi32>) -> ({to}, {tp}) {{
           %0 = tensor.empty() : {to}
+          %1 = tensor.empty() : {tp}
           %x = mx.dequantize ragged = reduction ins(%q, %s : {te}, {ts})
             offsets(%o : tensor<{groups}xi32>) outs(%0 : {to}) -> {to}
-          return %x : {to}
-        }}""", [elements, ref.tile(scales), ends], 1)
+          %y = mx.dequantize ragged = reduction padded ins(%q, %s : {te}, {ts})
+            offsets(%o : tensor<{groups}xi32>) outs(%1 : {tp}) -> {tp}
+          return %x, %y : {to}, {tp}
+        }}""", [elements, ref.tile(scales), ends], 2)
     exact, begin = np.zeros((n, total)), 0
+    whole, used = ref.real(elements, scales, "f8E4M3FN"), int(starts[-1])
     for start, end in zip(starts, ends):
-        exact[:, begin:end] = ref.real(elements, scales, "f8E4M3FN")[
-            :, start:start + end - begin]
+        exact[:, begin:end] = whole[:, start:start + end - begin]
         begin = end
     runner.expect(f"ragged {total}", found, ref.round_to(exact, "f32"))
+    runner.expect(f"padded {total}", padded[:, :used], ref.round_to(whole[:, :used], "f32"))
 
 
 def relayout(runner, rng, rows, blocks, groups):

@@ -34,6 +34,7 @@ TYPES = f"""
 !ms = tensor<{G}x40x{K // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !o = tensor<{G}xINT>
 !y = tensor<{T}x{N}xf32>
+!tx = tensor<{K}x{CAPACITY}xbf16>
 !my = tensor<{G}x40x{N}xf32>
 !ry = tensor<{G}x{K}x{K}xf32>
 !z = tensor<7x{N}xf32>
@@ -70,6 +71,11 @@ PROGRAMS = {
   %4 = tensor.empty() : !ry
   %p = mx.grouped_matmul ragged = reduction ins(%t#0, %t#1, %t#0, %t#1 : !te, !ts, !te, !ts) offsets(%o : !o) outs(%4 : !ry) -> !ry
 """, ["%p !ry"]),
+    "padded": ("%te: !te, %ts: !ts, %o: !o", """
+  %4 = tensor.empty() : !tx
+  %d = mx.dequantize ragged = reduction padded ins(%te, %ts : !te, !ts) offsets(%o : !o)
+      outs(%4 : !tx) -> !tx
+""", ["%d !tx"]),
     "masked": ("%m: !m, %ms: !ms, %b: !b, %bs: !bs, %o: !o", """
   %4 = tensor.empty() : !my
   %p = mx.grouped_matmul ragged = rows masked ins(%m, %ms, %b, %bs : !m, !ms, !b, !bs) offsets(%o : !o) outs(%4 : !my) -> !my
@@ -100,8 +106,10 @@ def defined(name, outputs, ends):
     if name in ("reduction", "scatter", "in order"):
         return outputs
     sizes = np.diff(ends, prepend=0)
+    used = int(((sizes + 127) // 128).sum())
+    if name == "padded":
+        return [outputs[0][:, :128 * used]]
     if name == "transpose":
-        used = int(((sizes + 127) // 128).sum())
         return [outputs[0][:, :128 * used], outputs[1][:, :used]]
     found = [outputs[0][:ends[-1]]]
     if name == "quantize":
@@ -146,6 +154,8 @@ arrays = {
     "x": x, "b": random.integers(0x30, 0x40, (G, N, K)).astype(np.uint8),
     "bs": np.full((G, 1, 1, 32, 4, 4), 127, np.uint8),
     "m": random.integers(0x30, 0x40, (G, 40, K)).astype(np.uint8),
+    "te": random.integers(0x30, 0x40, (K, CAPACITY)).astype(np.uint8),
+    "ts": random.integers(120, 130, (1, CAPACITY // 128, 32, 4, 4)).astype(np.uint8),
     "ms": np.full((G, 1, 1, 32, 4, 4), 127, np.uint8),
     "r": random.integers(-2, 9, T).astype(np.int32), "z": np.zeros((7, N), np.float32),
     "y": random.standard_normal((T, N)).astype(np.float32),
@@ -160,7 +170,8 @@ for round in range(rounds):
         offsets = make_offsets(integer)
         if name == "reduction":  # whose products do not know T
             offsets[-1] = min(offsets[-1], T)
-        ends = np.clip(offsets, 0, 40) if name == "masked" else meaning(offsets, T)
+        ends = np.clip(offsets, 0, 40) if name == "masked" else \
+            meaning(offsets, CAPACITY if name == "padded" else T)
         np.save("wrong.npy", offsets)
         np.save("right.npy", ends.astype(offsets.dtype))
         inputs = [a.split(":")[0].strip(" %") for a in arguments.split(", ")]

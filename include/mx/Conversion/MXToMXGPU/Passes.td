@@ -109,6 +109,10 @@ def MXDequantizeOperands
     these operands, and the product of the numbers with the rest of the
     schedule. Layouts must be shapes already (`mx-materialize-layouts`).
 
+    Operands that groups divide have the groups of the product, by rows or as a
+    ragged reduction whose segments stay where they are (`padded`). What no group
+    has is not dequantized.
+
     The numbers, and so the products, are those of the kernels that dequantize
     themselves. Chips whose tensor core multiplies by scales refuse it.
 

@@ -229,10 +229,11 @@ static LogicalResult verifyDequantizeForm(const DequantizeOperands &operands,
                                           QuantizeScheduleAttr schedule) {
   Operation *op = operands.op;
   if (auto dequantize = dyn_cast<DequantizeOp>(op);
-      dequantize && dequantize.getRaggedOrNone() == RaggedKind::Reduction)
-    return op->emitOpError("expected no ragged reduction on the GPU, found "
-                           "one: dequantize it as the matrix that it is, "
-                           "without offsets");
+      dequantize && dequantize.getRaggedOrNone() == RaggedKind::Reduction &&
+      !dequantize.getPadded())
+    return op->emitOpError("expected padded with ragged = reduction on the "
+                           "GPU, found it without: leave the segments where "
+                           "they are, in a result with as many columns");
   auto input = cast<MemRefType>(operands.input.getType());
   bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
@@ -264,10 +265,17 @@ mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
   if (failed(verifyDequantizeForm(operands, schedule)) ||
       failed(verifyRowSchedule(op, operands.blockSize, schedule)))
     return failure();
-  if (operands.offsets && schedule.getTile()[0] != kScaleTileRows)
+  if (operands.ragged == RaggedKind::Rows &&
+      schedule.getTile()[0] != kScaleTileRows)
     return op->emitOpError("expected a tile of ")
            << kScaleTileRows << " rows with groups, each of which has whole "
            << "tiles of scales, found " << schedule.getTile()[0];
+  if (operands.ragged == RaggedKind::Reduction &&
+      schedule.getTile()[1] != kRaggedReductionAlign)
+    return op->emitOpError("expected a tile of ")
+           << kRaggedReductionAlign << " columns with ragged = reduction, "
+           << "whose segments begin at multiples of them, found "
+           << schedule.getTile()[1];
   // What mxgpu.permute_block exchanges.
   constexpr int64_t kPermutedVector = 8,
                     kPermutedColumns = 2 * kReductionMultiple;

@@ -324,7 +324,7 @@ mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
 
 /// Rows of a group, on average, that are few of the tile that each has.
 static bool hasSmallGroups(const DequantizeOperands &operands) {
-  if (!operands.offsets)
+  if (operands.ragged != RaggedKind::Rows)
     return false;
   constexpr int64_t kFewRows = kScaleTileRows / 2;
   int64_t rows = cast<ShapedType>(operands.input.getType()).getDimSize(0);

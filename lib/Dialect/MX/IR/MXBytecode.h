@@ -17,7 +17,7 @@ class MXDialect;
 
 /// Raised whenever the operands, properties or regions of an operation change
 /// in a way that an older reader would misunderstand.
-inline constexpr uint64_t kBytecodeVersion = 4;
+inline constexpr uint64_t kBytecodeVersion = 5;
 
 void addBytecodeInterface(MXDialect &dialect);
 

@@ -90,8 +90,13 @@ LogicalResult DequantizeOp::verify() {
   // dequantize C9
   if (failed(verifyRank(*this, out, rank)))
     return failure();
+  // dequantize C14
+  if (getPadded() && ragged != RaggedKind::Reduction)
+    return emitOpError("expected padded with ragged = reduction only, whose "
+                       "segments have padding, found it with ragged = ")
+           << stringifyRaggedKind(ragged);
   SmallVector<int64_t> shape(out.type().getShape());
-  if (ragged == RaggedKind::Reduction)
+  if (ragged == RaggedKind::Reduction && !getPadded())
     shape.back() = getRaggedCapacity(shape.back(), groups);
   if (failed(verifyShape(*this, input, shape)))
     return failure();

@@ -960,6 +960,14 @@ func.func @dequantize_c9_capacity(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x1
 }
 
 // -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c9_padded(%i: tensor<256x1024xf8E4M3FN>, %s: tensor<256x32xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.dequantize' op expected dimension 1 of input to be 512, found 1024}}
+  %r = mx.dequantize ragged = reduction padded ins(%i, %s : tensor<256x1024xf8E4M3FN>, tensor<256x32xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
 // expected-note @below {{outs is defined here}}
 func.func @dequantize_c9_rank(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<1x256x512xbf16>) {
   // expected-error @below {{'mx.dequantize' op expected outs of rank 2, found rank 3}}
@@ -996,6 +1004,13 @@ func.func @dequantize_c12(%i: tensor<256x512xf8E4M3FN, #mx.ragged<groups = 4, al
 func.func @dequantize_c13(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16, "sparse">) {
   // expected-error @below {{'mx.dequantize' op expected outs without encoding, found "sparse"}}
   %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16, "sparse">) -> tensor<256x512xbf16, "sparse">
+  return
+}
+
+// -----
+func.func @dequantize_c14(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.dequantize' op expected padded with ragged = reduction only, whose segments have padding, found it with ragged = rows}}
+  %r = mx.dequantize ragged = rows padded ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
   return
 }
 

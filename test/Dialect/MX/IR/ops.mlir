@@ -116,14 +116,19 @@ func.func @permute_reduction(%x: tensor<?x512xbf16>, %q: tensor<?x512xf4E2M1FN>,
 // CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x512xbf16>) -> tensor<256x512xbf16>
 // CHECK:         mx.dequantize ragged = reduction ins(%{{[^ ]*}}, %{{[^ ]*}} : tensor<64x896xi8>, tensor<1x7x32x4x4xf8E8M0FNU>)
 // CHECK-SAME:      offsets(%{{[^ ,)]+}} : tensor<4xi64>) outs(%{{[^ ,)]+}} : tensor<64x300xf32>)
+// CHECK:         mx.dequantize ragged = reduction padded ins(%{{[^ ]*}}, %{{[^ ]*}} : tensor<64x896xi8>, tensor<1x7x32x4x4xf8E8M0FNU>)
+// CHECK-SAME:      offsets(%{{[^ ,)]+}} : tensor<4xi64>) outs(%{{[^ ,)]+}} : tensor<64x896xf32>)
 func.func @dequantize(%q: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>,
                       %init: tensor<256x512xbf16>, %p: tensor<64x896xi8>,
                       %t: tensor<1x7x32x4x4xf8E8M0FNU>, %o: tensor<4xi64>,
-                      %unpadded: tensor<64x300xf32>) -> tensor<256x512xbf16> {
+                      %unpadded: tensor<64x300xf32>,
+                      %padded: tensor<64x896xf32>) -> tensor<256x512xbf16> {
   %x = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
       outs(%init : tensor<256x512xbf16>) -> tensor<256x512xbf16>
   %y = mx.dequantize ragged = reduction ins(%p, %t : tensor<64x896xi8>, tensor<1x7x32x4x4xf8E8M0FNU>)
       offsets(%o : tensor<4xi64>) outs(%unpadded : tensor<64x300xf32>) -> tensor<64x300xf32>
+  %z = mx.dequantize ragged = reduction padded ins(%p, %t : tensor<64x896xi8>, tensor<1x7x32x4x4xf8E8M0FNU>)
+      offsets(%o : tensor<4xi64>) outs(%padded : tensor<64x896xf32>) -> tensor<64x896xf32>
   return %x : tensor<256x512xbf16>
 }
 

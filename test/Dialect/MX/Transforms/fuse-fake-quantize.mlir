@@ -152,7 +152,8 @@ func.func @one_factor(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e
 
 // -----
 
-// Rows are dequantized with their groups, a reduction as a matrix.
+// Rows are dequantized with their groups, a reduction as a matrix, or those of its
+// segments where they are, whatever says which they are.
 
 !x = tensor<300x64xbf16>
 !e = tensor<300x64xf8E4M3FN>
@@ -168,6 +169,27 @@ func.func @groups(%x: !x, %o: tensor<4xi32>, %e: !e, %s: !s, %et: !et, %st: !st,
   %0 = mx.dequantize ragged = rows ins(%q#0, %q#1 : !e, !s) offsets(%o : tensor<4xi32>) outs(%y : !x) -> !x
   %1 = mx.dequantize ins(%q#2, %q#3 : !et, !st) outs(%yt : tensor<64x896xbf16>) -> tensor<64x896xbf16>
   return %0, %1 : !x, tensor<64x896xbf16>
+}
+
+// CHECK-LABEL: func @segments(
+// CHECK:         mx.quantize ragged = rows {{.*}} axes = [0] dequantized = [f8E4M3FN] -> tensor<64x896xbf16>
+// CHECK-NOT:     mx.dequantize
+func.func @segments(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %et: !et, %st: !st, %yt: tensor<64x896xbf16>) -> tensor<64x896xbf16> {
+  %q:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%et, %st : !et, !st) axes = [0] -> !et, !st
+  %0 = mx.dequantize ragged = reduction padded ins(%q#0, %q#1 : !et, !st) offsets(%p : tensor<4xi32>) outs(%yt : tensor<64x896xbf16>) -> tensor<64x896xbf16>
+  return %0 : tensor<64x896xbf16>
+}
+
+// Segments that move together are no longer where the quantizer writes.
+
+// CHECK-LABEL: func @moved(
+// CHECK:         mx.quantize
+// CHECK-NOT:     dequantized =
+// CHECK:         mx.dequantize
+func.func @moved(%x: !x, %o: tensor<4xi32>, %et: !et, %st: !st, %yt: tensor<64x300xbf16>) -> tensor<64x300xbf16> {
+  %q:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%et, %st : !et, !st) axes = [0] -> !et, !st
+  %0 = mx.dequantize ragged = reduction ins(%q#0, %q#1 : !et, !st) offsets(%o : tensor<4xi32>) outs(%yt : tensor<64x300xbf16>) -> tensor<64x300xbf16>
+  return %0 : tensor<64x300xbf16>
 }
 
 // Other groups are other rows.

@@ -371,12 +371,21 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     (see `mx.quantize`) and the result is contiguous: a ragged reduction
     `N x cap` becomes `N x T`. Elements that belong to no group are unspecified.
 
+    `ragged = reduction padded` leaves the segments where they are: the result
+    is `N x cap`, with segments that begin and end at multiples of 128 columns
+    and the padding that the input has there. Columns after the last segment,
+    for which the capacity has room, are unspecified.
+
     Example:
 
     ```mlir
     %x = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>,
                                     tensor<256x16xf8E8M0FNU>)
         outs(%init : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+    %y = mx.dequantize ragged = reduction padded
+        ins(%t, %ts : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>)
+        offsets(%ends : tensor<4xi32>)
+        outs(%init_y : tensor<64x896xbf16>) -> tensor<64x896xbf16>
     ```
   }];
   let arguments = (ins
@@ -385,10 +394,11 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     Optional<MX_Offsets>:$offsets,
     Variadic<MX_FloatTensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
+    UnitAttr:$padded,
     DefaultValuedAttr<I64Attr, "32">:$block_size);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    (`ragged` `=` $ragged^)?
+    (`ragged` `=` $ragged^ (`padded` $padded^)?)?
     `ins` `(` $input `,` $scales `:` type($input) `,` type($scales) `)`
     (`global_scale` `(` $global_scale^ `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?

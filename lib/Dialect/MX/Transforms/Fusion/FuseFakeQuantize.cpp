@@ -39,19 +39,24 @@ static void readSizesOfOuts(IRRewriter &rewriter, QuantizeOp op) {
         rewriter.modifyOpInPlace(dim, [&] { dim.getSourceMutable().set(out); });
 }
 
-/// What dequantizes a destination if nothing else reads it. Rows have the
-/// groups of the result; a ragged reduction is dequantized as the matrix that
-/// it is.
+/// Whether it writes all that a quantizer writes, or leaves out what no group
+/// of its own has: rows have the groups of the quantizer; a ragged reduction is
+/// dequantized as the matrix that it is, or in segments that stay in place.
+static bool keepsGroups(DequantizeOp reader, QuantizeOp op, unsigned index) {
+  if (op.getRaggedOfAxis(op.getAxis(index)) == RaggedKind::Rows)
+    return reader.getOffsets() == op.getOffsets();
+  return !reader.getOffsets() || reader.getPadded();
+}
+
+/// What dequantizes a destination if nothing else reads it.
 static DequantizeOp findReader(QuantizeOp op, unsigned index) {
   Value elements = op->getResult(op.getElementsNumber(index));
   Value scales = op->getResult(op.getScalesNumber(index));
   if (!elements.hasOneUse() || !scales.hasOneUse())
     return {};
   auto reader = dyn_cast<DequantizeOp>(*elements.user_begin());
-  bool isOfRows = op.getRaggedOfAxis(op.getAxis(index)) == RaggedKind::Rows;
   if (!reader || reader.getInput() != elements ||
-      reader.getScales() != scales ||
-      reader.getOffsets() != (isOfRows ? op.getOffsets() : Value()) ||
+      reader.getScales() != scales || !keepsGroups(reader, op, index) ||
       reader.getBlockSize() != op.getBlockSize() ||
       reader->getBlock() != op->getBlock())
     return {};

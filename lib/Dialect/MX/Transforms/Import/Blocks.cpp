@@ -135,7 +135,7 @@ Value mx::import::dequantize(OpBuilder &builder, Location loc, Value elements,
   return DequantizeOp::create(
              builder, loc, TypeRange{empty.getType()}, elements, scales,
              /*global_scale=*/Value(), /*offsets=*/Value(), ValueRange{empty},
-             RaggedKindAttr(),
+             RaggedKindAttr(), /*padded=*/false,
              uint64_t(getBlockOf(getElementTypeOrSelf(scales))))
       ->getResult(0);
 }

@@ -1,0 +1,263 @@
+//===- DequantizedTensor.cpp - A tensor that a kernel dequantizes ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DequantizedTensor.h"
+#include "QuantizeChecks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Pieces of a thread that are loaded before the first is used, where rows of a
+/// tile may be missing.
+static constexpr int64_t kPieces = 4;
+
+void DequantizedTensor::checkSizes() {
+  host.requireGroups(operands.offsets);
+  Value input = operands.input, scales = operands.scales, out = operands.out;
+  for (int64_t dim = 0; dim < batch + 2; ++dim)
+    host.requireSize(host.dim(input, dim), host.dim(out, dim),
+                     "dimension " + Twine(dim) + " of input");
+  Value rows = host.dim(out, batch), columns = host.dim(out, batch + 1);
+  host.requireMultiple(columns,
+                       dividesColumns()      ? kRaggedReductionAlign
+                       : operands.isPermuted ? kReductionMultiple
+                                             : operands.blockSize,
+                       "dimension " + Twine(batch + 1) + " of input");
+  if (scales) {
+    for (int64_t dim = 0; dim < batch; ++dim)
+      host.requireSize(host.dim(scales, dim), host.dim(out, dim),
+                       "dimension " + Twine(dim) + " of scales");
+    Value rowTiles;
+    if (dividesRows())
+      rowTiles = host.packedTiles(rows, kScaleTileRows, operands.offsets);
+    requireScaleSizes(host, scales, rows, columns, operands.blockSize, rowTiles,
+                      "scales", batch);
+  }
+  auto type = cast<MemRefType>(input.getType());
+  if (!type.getLayout().isIdentity())
+    requireRows(host, input, schedule.getVector(), kLoadBytes, "the input");
+}
+
+Value DequantizedTensor::getBatchSize() {
+  Value size = host.dim(operands.input, 0);
+  for (int64_t dim = 1; dim < batch; ++dim)
+    size = host.mul(size, host.dim(operands.input, dim));
+  return size;
+}
+
+Value DequantizedTensor::getRowTiles() {
+  Value rows = host.dim(operands.out, batch);
+  if (dividesRows())
+    return host.packedTiles(rows, getTileRows(), operands.offsets);
+  Value tiles = host.ceilDiv(rows, getTileRows());
+  return batch ? host.mul(getBatchSize(), tiles) : tiles;
+}
+
+Value DequantizedTensor::getColumnTiles() {
+  Value columns = host.dim(operands.out, batch + 1);
+  return dividesColumns()
+             ? host.packedTiles(columns, getTileColumns(), operands.offsets)
+             : host.ceilDiv(columns, getTileColumns());
+}
+
+/// Stacked matrices are one. With scales in tiles each has its own, so that the
+/// kernel is told where they begin.
+void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
+  for (Value value :
+       {toBytes(host, operands.input), operands.scales, operands.out})
+    if (value)
+      arguments.push_back(collapseLeading(host, value, batch + 1));
+  if (Value scale = operands.globalScale)
+    arguments.push_back(scale);
+  if (Value offsets = operands.offsets)
+    arguments.push_back(offsets);
+  if (batch)
+    llvm::append_values(arguments, host.dim(operands.input, batch),
+                        getBatchSize());
+}
+
+void DequantizedTensor::takeArguments(Block::args_iterator &next) {
+  input = *next++;
+  if (operands.scales)
+    scales = *next++;
+  out = *next++;
+  if (operands.globalScale)
+    decode = *next++;
+  if (operands.offsets)
+    offsets = *next++;
+  if (batch) {
+    rows = *next++;
+    batches = *next++;
+  }
+}
+
+/// The rows of a matrix rounded up to a multiple.
+Value DequantizedTensor::roundUpRows(int64_t multiple) {
+  return body.mul(body.ceilDiv(batch ? rows : getRows(), multiple),
+                  body.index(multiple));
+}
+
+Value DequantizedTensor::getWorkRows() {
+  if (dividesRows()) // Groups have whole tiles of their own.
+    return getRows();
+  Value whole = roundUpRows(getTileRows());
+  return batch ? body.mul(whole, batches) : whole;
+}
+
+/// The raster is that of the tensor's rows and columns.
+static RasterAttr transposeRaster(RasterAttr raster) {
+  auto get = [&](RasterOrder order) {
+    return RasterAttr::get(raster.getContext(), order, raster.getGroup());
+  };
+  switch (raster.getOrder()) {
+  case RasterOrder::Linear:
+    return get(RasterOrder::Columns);
+  case RasterOrder::Columns:
+    return get(RasterOrder::Linear);
+  case RasterOrder::GroupM:
+  case RasterOrder::Hilbert:
+    return raster;
+  }
+  llvm_unreachable("unknown raster");
+}
+
+Value DequantizedTensor::createScheduler(Value workRows) {
+  Value rows = workRows, columns = getColumns();
+  SmallVector<int64_t> tile = {getTileRows(), getTileColumns()};
+  RasterAttr raster = schedule.getRaster();
+  if (dividesColumns()) {
+    std::swap(rows, columns);
+    std::swap(tile[0], tile[1]);
+    raster = transposeRaster(raster);
+  }
+  return TileSchedulerOp::create(body, rows, columns, tile, raster,
+                                 /*single=*/true, /*workTiles=*/Value(),
+                                 /*counter=*/Value(), offsets);
+}
+
+/// Where the scales of a group's rows lie (docs/Spec.md, Groups).
+Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
+  if (!isTiled())
+    return tile.getStart();
+  Value scaleTile = body.div(tile.getStart(), kScaleTileRows);
+  return body.mul(body.add(scaleTile, tile.getGroup()),
+                  body.index(kScaleTileRows));
+}
+
+/// The matrices of a batch lie below each other, each with whole tiles, also of
+/// scales.
+DequantizedTensor::TileRows
+DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
+  if (dividesRows())
+    return {tile.getStart(), getScaleRow(tile), tile.getEnd()};
+  if (!batches)
+    return {row, row, Value()};
+  Value padded = roundUpRows(getTileRows());
+  Value matrix = arith::DivUIOp::create(body, row, padded);
+  Value inMatrix = arith::RemUIOp::create(body, row, padded);
+  Value first = body.mul(matrix, rows);
+  Value elements = body.add(first, inMatrix), scaleRow = elements;
+  if (isTiled())
+    scaleRow =
+        body.add(body.mul(matrix, roundUpRows(kScaleTileRows)), inMatrix);
+  return {elements, scaleRow, body.add(first, rows)};
+}
+
+int64_t DequantizedTensor::getRun() {
+  return getReductionRun(
+      cast<MemRefType>(operands.out.getType()).getShape().back());
+}
+
+/// Where the elements lie that mxgpu.permute_block gives the thread that has
+/// loaded those from `column` on: of runs that two lanes have, first those of
+/// all first lanes.
+Value DequantizedTensor::getPermutedColumn(Value column) {
+  int64_t run = getRun(), block = run * kReductionLanes, half = run / 2;
+  if (run == schedule.getVector())
+    return column;
+  Value in = arith::RemUIOp::create(body, column, body.index(block));
+  Value lane = body.div(in, run);
+  Value isSecond =
+      body.div(arith::RemUIOp::create(body, in, body.index(run)), half);
+  Value place = body.mul(isSecond, body.index(block / 2));
+  place = body.add(place, body.mul(lane, body.index(half)));
+  return body.add(arith::SubIOp::create(body, column, in), place);
+}
+
+void DequantizedTensor::buildPieces(const TileRows &first,
+                                    ArrayRef<int64_t> rows, Value column) {
+  int64_t vector = schedule.getVector();
+  auto inputType =
+      VectorType::get(vector, getElementTypeOrSelf(operands.input.getType()));
+  auto outType = VectorType::get(vector, getElementTypeOrSelf(out.getType()));
+  Value block = body.div(column, operands.blockSize);
+  struct Piece {
+    Value row, codes, scale;
+  };
+  SmallVector<Piece> pieces;
+  for (int64_t i : rows) {
+    Value row = body.add(first.elements, i);
+    // A row past the end counts as past all rows, where there are no elements.
+    if (first.end)
+      row = arith::SelectOp::create(
+          body,
+          arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row,
+                                first.end),
+          row, getRows());
+    Value codes = LoadBlockOp::create(body, inputType, input, row, column);
+    Value scale;
+    if (scales)
+      scale = LoadScaleOp::create(body, getElementTypeOrSelf(scales.getType()),
+                                  scales, body.add(first.scales, i), block);
+    pieces.push_back({row, codes, scale});
+  }
+  Value place = operands.isPermuted ? getPermutedColumn(column) : column;
+  for (const Piece &piece : pieces) {
+    Value numbers = piece.codes;
+    if (piece.scale)
+      numbers = DequantizeBlockOp::create(body, outType, piece.codes,
+                                          piece.scale, decode);
+    if (operands.isPermuted)
+      numbers =
+          PermuteBlockOp::create(body, numbers.getType(), numbers, getRun());
+    StoreBlockOp::create(body, numbers, out, piece.row, place);
+  }
+}
+
+void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
+                                  Value row) {
+  TileRows first = getTileRows(tile, row);
+  Value begin = first.elements;
+  first.elements = body.add(first.elements, threads.row);
+  first.scales = body.add(first.scales, threads.row);
+  // Packed columns are those of the segments.
+  Value column = dividesColumns() ? tile.getRow() : tile.getColumn();
+  column = body.add(column, threads.column);
+  SmallVector<int64_t> rows;
+  for (int64_t i = 0; i < getTileRows(); i += threads.step)
+    rows.push_back(i);
+  int64_t passes = static_cast<int64_t>(rows.size()) / kPieces;
+  if (!dividesRows() || passes <= 1)
+    return buildPieces(first, rows, column);
+  // A group may lack most rows of its tile.
+  OpBuilder::InsertionGuard guard(body);
+  Value present = arith::SubIOp::create(body, first.end, begin);
+  auto loop = scf::ForOp::create(
+      body, body.index(0),
+      arith::MinUIOp::create(body, present, body.index(getTileRows())),
+      body.index(kPieces * threads.step));
+  body.setInsertionPointToStart(loop.getBody());
+  first.elements = body.add(first.elements, loop.getInductionVar());
+  first.scales = body.add(first.scales, loop.getInductionVar());
+  buildPieces(first, ArrayRef(rows).take_front(kPieces), column);
+}

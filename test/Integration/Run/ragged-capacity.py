@@ -1,0 +1,218 @@
+"""Operands of ragged reductions with room for more rows than the groups have: what is dequantized
+follows the rows, and what lies after the last segment is neither read nor written.
+
+RUN: env MX_QUIET=1 MX_CUDA_DRIVER=none %python %s mx-run mx-compile %t
+REQUIRES: compiler, numpy
+
+The same groups with little and much room, and offsets of both types. Elements and scales after the
+last segment are NaN, and so is the workspace before a call; results hold bytes that must stay.
+Numbers are those of NumPy, and of the reference path where columns are defined. Reports of the
+simulator count what is stored and how many instructions run.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+from work_folder import enter, write
+
+import mx_compiler as mx
+
+mx_run, mx_compile, folder = sys.argv[1:]
+enter(folder)
+mx.set_device("sim")
+rng = np.random.default_rng(11)
+ROWS = 136, 200  # of a and of b
+SIZES = [130, 0, 70, 1]
+USED = sum(-(-size // 128) * 128 for size in SIZES)
+POISON, BF16_NAN = 0xA5, 0x7FC0  # a byte of results, and what is in the workspace
+
+TYPES = """
+!a = tensor<{m}x{cap}xf8E4M3FN, #mx.ragged<groups = {g}, align = 128>>
+!as = tensor<{m}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {g}>>
+!b = tensor<{n}x{cap}xf8E4M3FN, #mx.ragged<groups = {g}, align = 128>>
+!bs = tensor<{n}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {g}>>
+!o = tensor<{g}x{offset}>
+!x = tensor<{m}x{cap}x{number}>
+!w = tensor<{n}x{cap}x{number}>
+!y = tensor<{g}x{m}x{n}xf32>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o)"""
+DEQUANTIZE = TYPES + """ -> (!x, !w) {{
+  %0 = tensor.empty() : !x
+  %x = mx.dequantize ragged = reduction padded ins(%a, %as : !a, !as) offsets(%o : !o)
+      outs(%0 : !x) -> !x
+  %1 = tensor.empty() : !w
+  %w = mx.dequantize ragged = reduction padded ins(%b, %bs : !b, !bs) offsets(%o : !o)
+      outs(%1 : !w) -> !w
+  return %x, %w : !x, !w
+}}
+"""
+PRODUCT = TYPES + """ -> !y {{
+  %0 = tensor.empty() : !y
+  %y = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : !o) outs(%0 : !y) {{{schedule}}} -> !y
+  return %y : !y
+}}
+"""
+WORKSPACE = "mxgpu.schedule = #mxgpu.schedule<tile = [128, {n}, 64], workspace = ab>"
+
+
+def poisoned(shape, dtype):
+    return np.full((*shape, dtype.itemsize), POISON, np.uint8).view(dtype).reshape(shape)
+
+
+def tiles(scales):
+    """Scales in tiles of 128 rows and 4 blocks; tiles have rows and columns of their own."""
+    rows, blocks = -(-scales.shape[0] // 128) * 128, -(-scales.shape[1] // 4) * 4
+    whole = np.zeros((rows, blocks), np.uint8)
+    whole[:scales.shape[0], :scales.shape[1]] = scales
+    parts = whole.reshape(rows // 128, 4, 32, blocks // 4, 4)
+    return np.ascontiguousarray(parts.transpose(0, 3, 2, 1, 4))
+
+
+class Case:
+    """The groups in a capacity for `total` rows."""
+
+    def __init__(self, total, operands, offset="i32", number="bf16"):
+        self.total, self.groups = total, len(SIZES)
+        self.capacity = -(-(total + 127 * self.groups) // 128) * 128
+        self.fields = dict(m=ROWS[0], n=ROWS[1], cap=self.capacity, blocks=self.capacity // 32,
+                           g=self.groups, offset=offset, number=number)
+        self.arrays = []
+        for codes, scales in operands:
+            elements = np.full((len(codes), self.capacity), 0x7F, np.uint8)  # NaN
+            elements[:, :USED] = codes
+            factors = np.full((len(codes), self.capacity // 32), 0xFF, np.uint8)
+            factors[:, :USED // 32] = scales
+            self.arrays += [elements, tiles(factors)]
+        self.arrays.append(np.cumsum(SIZES).astype(offset.replace("i", "int")))
+
+    def launch(self, text, chip):
+        """Results, poisoned before like all memory of the program."""
+        path = write(f"case-{self.total}.mlir", text)
+        compiled = f"{path}-{chip}"
+        subprocess.run([mx_compile, path, "-o", compiled, f"--chip={chip}", "--ptxas=none"],
+                       check=True)
+        with mx.Program(compiled) as program:
+            entry = program["main"]
+            arguments = [mx.array(array.view(value.storage))
+                         for array, value in zip(self.arrays, entry.arguments, strict=True)]
+            results = [mx.array(poisoned(shape, value.storage))
+                       for value, shape in zip(entry.results, entry.result_shapes(*arguments))]
+            workspace = np.full(entry.workspace_bytes(*arguments) // 2, BF16_NAN, np.uint16)
+            entry.launch(arguments, results, mx.array(workspace.view(np.uint8)))
+            mx.synchronize()
+            return [np.asarray(result.numpy(dtype=result.element.storage)) for result in results]
+
+    def run(self, text, chip, *options):
+        path = write(f"run-{self.total}.mlir", text)
+        command = [mx_run, path, "--device=sim", f"--chip={chip}", *options]
+        for number, array in enumerate(self.arrays):
+            np.save(f"{number}.npy", array)
+            command += ["--arg", f"{number}.npy"]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
+                              env=dict(os.environ, MX_SIM_REPORT="report.json")).stdout
+
+    def check(self, text, chip):
+        """Operation by operation, with the reference path."""
+        printed = self.run(text, chip, "--check=cpu")
+        assert "check: passed" in printed, printed
+
+    def count(self, text, chip):
+        """What the simulator reports of each launch."""
+        self.run(text, chip)
+        with open("report.json", encoding="utf-8") as file:
+            return json.load(file)["launches"]
+
+
+def draw(rows):
+    """Elements and scales of all segments, whose padding is 0."""
+    codes, scales = np.zeros((rows, USED), np.uint8), np.zeros((rows, USED // 32), np.uint8)
+    start = 0
+    for size in SIZES:
+        own = rng.integers(0, 256, (rows, size)).astype(np.uint8)
+        own[own & 0x7F == 0x7F] = 1  # no NaN
+        codes[:, start:start + size] = own
+        blocks = -(-size // 32)
+        scales[:, start // 32:start // 32 + blocks] = rng.integers(122, 132, (rows, blocks))
+        start += -(-size // 128) * 128
+    return codes, scales
+
+
+def values(codes, scales):
+    return (codes.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+            * np.exp2(scales.astype(np.float64) - 127).repeat(32, axis=1))
+
+
+operands = [draw(rows) for rows in ROWS]
+exact = [values(*operand) for operand in operands]
+SMALL, LARGE = sum(SIZES), 3000
+
+
+def check_dequantized(chip):
+    for total, offset, number in ((SMALL, "i64", "bf16"), (LARGE, "i32", "bf16"),
+                                  (LARGE, "i64", "f32")):
+        case = Case(total, operands, offset, number)
+        assert case.capacity > USED
+        text = DEQUANTIZE.format(**case.fields)
+        case.check(text, chip)
+        found = case.launch(text, chip)
+        for bits, numbers in zip(found, exact):
+            own, wanted = bits[:, :USED], numbers.astype(np.float32)
+            if number == "bf16":
+                own, wanted = own.view(np.uint16), wanted.astype(ml_dtypes.bfloat16).view(np.uint16)
+            np.testing.assert_array_equal(own, wanted)  # every number is exact
+            after = np.ascontiguousarray(bits[:, USED:]).view(np.uint8)
+            assert (after == POISON).all(), f"{chip}: columns after the last segment were written"
+
+
+def check_products(chip, schedules):
+    starts = np.cumsum([0] + [-(-size // 128) * 128 for size in SIZES])
+
+    def multiply(x, w):
+        return np.stack([x[:, a:b] @ w[:, a:b].T for a, b in zip(starts, starts[1:])])
+
+    wanted, size = multiply(*exact), multiply(*map(abs, exact))
+    for schedule in schedules:
+        found = []
+        for total in SMALL, LARGE:
+            case = Case(total, operands)
+            found.append(case.launch(PRODUCT.format(schedule=schedule, **case.fields), chip)[0])
+        assert (abs(found[0] - wanted) <= size * 2**-16).all(), f"{chip} {schedule}"
+        assert found[0].tobytes() == found[1].tobytes(), f"{chip} {schedule}: room matters"
+
+
+def check_work(chip, text, kernel):
+    """All that is stored follows the rows. CTAs without work end soon after they looked for it."""
+    found = []
+    for total in SMALL, LARGE:
+        case = Case(total, operands)
+        launches = [launch for launch in case.count(text.format(**case.fields), chip)
+                    if kernel in launch["kernel"]]
+        assert launches, f"{chip}: no launch of {kernel}"
+        stored = sum(role["bytes"].get("registers_to_global", 0)
+                     for launch in launches for role in launch["roles"])
+        assert stored == 2 * USED * sum(ROWS), (chip, total, stored)
+        warps = sum(np.prod(launch["grid"]) * launch["block"][0] // 32 for launch in launches)
+        instructions = sum(launch["warp_instructions"] for launch in launches)
+        found.append((instructions, warps, len(launches)))
+    (few, least, launches), (many, most, _) = found
+    idle = (many - few) / (most - least)
+    print(f"{chip} {kernel}: {launches} launches, {few} and {many} instructions of {least} and "
+          f"{most} warps, {idle:.0f} of a warp without work")
+    assert idle <= 150, idle
+    return launches
+
+
+for chip in "sm_90a", "sm_100a", "sm_120a":
+    check_dequantized(chip)
+    check_work(chip, DEQUANTIZE, "dequantize")
+check_products("sm_90a", [WORKSPACE.format(n=n) for n in (64, 128, 256)])
+check_products("sm_100a", [""])
+# Both operands in one launch.
+both = PRODUCT.replace("{schedule}", WORKSPACE.format(n=128))
+launches = check_work("sm_90a", both, "dequantize")
+assert launches == 1, launches
