@@ -7,8 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
@@ -76,6 +79,37 @@ static LogicalResult verifyRows(Operation *op, GroupOp group,
   return verifyNoEncoding(op, window);
 }
 
+/// The window that an array is in, or null where that is not known.
+static WindowOp findWindow(Value array) {
+  while (Operation *op = array.getDefiningOp()) {
+    if (auto window = dyn_cast<WindowOp>(op))
+      return window;
+    if (auto structured = dyn_cast<DestinationStyleOpInterface>(op))
+      array = structured.getTiedOpOperand(cast<OpResult>(array))->get();
+    else if (auto view = dyn_cast<ViewLikeOpInterface>(op))
+      array = view.getViewSource();
+    else if (isa<tensor::CastOp, tensor::ExtractSliceOp>(op))
+      array = op->getOperand(0);
+    else
+      return {};
+  }
+  return {};
+}
+
+/// That the array can be written by the ranks of the group.
+static LogicalResult verifyWindow(Operation *op, GroupOp group,
+                                  const Named &window) {
+  if (failed(verifyRows(op, group, window)))
+    return failure();
+  // groups C9
+  WindowOp found = findWindow(window.value);
+  if (found && found.getGroup() != group.getSymName())
+    return errorAt(op, window) << "expected " << window.name
+                               << " to be one of group @" << group.getSymName()
+                               << ", found one of group @" << found.getGroup();
+  return success();
+}
+
 LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success(findGroup(*this, getGroupAttr(), symbols));
 }
@@ -93,7 +127,7 @@ LogicalResult WindowOp::verifySymbolUses(SymbolTableCollection &symbols) {
 /// Of a tensor with a row for each token: the window, and what it receives.
 static LogicalResult verifyPayload(Operation *op, GroupOp group,
                                    const Named &payload, const Named &window) {
-  if (failed(verifyRows(op, group, window)))
+  if (failed(verifyWindow(op, group, window)))
     return failure();
   // groups C5
   if (payload.elementType() != window.elementType())
@@ -212,7 +246,7 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   Named window{getOuts()[0], "the window"};
   if (!getInput())
-    return verifyRows(*this, group, window);
+    return verifyWindow(*this, group, window);
   return verifyPayload(*this, group, {getInput(), "input"}, window);
 }
 

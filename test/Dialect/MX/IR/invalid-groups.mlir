@@ -176,6 +176,65 @@ func.func @groups_c8_call(%n: index, %x: tensor<3x64xf32>) {
 
 // -----
 mx.group @ep size = 2 tokens = 4
+mx.group @tp size = 2 tokens = 4
+func.func @groups_c9(%x: tensor<3x64xf32>) {
+  // expected-note @below {{the window is defined here}}
+  %w = mx.window @tp : tensor<8x64xf32>
+  // expected-error @below {{'mx.all_gather' op expected the window to be one of group @ep, found one of group @tp}}
+  %y = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+mx.group @tp size = 2 tokens = 4
+func.func @groups_c9_dispatch(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
+  %w = mx.window @ep : tensor<8x2xi32>
+  // expected-note @below {{the window of payload 0 is defined here}}
+  %v = mx.window @tp : tensor<8x64xf32>
+  // expected-error @below {{'mx.dispatch' op expected the window of payload 0 to be one of group @ep, found one of group @tp}}
+  %y:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%x : tensor<3x64xf32>) outs(%w, %v : tensor<8x2xi32>, tensor<8x64xf32>) -> tensor<8x2xi32>, tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+mx.group @tp size = 2 tokens = 4
+func.func @groups_c9_written(%zero: f32) {
+  %w = mx.window @tp : tensor<8x64xf32>
+  // expected-note @below {{the window is defined here}}
+  %own = linalg.fill ins(%zero : f32) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
+  // expected-error @below {{'mx.all_gather' op expected the window to be one of group @ep, found one of group @tp}}
+  %y = mx.all_gather @ep outs(%own : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+mx.group @tp size = 2 tokens = 4
+func.func @groups_c9_slice(%x: memref<8x64xf32>) {
+  %w = mx.window @tp : memref<8x128xf32>
+  // expected-note @below {{the window is defined here}}
+  %part = memref.subview %w[0, 64] [8, 64] [1, 1] : memref<8x128xf32> to memref<8x64xf32, strided<[128, 1], offset: 64>>
+  // expected-error @below {{'mx.all_to_all' op expected the window to be one of group @ep, found one of group @tp}}
+  mx.all_to_all @ep ins(%x : memref<8x64xf32>) outs(%part : memref<8x64xf32, strided<[128, 1], offset: 64>>)
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
+mx.group @tp size = 2 tokens = 4
+func.func @groups_c9_slice_of_tensor(%x: tensor<8x64xf32>) {
+  %w = mx.window @tp : tensor<8x128xf32>
+  // expected-note @below {{the window is defined here}}
+  %part = tensor.extract_slice %w[0, 64] [8, 64] [1, 1] : tensor<8x128xf32> to tensor<8x64xf32>
+  // expected-error @below {{'mx.all_to_all' op expected the window to be one of group @ep, found one of group @tp}}
+  %y = mx.all_to_all @ep ins(%x : tensor<8x64xf32>) outs(%part : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return
+}
+
+// -----
+mx.group @ep size = 2 tokens = 4
 func.func @dispatch_c1(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
   %w = mx.window @ep : tensor<8x2xi32>
   // expected-error @below {{'mx.dispatch' op expected a window for ids and for each payload, 2, found 1}}
