@@ -24,4 +24,5 @@ void mx::addBufferization(OpPassManager &pm) {
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(createMXSendWhole());
 }

@@ -539,6 +539,17 @@ def MXReturnWhole : Pass<"mx-return-whole"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def MXSendWhole : Pass<"mx-send-whole"> {
+  let summary = "Copy parts of buffers that ranks exchange";
+  let description = [{
+    `mx.all_gather` and `mx.all_to_all` send a buffer from its beginning, and
+    without gaps. Bufferization gives them a slice in place: where its layout is
+    not that of a whole array, it is copied to a buffer of its own. A window that
+    is such a slice is an error, since other ranks write it where it lies.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def MXExpandMath : Pass<"mx-expand-math"> {
   let summary = "Compute transcendental functions by IEEE operations";
   let description = [{

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
@@ -16,6 +17,7 @@ namespace mx {
 #define GEN_PASS_DEF_MXDESCRIBEENTRIES
 #define GEN_PASS_DEF_MXREPLACEPOISON
 #define GEN_PASS_DEF_MXRETURNWHOLE
+#define GEN_PASS_DEF_MXSENDWHOLE
 #define GEN_PASS_DEF_MXDROPDEALLOCATIONS
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
@@ -79,6 +81,19 @@ struct ReplacePoison final : mx::impl::MXReplacePoisonBase<ReplacePoison> {
 // whole one. Who calls a launch plan gives it memory for the result, no more.
 //===----------------------------------------------------------------------===//
 
+/// A buffer of its own with the contents of `memref`, whose type is `type`
+/// where it is whole.
+static Value copyToWhole(OpBuilder &builder, Location loc, Value memref,
+                         MemRefType type) {
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(memref::DimOp::create(builder, loc, memref, dim));
+  Value whole = memref::AllocOp::create(builder, loc, type, sizes);
+  memref::CopyOp::create(builder, loc, memref, whole);
+  return whole;
+}
+
 static bool isPart(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
     if (isa<memref::SubViewOp>(view.getOperation()))
@@ -97,17 +112,54 @@ struct ReturnWhole final : mx::impl::MXReturnWholeBase<ReturnWhole> {
         auto type = dyn_cast<MemRefType>(operand.get().getType());
         if (!type || !type.getLayout().isIdentity() || !isPart(operand.get()))
           continue;
-        SmallVector<Value> sizes;
-        for (int64_t dim = 0; dim < type.getRank(); ++dim)
-          if (type.isDynamicDim(dim))
-            sizes.push_back(memref::DimOp::create(builder, op.getLoc(),
-                                                  operand.get(), dim));
-        Value whole =
-            memref::AllocOp::create(builder, op.getLoc(), type, sizes);
-        memref::CopyOp::create(builder, op.getLoc(), operand.get(), whole);
-        operand.set(whole);
+        operand.set(copyToWhole(builder, op.getLoc(), operand.get(), type));
       }
     });
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// After: collectives
+//===----------------------------------------------------------------------===//
+
+static bool isWhole(Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  return !type || type.getLayout().isIdentity();
+}
+
+namespace {
+struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](Operation *op) {
+      if (!isa<mx::AllGatherOp, mx::AllToAllOp>(op))
+        return WalkResult::advance();
+      auto collective = cast<DestinationStyleOpInterface>(op);
+      for (OpOperand *input : collective.getDpsInputOperands())
+        sendWhole(*input);
+      for (Value window : collective.getDpsInits())
+        if (!isWhole(window)) {
+          op->emitOpError("expected a whole window, as other ranks write it "
+                          "where it lies, found a part of one, ")
+              << window.getType()
+              << ": give the window and take the slice of the result";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+  static void sendWhole(OpOperand &input) {
+    if (isWhole(input.get()))
+      return;
+    auto type = cast<MemRefType>(input.get().getType());
+    OpBuilder builder(input.getOwner());
+    input.set(copyToWhole(
+        builder, input.getOwner()->getLoc(), input.get(),
+        MemRefType::get(type.getShape(), type.getElementType(),
+                        MemRefLayoutAttrInterface(), type.getMemorySpace())));
   }
 };
 } // namespace
