@@ -8,6 +8,7 @@
 
 #include "EntryReader.h"
 #include "mx/Plan/Plan.h"
+#include "mx/Support/GroupLimits.h"
 
 #include <algorithm>
 #include <set>
@@ -65,8 +66,10 @@ Group readGroup(const Reader &json) {
   if (!json.onlyKeys({"name", "size", "tokens"}))
     return group;
   group.name = json["name"].string();
-  group.size = json["size"].integer(1, INT32_MAX);
-  group.tokens = json["tokens"].integer(0, INT64_MAX);
+  if (!json.failed() && group.name.empty())
+    json["name"].fail("expected the name of a group, found ''");
+  group.size = json["size"].integer(1, kMostRanks);
+  group.tokens = json["tokens"].integer(1, kMostGroupTokens / group.size);
   return group;
 }
 

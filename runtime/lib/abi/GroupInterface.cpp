@@ -10,6 +10,7 @@
 #include "Error.h"
 
 #include "mx/Support/CallerStructs.h"
+#include "mx/Support/GroupLimits.h"
 
 #include <cstring>
 
@@ -17,8 +18,6 @@ using namespace mx;
 using namespace mx::runtime;
 
 static constexpr uint64_t kDefaultTimeout = 100'000'000'000;
-/// Of ranks; far below what connections between all pairs are good for.
-static constexpr int32_t kMostRanks = 1024;
 
 /// Gives `answer` to a caller's struct.
 template <typename T>

@@ -13,13 +13,14 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mx/Dialect/Shared/ElementBits.h"
+#include "mx/Support/GroupLimits.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
-/// Ranks of a group, and choices of a token, at most.
-static constexpr int64_t kMostRanks = 1024, kMostChoices = 32;
+/// Choices of a token, at most.
+static constexpr int64_t kMostChoices = 32;
 
 //===----------------------------------------------------------------------===//
 // Groups and windows
@@ -32,11 +33,10 @@ LogicalResult GroupOp::verify() {
     return emitOpError("expected a size of 1 to ")
            << kMostRanks << ", found " << size;
   // group C2
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  if (tokens < 1 || tokens > kMost / size)
+  if (tokens < 1 || tokens > kMostGroupTokens / size)
     return emitOpError("expected at least 1 token, and at most ")
-           << kMost << " of all ranks together, found " << tokens << " for "
-           << size << (size == 1 ? " rank" : " ranks");
+           << kMostGroupTokens << " of all ranks together, found " << tokens
+           << " for " << size << (size == 1 ? " rank" : " ranks");
   return success();
 }
 
