@@ -321,11 +321,14 @@ TEST_F(Groups, TooFewDescriptorsAreNamed) {
   rlimit limit = {}, low = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   low = limit;
-  low.rlim_cur = 19;
+  low.rlim_cur = 36;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
-  expectRefusal(2, MX_ERROR_OUT_OF_MEMORY,
-                "group ep: rank 0 cannot take part: expected at least 20 file "
-                "descriptors for 2 ranks, found a limit of 19: raise it",
+  // Threads share the descriptors of a process.
+  expectRefusal(3, MX_ERROR_OUT_OF_MEMORY,
+                "group ep: expected at least 37 file descriptors in the "
+                "process of rank 0, which has 3 of the 3 ranks, found a limit "
+                "of 36: raise it (ulimit -n), or start ranks in several "
+                "processes",
                 nullptr);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }

@@ -15,6 +15,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mx::runtime;
 
@@ -32,6 +33,8 @@ struct Card {
   char name[64] = {}, transport[8] = {}, version[64] = {}, cannot[1024] = {};
   /// The same where 127.0.0.1 is the same machine.
   char machine[64] = {};
+  /// Another one in each process, and how many descriptors it may have.
+  uint64_t process = 0, descriptorLimit = 0;
   char addresses[kAddresses][48] = {};
   /// That of rank 0 counts.
   uint8_t token[16] = {};
@@ -69,6 +72,21 @@ static std::string describeMachine() {
   return boot + "/" + std::to_string(network.st_ino);
 }
 
+/// Of this process, whose children have another one.
+static uint64_t getProcessNumber() {
+  static const uint64_t random = [] {
+    uint64_t bits = 0;
+    (void)!getrandom(&bits, sizeof(bits), 0);
+    return bits;
+  }();
+  return random ^ uint64_t(getpid());
+}
+
+static uint64_t getDescriptorLimit() {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_NOFILE, &limit) ? RLIM_INFINITY : limit.rlim_cur;
+}
+
 static Card makeCard(const GroupConfig &config, uint16_t port) {
   Card card;
   card.rank = config.rank;
@@ -81,6 +99,8 @@ static Card makeCard(const GroupConfig &config, uint16_t port) {
   put(card.version, mx::getVersion());
   put(card.cannot, config.cannot.text);
   put(card.machine, describeMachine());
+  card.process = getProcessNumber();
+  card.descriptorLimit = getDescriptorLimit();
   std::vector<std::string> addresses = getAddresses();
   for (size_t i = 0; i < std::min(addresses.size(), Card::kAddresses); ++i)
     put(card.addresses[i], addresses[i]);
@@ -90,6 +110,34 @@ static Card makeCard(const GroupConfig &config, uint16_t port) {
 //===----------------------------------------------------------------------===//
 // What has to agree
 //===----------------------------------------------------------------------===//
+
+/// That the process of each rank may have as many descriptors as its ranks
+/// need: two connections to each peer, one where the rank listens, two that
+/// wake its thread, and some of other uses.
+static Error checkDescriptors(const std::vector<Card> &cards) {
+  uint64_t each = 2 * (cards.size() - 1) + 3;
+  for (const Card &card : cards) {
+    auto ranks =
+        uint64_t(std::count_if(cards.begin(), cards.end(), [&](const Card &c) {
+          return c.process == card.process;
+        }));
+    uint64_t needed = ranks * each + 16;
+    if (card.descriptorLimit >= needed)
+      continue;
+    return {MX_ERROR_OUT_OF_MEMORY,
+            beginMessage(take(card.name)) + "expected at least " +
+                std::to_string(needed) +
+                " file descriptors in the process of "
+                "rank " +
+                std::to_string(card.rank) + ", which has " +
+                std::to_string(ranks) + " of the " +
+                std::to_string(cards.size()) + " ranks, found a limit of " +
+                std::to_string(card.descriptorLimit) +
+                ": raise it (ulimit -n)" +
+                (ranks > 1 ? ", or start ranks in several processes" : "")};
+  }
+  return {};
+}
 
 /// On every rank the same answer.
 static Error checkCards(const GroupConfig &config,
@@ -129,7 +177,7 @@ static Error checkCards(const GroupConfig &config,
                                        pair.expected + ", " + who + " has " +
                                        pair.found};
   }
-  return {};
+  return checkDescriptors(cards);
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,19 +355,6 @@ bool Connector::welcome(Guest &guest) {
   return true;
 }
 
-/// Two connections to each peer, and some of other uses.
-static Error checkDescriptors(int size) {
-  rlimit limit = {};
-  auto needed = rlim_t(2 * size + 16);
-  if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)
-    return {};
-  return {MX_ERROR_OUT_OF_MEMORY,
-          "expected at least " + std::to_string(needed) +
-              " file descriptors for " + std::to_string(size) +
-              " ranks, found a limit of " + std::to_string(limit.rlim_cur) +
-              ": raise it (ulimit -n)"};
-}
-
 Error mx::runtime::connectRanks(const GroupConfig &config, Mesh &mesh) {
   Socket listener;
   Endpoint own;
@@ -328,10 +363,6 @@ Error mx::runtime::connectRanks(const GroupConfig &config, Mesh &mesh) {
   if (Error error = listenAt(own, 2 * config.size + 16, listener))
     return error;
   Card mine = makeCard(config, own.port);
-  if (Error few = checkDescriptors(config.size)) {
-    mine.cannotStatus = few.status;
-    put(mine.cannot, few.text);
-  }
   if (getrandom(mine.token, sizeof(mine.token), 0) != sizeof(mine.token))
     return {MX_ERROR_INTERNAL, "the system gives no random numbers"};
   std::vector<Card> cards(static_cast<size_t>(config.size));
