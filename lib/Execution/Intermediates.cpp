@@ -193,6 +193,18 @@ static void disturbSums(OpBuilder &builder, Operation *op, Block &body) {
   sum.replaceAllUsesExcept(disturbed, disturbed);
 }
 
+/// The groups that `op` and what is in it name.
+static void cloneGroups(OpBuilder &builder, Operation *op) {
+  llvm::SetVector<Operation *> groups;
+  std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(op);
+  for (SymbolTable::SymbolUse use : *uses)
+    if (auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(
+            op, use.getSymbolRef().getRootReference()))
+      groups.insert(group);
+  for (Operation *group : groups)
+    builder.clone(*group);
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>>
 mx::buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
                OpVariant variant) {
@@ -203,6 +215,7 @@ mx::buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
   OpBuilder builder(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
+  cloneGroups(builder, op);
   auto function = func::FuncOp::create(builder, loc, "stage",
                                        builder.getFunctionType({}, {}));
   Block *body = function.addEntryBlock();
