@@ -267,7 +267,8 @@ llvm::Error mx::writeCompiledModule(StringRef directory,
 }
 
 int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
-  Session session;
+  Notices notices("mx-compile", options.quiet);
+  Session session(notices);
   llvm::Expected<OwningOpRef<ModuleOp>> parsed =
       session.parse(options.inputFile);
   if (!parsed)
@@ -285,8 +286,7 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
     mxSetErrorPolicy(MX_ERRORS_RETURN);
   StringRef stem = llvm::sys::path::stem(options.inputFile);
   llvm::Expected<CompiledModule> compiled = [&] {
-    Progress progress({"mx-compile", options.quiet},
-                      options.tune.count ? "tuning" : "compiling");
+    Progress progress(notices, options.tune.count ? "tuning" : "compiling");
     return compileModule(*module, options, stem == "-" ? "program" : stem);
   }();
   if (!compiled)

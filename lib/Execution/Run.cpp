@@ -269,7 +269,7 @@ int mx::run(const RunOptions &given) {
   if (!device)
     return report(device.takeError());
 
-  Session session;
+  Session session(notices);
   bool explained = false;
   ScopedDiagnosticHandler observer(
       &session.context, [&](Diagnostic &diagnostic) {

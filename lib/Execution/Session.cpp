@@ -121,11 +121,15 @@ static DialectRegistry makeRegistry() {
 }
 
 // One small module: threads would cost more than they save.
-Session::Session()
+Session::Session(const Notices &notices)
     : context(makeRegistry(), MLIRContext::Threading::DISABLED),
       printer(sources, context) {
   // Messages are for whoever wrote the file: the place says enough.
   context.printOpOnDiagnostic(false);
+  if (!notices.areWanted())
+    context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
+      return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark);
+    });
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> Session::parse(const std::string &path) {

@@ -110,6 +110,13 @@ for name, words in {"mx-run": [add], "mx-launch": ["add"]}.items():
 assert run(tool("mx-run"), add, "--arg=x.npy", "--device=cpu") == ""
 assert run(tool("mx-launch"), "add", "--list") == ""
 
+# Remarks of the compiler are left out in the same cases.
+for command in [tool("mx-run"), add, "--arg=x.npy", "--device=sim"], [tool("mx-compile"), add, "-o", "add", "--ptxas=none"]:
+    for more, environment in (([], {}), ([], {"MX_QUIET": "0"})):
+        assert "add.mlir:2:8: remark: 'linalg.generic' runs as a simple kernel" in run(*command, *more, **environment)
+    for more, environment in ((["--quiet"], {}), ([], {"MX_QUIET": "1"})):
+        assert run(*command, *more, **environment) == "", (command, more, environment)
+
 # Python says it once, when a device is first needed, and only where no one chose it.
 USE = "import mx_compiler as mx, numpy as np{0}; [mx.array(np.ones(3, 'f4')).numpy() for _ in range(2)]"
 PYTHON = "mx_compiler: no GPU here can run programs of mx: they run on the simulator"

@@ -39,7 +39,8 @@ private:
 /// The context of a tool that reads one program, whose diagnostics go to
 /// stderr.
 struct Session {
-  Session();
+  /// Without remarks where `notices` are not wanted.
+  explicit Session(const Notices &notices);
 
   /// The module in a file; null where it has errors, which are printed.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>

@@ -4,7 +4,8 @@
 // A tool says in one line of standard error what it decided by itself: arrays
 // that it converted, and that it runs on the simulator as there is no GPU. On a
 // terminal it also shows what takes long. The option --quiet and the variable
-// MX_QUIET leave all of this out; errors and warnings remain.
+// MX_QUIET leave all of this out, and remarks of the compiler too; errors and
+// warnings remain.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_NOTICES_H
@@ -22,6 +23,8 @@ class Notices {
 public:
   /// Of the tool of that name; `quiet` is its option.
   Notices(std::string tool, bool quiet);
+
+  bool areWanted() const { return wanted; }
 
   /// Prints a line, unless it is empty.
   void say(const std::string &text) const;

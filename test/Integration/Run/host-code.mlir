@@ -13,7 +13,7 @@
 //
 // A compiled program has the function of mx alone.
 //
-// RUN: rm -rf %t.compiled && mx-compile %s -o %t.compiled --ptxas=none 2>&1 | FileCheck %s --check-prefix=COMPILE
+// RUN: rm -rf %t.compiled && env MX_QUIET= mx-compile %s -o %t.compiled --ptxas=none 2>&1 | FileCheck %s --check-prefix=COMPILE
 // COMPILE: remark: is host code and not compiled: --entry=main compiles it too
 // COMPILE-NEXT: func.func @main()
 // RUN: FileCheck %s --check-prefix=MANIFEST < %t.compiled/manifest.json

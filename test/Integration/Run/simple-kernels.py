@@ -1,7 +1,7 @@
 """What neither mx nor a fusion takes runs as simple kernels: programs around products, against numpy in float64.
 
-RUN: %python %s mx-run %t sm_90a mx-compile mx-launch
-RUN: %python %s mx-run %t sm_100a mx-compile mx-launch
+RUN: env MX_QUIET= %python %s mx-run %t sm_90a mx-compile mx-launch
+RUN: env MX_QUIET= %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
 Each program runs on the simulator, on the CPU path and as a compiled launch plan; the operands of products are small whole
