@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays.interop import find_library
 from .._runtime import library
+from .._runtime.closing import Closing
 from .._runtime.device import HOST, is_host, number_of, on_device, short_name
 from .._runtime.errors import Error
 from .._runtime.internal import internal
@@ -45,7 +46,7 @@ class GroupFailure(NamedTuple):
     status: int
 
 
-class Group:
+class Group(Closing):
     """One rank of a group, on the device in use. All ranks make it at once; they are
     processes, or threads with a device each.
 
@@ -216,18 +217,6 @@ class Group:
         handle, self._handle = self._handle, None
         if handle is not None:
             call("mxGroupDestroy", handle)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def __del__(self):
-        try:
-            self.close()
-        except Exception:  # the process may be ending
-            pass
 
 
 def _in_runtime(device):

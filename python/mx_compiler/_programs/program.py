@@ -10,6 +10,7 @@ import pathlib
 import threading
 
 from .._runtime import library
+from .._runtime.closing import Closing
 from .._runtime.device import HOST, device_info, device_name, on_device, require_device
 from .._runtime.internal import internal
 from .._runtime.library import call
@@ -111,7 +112,7 @@ def load_parts(parts, name):
     return handle
 
 
-class Program:
+class Program(Closing):
     """A directory that mx-compile wrote, loaded. `program[name]` is an entry, and
     `entries` has all of them by name."""
 
@@ -228,15 +229,3 @@ class Program:
             opened, self._handle = self._handle is not None, None
         if opened:
             self._loaded.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def __del__(self):
-        try:
-            self.close()
-        except Exception:  # the process may be ending
-            pass

@@ -3,12 +3,13 @@
 
 import ctypes
 
+from .closing import Closing
 from .device import require_device
 from .internal import internal
 from .library import call
 
 
-class Stream:
+class Stream(Closing):
     """A stream of its own. `handle` is what the runtime calls it, on a GPU the
     driver's CUstream."""
 
@@ -53,18 +54,6 @@ class Stream:
         self.synchronize()
         handle, self._handle = self._handle, None
         call("mxStreamDestroy", handle)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def __del__(self):
-        try:
-            self.close()
-        except Exception:  # the process may be ending
-            pass
 
 
 def stream_handle(stream):
