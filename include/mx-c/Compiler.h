@@ -39,7 +39,7 @@ extern "C" {
 
 enum mxcStatus {
   MXC_OK = 0,
-  MXC_FAULT = 1,   /* ptxas refused the kernels */
+  MXC_FAULT = 1,   /* ptxas refused the kernels, or a collective failed */
   MXC_REFUSED = 2, /* text, options or programs that are not supported */
 };
 

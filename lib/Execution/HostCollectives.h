@@ -20,13 +20,19 @@ namespace mx::host_collectives {
 /// Sets them for the calls of this thread until it is destroyed.
 class Scope {
 public:
-  explicit Scope(HostCollectives *collectives);
+  /// `entry` is the function that is called.
+  Scope(HostCollectives *collectives, llvm::StringRef entry);
   ~Scope();
   Scope(const Scope &) = delete;
   Scope &operator=(const Scope &) = delete;
 
+  HostCollectives *const collectives;
+  const llvm::StringRef entry;
+  /// Those that the call has begun.
+  int64_t count = 0;
+
 private:
-  HostCollectives *outer;
+  Scope *const outer;
 };
 
 /// Calls `add` with the name and the address of each function.

@@ -206,5 +206,6 @@ mx::compileForHost(ModuleOp module, func::FuncOp entry,
   if (!function)
     return function.takeError();
   (*engine)->initialize();
-  return std::make_unique<HostProgram>(std::move(*engine), *function);
+  return std::make_unique<HostProgram>(std::move(*engine), *function,
+                                       std::move(symbol));
 }

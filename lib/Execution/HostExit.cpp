@@ -9,6 +9,7 @@
 
 #include "HostExit.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/Support/ExitStatus.h"
 #include "llvm/ADT/StringRef.h"
 #include <csetjmp>
 #include <cstdarg>
@@ -83,7 +84,8 @@ llvm::Error host_exit::call(void (*function)(void **), void **arguments) {
   // Of the second return too: `ended` was written between the two.
   innermost = outer;
   if (!ended)
-    return makeError(takeMessage(frame));
+    return makeError(takeMessage(frame),
+                     frame.status == kExitFault ? kExitFault : kExitBadInput);
   if (!frame.printed.empty())
     std::fputs(frame.printed.c_str(), stderr);
   return llvm::Error::success();

@@ -205,8 +205,8 @@ llvm::Expected<std::vector<NpyArray>> Call::readResults() {
 } // namespace
 
 HostProgram::HostProgram(std::shared_ptr<ExecutionEngine> engine,
-                         void (*function)(void **))
-    : engine(std::move(engine)), function(function) {}
+                         void (*function)(void **), std::string name)
+    : engine(std::move(engine)), function(function), name(std::move(name)) {}
 
 HostProgram::~HostProgram() = default;
 
@@ -217,16 +217,22 @@ HostProgram::call(ArrayRef<const NpyArray *> inputs) {
     if (llvm::Error error = call.addArgument(type, *input))
       return error;
   call.prepareResults();
-  host_collectives::Scope scope(collectives);
-  if (llvm::Error error = call.invoke(function))
-    return error;
+  host_collectives::Scope scope(collectives, name);
+  if (llvm::Error error = call.invoke(function)) {
+    // A caller of C is told the place first (mx-c/Compiler.h).
+    if (!ownCollectives)
+      return error;
+    ExitStatus status = getExitStatus(error);
+    return makeError(
+        "entry '" + name + "': " + llvm::toString(std::move(error)), status);
+  }
   call.adoptResults();
   return call.readResults();
 }
 
 llvm::Expected<std::unique_ptr<Program>> HostProgram::makeRank(Ranks &ranks,
                                                                int rank) {
-  auto program = std::make_unique<HostProgram>(engine, function);
+  auto program = std::make_unique<HostProgram>(engine, function, name);
   program->arguments = arguments;
   program->results = results;
   program->ownCollectives = std::make_unique<ThreadCollectives>(ranks, rank);

@@ -19,9 +19,9 @@ namespace mx {
 
 class HostProgram final : public Program {
 public:
-  /// `function` is of `engine`.
+  /// `function` is of `engine`, and `name` what the module calls it.
   HostProgram(std::shared_ptr<mlir::ExecutionEngine> engine,
-              void (*function)(void **));
+              void (*function)(void **), std::string name);
   ~HostProgram() override;
 
   llvm::Expected<std::unique_ptr<Program>> makeRank(Ranks &ranks,
@@ -33,6 +33,7 @@ private:
 
   std::shared_ptr<mlir::ExecutionEngine> engine;
   void (*function)(void **);
+  std::string name;
   /// Of one that makeRank made.
   std::unique_ptr<HostCollectives> ownCollectives;
 };

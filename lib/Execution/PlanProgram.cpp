@@ -224,12 +224,15 @@ namespace {
 struct Meeting {
   Ranks &ranks;
   int rank;
+  /// Why they have not met.
+  std::string why = {};
 };
 } // namespace
 
 static int exchange(void *user, const void *mine, size_t bytes, void *all) {
   auto *meeting = static_cast<Meeting *>(user);
-  return meeting->ranks.exchange(meeting->rank, mine, bytes, all) ? 0 : 1;
+  meeting->why = meeting->ranks.exchange(meeting->rank, mine, bytes, all);
+  return meeting->why.empty() ? 0 : 1;
 }
 
 llvm::Error PlanProgram::bindGroups(Ranks &ranks, int rank) {
@@ -244,9 +247,16 @@ llvm::Error PlanProgram::bindGroups(Ranks &ranks, int rank) {
     config.size = ranks.getCount();
     config.exchange = exchange;
     config.user = &meeting;
+    config.timeoutNs = uint64_t(ranks.getTimeout().count() * 1e9);
     mxGroup group = nullptr;
-    if (mxGroupCreate(&group, &config) != MX_SUCCESS)
-      return takeRuntimeError();
+    if (mxGroupCreate(&group, &config) != MX_SUCCESS) {
+      llvm::Error error = takeRuntimeError();
+      if (meeting.why.empty())
+        return error;
+      llvm::consumeError(std::move(error));
+      return makeError("group " + llvm::Twine(info.name) + ": " + meeting.why,
+                       kExitFault);
+    }
     groups.emplace_back(group);
     if (mxProgramBindGroup(program.get(), info.name, group) != MX_SUCCESS)
       return takeRuntimeError();

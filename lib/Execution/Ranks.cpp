@@ -8,60 +8,87 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Ranks.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstring>
 
 using namespace mx;
 
-bool Ranks::meet(int rank, const void *address) {
-  {
-    std::lock_guard lock(mutex);
-    given[rank] = address;
-  }
-  return meet();
-}
-
-bool Ranks::meet() {
+std::string Ranks::meet(int rank, const void *address) {
   std::unique_lock lock(mutex);
+  if (!failure.empty())
+    return failure;
+  if (address)
+    given[rank] = address;
   size_t meeting = meetings;
+  isHere[rank] = true;
   if (++arrived == getCount()) {
     arrived = 0;
+    isHere.assign(getCount(), false);
     ++meetings;
     changed.notify_all();
-    return true;
+    return {};
   }
-  changed.wait(lock, [&] { return meetings != meeting || hasLeft; });
-  return meetings != meeting;
+  auto isOver = [&] { return meetings != meeting || !failure.empty(); };
+  if (!changed.wait_for(lock, timeout, isOver)) {
+    failure = describeMissing();
+    changed.notify_all();
+  }
+  return meetings != meeting ? std::string() : failure;
 }
 
-bool Ranks::exchange(int rank, const void *mine, size_t bytes, void *all) {
-  if (!meet(rank, mine))
-    return false;
+/// In the words of the runtime's groups.
+std::string Ranks::describeMissing() const {
+  std::vector<std::string> missing;
+  for (int rank = 0; rank < getCount(); ++rank)
+    if (!isHere[rank])
+      missing.push_back(std::to_string(rank));
+  std::string last = missing.back();
+  missing.pop_back();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (missing.empty())
+    stream << "rank ";
+  else
+    stream << "ranks " << llvm::join(missing, ", ") << " and ";
+  stream << last << " did not arrive (waited "
+         << llvm::format("%g s)", timeout.count());
+  return text;
+}
+
+std::string Ranks::exchange(int rank, const void *mine, size_t bytes,
+                            void *all) {
+  if (std::string why = meet(rank, mine); !why.empty())
+    return why;
   for (int other = 0; other < getCount(); ++other)
     memcpy(static_cast<char *>(all) + other * bytes, given[other], bytes);
-  return meet();
+  return meet(rank);
 }
 
-bool Ranks::allGather(int rank, void *window, size_t bytes) {
-  if (!meet(rank, window))
-    return false;
+std::string Ranks::allGather(int rank, void *window, size_t bytes) {
+  if (std::string why = meet(rank, window); !why.empty())
+    return why;
   for (int other = 0; other < getCount(); ++other)
     if (other != rank)
       memcpy(static_cast<char *>(window) + other * bytes,
              static_cast<const char *>(given[other]) + other * bytes, bytes);
-  return meet();
+  return meet(rank);
 }
 
-bool Ranks::allToAll(int rank, const void *from, void *to, size_t bytes) {
-  if (!meet(rank, from))
-    return false;
+std::string Ranks::allToAll(int rank, const void *from, void *to,
+                            size_t bytes) {
+  if (std::string why = meet(rank, from); !why.empty())
+    return why;
   for (int other = 0; other < getCount(); ++other)
     memcpy(static_cast<char *>(to) + other * bytes,
            static_cast<const char *>(given[other]) + rank * bytes, bytes);
-  return meet();
+  return meet(rank);
 }
 
-void Ranks::leave() {
+void Ranks::leave(int rank) {
   std::lock_guard lock(mutex);
-  hasLeft = true;
+  if (failure.empty())
+    failure = "rank " + std::to_string(rank) + " has ended";
   changed.notify_all();
 }

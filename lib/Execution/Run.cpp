@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Run.h"
+#include "RunRanks.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -30,7 +31,6 @@
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
-#include <thread>
 
 using namespace mlir;
 using namespace mx;
@@ -113,107 +113,6 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   }
   notices.say(conversions.text());
   return llvm::Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Ranks
-//===----------------------------------------------------------------------===//
-
-constexpr llvm::StringLiteral kRankName = "{rank}";
-
-/// The options with the names of the files of a rank.
-RunOptions getOptionsOfRank(const RunOptions &options, int rank) {
-  RunOptions own = options;
-  std::string number = std::to_string(rank);
-  for (std::vector<std::string> *names : {&own.argumentFiles, &own.resultFiles})
-    for (std::string &name : *names)
-      for (size_t at; (at = name.find(kRankName.data())) != name.npos;)
-        name.replace(at, kRankName.size(), number);
-  return own;
-}
-
-/// That the groups of the module have as many ranks as run it, each with
-/// results of its own.
-llvm::Error checkRanks(ModuleOp module, const RunOptions &options) {
-  bool hasGroup = false;
-  for (auto group : module.getOps<GroupOp>()) {
-    int64_t size = group.getSize();
-    if (size != 1 && size != options.ranks)
-      return makeError(getPlace(group.getLoc()) +
-                       "expected --ranks=" + llvm::Twine(size) +
-                       ", the size of group @" + group.getSymName() +
-                       ", found --ranks=" + llvm::Twine(options.ranks));
-    hasGroup |= size == options.ranks;
-  }
-  if (options.ranks == 1)
-    return llvm::Error::success();
-  if (!hasGroup || options.ranks < 1)
-    return makeError("expected an mx.group of as many ranks that the entry "
-                     "uses, found none for --ranks=" +
-                     llvm::Twine(options.ranks));
-  if (options.checkWithCPU)
-    return makeError("expected one rank with --check, found --ranks=" +
-                     llvm::Twine(options.ranks) +
-                     ": compare the results of --device=cpu");
-  for (const std::string &name : options.resultFiles)
-    if (!StringRef(name).contains(kRankName))
-      return makeError("expected {rank} in the name of a result, so that each "
-                       "rank has a file of its own, found " +
-                       name);
-  return llvm::Error::success();
-}
-
-using Arrays = std::vector<NpyArray>;
-
-llvm::Expected<Arrays> runOn(Program &program, const Arrays &arguments) {
-  SmallVector<const NpyArray *> inputs;
-  for (const NpyArray &argument : arguments)
-    inputs.push_back(&argument);
-  return program.run(inputs);
-}
-
-/// Runs the program once for each list of arguments: alone, or as that many
-/// ranks. What went wrong first is the error.
-llvm::Expected<std::vector<Arrays>>
-runAll(Program &program, const std::vector<Arrays> &arguments) {
-  std::vector<Arrays> results(arguments.size());
-  if (arguments.size() == 1) {
-    llvm::Expected<Arrays> own = runOn(program, arguments[0]);
-    if (!own)
-      return own.takeError();
-    results[0] = std::move(*own);
-    return results;
-  }
-  Ranks ranks(int(arguments.size()));
-  std::mutex mutex;
-  std::optional<llvm::Error> first;
-  auto fail = [&](int rank, llvm::Error error) {
-    ranks.leave();
-    std::lock_guard lock(mutex);
-    if (first)
-      return llvm::consumeError(std::move(error));
-    ExitStatus status = getExitStatus(error);
-    first = makeError("rank " + llvm::Twine(rank) + ": " +
-                          llvm::toString(std::move(error)),
-                      status);
-  };
-  auto run = [&](int rank) {
-    auto own = program.makeRank(ranks, rank);
-    if (!own)
-      return fail(rank, own.takeError());
-    llvm::Expected<Arrays> found = runOn(**own, arguments[rank]);
-    if (!found)
-      return fail(rank, found.takeError());
-    results[rank] = std::move(*found);
-  };
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks.getCount(); ++rank)
-    threads.emplace_back(run, rank);
-  for (std::thread &thread : threads)
-    thread.join();
-  if (first)
-    return std::move(*first);
-  return results;
 }
 
 const char *describeRun(DeviceKind device) {
@@ -300,7 +199,7 @@ int mx::run(const RunOptions &given) {
         makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
   if (llvm::Error error = checkRanks(*module, options))
     return report(std::move(error));
-  std::vector<Arrays> arguments(options.ranks);
+  std::vector<std::vector<NpyArray>> arguments(options.ranks);
   for (int rank = 0; rank < options.ranks; ++rank) {
     RunOptions own = getOptionsOfRank(options, rank);
     if (llvm::Error error =
@@ -321,6 +220,8 @@ int mx::run(const RunOptions &given) {
   compile.maxSchedules = options.maxSchedules;
   compile.tuned = options.tuned;
   compile.tunedGpu = options.tunedGpu;
+  // Where one rank of several fails, the others are told.
+  compile.endProcess = options.ranks == 1;
   compile.fuse = options.fuse;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = [&] {
@@ -343,7 +244,8 @@ int mx::run(const RunOptions &given) {
 
   auto results = [&] {
     Progress progress(notices, describeRun(*device));
-    return runAll(**program, arguments);
+    return runRanks(**program, arguments, Ranks::Seconds(options.timeout),
+                    report);
   }();
   if (!results)
     return report(results.takeError());

@@ -36,6 +36,9 @@ struct Options : mx::CompilerOptions {
       cl::desc("ranks that run the program together, as its mx.group says; "
                "{rank} in the name of a file stands for the number of a rank"),
       cl::cat(category)};
+  cl::opt<double> timeout{
+      "timeout", cl::init(mx::RunOptions().timeout), cl::value_desc("SECONDS"),
+      cl::desc("how long a rank waits for the others"), cl::cat(category)};
   cl::opt<std::string> check{
       "check", cl::value_desc("cpu"),
       cl::desc("compare every operation with the reference path"),
@@ -79,6 +82,7 @@ extern "C" int mxRunMain(int argc, char **argv) {
   options.argumentFiles = asked.arguments;
   options.resultFiles = asked.results;
   options.ranks = asked.ranks;
+  options.timeout = asked.timeout;
   options.checkWithCPU = !asked.check.empty() || !asked.checkReport.empty();
   options.checkReport = asked.checkReport;
   options.saveTemps = asked.saveTemps;

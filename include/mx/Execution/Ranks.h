@@ -11,6 +11,7 @@
 #ifndef MX_EXECUTION_RANKS_H
 #define MX_EXECUTION_RANKS_H
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -34,35 +35,45 @@ public:
 
 class Ranks {
 public:
-  explicit Ranks(int count) : given(count) {}
+  /// How long a rank waits for the others, as in groups of the runtime.
+  using Seconds = std::chrono::duration<double>;
+  static constexpr Seconds kTimeout{100};
+
+  explicit Ranks(int count, Seconds timeout = kTimeout)
+      : timeout(timeout), given(count), isHere(count) {}
 
   int getCount() const { return int(given.size()); }
+  Seconds getTimeout() const { return timeout; }
 
-  // Every rank calls these in the same order. They are false where a rank has
-  // left, and so will not come.
+  // Every rank calls these in the same order. They return why not all ranks
+  // have met, or nothing. Once a rank has left, or others have waited for it as
+  // long as the time-out, no ranks meet any more.
 
   /// `all` gets what each rank has, in their order.
-  bool exchange(int rank, const void *mine, size_t bytes, void *all);
+  std::string exchange(int rank, const void *mine, size_t bytes, void *all);
   /// Part r of `window`, `bytes` long, becomes that of rank r.
-  bool allGather(int rank, void *window, size_t bytes);
+  std::string allGather(int rank, void *window, size_t bytes);
   /// Part r of `to` becomes what rank r has for this one in `from`.
-  bool allToAll(int rank, const void *from, void *to, size_t bytes);
+  std::string allToAll(int rank, const void *from, void *to, size_t bytes);
 
   /// This rank has ended.
-  void leave();
+  void leave(int rank);
 
 private:
-  /// Waits until every rank has given an address.
-  bool meet(int rank, const void *address);
-  /// Waits until every rank has come. What they gave stays until then.
-  bool meet();
+  /// Waits until every rank has given an address. What they gave stays until
+  /// they meet again.
+  std::string meet(int rank, const void *address = nullptr);
+  /// The ranks that the others wait for, and how long they have.
+  std::string describeMissing() const;
 
+  const Seconds timeout;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<const void *> given;
+  std::vector<bool> isHere;
   int arrived = 0;
   size_t meetings = 0;
-  bool hasLeft = false;
+  std::string failure;
 };
 
 /// The same of one of them, which has the same number in all groups.
@@ -72,18 +83,14 @@ public:
 
   int64_t getRank(int64_t) override { return rank; }
   std::string allGather(int64_t, void *window, int64_t bytes) override {
-    return describe(ranks.allGather(rank, window, size_t(bytes)));
+    return ranks.allGather(rank, window, size_t(bytes));
   }
   std::string allToAll(int64_t, const void *from, void *to,
                        int64_t bytes) override {
-    return describe(ranks.allToAll(rank, from, to, size_t(bytes)));
+    return ranks.allToAll(rank, from, to, size_t(bytes));
   }
 
 private:
-  static std::string describe(bool haveMet) {
-    return haveMet ? "" : "expected all ranks, found one that has ended";
-  }
-
   Ranks &ranks;
   int rank;
 };

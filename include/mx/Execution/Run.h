@@ -9,6 +9,7 @@
 #ifndef MX_EXECUTION_RUN_H
 #define MX_EXECUTION_RUN_H
 
+#include "mx/Execution/Ranks.h"
 #include "mx/Target/TargetInfo.h"
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct RunOptions {
   /// Ranks that run the program together, each a thread; 1 for a program
   /// without groups.
   int ranks = 1;
+  /// Seconds that a rank waits for the others.
+  double timeout = Ranks::kTimeout.count();
   bool checkWithCPU = false;
   /// Where the report of the check goes as JSON, when not empty.
   std::string checkReport;

@@ -1,0 +1,184 @@
+//===- RunRanks.cpp - Run a program as one rank or several ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A rank is a thread. A thread cannot be ended from outside: where a rank has
+// failed, and another one computes on, the process ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunRanks.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/IR/Place.h"
+#include "mx/Support/Notices.h"
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+using namespace mlir;
+using namespace mx;
+
+using Arrays = std::vector<NpyArray>;
+
+static constexpr llvm::StringLiteral kRankName = "{rank}";
+/// A time-out of more would be none.
+static constexpr double kLongestTimeout = 1e6;
+/// What the other ranks have to end, where one has failed.
+static constexpr std::chrono::seconds kTimeToEnd(2);
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+RunOptions mx::getOptionsOfRank(const RunOptions &options, int rank) {
+  RunOptions own = options;
+  std::string number = std::to_string(rank);
+  for (std::vector<std::string> *names : {&own.argumentFiles, &own.resultFiles})
+    for (std::string &name : *names)
+      for (size_t at; (at = name.find(kRankName.data())) != name.npos;)
+        name.replace(at, kRankName.size(), number);
+  return own;
+}
+
+llvm::Error mx::checkRanks(ModuleOp module, const RunOptions &options) {
+  bool hasGroup = false;
+  for (auto group : module.getOps<GroupOp>()) {
+    int64_t size = group.getSize();
+    if (size != 1 && size != options.ranks)
+      return makeError(getPlace(group.getLoc()) +
+                       "expected --ranks=" + llvm::Twine(size) +
+                       ", the size of group @" + group.getSymName() +
+                       ", found --ranks=" + llvm::Twine(options.ranks));
+    hasGroup |= size == options.ranks;
+  }
+  if (!(options.timeout > 0 && options.timeout <= kLongestTimeout)) {
+    std::ostringstream found;
+    found << options.timeout;
+    return makeError("--timeout: expected up to a million seconds, found " +
+                     found.str());
+  }
+  if (options.ranks == 1)
+    return llvm::Error::success();
+  if (!hasGroup || options.ranks < 1)
+    return makeError("expected an mx.group of as many ranks that the entry "
+                     "uses, found none for --ranks=" +
+                     llvm::Twine(options.ranks));
+  if (options.checkWithCPU)
+    return makeError("expected one rank with --check, found --ranks=" +
+                     llvm::Twine(options.ranks) +
+                     ": compare the results of --device=cpu");
+  for (const std::string &name : options.resultFiles)
+    if (!StringRef(name).contains(kRankName))
+      return makeError("expected {rank} in the name of a result, so that each "
+                       "rank has a file of its own, found " +
+                       name);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<Arrays> runOn(Program &program, const Arrays &arguments) {
+  SmallVector<const NpyArray *> inputs;
+  for (const NpyArray &argument : arguments)
+    inputs.push_back(&argument);
+  return program.run(inputs);
+}
+
+namespace {
+
+/// What the threads of a run share.
+class Run {
+public:
+  Run(Program &program, ArrayRef<Arrays> arguments, Ranks::Seconds timeout)
+      : program(program), arguments(arguments),
+        ranks(int(arguments.size()), timeout), results(arguments.size()) {}
+
+  /// False: a rank has failed, and others do not end.
+  bool run() {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks.getCount(); ++rank)
+      threads.emplace_back([this, rank] { runRank(rank); });
+    bool haveEnded = wait();
+    for (std::thread &thread : threads)
+      if (haveEnded)
+        thread.join();
+      else
+        thread.detach();
+    return haveEnded;
+  }
+
+  llvm::Expected<std::vector<Arrays>> take() {
+    std::lock_guard lock(mutex);
+    if (first)
+      return std::move(*first);
+    return std::move(results);
+  }
+
+private:
+  bool wait() {
+    std::unique_lock lock(mutex);
+    auto haveEnded = [&] { return ended == ranks.getCount(); };
+    changed.wait(lock, [&] { return haveEnded() || first; });
+    return changed.wait_for(lock, kTimeToEnd, haveEnded);
+  }
+
+  void runRank(int rank) {
+    auto own = program.makeRank(ranks, rank);
+    auto found = own ? runOn(**own, arguments[rank])
+                     : llvm::Expected<Arrays>(own.takeError());
+    if (found)
+      results[rank] = std::move(*found);
+    else
+      fail(rank, found.takeError());
+    std::lock_guard lock(mutex);
+    ++ended;
+    changed.notify_all();
+  }
+
+  /// Of several errors the first one counts: it is kept before the other ranks
+  /// hear of it, whose errors follow from it.
+  void fail(int rank, llvm::Error error) {
+    {
+      std::lock_guard lock(mutex);
+      if (first)
+        return llvm::consumeError(std::move(error));
+      ExitStatus status = getExitStatus(error);
+      first = makeError("rank " + llvm::Twine(rank) + ": " +
+                            llvm::toString(std::move(error)),
+                        status);
+      changed.notify_all();
+    }
+    ranks.leave(rank);
+  }
+
+  Program &program;
+  ArrayRef<Arrays> arguments;
+  Ranks ranks;
+  std::vector<Arrays> results;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int ended = 0;
+  std::optional<llvm::Error> first;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<Arrays>>
+mx::runRanks(Program &program, ArrayRef<Arrays> arguments,
+             Ranks::Seconds timeout,
+             llvm::function_ref<int(llvm::Error)> report) {
+  if (arguments.size() == 1) {
+    llvm::Expected<Arrays> own = runOn(program, arguments[0]);
+    if (!own)
+      return own.takeError();
+    return std::vector<Arrays>{std::move(*own)};
+  }
+  Run run(program, arguments, timeout);
+  if (!run.run()) {
+    Progress::erase();
+    std::_Exit(report(run.take().takeError()));
+  }
+  return run.take();
+}
