@@ -240,8 +240,43 @@ with refused(ValueError, "array: expected a first dimension that 2 ranks divide,
 with refused(ValueError, "array: expected a dense array that can be written, found another one"):
     hosts[0].all_gather(np.zeros((4, 4))[:, ::2])
 hosts[1].abort("no more data")
-with refused(mx.Error, "rank 1 gave up"):
+with refused(mx.Error, "entry 'sum': all_gather, collective 1 of @sum: group ep: rank 1 gave up"):
     programs[0]["sum"](np.zeros((4, 3), np.float32))
+try:
+    mx.compile(TEXT.replace("size = 2", "size = 1").replace("8x3", "4x3").replace("[4, 0]", "[0, 0]"))["sum"](
+        np.zeros((5, 3), np.float32))
+except mx.InvalidValueError as error:
+    assert re.match(r"entry 'sum': \S+:5:8: expected at most 4 tokens of a rank of group ep, found 5", str(error)), error
+else:
+    raise AssertionError("5 tokens were taken")
+
+# A program has a share in the group: closing one ends no call, on any device. Then a rank waits for the other.
+for device in "cpu", "sim":
+    exchange = Exchange(2)
+    pair = on_ranks(lambda rank: mx.Group(rank, 2, exchange.of(rank), timeout=2), device=device)
+
+    def call_closed(rank):
+        program = mx.compile(TEXT)
+        program.bind("ep", pair[rank])
+        pair[rank].close()
+        z, found = program["sum"](np.full((4, 3), rank + 1, np.float32))
+        assert (z == 3).all() and found == rank
+        with refused(ValueError, "the group was closed"):
+            pair[rank].status()
+        with refused(ValueError, "the group was closed"):
+            program.bind("ep", pair[rank])
+        return program
+
+    first, second = on_ranks(call_closed, device=device)
+    second.close()
+    try:
+        on_ranks(lambda rank: None if rank else first["sum"](np.zeros((4, 3), np.float32)), device=device)
+    except mx.Error as error:
+        assert "group ep: rank 1 left" in str(error) and error.name == "peer failed", (device, error)
+        assert str(error).startswith("entry 'sum': "), error
+    else:
+        raise AssertionError(f"{device}: one rank called alone")
+    first.close()
 mx.set_device("sim")
 with refused(ValueError, "group 'ep': expected a group that was made on sim or a GPU, as the program is of one, found one on cpu"):
     mx.Program(f"{work}/two").bind("ep", hosts[0])

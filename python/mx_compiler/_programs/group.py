@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,40 @@ class GroupFailure(NamedTuple):
     step: int
     text: str
     status: int
+
+
+class SharedGroup:
+    """A group of the runtime, for a Group and the programs of cpu that are bound to it: the
+    last one that closes it destroys it. For programs of devices the runtime counts."""
+
+    def __init__(self, handle, rank, device):
+        self.handle, self.rank = handle, rank
+        self._device = device
+        self._lock = threading.Lock()
+        self._users = 1
+
+    def share(self):
+        """For one more user."""
+        with self._lock:
+            self._users += 1
+        return self
+
+    def close(self):
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+        call("mxGroupDestroy", self.handle)
+
+    def gather_at(self, address, count, stream=0):
+        """all_gather of parts of `count` bytes at an address."""
+        with _in_runtime(self._device):
+            call("mxGroupAllGather", self.handle, address, count, stream)
+
+    def exchange_at(self, source, target, count, stream=0):
+        """all_to_all of parts of `count` bytes at addresses."""
+        with _in_runtime(self._device):
+            call("mxGroupAllToAll", self.handle, source, target, count, stream)
 
 
 class Group(Closing):
@@ -93,7 +128,7 @@ class Group(Closing):
         return group
 
     def _make(self, function, rank, size, name, timeout, transport, exchange, *address):
-        self._handle = None
+        self._shared = None
         on_host = is_host()
         if on_host and transport == "nccl":
             raise ValueError('transport: expected "host" or "auto" on cpu, found "nccl", '
@@ -105,10 +140,11 @@ class Group(Closing):
                                      exchange, None, transport.encode())
         with _in_runtime(HOST) if on_host else contextlib.nullcontext():
             call(function, handle, config, *address)
-        self._handle = handle
-        info = self._info()
+        info = library.GroupInfo()
+        call("mxGroupGetInfo", handle, info)
         self.name, self.rank, self.size = name, rank, size
         self.device = HOST if on_host else short_name(info.device.decode())
+        self._shared = SharedGroup(handle, rank, self.device)
         self.transport = info.transport.decode()
         self.timeout = timeout
 
@@ -119,10 +155,15 @@ class Group(Closing):
 
     @property
     @internal
-    def handle(self):
-        if self._handle is None:
+    def shared(self):
+        if self._shared is None:
             raise ValueError("the group was closed")
-        return self._handle
+        return self._shared
+
+    @property
+    @internal
+    def handle(self):
+        return self.shared.handle
 
     @property
     def window_bytes(self):
@@ -153,7 +194,7 @@ class Group(Closing):
                 of NumPy on cpu
         stream  as for an entry"""
         address, stream = self._read("array", array, stream)
-        self.gather_at(address, array.nbytes // self.size, stream)
+        self.shared.gather_at(address, array.nbytes // self.size, stream)
         return array
 
     def all_to_all(self, array, out, *, stream=None):
@@ -164,20 +205,8 @@ class Group(Closing):
         if (array.shape, array.dtype) != (out.shape, out.dtype):
             raise ValueError(f"out: expected shape {tuple(array.shape)} of {array.dtype}, as "
                              f"array has, found {tuple(out.shape)} of {out.dtype}")
-        self.exchange_at(source, target, array.nbytes // self.size, handle)
+        self.shared.exchange_at(source, target, array.nbytes // self.size, handle)
         return out
-
-    @internal
-    def gather_at(self, address, count, stream=0):
-        """all_gather of parts of `count` bytes at an address."""
-        with _in_runtime(self.device):
-            call("mxGroupAllGather", self.handle, address, count, stream)
-
-    @internal
-    def exchange_at(self, source, target, count, stream=0):
-        """all_to_all of parts of `count` bytes at addresses."""
-        with _in_runtime(self.device):
-            call("mxGroupAllToAll", self.handle, source, target, count, stream)
 
     def _read(self, what, x, stream):
         """The address of an array, and the stream."""
@@ -212,11 +241,11 @@ class Group(Closing):
         return x.ctypes.data, 0
 
     def close(self):
-        """Ends this rank's part. A program that is bound to the group has a share in it,
-        until it is closed or bound to another one."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            call("mxGroupDestroy", handle)
+        """Ends this rank's part. A program that is bound to the group has a share in it, on
+        cpu as on devices: it can be called until it is closed or bound to another one."""
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            shared.close()
 
 
 def _in_runtime(device):

@@ -47,7 +47,8 @@ class HostCode:
         return self
 
     def close(self):
-        """Nothing: the code goes with the last that refers to it."""
+        """Gives up the groups; the code goes with the last that refers to it."""
+        self.ranks.close()
 
     @staticmethod
     def entries(program, code):
@@ -97,9 +98,9 @@ class HostCode:
             messages.clear()
             if self._module.library.mxcHostProgramCall(
                     self.functions[name], given, len(arrays), found, len(results)):
-                if error := self.ranks.take_error():
+                text = f"entry '{name}': " + "\n".join(map(_place_and_text, messages))
+                if error := self.ranks.take_error(text):
                     raise error
-                text = "\n".join(map(_place_and_text, messages))
                 raise InvalidValueError(
                     text, library.INVALID_VALUE,
                     library.library().mxStatusName(library.INVALID_VALUE).decode())

@@ -15,9 +15,6 @@ from .._runtime.errors import Error, InvalidValueError
 from .group import GroupInfo
 
 _NOT_FOUND, _MISMATCH = 6, 17  # MX_ERROR_NOT_FOUND, MX_ERROR_MISMATCH
-# What C is told: Python has the error itself.
-_FAILED = ctypes.create_string_buffer(b"a collective failed")
-
 
 class HostRanks:
     """The groups of a compiled text, and what they are bound to. `text` is what all
@@ -26,7 +23,8 @@ class HostRanks:
     def __init__(self, text):
         self._digest = np.frombuffer(hashlib.sha256(text).digest(), np.uint8)
         self._groups = {}  # by their numbers; one rank needs none
-        # The functions refer to these alone: a cycle would keep groups.
+        # SharedGroups by number, and the last error with its text for C. The functions
+        # refer to these alone: a cycle would keep groups.
         self._bound, self._raised = {}, []
         self._collectives = _make_collectives(self._bound, self._raised)
 
@@ -66,7 +64,14 @@ class HostRanks:
             if not np.array_equal(found, digests[0]):
                 raise _error(f"group {group.name}: the ranks differ in the program that they "
                              f"bind: rank {rank} has another one than rank 0", _MISMATCH)
-        self._bound[number] = group
+        before, self._bound[number] = self._bound.get(number), group.shared.share()
+        if before is not None:
+            before.close()
+
+    def close(self):
+        """Gives up the groups."""
+        while self._bound:
+            self._bound.popitem()[1].close()
 
     def check_bound(self, entry):
         """Raises an InvalidValueError if a call would find no group."""
@@ -77,11 +82,11 @@ class HostRanks:
                     "bound, found one that is not: call Program.bind on each rank",
                     library.INVALID_VALUE, _name(library.INVALID_VALUE))
 
-    def take_error(self):
-        """What a group said in the last call, or None."""
+    def take_error(self, text):
+        """What a group said in the last call, or None. `text` says where in the call."""
         error = self._raised[0] if self._raised else None
         self._raised.clear()
-        return error
+        return type(error)(text, error.status, error.name) if isinstance(error, Error) else error
 
 
 def _make_collectives(bound, raised):
@@ -89,8 +94,8 @@ def _make_collectives(bound, raised):
         try:
             work()
         except BaseException as error:  # does not pass through C
-            raised.append(error)
-            return ctypes.addressof(_FAILED)
+            raised[:] = error, ctypes.create_string_buffer(str(error).encode())
+            return ctypes.addressof(raised[1])
         return None
 
     def get_rank(number, _):

@@ -103,9 +103,9 @@ ones = np.ones(3, np.float32)
 ends = mx.compile(EXIT)
 square = np.ones((64, 64), np.float32)
 for _ in range(2):  # nothing that a call leaves behind
-    refuses(mx.InvalidValueError, r"^text:2:8: .*access.*; called with x: bfloat16\(3, 4\), i: 3$",
+    refuses(mx.InvalidValueError, r"^entry 'row': text:2:8: .*access.*; called with x: bfloat16\(3, 4\), i: 3$",
             lambda: row(x, 3))
-    refuses(mx.InvalidValueError, r"^text:2:8: .*found 4; called with x: float32\(3,\), y: float32\(4,\)",
+    refuses(mx.InvalidValueError, r"^entry 'add': text:2:8: .*found 4; called with x: float32\(3,\), y: float32\(4,\)",
             lambda: add(ones, np.ones(4, np.float32), ones))
     assert bits(row(x, 1)[0]) == bits(x[1])
     assert np.array_equal(add(ones, ones, ones)[0], 2 * ones)
@@ -121,8 +121,8 @@ class Elsewhere:
 
 for kind, text, call in (
         # What would end the process.
-        (mx.InvalidValueError, r"^the program called exit\(3\); called with x: 3, ", lambda: ends["leave"](3, ones[:2])),
-        (mx.InvalidValueError, "^text:7:3: 100% sure; called with x: False", lambda: ends["claim"](False, ones[:2])),
+        (mx.InvalidValueError, r"^entry 'leave': the program called exit\(3\); called with x: 3, ", lambda: ends["leave"](3, ones[:2])),
+        (mx.InvalidValueError, "^entry 'claim': text:7:3: 100% sure; called with x: False", lambda: ends["claim"](False, ones[:2])),
         (ValueError, "entry 'row': expected 2 arguments, found 1", lambda: row(x)),
         (TypeError, "argument 0 'x': expected dtype bfloat16, or uint16 for its bits, for tensor<.x4xbf16>, "
          "found float32", lambda: row(x.astype(np.float32), 0)),
