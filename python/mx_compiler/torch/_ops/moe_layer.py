@@ -164,18 +164,25 @@ def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends:
 def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
     _check(x, w1, w2, tokens, probs, ends)
     check_one_device(x=x, w1=w1, w2=w2, tokens=tokens, probs=probs, ends=ends)
-    groups, rows, hidden = w1.shape
-    inner, most = rows // 2, capacity(tokens.shape[0], groups)
-    of = [find_format(name) for name in (activations, weights)]
-    results = [x.new_empty(x.shape, dtype=torch.float32),
-               x.new_empty((tokens.shape[0], rows), dtype=torch.bfloat16)]
-    for shape, format in (((hidden, most), of[0]), ((inner, most), of[0]),
-                          ((groups, hidden, rows), of[1]),
-                          ((groups, inner, hidden), of[1])):
+    count = tokens.shape[0]
+    return [x.new_empty(x.shape, dtype=torch.float32),
+            x.new_empty((count, w1.shape[1]), dtype=torch.bfloat16),
+            *empty_quantized(w1, count, activations, weights)]
+
+
+def empty_quantized(w1, count, activations, weights):
+    """Elements and scales that the forward pass keeps of `count` rows, as bytes without
+    contents: x and h along rows, then both weights transposed."""
+    experts, rows, hidden = w1.shape
+    inner, columns = rows // 2, capacity(count, experts)
+    parts = []
+    for shape, name in (((hidden, columns), activations), ((inner, columns), activations),
+                        ((experts, hidden, rows), weights), ((experts, inner, hidden), weights)):
+        format = find_format(name)
         elements = (*shape[:-1], shape[-1] // format.per_byte)
-        results += [x.new_empty(elements, dtype=torch.uint8), x.new_empty(
+        parts += [w1.new_empty(elements, dtype=torch.uint8), w1.new_empty(
             scales_shape(shape, format, "sf_128x4"), dtype=torch.uint8)]
-    return results
+    return parts
 
 
 @tensors.operator("moe_layer_backward")

@@ -9,14 +9,12 @@ from ..._arrays.interop import place_of
 from ..._ops import checks as check
 from ..._ops.formats import find_format
 from ..._ops.moe_layer import MoEWeights
-from ..._ops.quantized import scales_shape
 from ..._ops.routed_moe_layer import RoutedSaved
-from ..._ops.scale_tiles import capacity as columns_of
 from . import tensors
 from .checks import check_one_device, check_tensor, refuse_second_order
 from .expert_groups import Group, find_group
 from .flops import counts
-from .moe_layer import INTEGERS
+from .moe_layer import INTEGERS, empty_quantized
 
 
 def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
@@ -159,24 +157,15 @@ def most_rows(group, experts, choices):
 def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gradients):
     _check(x, ids, weights, w1, w2)
     check_one_device(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
-    groups, rows, hidden = w1.shape
-    inner = rows // 2
-    most = most_rows(find_group(group), groups, ids.shape[1])
+    experts, rows, _ = w1.shape
+    most = most_rows(find_group(group), experts, ids.shape[1])
     count = min(capacity, most) if capacity else most
-    columns = columns_of(count, groups)
-    of = [find_format(name) for name in (activations, weights_format)]
-    results = [x.new_empty(x.shape, dtype=torch.float32)]
-    results += [x.new_empty(shape, dtype=torch.int32) for shape in (
-        (count,), (count,), (groups,), ())]
-    results += [x.new_empty((count,), dtype=torch.float32),
-                x.new_empty((count, rows), dtype=torch.bfloat16)]
-    for shape, format in (((hidden, columns), of[0]), ((inner, columns), of[0]),
-                          ((groups, hidden, rows), of[1]),
-                          ((groups, inner, hidden), of[1])):
-        elements = (*shape[:-1], shape[-1] // format.per_byte)
-        results += [x.new_empty(elements, dtype=torch.uint8), x.new_empty(
-            scales_shape(shape, format, "sf_128x4"), dtype=torch.uint8)]
-    return results
+    return [x.new_empty(x.shape, dtype=torch.float32),
+            *(x.new_empty(shape, dtype=torch.int32) for shape in (
+                (count,), (count,), (experts,), ())),
+            x.new_empty((count,), dtype=torch.float32),
+            x.new_empty((count, rows), dtype=torch.bfloat16),
+            *empty_quantized(w1, count, activations, weights_format)]
 
 
 @tensors.operator("routed_experts_backward")
