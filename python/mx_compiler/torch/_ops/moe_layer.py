@@ -43,7 +43,7 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
                         ("probs", probs), ("ends", ends)):
         check_tensor(name, given)
     return torch.ops.mx.moe_layer(x, w1, w2, tokens, probs, ends, activations, weights,
-                                  gradients)[0].to(x.dtype)
+                                  gradients)[0]
 
 
 def route(chosen, weights, experts):
@@ -146,8 +146,8 @@ _check_once = tensors.once(_check)
 @tensors.operator("moe_layer")
 def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
          activations: str, weights: str, gradients: str) -> list[Tensor]:
-    """y in f32, what the backward pass needs of the forward pass, and the weights
-    quantized for it."""
+    """y, what the backward pass needs of the forward pass, and the weights quantized for
+    it. y is rounded here, where torch.compile cannot leave it out."""
     _check_once(x, w1, w2, tokens, probs, ends)
     x, w1, w2, tokens, probs, ends = map(
         tensors.plain, (x, w1, w2, tokens, probs, ends))
@@ -155,7 +155,7 @@ def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends:
     given = layer.quantize_weights(w1.to(torch.bfloat16), w2.to(torch.bfloat16))
     y, saved = layer.forward(x, given, tokens, probs, ends)
     # Bytes, which no gradient is asked of.
-    return [y, saved.gate_up, *(part.view(torch.uint8) for part in (
+    return [y.to(torch.bfloat16), saved.gate_up, *(part.view(torch.uint8) for part in (
         *saved[1:], given.w1_transposed, given.w1_transposed_scales,
         given.w2_transposed, given.w2_transposed_scales))]
 
@@ -165,8 +165,7 @@ def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
     _check(x, w1, w2, tokens, probs, ends)
     check_one_device(x=x, w1=w1, w2=w2, tokens=tokens, probs=probs, ends=ends)
     count = tokens.shape[0]
-    return [x.new_empty(x.shape, dtype=torch.float32),
-            x.new_empty((count, w1.shape[1]), dtype=torch.bfloat16),
+    return [x.new_empty(x.shape), x.new_empty((count, w1.shape[1]), dtype=torch.bfloat16),
             *empty_quantized(w1, count, activations, weights)]
 
 

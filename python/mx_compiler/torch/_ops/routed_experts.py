@@ -54,7 +54,7 @@ def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
         group.refuse(error)
     return torch.ops.mx.routed_experts(
         x, narrow_ids(ids, w1.shape[0] * group.size), weights.to(torch.float32), w1, w2,
-        group.key, capacity or 0, activations, weights_format, gradients)[0].to(x.dtype)
+        group.key, capacity or 0, activations, weights_format, gradients)[0]
 
 
 def check_group(group, experts=None):
@@ -129,8 +129,9 @@ _check_once = tensors.once(_check)
 def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, group: str,
             capacity: int, activations: str, weights_format: str, gradients: str
             ) -> list[Tensor]:
-    """y in f32, what the backward pass needs of the forward pass (RoutedSaved), and the
-    weights quantized for it. A capacity of 0 is the most that can come."""
+    """y, what the backward pass needs of the forward pass (RoutedSaved), and the weights
+    quantized for it. y is rounded here, where torch.compile cannot leave it out. A capacity
+    of 0 is the most that can come."""
     ranks = find_group(group)
     try:
         _check_once(x, ids, weights, w1, w2)
@@ -143,7 +144,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
     given = layer.quantize_weights(w1.to(torch.bfloat16), w2.to(torch.bfloat16))
     y, saved = layer.forward(x, ids, weights, given, capacity=capacity or None)
     # Bytes, which no gradient is asked of.
-    return [y, *saved[:6], *(part.view(torch.uint8) for part in (
+    return [y.to(torch.bfloat16), *saved[:6], *(part.view(torch.uint8) for part in (
         *saved[6:], given.w1_transposed, given.w1_transposed_scales,
         given.w2_transposed, given.w2_transposed_scales))]
 
@@ -160,7 +161,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
     experts, rows, _ = w1.shape
     most = most_rows(find_group(group), experts, ids.shape[1])
     count = min(capacity, most) if capacity else most
-    return [x.new_empty(x.shape, dtype=torch.float32),
+    return [x.new_empty(x.shape),
             *(x.new_empty(shape, dtype=torch.int32) for shape in (
                 (count,), (count,), (experts,), ())),
             x.new_empty((count,), dtype=torch.float32),
