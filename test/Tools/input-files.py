@@ -3,6 +3,7 @@ runtime and Python refuse it in the same words before they open it, where they w
 a writer or read without end. Pipes that a shell gives by descriptor are read.
 
 RUN: %python %s %mx_obj/bin %mx_src %t
+RUN: %python %mx_src/test/python/work_folder.py %t
 REQUIRES: compiler, numpy
 """
 

@@ -3,6 +3,7 @@ exit status 2 from every tool and the Python package, with little address space
 and with all of it.
 
 RUN: %python %s %mx_obj/bin %examples %t
+RUN: %python %mx_src/test/python/work_folder.py %t
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
 """

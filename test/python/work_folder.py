@@ -1,17 +1,34 @@
 """Files of a test in a folder of its own."""
 
+import atexit
 import os
+import pathlib
 import shutil
+import sys
+
+LARGE = 1 << 30
+
+
+def large_files(folder):
+    """Files that take little of a disk, as most of them is a hole, and fill it where the
+    build folder is copied."""
+    return [path for path in pathlib.Path(folder).rglob("*")
+            if path.is_file() and not path.is_symlink() and path.stat().st_size >= LARGE]
 
 
 def enter(folder):
-    """Goes to the folder, which is empty then."""
+    """Goes to the folder, which is empty then. Large files are gone when the test ends."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     os.chdir(folder)
+    atexit.register(lambda where: [path.unlink() for path in large_files(where)], os.getcwd())
 
 
 def write(name, text):
     with open(name, "w") as file:
         file.write(text)
     return name
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(map(str, large_files(sys.argv[1]))) or 0)
