@@ -39,14 +39,12 @@ struct AllocPattern final : OpConversionPattern<memref::AllocOp> {
         [&](Value size, Value isValid, const std::string &format) {
           RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
         });
-    View view;
-    view.sizes = builder.getValues(op.getType().getShape(),
-                                   getSingles(operands.getDynamicSizes()));
-    Value bytes = getBytes(builder, op.getType(), view);
-    view.buffer = mxplan::AllocOp::create(
-        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()), bytes);
-    rewriter.replaceOpWithMultiple(
-        op, SmallVector<SmallVector<Value>>{getParts(op.getType(), view)});
+    SmallVector<Value> sizes = builder.getValues(
+        op.getType().getShape(), getSingles(operands.getDynamicSizes()));
+    Value buffer = mxplan::AllocOp::create(
+        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()),
+        getBytes(builder, op.getType(), sizes));
+    replaceByBuffer(rewriter, op, buffer, std::move(sizes));
     return success();
   }
 };
@@ -61,8 +59,8 @@ struct GlobalPattern final : OpConversionPattern<memref::GetGlobalOp> {
     Value buffer = mxplan::ConstantOp::create(
         rewriter, op.getLoc(), mxplan::BufferType::get(getContext()),
         op.getNameAttr());
-    rewriter.replaceOpWithMultiple(op,
-                                   SmallVector<SmallVector<Value>>{{buffer}});
+    // Its extents are in its type.
+    replaceByBuffer(rewriter, op, buffer, {});
     return success();
   }
 };
@@ -105,7 +103,8 @@ struct CopyPattern final : OpConversionPattern<memref::CopyOp> {
     Value to = target.buffer;
     if (from.buffer != to)
       mxplan::CopyOp::create(rewriter, op.getLoc(), from.buffer, to,
-                             /*offset=*/Value(), getBytes(builder, type, from));
+                             /*offset=*/Value(),
+                             getBytes(builder, type, from.sizes));
     rewriter.eraseOp(op);
     return success();
   }
@@ -128,7 +127,7 @@ struct MemsetPattern final : OpConversionPattern<gpu::MemsetOp> {
     mxplan::FillOp::create(
         rewriter, op.getLoc(), view.buffer,
         rewriter.getI32IntegerAttr(bits.extractBitsAsZExtValue(8, 0)),
-        getBytes(builder, type, view));
+        getBytes(builder, type, view.sizes));
     rewriter.eraseOp(op);
     return success();
   }
@@ -198,8 +197,7 @@ struct PoisonPattern final : OpConversionPattern<ub::PoisonOp> {
     view.offset = zero;
     view.buffer = mxplan::AllocOp::create(
         rewriter, op.getLoc(), mxplan::BufferType::get(getContext()), zero);
-    rewriter.replaceOpWithMultiple(
-        op, SmallVector<SmallVector<Value>>{getParts(type, view)});
+    replaceByView(rewriter, op, view);
     return success();
   }
 };

@@ -62,19 +62,17 @@ struct WindowPattern final : OpConversionPattern<mx::WindowOp> {
     auto type = cast<MemRefType>(op.getType());
     GroupOp group = findGroup(op, op.getGroupAttr());
     int64_t bytes = group.getRows() * getRowBytes(type);
-    View view;
-    view.sizes = builder.getValues(type.getShape(), {});
-    Type buffer = mxplan::BufferType::get(getContext());
-    view.buffer = group.getSize() == 1
-                      ? mxplan::AllocOp::create(rewriter, op.getLoc(), buffer,
-                                                builder.index(bytes))
-                            .getResult()
-                      : mxplan::WindowOp::create(
-                            rewriter, op.getLoc(), buffer, op.getGroupAttr(),
-                            rewriter.getI64IntegerAttr(bytes))
-                            .getResult();
-    rewriter.replaceOpWithMultiple(
-        op, SmallVector<SmallVector<Value>>{getParts(type, view)});
+    Type plan = mxplan::BufferType::get(getContext());
+    Value buffer = group.getSize() == 1
+                       ? mxplan::AllocOp::create(rewriter, op.getLoc(), plan,
+                                                 builder.index(bytes))
+                             .getResult()
+                       : mxplan::WindowOp::create(
+                             rewriter, op.getLoc(), plan, op.getGroupAttr(),
+                             rewriter.getI64IntegerAttr(bytes))
+                             .getResult();
+    // Its extents are in its type.
+    replaceByBuffer(rewriter, op, buffer, {});
     return success();
   }
 };

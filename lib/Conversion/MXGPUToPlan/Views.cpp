@@ -95,9 +95,25 @@ SmallVector<Value> mx::mxgpu::getParts(MemRefType type, const View &view) {
                              });
 }
 
+void mx::mxgpu::replaceByView(ConversionPatternRewriter &rewriter,
+                              Operation *op, const View &view) {
+  auto type = cast<MemRefType>(op->getResult(0).getType());
+  rewriter.replaceOpWithMultiple(
+      op, SmallVector<SmallVector<Value>>{getParts(type, view)});
+}
+
+void mx::mxgpu::replaceByBuffer(ConversionPatternRewriter &rewriter,
+                                Operation *op, Value buffer,
+                                SmallVector<Value> sizes) {
+  View view;
+  view.buffer = buffer;
+  view.sizes = std::move(sizes);
+  replaceByView(rewriter, op, view);
+}
+
 Value mx::mxgpu::getBytes(PlanBuilder &builder, MemRefType type,
-                          const View &view) {
-  return builder.mul(builder.multiply(view.sizes),
+                          ValueRange sizes) {
+  return builder.mul(builder.multiply(sizes),
                      builder.index(getElementBits(type) / 8));
 }
 
@@ -132,14 +148,6 @@ struct ViewPattern : OpConversionPattern<OpT> {
   virtual void rewrite(OpT op, View &view, ArrayRef<ValueRange> operands,
                        PlanBuilder &builder,
                        ConversionPatternRewriter &rewriter) const = 0;
-
-  /// Replaces the operation's only result by what stands for it.
-  static void replace(OpT op, const View &view,
-                      ConversionPatternRewriter &rewriter) {
-    auto type = cast<MemRefType>(op->getResult(0).getType());
-    rewriter.replaceOpWithMultiple(
-        op, SmallVector<SmallVector<Value>>{getParts(type, view)});
-  }
 };
 
 /// What the new type knows must hold.
@@ -170,7 +178,7 @@ struct CastPattern final : ViewPattern<memref::CastOp> {
         require(view.strides[dim], fromStrides[dim], toStrides[dim],
                 "the stride of dimension " + Twine(dim));
     require(view.offset, fromOffset, toOffset, "the offset");
-    replace(op, view, rewriter);
+    replaceByView(rewriter, op, view);
   }
 };
 
@@ -208,7 +216,7 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
       part.sizes.push_back(size);
       part.strides.push_back(builder.mul(view.strides[dim], steps[dim]));
     }
-    replace(op, part, rewriter);
+    replaceByView(rewriter, op, part);
   }
 
   /// The first and the last element of a slice are in its array; one without
@@ -268,7 +276,7 @@ struct CollapsePattern final : ViewPattern<memref::CollapseShapeOp> {
     }
     view.sizes = std::move(sizes);
     view.strides = std::move(strides);
-    replace(op, view, rewriter);
+    replaceByView(rewriter, op, view);
   }
 
   /// The last dimension that has more than one element, as far as is known.
@@ -312,7 +320,7 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
     }
     view.sizes = std::move(sizes);
     view.strides = std::move(strides);
-    replace(op, view, rewriter);
+    replaceByView(rewriter, op, view);
   }
 };
 
@@ -329,7 +337,7 @@ struct TransposePattern final : ViewPattern<memref::TransposeOp> {
       permuted.sizes[dim] = view.sizes[from];
       permuted.strides[dim] = view.strides[from];
     }
-    replace(op, permuted, rewriter);
+    replaceByView(rewriter, op, permuted);
   }
 };
 

@@ -42,9 +42,16 @@ View getView(PlanBuilder &builder, mlir::MemRefType type,
 /// What stands for a memref of `type` in a plan.
 llvm::SmallVector<mlir::Value> getParts(mlir::MemRefType type,
                                         const View &view);
-/// Bytes of an array without gaps.
+/// Replaces the only result of an operation, a memref, by what stands for it.
+void replaceByView(mlir::ConversionPatternRewriter &rewriter,
+                   mlir::Operation *op, const View &view);
+/// The same where it is a whole buffer, of such extents.
+void replaceByBuffer(mlir::ConversionPatternRewriter &rewriter,
+                     mlir::Operation *op, mlir::Value buffer,
+                     llvm::SmallVector<mlir::Value> sizes);
+/// Bytes of an array without gaps, of such extents.
 mlir::Value getBytes(PlanBuilder &builder, mlir::MemRefType type,
-                     const View &view);
+                     mlir::ValueRange sizes);
 
 /// The values that stand for operands of types that stay.
 llvm::SmallVector<mlir::Value>
