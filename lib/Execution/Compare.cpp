@@ -53,6 +53,8 @@ ElementRanges mx::getDefinedElements(Operation *op,
                                      const IntermediateArrays &arrays) {
   const NpyArray &result = *arrays.results[0];
   int64_t count = result.data.size() / npyItemSize(result.dtype);
+  if (count == 0)
+    return {{0, 0}};
   // Of a group of one rank: as many rows as the input has.
   if (auto gather = dyn_cast<AllGatherOp>(op); gather && gather.getInput()) {
     const NpyArray *input = arrays.operands[0];
@@ -62,7 +64,7 @@ ElementRanges mx::getDefinedElements(Operation *op,
     return {{0, count / result.shape[0] * rows}};
   }
   Value ends = getEnds(op);
-  if (!ends || count == 0)
+  if (!ends)
     return {{0, count}};
   std::vector<int64_t> numbers;
   DenseIntElementsAttr constant;
