@@ -106,6 +106,23 @@ SmallVector<Value> NVVMBuilder::loadShared(Value pointer, int64_t words) {
   return loaded;
 }
 
+SmallVector<Value> NVVMBuilder::loadMatrices(Value pointer, int64_t count) {
+  Type word = getI32Type(), result = word;
+  if (count > 1)
+    result = LLVM::LLVMStructType::getLiteral(getContext(),
+                                              SmallVector<Type>(count, word));
+  Value loaded = NVVM::LdMatrixOp::create(
+      *this, result, pointer, count, NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  if (count == 1)
+    return {loaded};
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(LLVM::ExtractValueOp::create(*this, loaded, i));
+  return words;
+}
+
 void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
   if (words.size() == 1) {
     LLVM::StoreOp::create(*this, words[0], pointer, /*alignment=*/4);

@@ -31,14 +31,13 @@ SmallVector<Value> NVVMBuilder::getWords(Value vector) {
   return getElements(*this, vector);
 }
 
-/// Those of even and of odd numbers take turns in the result.
-std::array<Value, 2> NVVMBuilder::spreadE2M1(Value word) {
+std::pair<Value, Value> NVVMBuilder::spreadE2M1(Value word) {
   Value mask = i32(0x3C3C3C3C);
   Value even = arith::AndIOp::create(
       *this, arith::ShLIOp::create(*this, word, i32(2)), mask);
   Value odd = arith::AndIOp::create(
       *this, arith::ShRUIOp::create(*this, word, i32(2)), mask);
-  return {permute(even, odd, 0x5140), permute(even, odd, 0x7362)};
+  return {even, odd};
 }
 
 static NVVM::MMATypes getMmaSyncType(target::MmaType type) {

@@ -261,20 +261,25 @@ TEST_F(FragmentLayout, MmaSyncElements) {
       checkAnswers(layout);
     EXPECT_EQ(d.getWarpRows(), 0);
     int64_t ofA = k / 2, ofB = k / 4; // elements of a lane
+    // Elements of 4 bits beside bytes: those of both halves take turns.
+    bool isSpread = kind == MmaKind::MXF8F6F4 && type == e2m1;
+    auto getNumber = [&](int64_t i, int64_t count) {
+      return isSpread ? i % 2 * (count / 2) + i / 2 : i;
+    };
     for (int64_t thread = 0; thread < 128; ++thread) {
       int64_t lane = thread % 32, row = thread / 32 % 2 * 32,
               column = thread / 64 * 64;
       for (int64_t step = 0; step < 3; ++step) {
         for (int64_t block = 0; block < 2; ++block)
           for (int64_t i = 0; i < ofA; ++i) {
-            Place own = getElementOfA(lane, i, k);
+            Place own = getElementOfA(lane, getNumber(i, ofA), k);
             ASSERT_EQ(
                 getPlace(a, thread, (block * 3 + step) * ofA + i),
                 (Place{row + 16 * block + own.row, step * k + own.column}));
           }
         for (int64_t block = 0; block < 8; ++block)
           for (int64_t i = 0; i < ofB; ++i) {
-            Place own = getElementOfB(lane, i, k);
+            Place own = getElementOfB(lane, getNumber(i, ofB), k);
             ASSERT_EQ(
                 getPlace(b, thread, (block * 3 + step) * ofB + i),
                 (Place{column + 8 * block + own.row, step * k + own.column}));
@@ -320,6 +325,48 @@ TEST_F(FragmentLayout, MmaSyncScales) {
       }
     }
   }
+}
+
+/// PTX ISA, ldmatrix: lane 8 i + r names row r of matrix i, of which lane
+/// 4 r + t gets word t in its register i. Here the registers of a warp's lanes
+/// are loaded that way, from where the layout of rows says.
+TEST_F(FragmentLayout, MatrixRows) {
+  auto e4m3 = Float8E4M3FNType::get(&context);
+  auto e2m1 = Float4E2M1FNType::get(&context);
+  auto check = [&](FragmentLayoutAttr layout, int64_t bits) {
+    FragmentLayoutAttr rows = layout.getMatrixRows(bits);
+    ASSERT_TRUE(rows);
+    int64_t word = 32 / bits, words = layout.getNumValues() / word;
+    int64_t matrices = std::min<int64_t>(words, 4);
+    ASSERT_EQ(rows.getNumThreads(), layout.getNumThreads());
+    for (int64_t thread = 0; thread < layout.getNumThreads(); ++thread)
+      for (int64_t i = 0; i < words; ++i) {
+        int64_t lane = thread % 32, first = thread - lane;
+        Place row = getPlace(rows, first + i % matrices * 8 + lane / 4,
+                             i / matrices * 4 * word);
+        ASSERT_EQ(getPlace(layout, thread, i * word),
+                  (Place{row.row, row.column + lane % 4 * word}));
+      }
+  };
+  for (auto [kind, type, bits, k] :
+       {std::tuple(MmaKind::MXF8F6F4, Type(e4m3), int64_t(8), int64_t(32)),
+        std::tuple(MmaKind::MXF4, Type(e2m1), int64_t(4), int64_t(64))})
+    for (auto [m, n] : {std::pair<int64_t, int64_t>(16, 32), {128, 256}}) {
+      auto mma = MmaSyncAttr::get(&context, kind, m, n, m / 16, n / 32, 32, 0);
+      for (int64_t steps : {1, 4})
+        for (MmaOperand operand : {MmaOperand::A, MmaOperand::B})
+          check(get(mma.getOperandModes(operand, type, steps * k)), bits);
+    }
+  // Two words of 8 rows, which another number of the lane's bits counts; one.
+  check(get({{4, 0, 4}, {2, 1, 0}, {4, 8, 0}}, {{4, 0, 1}, {4, 2, 0}}), 8);
+  check(get({{4, 0, 8}, {8, 1, 0}}, {{8, 0, 1}, {2, 8, 0}}), 4);
+  check(get({{4, 0, 4}, {8, 1, 0}}, {{4, 0, 1}}), 8);
+  // A row for each thread, half a word, and a word whose elements are apart.
+  EXPECT_FALSE(get({{32, 1, 0}}, {{16, 0, 1}}).getMatrixRows(8));
+  EXPECT_FALSE(
+      get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 0, 8}}).getMatrixRows(8));
+  EXPECT_FALSE(
+      get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 0, 8}}).getMatrixRows(4));
 }
 
 /// A fragment takes the shape of its layout.

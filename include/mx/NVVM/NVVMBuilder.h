@@ -188,6 +188,11 @@ public:
   void storeShared(mlir::Value pointer, llvm::ArrayRef<mlir::Value> words);
   /// Reads as many words (i32) in the same way.
   llvm::SmallVector<mlir::Value> loadShared(mlir::Value pointer, int64_t words);
+  /// Reads 1, 2 or 4 matrices of 8 rows of 16 bytes: lane i names row i % 8 of
+  /// matrix i / 8, and lane t gets word t % 4 of row t / 4 of each, as an i32
+  /// (PTX ISA, ldmatrix). All lanes of a warp take part.
+  llvm::SmallVector<mlir::Value> loadMatrices(mlir::Value pointer,
+                                              int64_t count);
 
   // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). All of a
   // kernel are for CTA pairs, or none is.
@@ -231,9 +236,9 @@ public:
   // mma.sync (PTX ISA, mma), by all lanes of a warp.
   /// The registers (i32) that hold a vector.
   llvm::SmallVector<mlir::Value> getWords(mlir::Value vector);
-  /// Eight E2M1 of a word (i32) as two words with a byte each, in its bits 2 to
-  /// 5.
-  std::array<mlir::Value, 2> spreadE2M1(mlir::Value word);
+  /// Eight E2M1 of a word (i32), those of even numbers and those of odd ones,
+  /// as words with a byte each, in its bits 2 to 5.
+  std::pair<mlir::Value, mlir::Value> spreadE2M1(mlir::Value word);
   /// Adds products of 16 rows and 8 columns to `accumulators`, a vector of f32.
   mlir::Value mmaSync(const MmaSyncShape &shape, mlir::Value accumulators,
                       llvm::ArrayRef<MmaSyncStep> steps);

@@ -162,3 +162,46 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// Warps load by ldmatrix: each lane names a row of 16 bytes. The lanes of a matrix have
+// adjacent rows, those of the next two rows 8 on and columns 16 on, whose bit the swizzle
+// changes; two matrices of B's 16 rows follow each other. A lane's registers are the words.
+!in = !mxgpu.ring<2 x (a: smem<32x64xf8E4M3FN, sw64>, b: smem<16x64xf4E2M1FN>), producer = bulk_copy, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x64xf8E4M3FN, sw64>>
+!b = !mxgpu.buffer<smem<16x64xf4E2M1FN>>
+!a_map = !mxgpu.tensor_map<32x64xf8E4M3FN, sw64>
+!b_map = !mxgpu.tensor_map<16x64xf4E2M1FN>
+!q = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 2: 16 rows]>>
+!r = !mxgpu.fragment<16x32xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 8 columns, 8: 1 row], values = [8: 1 column, 2: 8 rows]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88">] {
+  // COUNT-LABEL: llvm.func @matrices(
+  // COUNT-COUNT-3: nvvm.ldmatrix
+  // COUNT-NOT: nvvm.ldmatrix
+  // COUNT-NOT: nvvm.prmt
+  // CHECK-LABEL: llvm.func @matrices(
+  // CHECK: %[[AT:.*]] = nvvm.ldmatrix %[[P:.*]] {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+  // CHECK: %[[NEXT:.*]] = llvm.getelementptr %[[P]][1024]
+  // CHECK: nvvm.ldmatrix %[[NEXT]] {{.*}}num = 4
+  // CHECK: nvvm.ldmatrix {{.*}}num = 2 : i32{{.*}} -> !llvm.struct<(i32, i32)>
+  mxgpu.kernel @matrices(%a_map: !a_map, %b_map: !b_map) {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @hold warps(1) {
+      %s, %a, %b = mxgpu.consumer_wait %in : !in
+      %x = mxgpu.load_fragment %a at [%c0, %c32] matrices : !a -> !q
+      "use"(%x) : (!q) -> ()
+      %y = mxgpu.load_fragment %b at [%c0, %c0] matrices : !b -> !r
+      "use"(%y) : (!r) -> ()
+      mxgpu.consumer_release %s : !mxgpu.stage<!in>
+    }
+    mxgpu.role @load warps(1) elected {
+      %s, %a, %b = mxgpu.producer_acquire %in : !in
+      mxgpu.tma_load %a_map[%c0, %c0] into %a for %s : !a_map, !a, !mxgpu.stage<!in>
+      mxgpu.tma_load %b_map[%c0, %c0] into %b for %s : !b_map, !b, !mxgpu.stage<!in>
+      mxgpu.producer_commit %s : !mxgpu.stage<!in>
+    }
+  }
+}

@@ -69,11 +69,27 @@ struct LoadFragmentLowering final : OpConversionPattern<LoadFragmentOp> {
     if (!op.getThread())
       return rewriter.notifyMatchFailure(op, "the thread's number is missing");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    FragmentPlaces places(builder, op.getBuffer().getType(), op.getType(),
+    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
+    SmallVector<Value> words = op.getMatrices()
+                                   ? loadMatrices(builder, op, adaptor)
+                                   : loadWords(builder, op, adaptor, type);
+    rewriter.replaceOp(op, joinWords(builder, words, type));
+    return success();
+  }
+
+private:
+  static FragmentPlaces getPlaces(NVVMBuilder &builder, LoadFragmentOp op,
+                                  OpAdaptor adaptor, FragmentType type) {
+    FragmentPlaces places(builder, op.getBuffer().getType(), type,
                           adaptor.getBuffer(),
                           builder.toI32(adaptor.getThread()));
     places.moveTo(adaptor.getRow(), adaptor.getColumn());
-    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
+    return places;
+  }
+
+  static SmallVector<Value> loadWords(NVVMBuilder &builder, LoadFragmentOp op,
+                                      OpAdaptor adaptor, VectorType type) {
+    FragmentPlaces places = getPlaces(builder, op, adaptor, op.getType());
     SmallVector<Value> words;
     SmallVector<BytePlace> bytes(type.getNumElements() *
                                  type.getElementTypeBitWidth() / 8);
@@ -83,9 +99,28 @@ struct LoadFragmentLowering final : OpConversionPattern<LoadFragmentOp> {
       llvm::append_range(words, loadBytes(builder, places.getPointer(access),
                                           access.registerBytes.size()));
     }
-    rewriter.replaceOp(
-        op, joinWords(builder, gatherWords(builder, words, bytes), type));
-    return success();
+    return gatherWords(builder, words, bytes);
+  }
+
+  /// An access is the row that a lane names, and the words that it gets are as
+  /// many of its own as matrices.
+  static SmallVector<Value> loadMatrices(NVVMBuilder &builder,
+                                         LoadFragmentOp op, OpAdaptor adaptor) {
+    Type element = op.getType().getElementType();
+    int64_t bits = getStoredBits(element);
+    FragmentLayoutAttr layout = op.getType().getLayout();
+    FragmentPlaces places =
+        getPlaces(builder, op, adaptor,
+                  FragmentType::get(element, layout.getMatrixRows(bits)));
+    SmallVector<Value> words(layout.getNumValues() * bits / 32);
+    SmallVector<FragmentAccess> accesses = places.getAccesses();
+    size_t matrices = words.size() / accesses.size();
+    for (const FragmentAccess &access : accesses) {
+      size_t first = access.registerBytes.front() / kChunkBytes * matrices;
+      llvm::copy(builder.loadMatrices(places.getPointer(access), matrices),
+                 words.begin() + first);
+    }
+    return words;
   }
 };
 

@@ -122,12 +122,35 @@ static LogicalResult verifyCoordinate(Operation *op, Value coordinate,
          << ", found " << *known;
 }
 
+/// What ldmatrix loads, from addresses that are multiples of 16.
+static LogicalResult verifyMatrices(LoadFragmentOp op, BufferType buffer,
+                                    FragmentType type) {
+  int64_t bits = getStoredBits(type.getElementType());
+  int64_t rowBytes = buffer.getShape().back() *
+                     buffer.getElementType().getIntOrFloatBitWidth() / 8;
+  // load_fragment C8
+  if (!type.getLayout().getMatrixRows(bits) || rowBytes % kChunkBytes)
+    return op.emitOpError("expected rows of a multiple of ")
+           << kChunkBytes
+           << " bytes and a layout in which lane t of a warp has word t % 4 "
+              "of row t / 4 of each 8, found "
+           << buffer << " and " << type.getLayout();
+  RoleOp role = getRole(op);
+  // load_fragment C9
+  if (role && role.getElected())
+    return op.emitOpError("expected all lanes of a warp to load matrices, "
+                          "found a role of one thread");
+  return success();
+}
+
 LogicalResult LoadFragmentOp::verify() {
   BufferType buffer = getBuffer().getType();
   FragmentType type = getType();
   if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())) ||
       failed(verifyHolders(*this, type.getLayout())) ||
       failed(verifyBox(*this, buffer, type)))
+    return failure();
+  if (getMatrices() && failed(verifyMatrices(*this, buffer, type)))
     return failure();
   SmallVector<int64_t, 2> matrix =
       getMatrixShape(buffer, type.getElementType());

@@ -4,7 +4,7 @@
 
 // mma.sync: what one mxgpu.mma becomes, and where it finds scales.
 !a = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 2: 16 rows]>>
-!b = !mxgpu.fragment<32x32xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 8 rows]>>
+!b = !mxgpu.fragment<32x32xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [2: 16 columns, 4: 1 column, 4: 8 rows]>>
 !s = !mxgpu.fragment<32x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 8 rows, 8: 1 row], values = [4: 1 column]>>
 !d = !mxgpu.fragment<32x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row], values = [2: 1 column, 2: 8 rows, 2: 16 rows, 4: 8 columns]>>
 !a4 = !mxgpu.fragment<32x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 8 columns, 8: 1 row, 2: 16 rows], values = [8: 1 column, 2: 8 rows, 2: 32 columns]>>

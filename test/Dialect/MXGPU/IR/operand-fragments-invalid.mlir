@@ -700,3 +700,54 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x64xi8, sw64>), producer = bulk_copy, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x64xi8, sw64>>
+!q = !mxgpu.fragment<32x64xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C8
+      // expected-error @below {{'mxgpu.load_fragment' op expected rows of a multiple of 16 bytes and a layout in which lane t of a warp has word t % 4 of row t / 4 of each 8, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<2x8x8xi8>), producer = bulk_copy, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<2x8x8xi8>>
+!q = !mxgpu.fragment<8x16xi8, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C8
+      // expected-error @below {{'mxgpu.load_fragment' op expected rows of a multiple of 16 bytes and a layout in which lane t of a warp has word t % 4 of row t / 4 of each 8, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<8x16xi8>), producer = bulk_copy, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<8x16xi8>>
+!q = !mxgpu.fragment<8x16xi8, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) elected {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C9
+      // expected-error @below {{'mxgpu.load_fragment' op expected all lanes of a warp to load matrices, found a role of one thread}}
+      %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
+    }
+  }
+}

@@ -30,17 +30,27 @@ def MXGPU_LoadFragmentOp : MXGPU_Op<"load_fragment", [MXGPU_NamesResult]> {
     order of these numbers, the same wherever the fragment is read or written,
     can keep accesses of adjacent threads out of each other's banks.
 
-    Example:
+    With `matrices` warps load rows of 16 bytes, 8 to 32 by each instruction,
+    and lanes get a word of each 8 (PTX ISA, ldmatrix): four lanes share a row,
+    and the lanes of a warp have 8. All lanes of a warp load together.
+
+    Examples:
 
     ```mlir
     %q = mxgpu.load_fragment %a at [%row, %column] : !a -> !q
+    %r = mxgpu.load_fragment %a at [%row, %column] matrices : !a ->
+        !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<
+            threads = [4: 4 columns, 8: 1 row],
+            values = [4: 1 column, 2: 8 rows, 2: 16 columns, 2: 16 rows]>>
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
-                       Index:$row, Index:$column, Optional<Index>:$thread);
+                       Index:$row, Index:$column, Optional<Index>:$thread,
+                       UnitAttr:$matrices);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $buffer `at` `[` $row `,` $column `]` (`thread` `(` $thread^ `)`)? attr-dict
+    $buffer `at` `[` $row `,` $column `]` (`thread` `(` $thread^ `)`)?
+    (`matrices` $matrices^)? attr-dict
     `:` type($buffer) `->` type($result)
   }];
   let hasVerifier = 1;

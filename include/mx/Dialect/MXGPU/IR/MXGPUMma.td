@@ -78,6 +78,10 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// The fewest columns, from a multiple of them on, of which every thread
     /// has as many: what the threads' modes count.
     int64_t getSharedColumns() const;
+    /// The layout in which each lane has the rows of 16 bytes that it names to
+    /// ldmatrix, register by register, so that this layout is what it loads
+    /// where an element takes `bits` bits; null if ldmatrix loads another.
+    FragmentLayoutAttr getMatrixRows(int64_t bits) const;
   }];
 }
 
@@ -222,7 +226,9 @@ def MXGPU_MmaSyncAttr
     `column_warps` the columns. Operands, accumulator and scales are fragments
     (PTX ISA, mma, Block scaling for mma.sync). Kind f16, which multiplies bf16,
     has no scales: its block is 0. Elements of 4 bits stay packed in registers,
-    and with `mxf8f6f4` get a byte each where they are multiplied.
+    and with `mxf8f6f4` get a byte each where they are multiplied: those of even
+    numbers are of the first half of an instruction's reduction, so that two
+    shifts and two masks part them.
 
     A register of scales has those of four blocks. The instruction takes the
     scales of its elements from block `first_scale` of the fragments on, so that

@@ -133,19 +133,23 @@ FragmentModes MmaSyncAttr::getAccumulatorModes(int64_t columns) const {
 }
 
 /// PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and mma.m16n8k64: A and B.
-/// A word holds an eighth of an instruction's elements of a row, or half of
-/// that where they are spread.
-static FragmentModes getElementModes(MmaSyncAttr kind, bool isA,
+/// A word holds an eighth of an instruction's elements of a row, or twice that
+/// where they are spread: of both halves of the reduction in turns.
+static FragmentModes getElementModes(MmaSyncAttr kind, bool isA, bool isSpread,
                                      int64_t columns) {
   int64_t k = getK(kind.getKind()), word = k / 8;
   FragmentMode warps = {kind.getWarps(), isA ? kind.getWarpRows() : 0, 0};
   FragmentMode columnWarps = {kind.getColumnWarps(),
                               isA ? 0 : kind.getWarpColumns(), 0};
-  FragmentModes modes = {{{4, 0, word}, {8, 1, 0}, warps, columnWarps},
-                         {{word, 0, 1}}};
+  FragmentMode halves = {2, 0, k / 2};
+  FragmentModes modes = {{{4, 0, word}, {8, 1, 0}, warps, columnWarps}, {}};
+  if (isSpread)
+    modes.values.push_back(halves);
+  modes.values.push_back({word, 0, 1});
   if (isA)
     modes.values.push_back({2, 8, 0});
-  modes.values.push_back({2, 0, k / 2});
+  if (!isSpread)
+    modes.values.push_back(halves);
   modes.values.push_back({columns / k, 0, k});
   modes.values.push_back(
       isA ? FragmentMode{kind.getWarpRows() / kRows, kRows, 0}
@@ -182,7 +186,7 @@ FragmentModes MmaSyncAttr::getOperandModes(MmaOperand operand, Type element,
                              target::AccumulatorType::F32)
            .empty())
     return {};
-  return getElementModes(*this, isA, columns);
+  return getElementModes(*this, isA, isSpread(*this, element), columns);
 }
 
 std::string MmaSyncAttr::checkTarget(const target::TargetInfo &target) const {
@@ -266,12 +270,9 @@ public:
   WarpOperand(NVVMBuilder &builder, bool isSpread, Value vector,
               int64_t wordsOfStep)
       : wordsOfStep(wordsOfStep) {
-    if (!isSpread) {
-      words = builder.getWords(vector);
-      return;
-    }
-    for (Value word : builder.getWords(vector))
-      llvm::append_range(words, builder.spreadE2M1(word));
+    words = builder.getWords(vector);
+    if (isSpread)
+      spread(builder);
   }
 
   ArrayRef<Value> at(int64_t number) const {
@@ -279,6 +280,18 @@ public:
   }
 
 private:
+  /// An instruction takes the words of the first half of its reduction, then
+  /// those of the second, each of all rows.
+  void spread(NVVMBuilder &builder) {
+    SmallVector<Value> packed = std::move(words);
+    words.assign(2 * packed.size(), Value());
+    int64_t rows = wordsOfStep / 2;
+    for (auto [i, word] : llvm::enumerate(packed)) {
+      int64_t first = int64_t(i) / rows * wordsOfStep + int64_t(i) % rows;
+      std::tie(words[first], words[first + rows]) = builder.spreadE2M1(word);
+    }
+  }
+
   SmallVector<Value> words;
   int64_t wordsOfStep;
 };

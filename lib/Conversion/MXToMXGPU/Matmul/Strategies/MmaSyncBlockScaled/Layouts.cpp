@@ -45,18 +45,43 @@ static SmallVector<FragmentMode> moveModes(ArrayRef<FragmentMode> modes,
   return moved;
 }
 
+/// Eight adjacent elements of a lane for its two words of four, of a part of
+/// the reduction that one instruction multiplies.
+static void takeAdjacent(FragmentModes &modes, bool isPacked) {
+  constexpr int64_t kWord = 4, kHalf = 16;
+  for (FragmentMode &mode : modes.threads)
+    if (mode.columns == kWord)
+      mode.columns = 2 * kWord;
+  for (FragmentMode &mode : modes.values) {
+    if (mode.columns == 1)
+      mode.columns = 2;
+    else if (mode.columns == kHalf)
+      mode.columns = 1;
+  }
+  if (!isPacked)
+    return;
+  assert(modes.values[0].columns == 1 && modes.values[1].columns == 2 &&
+         "elements of both halves take turns");
+  modes.values[1] = {2 * kWord, 0, 1};
+  modes.values.erase(modes.values.begin());
+}
+
 FragmentType MmaSyncLayouts::getLoaded(MmaOperand operand, Type element,
                                        int64_t columns) const {
   FragmentType taken = getTaken(operand, element, columns);
-  bool isOfB = operand == MmaOperand::B || operand == MmaOperand::BScales;
-  if (!hasAdjacentColumns || !isOfB)
-    return taken;
-  FragmentLayoutAttr layout = taken.getLayout();
-  constexpr auto kRows = &FragmentMode::rows;
+  FragmentModes modes = {
+      SmallVector<FragmentMode>(taken.getLayout().getThreads()),
+      SmallVector<FragmentMode>(taken.getLayout().getValues())};
+  if (isMixed && (operand == MmaOperand::A || operand == MmaOperand::B))
+    takeAdjacent(modes, getStoredBits(element) == 4);
+  if (hasAdjacentColumns &&
+      (operand == MmaOperand::B || operand == MmaOperand::BScales)) {
+    modes.threads = moveModes(modes.threads, &FragmentMode::rows);
+    modes.values = moveModes(modes.values, &FragmentMode::rows);
+  }
   return FragmentType::get(
-      element, FragmentLayoutAttr::get(mma.getContext(),
-                                       moveModes(layout.getThreads(), kRows),
-                                       moveModes(layout.getValues(), kRows)));
+      element,
+      FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values));
 }
 
 FragmentLayoutAttr MmaSyncLayouts::getResult() const {

@@ -9,6 +9,11 @@
 // columns 2 t and 2 t + 1 are then columns 8 t + 2 i and 8 t + 2 i + 1 of the
 // tile, i being the number of the instruction among those of 32 columns.
 //
+// Where elements of 4 bits meet bytes, a lane loads eight adjacent ones of
+// either: a word of the first, as ldmatrix gives it, and two of the second.
+// Those of even numbers are multiplied as the first half of an instruction's
+// reduction, those of odd ones as the second, of both operands alike.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCBLOCKSCALED_LAYOUTS_H
@@ -22,8 +27,11 @@ namespace mx::mxgpu {
 
 class MmaSyncLayouts {
 public:
-  MmaSyncLayouts(MmaSyncAttr mma, bool hasAdjacentColumns)
-      : mma(mma), hasAdjacentColumns(hasAdjacentColumns) {}
+  MmaSyncLayouts(MmaSyncAttr mma, const MatmulProblem &problem)
+      : mma(mma), hasAdjacentColumns(problem.isQuantized),
+        isMixed(
+            mma.getKind() == MmaKind::MXF8F6F4 &&
+            (getStoredBits(problem.a) == 4 || getStoredBits(problem.b) == 4)) {}
 
   /// How threads load an operand, with `columns` elements or scales of the
   /// reduction, and how the instruction takes it: the same registers.
@@ -36,7 +44,7 @@ public:
 
 private:
   MmaSyncAttr mma;
-  bool hasAdjacentColumns;
+  bool hasAdjacentColumns, isMixed;
 };
 
 /// Cycles in which the warps read their elements of a tile of `depth` elements

@@ -4,7 +4,8 @@
 //
 // One thread loads tiles of A, of B and of the scales of both to the stages of
 // a ring. Warps load the scales of a stage to registers, then elements, one
-// instruction's part of the reduction at a time, and multiply.
+// instruction's part of the reduction at a time, and multiply: each part while
+// the next one is loaded. The stage is released before the last is multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ MmaSyncMainLoop::MmaSyncMainLoop(ProductKernel &kernel, WorkPolicy &work,
                                  OperandB &b)
     : MainLoop(kernel, work, b),
       mma(cast<MmaSyncAttr>(kernel.product.buffers.mma)),
-      layouts(mma, kernel.product.problem.isQuantized) {}
+      layouts(mma, kernel.product.problem) {}
 
 void MmaSyncMainLoop::addOperands(KernelArguments &signature) {
   RingType ring = product.buffers.inputs;
@@ -44,22 +45,24 @@ Value MmaSyncMainLoop::loadElements(MmaOperand operand, Type element,
                                     Value buffer, int64_t column) {
   int64_t k = product.problem.product.getK();
   FragmentType taken = layouts.getTaken(operand, element, k);
-  Value loaded = LoadFragmentOp::create(
-      body, layouts.getLoaded(operand, element, k), buffer, body.index(0),
-      body.index(column), /*thread=*/Value());
+  FragmentType type = layouts.getLoaded(operand, element, k);
+  bool matrices = bool(type.getLayout().getMatrixRows(getStoredBits(element)));
+  Value loaded =
+      LoadFragmentOp::create(body, type, buffer, body.index(0),
+                             body.index(column), /*thread=*/Value(), matrices);
   return loaded.getType() == taken ? loaded
                                    : relabel(loaded, taken.getLayout());
 }
 
-Value MmaSyncMainLoop::loadScales(MmaOperand operand, Value buffer,
-                                  Value first) {
+Value MmaSyncMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
+                                  Value extent) {
   Type element = product.problem.scales;
   int64_t count =
       schedule.getTileK() / int64_t(product.problem.product.blockSize);
   FragmentType taken = layouts.getTaken(operand, element, count);
   FragmentType type = layouts.getLoaded(operand, element, count);
   Value loaded = LoadFragmentScalesOp::create(
-      body, type, buffer, first, body.index(0), /*extent=*/Value(),
+      body, type, buffer, first, body.index(0), extent,
       /*thread=*/Value(), /*block_size=*/1, type);
   return type == taken ? loaded : relabel(loaded, taken.getLayout());
 }
@@ -70,8 +73,9 @@ Value MmaSyncMainLoop::getRowOfScales(Value row, int64_t rows) {
   return arith::RemUIOp::create(body, row, body.index(kScaleTileRows));
 }
 
-/// Where the last tile of a reduction is not whole, what lies beyond its end is
-/// loaded and not multiplied.
+/// Where the last tile of a reduction is not whole, what lies beyond the end of
+/// a matrix is 0, and its scales are made so, as memory may hold NaN. Beyond
+/// the end of a group lies the next one: that is not multiplied.
 Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   Value rowOfA =
@@ -81,26 +85,42 @@ Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
       body,
       MmaAttrInterface(mma).getAccumulatorType(body.getF32Type(), mma.getN()));
   ForEachKOp step = forEachTile(workTile, zero);
-  Value extent = areTilesWhole() ? Value() : Value(step.getExtent());
+  Value extent, scaleExtent;
+  if (!areTilesWhole()) {
+    if (product.problem.ragged == RaggedKind::Reduction)
+      extent = step.getExtent();
+    else
+      scaleExtent =
+          body.div(step.getExtent(), product.problem.product.blockSize);
+  }
   auto stage = ConsumerWaitOp::create(body, inputs);
-  Value aScales =
-      loadScales(MmaOperand::AScales, stage.getBuffer("sfa"), rowOfA);
-  Value bScales =
-      loadScales(MmaOperand::BScales, stage.getBuffer("sfb"), rowOfB);
-  Value sum = step.getRegionIterArgs()[0];
+  Value aScales = loadScales(MmaOperand::AScales, stage.getBuffer("sfa"),
+                             rowOfA, scaleExtent);
+  Value bScales = loadScales(MmaOperand::BScales, stage.getBuffer("sfb"),
+                             rowOfB, scaleExtent);
   const target::ProductForm &form = product.problem.product;
-  for (int64_t k = 0; k < schedule.getTileK(); k += form.getK()) {
+  int64_t depth = form.getK();
+  auto load = [&](int64_t k) {
     Value a =
         loadElements(MmaOperand::A, product.problem.a, stage.getBuffer("a"), k);
     Value b =
         loadElements(MmaOperand::B, product.problem.b, stage.getBuffer("b"), k);
+    return std::pair(a, b);
+  };
+  Value sum = step.getRegionIterArgs()[0];
+  auto loaded = load(0);
+  for (int64_t k = 0; k < schedule.getTileK(); k += depth) {
+    auto [a, b] = loaded;
+    if (k + depth < schedule.getTileK())
+      loaded = load(k + depth);
+    else
+      ConsumerReleaseOp::create(body, stage.getStage());
     MmaSyncAttr part = mma.withFirstScale(k / int64_t(form.blockSize));
     sum = MmaOp::create(body, sum.getType(), part, a, b, aScales, bScales, sum,
                         /*b_offset=*/Value(), /*accumulate=*/Value(), extent,
                         /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr())
               .getAccumulator();
   }
-  ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(sum);
   return step.getResult(0);
 }

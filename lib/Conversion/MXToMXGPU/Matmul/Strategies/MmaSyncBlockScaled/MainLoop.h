@@ -24,9 +24,10 @@ private:
   /// Elements of one instruction's part of the reduction, from `column` on.
   mlir::Value loadElements(MmaOperand operand, mlir::Type element,
                            mlir::Value buffer, int64_t column);
-  /// The scales of a tile, from row `first` of a tile of scales on.
+  /// The scales of a tile, from row `first` of a tile of scales on, those of
+  /// blocks from `extent` on being 0; null for none.
   mlir::Value loadScales(MmaOperand operand, mlir::Value buffer,
-                         mlir::Value first);
+                         mlir::Value first, mlir::Value extent);
   /// The row where scales of a tile of `rows` rows begin, of which row `row` is
   /// the first.
   mlir::Value getRowOfScales(mlir::Value row, int64_t rows);

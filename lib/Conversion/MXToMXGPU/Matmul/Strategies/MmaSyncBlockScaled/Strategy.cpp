@@ -47,6 +47,10 @@ public:
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override;
+  int64_t getStepCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
   std::string describe(const ScheduleFields &fields) const override {
     int64_t warps = getOwn(fields).getColumnWarps();
     return warps == 1 ? "" : llvm::formatv(" c{0}", warps).str();
@@ -109,8 +113,7 @@ MmaSyncBlockScaled::getBuffers(const MatmulProblem &problem,
       {AsyncKind::BulkCopy}, {AsyncKind::Threads, warps * target::kWarpSize},
       Scope::Cta);
   buffers.otherWarps = 1; // loads
-  types.addEpilogue(
-      buffers, MmaSyncLayouts(mma, problem.isQuantized).getResult(), warps);
+  types.addEpilogue(buffers, MmaSyncLayouts(mma, problem).getResult(), warps);
   return buffers;
 }
 
@@ -247,15 +250,14 @@ MmaSyncBlockScaled::checkRegisters(const MatmulProblem &,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Warps share rows where there are fewer than an SM has tensor cores.
+/// Warps share rows up to two for each tensor core.
 void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
                                      AddCandidate add) const {
-  constexpr int64_t kCores = 4;
   for (int64_t rows : kTileRows)
     for (int64_t columns : kTileColumns)
       for (int64_t warps : kColumnWarps) {
         int64_t ofRows = rows / getRowsOfWarp(rows, columns / warps);
-        if (warps > 1 && ofRows * warps > kCores)
+        if (warps > 1 && ofRows * warps > kMostMmaSyncWarps)
           continue;
         for (int64_t depth : {kDepth, 2 * kDepth}) {
           ScheduleFields fields;
@@ -278,4 +280,17 @@ int64_t MmaSyncBlockScaled::getPortCycles(const MatmulProblem &problem,
                                           const target::Rates &rates) const {
   return getMmaSyncReadCycles(cast<MmaSyncAttr>(buffers.mma), problem,
                               fields.tile[2], rates);
+}
+
+/// One warp of a tensor core waits for a stage, its scales and first elements
+/// while nothing is multiplied; of two the other multiplies. The latency of
+/// loads is assumed.
+int64_t MmaSyncBlockScaled::getStepCycles(const MatmulProblem &,
+                                          const ScheduleFields &,
+                                          const MatmulBuffers &buffers,
+                                          const target::Rates &rates) const {
+  constexpr int64_t kCores = 4, kLoadLatency = 60;
+  auto mma = cast<MmaSyncAttr>(buffers.mma);
+  bool isAlone = mma.getWarps() * mma.getColumnWarps() <= kCores;
+  return rates.stepCycles + (isAlone ? kLoadLatency + rates.mmaLatency : 0);
 }

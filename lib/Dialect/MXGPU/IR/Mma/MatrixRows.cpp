@@ -1,0 +1,75 @@
+//===- MatrixRows.cpp - Fragments as rows that ldmatrix loads -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// ldmatrix loads up to four matrices of 8 rows of 16 bytes, whose addresses the
+// lanes of a warp name, a row each (PTX ISA, ldmatrix). Lane t gets word t % 4
+// of row t / 4 of each matrix. Which row a lane names is a layout, too: the one
+// in which it holds all of that row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kWordBits = 32, kRowWords = 4, kMatrixRows = 8,
+                         kMostMatrices = 4;
+
+/// Takes modes of `count` threads together from the front; none if modes do not
+/// end there.
+static std::optional<SmallVector<FragmentMode>>
+takeThreads(ArrayRef<FragmentMode> &modes, int64_t count) {
+  SmallVector<FragmentMode> taken;
+  while (count > 1) {
+    if (modes.empty() || count % modes.front().size)
+      return std::nullopt;
+    taken.push_back(modes.front());
+    count /= modes.front().size;
+    modes = modes.drop_front();
+  }
+  return taken;
+}
+
+/// The lowest bits of the number of a register, a mode each, up to those that
+/// count the matrices of an instruction.
+static SmallVector<FragmentMode>
+takeMatrices(SmallVectorImpl<FragmentMode> &modes) {
+  SmallVector<FragmentMode> bits;
+  for (FragmentMode &mode : modes)
+    while (mode.size > 1) {
+      if (mode.size % 2 || int64_t(1) << bits.size() == kMostMatrices)
+        return bits;
+      bits.push_back({2, mode.rows, mode.columns});
+      mode = {mode.size / 2, mode.rows * 2, mode.columns * 2};
+    }
+  return bits;
+}
+
+FragmentLayoutAttr FragmentLayoutAttr::getMatrixRows(int64_t bits) const {
+  int64_t word = kWordBits / bits;
+  ArrayRef<FragmentMode> threads = getThreads(), values = getValues();
+  auto isMode = [](ArrayRef<FragmentMode> modes, FragmentMode mode) {
+    return !modes.empty() && modes.front() == mode;
+  };
+  if (!isMode(values, {word, 0, 1}) || !isMode(threads, {kRowWords, 0, word}))
+    return {};
+  threads = threads.drop_front();
+  std::optional<SmallVector<FragmentMode>> lanes =
+      takeThreads(threads, kMatrixRows);
+  if (!lanes || llvm::any_of(*lanes, [](auto &mode) { return !mode.rows; }))
+    return {};
+  SmallVector<FragmentMode> registers(values.drop_front());
+  SmallVector<FragmentMode> matrices = takeMatrices(registers);
+  // Lanes beyond the last matrix name a row of the first again.
+  int64_t others = kMostMatrices >> matrices.size();
+  llvm::append_range(*lanes, matrices);
+  if (others > 1)
+    lanes->push_back({others, 0, 0});
+  llvm::append_range(*lanes, threads);
+  registers.insert(registers.begin(), {kRowWords * word, 0, 1});
+  llvm::erase_if(registers,
+                 [](const FragmentMode &mode) { return mode.size == 1; });
+  return get(getContext(), *lanes, registers);
+}
