@@ -43,29 +43,39 @@ static constexpr Rates h200() {
 const Rates mx::target::kH200Rates = h200();
 
 /// The RTX 5090, of which this project measured nothing. An SM multiplies 1024
-/// pairs of E4M3 and 2048 of E2M1 a cycle: two columns of 16 rows by 32 bytes
-/// ([FI]: 993 TFLOP/s of MXFP8 on 170 SMs at about 2.85 GHz; the data sheet's
-/// 838 at 2.41). 96 MB of L2 and 1792 GB/s of memory at that clock [RTX]. The
-/// rest is assumed: an SM fills shared memory with 64 bytes a cycle, and the L2
-/// gives half of what all of them can take.
+/// pairs of E4M3 and 2048 of E2M1 a cycle, two columns of 16 rows by 32 bytes:
+/// OMMA m16n8k64 retires 4096 operations a cycle (Neroued/ninfer, pull request
+/// 160, clocks read in the kernel), and MXFP8 reaches 993 TFLOP/s on 170 SMs at
+/// about 2.85 GHz ([FI]; the data sheet's 838 at 2.41 are as many a cycle).
 static constexpr Rates rtx5090() {
   Rates rates;
-  rates.mmaLatency = 40;
-  rates.fillBytesPerClk = 64;
-  rates.l2BytesPerClk = 5440;
-  rates.l2Bytes = 96u << 20;
+  rates.mmaColumnsPerClk = 2;
+  // 128 bytes of L1 and shared memory (Chips and Cheese, "Blackwell: NVIDIA's
+  // Massive GPU", 2025: more than 60 TB/s of the 188 SMs of an RTX PRO 6000).
+  rates.smemReadBytesPerClk = 128;
+  rates.mmaLatency = 40;      // assumed
+  rates.fillBytesPerClk = 64; // assumed: what an SM takes from L2
+  // 8.7 TB/s of an RTX PRO 6000 at 2.6 GHz (Chips and Cheese), whose L2 gives a
+  // load an answer after 130 ns: 340 cycles of the 550 that a stage's turn is
+  // assumed to take.
+  rates.l2BytesPerClk = 3300;
+  rates.l2Bytes = 96u << 20; // [RTX]
+  // 1792 GB/s at 2.41 GHz [RTX].
   rates.hbmBytesPerClk = 740;
   rates.streamBytesPerClk = 740;
   return rates;
 }
 const Rates mx::target::kRTX5090Rates = rtx5090();
 
-/// The GB10 of DGX Spark: the same SM; 24 MB of L2 and 273 GB/s of memory at
-/// about 2.4 GHz [RTX]. Nothing was measured.
+/// The GB10 of DGX Spark, of which nothing was measured, either. The same SM:
+/// 48 of them give the petaflop of sparse FP4 of its data sheet, half of which
+/// is dense, at 2.5 GHz.
 static constexpr Rates gb10() {
   Rates rates = rtx5090();
+  // Assumed: half of what 48 SMs take of 64 bytes a cycle each.
   rates.l2BytesPerClk = 1536;
-  rates.l2Bytes = 24u << 20;
+  rates.l2Bytes = 24u << 20; // [RTX]
+  // 273 GB/s at about 2.4 GHz [RTX].
   rates.hbmBytesPerClk = 113;
   rates.streamBytesPerClk = 113;
   return rates;
