@@ -60,3 +60,47 @@ func.func @few(%a: !h, %b: !w, %bs: !s, %y: !d) -> !d {
       {mxgpu.schedule = #mxgpu.schedule<tile = [32, 128, 64], strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>>} -> !d
   return %r : !d
 }
+
+// Packed weights, two matrices of them, quantized results, and all of this.
+!p = tensor<?x?xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
+!pb = tensor<8x?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!gb = tensor<8x?x?xf8E4M3FN>
+!gs = tensor<8x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!qs = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
+!o = tensor<8xi32>
+// CHECK-LABEL: .entry packed_matmul(
+func.func @packed(%a: !h, %b: !p, %bs: !s, %y: !d) -> !d {
+  %r = mx.matmul ins(%a, %b, %bs : !h, !p, !s) outs(%y : !d)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64]>} -> !d
+  return %r : !d
+}
+// CHECK-LABEL: .entry gated_grouped_matmul(
+func.func @gated(%a: !h, %b: !gb, %bs: !gs, %o: !o, %y: !h) -> !h {
+  %r = mx.grouped_matmul ragged = rows ins(%a, %b, %bs : !h, !gb, !gs) offsets(%o : !o)
+      outs(%y : !h) num_b = 2
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64]>} -> !h epilogue {
+  ^bb0(%gate: f32, %up: f32, %row: index, %column: index):
+    %v = arith.mulf %gate, %up : f32
+    %t = arith.truncf %v : f32 to bf16
+    mx.yield %t : bf16
+  }
+  return %r : !h
+}
+// CHECK-LABEL: .entry quantized_grouped_matmul(
+func.func @quantized(%a: !h, %b: !gb, %bs: !gs, %o: !o, %q: !e, %qs: !qs) -> (!e, !qs) {
+  %r:2 = mx.grouped_matmul ragged = rows ins(%a, %b, %bs : !h, !gb, !gs) offsets(%o : !o)
+      outs(%q, %qs : !e, !qs)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64]>} -> !e, !qs
+  return %r#0, %r#1 : !e, !qs
+}
+// CHECK-LABEL: .entry all_grouped_matmul(
+func.func @all(%a: !h, %b: !pb, %bs: !gs, %o: !o, %q: !e, %qs: !qs) -> (!e, !qs) {
+  %r:2 = mx.grouped_matmul ragged = rows ins(%a, %b, %bs : !h, !pb, !gs) offsets(%o : !o)
+      outs(%q, %qs : !e, !qs) num_b = 2
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64]>} -> !e, !qs epilogue {
+  ^bb0(%gate: f32, %up: f32, %row: index, %column: index):
+    %v = arith.mulf %gate, %up : f32
+    mx.yield %v : f32
+  }
+  return %r#0, %r#1 : !e, !qs
+}

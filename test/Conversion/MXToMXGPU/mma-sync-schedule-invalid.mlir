@@ -118,7 +118,7 @@ func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @columns(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows, found 64 x 96}}
+  // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 64 x 96}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 96, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
   return
 }
@@ -130,7 +130,7 @@ func.func @columns(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @area(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows, found 128 x 256}}
+  // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 128 x 256}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
   return
 }
@@ -166,7 +166,7 @@ func.func @ctas(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @staged(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected epilogue = direct where sm_120a multiplies bf16 by weights, found epilogue = tma_store}}
+  // expected-error @below {{expected epilogue = direct, as warps share rows of the result, found epilogue = tma_store}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
   return
 }
@@ -178,7 +178,7 @@ func.func @staged(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected no registers: ptxas chooses them}}
+  // expected-error @below {{expected registers only with a tile of 128 x 256: ptxas chooses those of others}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
   return
 }
@@ -202,9 +202,9 @@ func.func @other(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x128xf32>
 func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected one matrix of b for each result where sm_120a multiplies bf16 by weights, found several: multiply by each in an operation of its own}}
+  // expected-error @below {{expected at least 216 registers where a tile of 128 x 256 is multiplied and 24 where tiles are loaded, in 2 and 1 warpgroups that have at most 504 together, found registers = [208, 40]}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>} epilogue {
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], registers = [208, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>} epilogue {
     ^bb0(%a: f32, %b: f32, %row: index, %column: index):
       %v = arith.mulf %a, %b : f32
       mx.yield %v : f32
@@ -220,8 +220,8 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 !q = memref<16x256xf8E4M3FN>
 !qs = memref<1x2x32x4x4xf8E8M0FNU>
 func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs) {
-  // expected-error @below {{expected a result that is not quantized where sm_120a multiplies bf16 by weights, found one that is: give it to an mx.quantize}}
+  // expected-error @below {{expected a tile of 128 rows with a quantized result, found 64}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%q, %qs : !q, !qs)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
   return
 }

@@ -29,14 +29,17 @@ BufferType getPackedBuffer(mlir::Type element, int64_t rows, int64_t columns);
 TensorMapType getPackedMap(mlir::Type element, int64_t rows, int64_t columns);
 
 /// What so many threads hold of `rows x columns` weights, warpgroups every so
-/// many rows of tiles: as elements of the buffer, and as those of the matrix.
-FragmentLayoutAttr getPackedPlaces(mlir::MLIRContext *context, int64_t threads,
-                                   int64_t rows, int64_t columns);
+/// many rows of tiles.
 FragmentLayoutAttr getPackedWeights(mlir::MLIRContext *context, int64_t threads,
                                     int64_t rows, int64_t columns);
 
+/// Where the elements that a layout gives to threads lie in the buffer,
+/// register by register. Whole rows of tiles are packed: 64 columns each, or
+/// several times as many.
+FragmentLayoutAttr getPackedPlaces(FragmentLayoutAttr layout);
+
 /// Whether a layout gives each register the element that `getPackedWeights`
-/// gives it, so that packed weights can be read in it.
+/// gives it.
 bool isOfPackedWeights(FragmentLayoutAttr layout);
 
 /// `getPackedWeights` with the rows of each 32 in another order: with digits,

@@ -265,16 +265,18 @@ def MXGPU_MmaSyncUpcastBAttr
     : MXGPU_StrategyAttr<"MmaSyncUpcastB", "mma_sync_upcast_b"> {
   let summary = "bf16 by a dequantized B, by mma.sync";
   let description = [{
-    A is bf16; each warp dequantizes its part of B in registers and multiplies by
-    it (sm_120a, sm_120f, sm_121a).
+    A is bf16; each warp dequantizes its part of B, packed or not, in registers
+    and multiplies by it (sm_120a, sm_120f, sm_121a).
 
     | field | default | meaning |
     |---|---|---|
     | `ctas_per_sm = n` | 1 | CTAs that share an SM, 1 or 2: each has a part of its shared memory and registers |
 
-    Tiles have 16, 32, 64 or 128 rows, of two CTAs an SM 16 or 32; 32, 64 or 128
-    columns, of at most 64 rows also 256; and 64 elements of the reduction. A
-    warp has 32 columns and at most 64 rows. Results are stored from registers.
+    Tiles have 16, 32, 64 or 128 rows, of two CTAs an SM 16 or 32, with a
+    quantized result 128; 32, 64 or 128 columns, of at most 64 rows or with two
+    matrices of B also 256, of packed weights 64 or more; and 64 elements of the
+    reduction. A warp has 32 columns of each matrix of B. Results are stored from
+    registers.
 
     Example: `#mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>`.
   }];

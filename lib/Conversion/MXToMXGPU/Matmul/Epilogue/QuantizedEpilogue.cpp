@@ -40,6 +40,11 @@ Value QuantizedEpilogue::getColumns() {
   return body.mul(columns, body.index(2));
 }
 
+int64_t QuantizedEpilogue::getFragmentColumns() {
+  return std::max(kQuantizedBlock,
+                  product.buffers.accumulatorLayout.getSharedColumns());
+}
+
 /// Adjacent lanes that share a block of a row.
 static int64_t getLanes(FragmentType block) {
   assert(block.getLayout().getRuns().size() == 1 &&
@@ -53,8 +58,9 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
                                 MutableArrayRef<ThreadRow> rows, int64_t begin,
                                 int64_t end, const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
+  int64_t count = getFragmentColumns();
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
-                                 body.index(kQuantizedBlock), words);
+                                 body.index(count), words);
   body.setInsertionPointToStart(loop.getBody());
   Value place = loop.getInductionVar(), inTile = accumulator.getColumn(place);
   // What a region reads of columns need not be aligned, nor exist.
@@ -62,10 +68,10 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
   if (elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
   SmallVector<SmallVector<Value>> parts;
-  for (Value fragment : accumulator.load(place, kQuantizedBlock))
+  for (Value fragment : accumulator.load(place, count))
     parts.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
-  FragmentType type = accumulator.getType(kQuantizedBlock);
+  FragmentType type = accumulator.getType(count);
   Value first =
       getColumnOfRun(body, type, 0, body.add(workTile.getColumn(), inTile));
   PackedRegs next, taken(loop.getRegionIterArgs());
@@ -77,8 +83,8 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
       ofRow.push_back(part[number]);
     Value scale = storeBlock(row.elements.finish(ofRow, columns), row.place,
                              first, getLanes(type));
-    size_t count = getWordsOfRow();
-    next.append(addScale(ValueRange(taken).slice(number * count, count), scale,
+    size_t inRow = getWordsOfRow();
+    next.append(addScale(ValueRange(taken).slice(number * inRow, inRow), scale,
                          inTile));
   }
   scf::YieldOp::create(body, next);
@@ -134,19 +140,28 @@ static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
   return arith::BitcastOp::create(body, VectorType::get({4}, scale), vector);
 }
 
-/// Of the lanes that share a row, one writes its scales.
-Value QuantizedEpilogue::writesScales(FragmentType block) {
-  if (getLanes(block) == 1)
-    return {};
-  Value column = FragmentColumnOp::create(body, body.getIndexType(), 0, block);
-  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, column,
-                               body.index(0));
+/// Of the lanes that share a block, one writes its scale; of a warp that has a
+/// row's blocks, it writes all of them.
+QuantizedEpilogue::ScaleWriter
+QuantizedEpilogue::getScaleWriter(FragmentType type) {
+  ScaleWriter writer;
+  if (getLanes(type) == 1)
+    return writer;
+  Value column = FragmentColumnOp::create(body, body.getIndexType(), 0, type);
+  if (getFragmentColumns() > kQuantizedBlock) {
+    writer.block = body.div(column, kQuantizedBlock);
+    column = arith::RemUIOp::create(body, column, body.index(kQuantizedBlock));
+  }
+  writer.isThis = arith::CmpIOp::create(body, arith::CmpIPredicate::eq, column,
+                                        body.index(0));
+  return writer;
 }
 
 /// A tile of scales is the group's if its first row is.
 void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
                                     const ResultRow &row, Value inTile,
-                                    ValueRange words, Value isWriter) {
+                                    ValueRange words,
+                                    const ScaleWriter &writer) {
   OpBuilder::InsertionGuard guard(body);
   Value tile = work.getRowTile(workTile), first = work.getFirstRow(workTile);
   // A work tile may have several tiles of scales.
@@ -158,8 +173,8 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
   }
   Value condition = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
                                           first, work.getRowEnd(workTile));
-  if (isWriter)
-    condition = arith::AndIOp::create(body, condition, isWriter);
+  if (writer.isThis)
+    condition = arith::AndIOp::create(body, condition, writer.isThis);
   ScaleWordPlace place = getScaleWord(body, inTile);
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
   auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
@@ -168,6 +183,8 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
   for (auto [i, word] : llvm::enumerate(words)) {
     Value present = arith::SelectOp::create(body, row.isPresent, word, zero);
     Value scales = unpackScales(body, present, getScaleType());
+    if (writer.block)
+      scales = takeElements(body, scales, /*first=*/0, /*count=*/1);
     Value column = body.add(blockTile, int64_t(i));
     OpBuilder::InsertionGuard guard(body);
     // The last tile may have fewer columns.
@@ -179,14 +196,15 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
     }
     vector::StoreOp::create(
         body, scales, getScales(),
-        ValueRange{tile, column, place.inQuarter, place.quarter, body.index(0)},
-        /*nontemporal=*/false, llvm::MaybeAlign(4));
+        ValueRange{tile, column, place.inQuarter, place.quarter,
+                   writer.block ? writer.block : body.index(0)},
+        /*nontemporal=*/false, llvm::MaybeAlign(writer.block ? 1 : 4));
   }
 }
 
 void QuantizedEpilogue::store(ForEachWorkTileOp workTile,
                               Accumulator &accumulator) {
-  FragmentType type = accumulator.getType(kQuantizedBlock);
+  FragmentType type = accumulator.getType(getFragmentColumns());
   std::vector<ThreadRow> rows = getRows(workTile, type);
   accumulator.wait();
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
@@ -194,10 +212,10 @@ void QuantizedEpilogue::store(ForEachWorkTileOp workTile,
   drain(accumulator, [&](int64_t begin, int64_t end) {
     words = storeColumns(workTile, accumulator, rows, begin, end, words);
   });
-  Value isWriter = writesScales(type);
+  ScaleWriter writer = getScaleWriter(type);
   for (auto [number, row] : llvm::enumerate(rows))
     storeScales(
         workTile, row.place, getRowOfThread(body, type, number),
         ValueRange(words).slice(number * getWordsOfRow(), getWordsOfRow()),
-        isWriter);
+        writer);
 }

@@ -4,8 +4,8 @@
 //
 // A thread, or adjacent lanes together, have 32 columns of a row in registers:
 // a block. The scales of four blocks, of 128 columns, are one word of a tile of
-// scales. All rows of the tiles that a group has are written, with 0 after its
-// last.
+// scales, which warps that share rows write byte by byte. All rows of the tiles
+// that a group has are written, with 0 after its last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,9 @@ private:
     return llvm::cast<mlir::MemRefType>(getScales().getType()).getElementType();
   }
 
+  /// Columns of a row that are quantized at a time: a block of each warp that
+  /// has some.
+  int64_t getFragmentColumns();
   /// Words of a row's scales.
   size_t getWordsOfRow() const {
     return product.getTileColumns() / kQuantizedColumns;
@@ -58,11 +61,16 @@ private:
   /// Adds the scale of the block that begins in a column to one of the words.
   PackedRegs addScale(mlir::ValueRange words, mlir::Value scale,
                       mlir::Value inTile);
-  /// Whether this thread writes the scales of its rows; null if all do.
-  mlir::Value writesScales(FragmentType block);
+  /// Whether this thread writes scales of its rows, null if all do, and the
+  /// number of the only block of each word whose scale it has, null if it has
+  /// all.
+  struct ScaleWriter {
+    mlir::Value isThis, block;
+  };
+  ScaleWriter getScaleWriter(FragmentType type);
   void storeScales(ForEachWorkTileOp workTile, const ResultRow &row,
                    mlir::Value inTile, mlir::ValueRange words,
-                   mlir::Value isWriter);
+                   const ScaleWriter &writer);
 };
 
 } // namespace mx::mxgpu

@@ -21,6 +21,20 @@ inline FragmentMode columns(int64_t size, int64_t step) {
   return {size, 0, step};
 }
 
+/// Adds a mode, or makes it part of the last one if it goes on from there.
+inline void appendMode(llvm::SmallVectorImpl<FragmentMode> &modes,
+                       const FragmentMode &mode) {
+  if (!modes.empty() && mode.rows + mode.columns) {
+    FragmentMode &last = modes.back();
+    if (last.rows * last.size == mode.rows &&
+        last.columns * last.size == mode.columns) {
+      last.size *= mode.size;
+      return;
+    }
+  }
+  modes.push_back(mode);
+}
+
 /// Modes of one value count nothing.
 inline FragmentLayoutAttr makeLayout(mlir::MLIRContext *context,
                                      llvm::ArrayRef<FragmentMode> threads,

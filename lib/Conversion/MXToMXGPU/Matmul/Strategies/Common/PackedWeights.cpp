@@ -61,16 +61,49 @@ struct TileModes {
 };
 } // namespace
 
-FragmentLayoutAttr mx::mxgpu::getPackedPlaces(MLIRContext *context,
-                                              int64_t threads, int64_t rows,
-                                              int64_t columns) {
-  TileModes tiles(threads, rows, columns);
-  int64_t rowOfTiles = kWeightTileThreads * tiles.inRow;
-  return makeLayout(context,
-                    {{kWeightTileThreads, 1, 0}, {tiles.groups, rowOfTiles, 0}},
-                    {{kWeightTileValues, 0, 1},
-                     {tiles.inRow, kWeightTileThreads, 0},
-                     {tiles.perGroup, rowOfTiles * tiles.groups, 0}});
+/// Where a bit of a row, or of a column, of the matrix lies: in which row of
+/// the buffer and in which of its values. From whole tiles on, all bits
+/// together.
+static FragmentMode getPlace(const FragmentMode &mode, int64_t tilesInRow) {
+  if (mode.rows >= kWeightTileRows)
+    return {mode.size,
+            mode.rows / kWeightTileRows * tilesInRow * kWeightTileThreads, 0};
+  if (mode.columns >= kWeightTileColumns)
+    return {mode.size, mode.columns / kWeightTileColumns * kWeightTileThreads,
+            0};
+  // Of a pair of rows, or of columns, both are the same thread's.
+  if (mode.rows)
+    return mode.rows == 1 ? FragmentMode{2, 0, 2}
+                          : FragmentMode{2, mode.rows * 2, 0};
+  if (mode.columns >= 8)
+    return {2, 0, mode.columns / 2};
+  return mode.columns == 1 ? FragmentMode{2, 0, 1}
+                           : FragmentMode{2, mode.columns / 2, 0};
+}
+
+static SmallVector<FragmentMode> getPlaces(ArrayRef<FragmentMode> modes,
+                                           int64_t tilesInRow) {
+  SmallVector<FragmentMode> places;
+  for (FragmentMode mode : modes) {
+    // Threads that differ in nothing hold the same.
+    if (!mode.rows && !mode.columns)
+      places.push_back(mode);
+    else
+      while (mode.size > 1) {
+        FragmentMode place = getPlace(mode, tilesInRow);
+        appendMode(places, place);
+        mode = {mode.size / place.size, mode.rows * place.size,
+                mode.columns * place.size};
+      }
+  }
+  return places;
+}
+
+FragmentLayoutAttr mx::mxgpu::getPackedPlaces(FragmentLayoutAttr layout) {
+  int64_t tilesInRow = ceilDiv(layout.getShape().second, kWeightTileColumns);
+  return makeLayout(layout.getContext(),
+                    getPlaces(layout.getThreads(), tilesInRow),
+                    getPlaces(layout.getValues(), tilesInRow));
 }
 
 /// Eight lanes with four columns each have pairs of rows, `first` apart those

@@ -9,6 +9,7 @@
 #include "UpcastMainLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -31,35 +32,24 @@ void UpcastMainLoop::createRings() {
   operands = body.ring(product.buffers.operands, "operands");
 }
 
-/// Reads a tile of `element` from a buffer of a stage: rows and columns as
-/// `layout` says. A buffer of packed weights gives those of `getPackedWeights`
-/// (PackedWeights.h), which `layout` then is; nothing but the loads is an
-/// instruction. `thread` may be null, as in mxgpu.load_fragment.
-static Value loadWeights(KernelBuilder &body, Value buffer, Type element,
-                         FragmentLayoutAttr layout, Value thread,
-                         bool isPacked) {
-  auto [rows, columns] = layout.getShape();
-  FragmentLayoutAttr places =
-      isPacked ? getPackedPlaces(body.getContext(), layout.getNumThreads(),
-                                 rows, columns)
-               : layout;
-  assert((!isPacked || isOfPackedWeights(layout)) &&
-         "packed weights have a layout of their own");
-  Value zero = body.index(0);
+/// Nothing but the loads is an instruction.
+Value UpcastMainLoop::loadWeights(Value buffer, FragmentType type, Value thread,
+                                  bool isPacked, int64_t column) {
+  FragmentLayoutAttr layout = type.getLayout(), places = layout;
+  if (isPacked) {
+    places = getPackedPlaces(layout);
+    column = column * kWeightTileValues / kWeightTileColumns;
+  }
   Value loaded = LoadFragmentOp::create(
-      body, FragmentType::get(element, places), buffer, zero, zero, thread);
-  return body.createOrFold<RelabelFragmentOp>(
-      FragmentType::get(element, layout), loaded);
+      body, FragmentType::get(type.getElementType(), places), buffer,
+      body.index(0), body.index(column), thread);
+  return body.createOrFold<RelabelFragmentOp>(type, loaded);
 }
-LoadedTile UpcastMainLoop::loadTile(ConsumerWaitOp stage, StringRef elements,
-                                    StringRef scales, Type element,
-                                    FragmentLayoutAttr layout, Value row,
-                                    ForEachKOp step, Value thread,
-                                    bool isPacked) {
+
+Value UpcastMainLoop::loadScales(Value buffer, FragmentType type, Value row,
+                                 ForEachKOp step, Value thread) {
   int64_t blockSize = product.problem.product.blockSize;
-  auto type = FragmentType::get(element, layout);
-  Value loaded = loadWeights(body, stage.getBuffer(elements), element, layout,
-                             thread, isPacked);
+  FragmentLayoutAttr layout = type.getLayout();
   // The first block of this step in its tile of scales, and how many exist.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(product.problem.getScaleTileK()));
@@ -70,9 +60,19 @@ LoadedTile UpcastMainLoop::loadTile(ConsumerWaitOp stage, StringRef elements,
       {static_cast<int64_t>(layout.getRowOffsets().size()),
        static_cast<int64_t>(layout.getBlocks(blockSize).size())},
       product.problem.scales);
-  Value factors = LoadFragmentScalesOp::create(
-      body, ofRows, stage.getBuffer(scales), row, body.div(inTile, blockSize),
-      extent, thread, blockSize, type);
+  return LoadFragmentScalesOp::create(body, ofRows, buffer, row,
+                                      body.div(inTile, blockSize), extent,
+                                      thread, blockSize, type);
+}
+
+LoadedTile UpcastMainLoop::loadTile(ConsumerWaitOp stage, StringRef elements,
+                                    StringRef scales, Type element,
+                                    FragmentLayoutAttr layout, Value row,
+                                    ForEachKOp step, Value thread,
+                                    bool isPacked) {
+  auto type = FragmentType::get(element, layout);
+  Value loaded = loadWeights(stage.getBuffer(elements), type, thread, isPacked);
+  Value factors = loadScales(stage.getBuffer(scales), type, row, step, thread);
   return {loaded, factors, stage.getStage()};
 }
 

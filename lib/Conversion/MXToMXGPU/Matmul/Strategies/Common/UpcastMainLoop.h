@@ -53,6 +53,15 @@ protected:
   /// tiles of scales: low tiles begin within one.
   mlir::Value getFirstRowOfScales(ForEachWorkTileOp workTile);
   mlir::Value getFirstRowOfScalesOfA(ForEachWorkTileOp workTile);
+  /// Elements of a tile from `column` on, as `type` says, from a buffer of a
+  /// stage. One of packed weights has them where `getPackedPlaces`
+  /// (PackedWeights.h) says. `thread` may be null, as in mxgpu.load_fragment.
+  mlir::Value loadWeights(mlir::Value buffer, FragmentType type,
+                          mlir::Value thread, bool isPacked,
+                          int64_t column = 0);
+  /// The scales of a tile's rows and blocks that a thread of `type` has.
+  mlir::Value loadScales(mlir::Value buffer, FragmentType type, mlir::Value row,
+                         ForEachKOp step, mlir::Value thread = {});
   /// Reads a tile of an operand of `element`. `row` is where its rows begin
   /// among those of its tiles of scales.
   LoadedTile loadTile(ConsumerWaitOp stage, llvm::StringRef elements,

@@ -3,15 +3,20 @@
 //===----------------------------------------------------------------------===//
 //
 // The copy engine fills a ring with tiles of A, and another with tiles of B and
-// their scales. Each warp has columns of the tile: it loads its part of B to
-// registers, dequantizes it there, and multiplies the rows of A by it.
+// their scales. Each warp has columns of the tile (WarpColumns.h): it loads its
+// part of B to registers, dequantizes it there, and multiplies the rows of A by
+// it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../../Kernel/Strategy.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastMainLoop.h"
+#include "../Common/Warpgroups.h"
 #include "../MmaSyncBlockScaled/Layouts.h"
+#include "WarpColumns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -24,7 +29,8 @@ namespace {
 class MmaSyncUpcastMainLoop final : public UpcastMainLoop {
 public:
   MmaSyncUpcastMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
-      : UpcastMainLoop(kernel, work, b) {}
+      : UpcastMainLoop(kernel, work, b),
+        mma(cast<MmaSyncAttr>(kernel.product.buffers.mma)) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
@@ -32,8 +38,12 @@ public:
 private:
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }
   void loadA(ProducerAcquireOp stage, Value row, Value k) override;
+  /// Elements `k` to `k + depth` of the reduction of a tile of B, dequantized.
+  Value loadB(ConsumerWaitOp stage, Value scales, int64_t k, int64_t depth);
   /// The accumulator of a work tile.
   Value multiply(ForEachWorkTileOp workTile);
+
+  MmaSyncAttr mma;
 };
 
 class MmaSyncUpcastB final : public StrategyOf<MmaSyncUpcastBAttr> {
@@ -50,10 +60,11 @@ public:
   checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                 const target::TargetInfo &target) const override;
   std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &, const ScheduleFields &,
-                 const target::TargetInfo &) const override {
-    return ScheduleError{"expected no registers: ptxas chooses them", {}};
-  }
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override;
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override;
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override;
@@ -61,7 +72,11 @@ public:
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override;
-  ArrayRef<StringLiteral> getRoles() const override { return {}; }
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
 
   std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
                                            WorkPolicy &work,
@@ -81,21 +96,24 @@ const Strategy &mx::mxgpu::getMmaSyncUpcastB() {
 // Rings
 //===----------------------------------------------------------------------===//
 
-/// Rows, at most, and columns of a warp.
-static constexpr int64_t kMostRowsOfWarp = 64, kColumnsOfWarp = 32;
+/// Elements of a tile of 8 warps, with 64 accumulators of a thread.
+static constexpr int64_t kMostUpcastElements = 16384, kUpcastWarps = 8;
+
+/// Whether a thread has 128, which is so only of tiles that have parts of two
+/// matrices.
+static bool isLargestUpcast(ArrayRef<int64_t> tile) {
+  return tile[0] * tile[1] > kMostUpcastElements;
+}
 
 static MmaSyncAttr getUpcastMma(const MatmulProblem &problem,
                                 ArrayRef<int64_t> tile) {
+  int64_t columns = kWarpColumnsOfPart * problem.numB;
+  int64_t elements =
+      kMostUpcastElements / kUpcastWarps * (isLargestUpcast(tile) ? 2 : 1);
   return MmaSyncAttr::get(problem.out.getContext(), MmaKind::F16, tile[0],
                           tile[1],
-                          std::max<int64_t>(tile[0] / kMostRowsOfWarp, 1),
-                          tile[1] / kColumnsOfWarp, /*block=*/0,
-                          /*first_scale=*/0);
-}
-
-static FragmentLayoutAttr makeLayoutOf(MmaSyncAttr mma,
-                                       const FragmentModes &modes) {
-  return FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values);
+                          std::max<int64_t>(tile[0] * columns / elements, 1),
+                          tile[1] / columns, /*block=*/0, /*first_scale=*/0);
 }
 
 MatmulBuffers MmaSyncUpcastB::getBuffers(const MatmulProblem &problem,
@@ -111,8 +129,7 @@ MatmulBuffers MmaSyncUpcastB::getBuffers(const MatmulProblem &problem,
       {AsyncKind::BulkCopy}, {AsyncKind::Threads, threads}, Scope::Cta);
   buffers.bInputs = types.getBInputs(threads);
   buffers.otherWarps = 1; // loads
-  types.addEpilogue(
-      buffers, makeLayoutOf(mma, mma.getAccumulatorModes(types.tileN)), warps);
+  types.addEpilogue(buffers, WarpColumns(problem, mma).getResult(), warps);
   return buffers;
 }
 
@@ -122,22 +139,22 @@ MatmulBuffers MmaSyncUpcastB::getBuffers(const MatmulProblem &problem,
 
 static constexpr int64_t kUpcastRows[] = {16, 32, 64, 128};
 static constexpr int64_t kUpcastColumns[] = {32, 64, 128, 256};
-/// Accumulators of 8 warps, and rows that leave room for another CTA.
-static constexpr int64_t kMostUpcastElements = 16384, kFewRows = 32;
+/// Rows that leave room for another CTA.
+static constexpr int64_t kFewRows = 32;
 
 static std::optional<ScheduleError>
-checkMmaSyncUpcastTile(const ScheduleFields &fields, int64_t ctasPerSm) {
-  ArrayRef<int64_t> tile = fields.tile;
+checkMmaSyncUpcastTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   if (!llvm::is_contained(kUpcastRows, tile[0]))
     return ScheduleError{
         llvm::formatv("expected a tile of 16, 32, 64 or 128 rows, found {0}",
                       tile[0]),
         {}};
   if (!llvm::is_contained(kUpcastColumns, tile[1]) ||
-      tile[0] * tile[1] > kMostUpcastElements)
+      tile[0] * tile[1] > kMostUpcastElements * problem.numB)
     return ScheduleError{
         llvm::formatv("expected a tile of 32, 64 or 128 columns, or of 256 "
-                      "with at most 64 rows, found {0} x {1}",
+                      "with at most 64 rows or two matrices of b, found {0} x "
+                      "{1}",
                       tile[0], tile[1]),
         {}};
   if (tile[2] != target::kDequantizedTileK)
@@ -145,52 +162,76 @@ checkMmaSyncUpcastTile(const ScheduleFields &fields, int64_t ctasPerSm) {
         llvm::formatv("expected a tile of {0} reduction elements, found {1}",
                       target::kDequantizedTileK, tile[2]),
         {}};
-  if (ctasPerSm == 1 || (ctasPerSm == 2 && tile[0] <= kFewRows))
+  return std::nullopt;
+}
+
+/// What the tile must have for the sake of the operation.
+static std::optional<ScheduleError>
+checkMmaSyncUpcastForm(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
+  // A work tile writes whole tiles of scales.
+  if (problem.isQuantized && tile[0] % kScaleTileRows)
+    return ScheduleError{
+        llvm::formatv(
+            "expected a tile of {0} rows with a quantized result, found {1}",
+            kScaleTileRows, tile[0]),
+        {}};
+  if (problem.isPackedB && tile[1] % kWeightTileRows)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64, 128 or 256 columns with packed "
+                      "weights, found {0}",
+                      tile[1]),
+        {}};
+  return std::nullopt;
+}
+
+/// How many CTAs share an SM, and how they store the result: warps share rows.
+static std::optional<ScheduleError>
+checkMmaSyncUpcastLoop(const MatmulProblem &problem,
+                       const ScheduleFields &fields, int64_t ctasPerSm) {
+  if (fields.epilogue == Epilogue::TmaStore &&
+      explainDirectStores(problem).empty())
+    return ScheduleError{
+        "expected epilogue = direct, as warps share rows of the result, found "
+        "epilogue = tma_store",
+        {}};
+  if (ctasPerSm == 1 || (ctasPerSm == 2 && fields.tile[0] <= kFewRows))
     return std::nullopt;
   return ScheduleError{
       llvm::formatv("expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 "
                     "rows, found {0} with {1}",
-                    ctasPerSm, tile[0]),
+                    ctasPerSm, fields.tile[0]),
       {}};
-}
-
-/// What warps that share rows cannot store, and an order of B that they do not
-/// read.
-static std::optional<ScheduleError>
-checkMmaSyncUpcast(const MatmulProblem &problem, const ScheduleFields &fields,
-                   const target::TargetInfo &target) {
-  bool isStaged = fields.epilogue == Epilogue::TmaStore &&
-                  explainDirectStores(problem).empty();
-  struct Rule {
-    bool isBroken;
-    const char *expected, *found;
-  };
-  const Rule rules[] = {
-      {problem.isPackedB, "b that is not packed",
-       "packed weights: leave out mx.pack_weights"},
-      {problem.isQuantized, "a result that is not quantized",
-       "one that is: give it to an mx.quantize"},
-      {problem.numB > 1, "one matrix of b for each result",
-       "several: multiply by each in an operation of its own"},
-      {isStaged, "epilogue = direct", "epilogue = tma_store"},
-  };
-  for (const Rule &rule : rules)
-    if (rule.isBroken)
-      return ScheduleError{
-          llvm::formatv("expected {0} where {1} multiplies bf16 by weights, "
-                        "found {2}",
-                        rule.expected, target.chip, rule.found),
-          {}};
-  return std::nullopt;
 }
 
 std::optional<ScheduleError>
 MmaSyncUpcastB::checkSchedule(const MatmulProblem &problem,
                               const ScheduleFields &fields,
-                              const target::TargetInfo &target) const {
-  if (auto error = checkMmaSyncUpcast(problem, fields, target))
+                              const target::TargetInfo &) const {
+  if (auto error = checkMmaSyncUpcastTile(problem, fields.tile))
     return error;
-  return checkMmaSyncUpcastTile(fields, getOwn(fields).getCtasPerSm());
+  if (auto error = checkMmaSyncUpcastForm(problem, fields.tile))
+    return error;
+  return checkMmaSyncUpcastLoop(problem, fields, getOwn(fields).getCtasPerSm());
+}
+
+SmallVector<int64_t>
+MmaSyncUpcastB::getRegisters(const MatmulProblem &,
+                             const ScheduleFields &fields) const {
+  if (isLargestUpcast(fields.tile))
+    return {232, 40};
+  return {};
+}
+
+std::optional<ScheduleError>
+MmaSyncUpcastB::checkRegisters(const MatmulProblem &,
+                               const ScheduleFields &fields,
+                               const target::TargetInfo &target) const {
+  constexpr int64_t kLeast[] = {216, 24}, kGroups = 2;
+  if (isLargestUpcast(fields.tile))
+    return checkTwoRoles(fields, kGroups, kLeast, target);
+  return ScheduleError{"expected registers only with a tile of 128 x 256: "
+                       "ptxas chooses those of others",
+                       {}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,6 +247,7 @@ void MmaSyncUpcastB::forEachTile(const MatmulProblem &problem,
         fields.strategy =
             MmaSyncUpcastBAttr::get(problem.out.getContext(), ctas);
         fields.tile = {rows, columns, target::kDequantizedTileK};
+        fields.registers = getRegisters(problem, fields);
         add(fields);
       }
 }
@@ -246,33 +288,75 @@ void MmaSyncUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoad(/*kind=*/1);
 }
 
+/// Elements of the reduction that threads have in hand at a time: of two
+/// instructions, or of one where most registers are accumulators.
+static int64_t getDepthAtOnce(MmaSyncAttr mma, ArrayRef<int64_t> tile) {
+  return MmaAttrInterface(mma).getMmaShape().k *
+         (isLargestUpcast(tile) ? 1 : 2);
+}
+
+/// Of the scales of rows and blocks, those of `depth` columns from `k` on.
+static Value takeBlocks(KernelBuilder &body, Value scales, int64_t block,
+                        int64_t k, int64_t depth) {
+  auto type = cast<VectorType>(scales.getType());
+  int64_t blocks = std::max<int64_t>(depth / block, 1);
+  if (blocks == type.getDimSize(1))
+    return scales;
+  return vector::ExtractStridedSliceOp::create(
+      body, scales, ArrayRef<int64_t>{0, k / block},
+      ArrayRef<int64_t>{type.getDimSize(0), blocks}, ArrayRef<int64_t>{1, 1});
+}
+
+Value MmaSyncUpcastMainLoop::loadB(ConsumerWaitOp stage, Value scales,
+                                   int64_t k, int64_t depth) {
+  const MatmulProblem &problem = product.problem;
+  WarpColumns columns(problem, mma);
+  auto type = FragmentType::get(problem.b, columns.getLoaded(depth));
+  LoadedTile part = {
+      loadWeights(stage.getBuffer("b"), type, /*thread=*/Value(),
+                  problem.isPackedB, k),
+      takeBlocks(body, scales, problem.product.blockSize, k, depth),
+      stage.getStage()};
+  return relabel(dequantize(part, columns.getOrdered(depth)),
+                 columns.getTaken(depth));
+}
+
+/// What lies beyond the reduction is zero, of A and of B: it is multiplied
+/// where an instruction's part of a tile is.
 Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
-  auto mma = cast<MmaSyncAttr>(product.buffers.mma);
   MmaAttrInterface kind = mma;
-  Type bf16 = body.getBF16Type();
-  int64_t depth = schedule.getTileK();
+  int64_t tileK = schedule.getTileK(),
+          depth = getDepthAtOnce(mma, schedule.getTile());
   Value row = getFirstRowOfScales(workTile);
   Value zero = ZeroFragmentOp::create(
       body, kind.getAccumulatorType(body.getF32Type(), mma.getN()));
   ForEachKOp step = forEachTile(workTile, zero);
-  LoadedTile tile = loadTile(
-      ConsumerWaitOp::create(body, bInputs), "b", "sfb", product.problem.b,
-      makeLayoutOf(mma, mma.getOperandModes(MmaOperand::B, bf16, depth)), row,
-      step);
-  Value ofB = dequantize(tile);
-  auto stage = ConsumerWaitOp::create(body, inputs);
-  Value ofA = LoadFragmentOp::create(
-      body, kind.getOperandType(MmaOperand::A, bf16, depth),
-      stage.getBuffer("a"), body.index(0), body.index(0), /*thread=*/Value());
-  Value extent = areTilesWhole() ? Value() : Value(step.getExtent());
-  auto sum =
-      MmaOp::create(body, zero.getType(), kind, ofA, ofB, /*a_scales=*/Value(),
-                    /*b_scales=*/Value(), step.getRegionIterArgs()[0],
-                    /*b_offset=*/Value(), /*accumulate=*/Value(), extent,
-                    /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
-  ConsumerReleaseOp::create(body, tile.stage);
+  auto bStage = ConsumerWaitOp::create(body, bInputs);
+  Value scales = loadScales(
+      bStage.getBuffer("sfb"),
+      FragmentType::get(product.problem.b,
+                        WarpColumns(product.problem, mma).getLoaded(tileK)),
+      row, step);
+  ConsumerWaitOp stage;
+  Value sum = step.getRegionIterArgs()[0];
+  for (int64_t k = 0; k < tileK; k += depth) {
+    Value ofB = loadB(bStage, scales, k, depth);
+    if (!stage)
+      stage = ConsumerWaitOp::create(body, inputs);
+    Value ofA = LoadFragmentOp::create(
+        body, kind.getOperandType(MmaOperand::A, body.getBF16Type(), depth),
+        stage.getBuffer("a"), body.index(0), body.index(k),
+        /*thread=*/Value());
+    sum = MmaOp::create(body, zero.getType(), kind, ofA, ofB,
+                        /*a_scales=*/Value(), /*b_scales=*/Value(), sum,
+                        /*b_offset=*/Value(), /*accumulate=*/Value(),
+                        /*extent=*/Value(), /*first_warp=*/IntegerAttr(),
+                        /*column=*/IntegerAttr())
+              .getAccumulator();
+  }
+  ConsumerReleaseOp::create(body, bStage.getStage());
   ConsumerReleaseOp::create(body, stage.getStage());
-  step.getYield().getValuesMutable().assign(sum.getAccumulator());
+  step.getYield().getValuesMutable().assign(sum);
   return step.getResult(0);
 }

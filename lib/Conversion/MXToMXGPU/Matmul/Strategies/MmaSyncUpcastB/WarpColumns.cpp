@@ -1,0 +1,93 @@
+//===- WarpColumns.cpp - Which columns each warp multiplies ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpColumns.h"
+#include "../Common/LayoutModes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kAsTheyAre[] = {1, 2, 4, 8, 16},
+                         kAdjacent[] = {1, 8, 16, 2, 4},
+                         kPairs[] = {2, 8, 16, 1, 4};
+
+WarpColumns::WarpColumns(const MatmulProblem &problem, MmaSyncAttr mma)
+    : mma(mma), isPacked(problem.isPackedB),
+      order(problem.isPackedB     ? ArrayRef(kPairs)
+            : problem.isQuantized ? ArrayRef(kAdjacent)
+                                  : ArrayRef(kAsTheyAre)) {}
+
+/// Above those of a part come the parts, and above those the warps.
+int64_t WarpColumns::getColumn(int64_t column) const {
+  int64_t parts = mma.getWarpColumns() / kWarpColumnsOfPart;
+  if (column < kWarpColumnsOfPart)
+    return order[llvm::Log2_64(column)];
+  if (column < mma.getWarpColumns())
+    return column / kWarpColumnsOfPart * (mma.getN() / parts);
+  return column / parts;
+}
+
+SmallVector<FragmentMode>
+WarpColumns::move(ArrayRef<FragmentMode> modes,
+                  int64_t FragmentMode::*direction) const {
+  SmallVector<FragmentMode> moved;
+  for (FragmentMode mode : modes) {
+    if (!(mode.*direction)) {
+      moved.push_back(mode);
+      continue;
+    }
+    int64_t column = mode.*direction, end = column * mode.size;
+    for (mode.size = 2; column < end; column *= 2) {
+      mode.*direction = getColumn(column);
+      appendMode(moved, mode);
+    }
+  }
+  return moved;
+}
+
+FragmentModes WarpColumns::getTakenModes(int64_t depth) const {
+  return mma.getOperandModes(MmaOperand::B, BFloat16Type::get(mma.getContext()),
+                             depth);
+}
+
+FragmentLayoutAttr WarpColumns::getTaken(int64_t depth) const {
+  FragmentModes modes = getTakenModes(depth);
+  return makeLayout(mma.getContext(), modes.threads, modes.values);
+}
+
+FragmentLayoutAttr WarpColumns::getOrdered(int64_t depth) const {
+  FragmentModes modes = getTakenModes(depth);
+  return makeLayout(mma.getContext(), move(modes.threads, &FragmentMode::rows),
+                    move(modes.values, &FragmentMode::rows));
+}
+
+/// Of a pair of packed rows a thread has two columns after two of the other.
+FragmentLayoutAttr WarpColumns::getLoaded(int64_t depth) const {
+  FragmentLayoutAttr ordered = getOrdered(depth);
+  if (!isPacked)
+    return ordered;
+  SmallVector<FragmentMode> values(ordered.getValues());
+  auto *pair = llvm::find_if(
+      values, [](const FragmentMode &mode) { return mode.rows == 1; });
+  std::rotate(values.begin() + 1, pair, pair + 1);
+  return makeLayout(mma.getContext(), ordered.getThreads(), values);
+}
+
+FragmentLayoutAttr WarpColumns::getAccumulator() const {
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  return makeLayout(mma.getContext(), modes.threads, modes.values);
+}
+
+FragmentLayoutAttr WarpColumns::getResult() const {
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  return makeLayout(mma.getContext(),
+                    move(modes.threads, &FragmentMode::columns),
+                    move(modes.values, &FragmentMode::columns));
+}

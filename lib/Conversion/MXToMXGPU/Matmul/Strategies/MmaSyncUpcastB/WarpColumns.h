@@ -1,0 +1,62 @@
+//===- WarpColumns.h - Which columns each warp multiplies -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A product is the same if its columns are multiplied in another order. A warp
+// has 32 adjacent columns of each matrix of B that a tile has parts of: what an
+// epilogue region gets for a column is then the same thread's. Of an
+// instruction a thread has two adjacent columns of each eight. Which columns of
+// the tile these are depends on what they become and come from:
+//
+//   as they are  columns of the tile, where nothing asks for others
+//   quantized    8 adjacent ones of each 32, so that four threads have a block
+//   packed       the same. Rows of packed weights are pairs, of which a thread
+//                reads both: they are columns of two instructions
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCUPCASTB_WARPCOLUMNS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCUPCASTB_WARPCOLUMNS_H
+
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+/// Columns of a matrix of B that a warp has.
+inline constexpr int64_t kWarpColumnsOfPart = 32;
+
+class WarpColumns {
+public:
+  WarpColumns(const MatmulProblem &problem, MmaSyncAttr mma);
+
+  /// A tile of B with `depth` elements of the reduction: as threads read it,
+  /// the same in the order of the instructions' registers, and what these are
+  /// for the instructions.
+  FragmentLayoutAttr getLoaded(int64_t depth) const;
+  FragmentLayoutAttr getOrdered(int64_t depth) const;
+  FragmentLayoutAttr getTaken(int64_t depth) const;
+  /// Accumulators as the instructions give them, and which elements of the
+  /// result they are.
+  FragmentLayoutAttr getAccumulator() const;
+  FragmentLayoutAttr getResult() const;
+
+private:
+  FragmentModes getTakenModes(int64_t depth) const;
+  /// Modes whose steps of columns of instructions, in `direction`, become those
+  /// of columns of the tile.
+  llvm::SmallVector<FragmentMode> move(llvm::ArrayRef<FragmentMode> modes,
+                                       int64_t FragmentMode::*direction) const;
+  /// The column of the tile that column `column` of the instructions is, a
+  /// power of two.
+  int64_t getColumn(int64_t column) const;
+
+  MmaSyncAttr mma;
+  bool isPacked;
+  /// Columns of the tile that columns 1, 2, 4, 8 and 16 of a warp are.
+  llvm::ArrayRef<int64_t> order;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCUPCASTB_WARPCOLUMNS_H
