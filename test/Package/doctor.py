@@ -50,7 +50,7 @@ assert lines["calls"] in (os.path.join(os.path.dirname(runtime), "mx_calls.abi3.
                           "of PyTorch by ctypes, without mx_calls.abi3.so"), lines
 assert doctor(0, MX_EXTENSION="none")[0].splitlines()[3].endswith("by ctypes, without mx_calls.abi3.so")
 assert lines["driver"].startswith("none: /no/such/libcuda.so") and lines["GPU"] == "none"
-assert lines["simulator"] == "runs sm_90a and sm_100a"
+assert lines["simulator"] == "runs sm_90a, sm_100a, sm_103a, sm_120a and sm_121a"
 assert lines["ptxas"] == "none as MX_PTXAS says: the driver assembles programs when they are loaded"
 assert lines["cache"] == f"{os.path.abspath('cache')}: 0 programs, 0.0 of 1024 MB"
 assert lines["torch"] == "not installed: mx_compiler.torch needs it"

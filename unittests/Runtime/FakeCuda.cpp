@@ -30,6 +30,9 @@ FakeCuda *fakeCuda() {
       begin.staticShared = 0;
     if (const char *wrong = getenv("MX_FAKE_CUDA_WRONG_SHARED"))
       begin.wrongShared = atoi(wrong);
+    if (const char *capability = getenv("MX_FAKE_CUDA_CAPABILITY"))
+      sscanf(capability, "%d.%d", &begin.capabilityMajor,
+             &begin.capabilityMinor);
     return begin;
   }();
   return &state;

@@ -14,6 +14,7 @@
 struct FakeCuda {
   // What the machine is like. Set these before the runtime first asks.
   int version = 12080;
+  /// MX_FAKE_CUDA_CAPABILITY=12.0 gives another one from outside.
   int capabilityMajor = 9, capabilityMinor = 0;
   int devices = 1;
 

@@ -13,6 +13,7 @@ import weakref
 from .._programs.host import HostCode
 from .._programs.program import Loaded, Program, is_of_ranks, load_parts
 from .._runtime import library
+from .._runtime.chips import chip_of
 from .._runtime.device import device_key, device_info, is_host
 from .._runtime.errors import CompileWarning, caller_depth
 from . import cache as disk
@@ -189,7 +190,7 @@ def default_chip():
     info = device_info()
     if info.kind != "cuda":
         return DEFAULT_CHIP
-    return "sm_{}{}a".format(*info.capability)
+    return chip_of(info.capability)
 
 
 def _make_key(text, name, options, places):

@@ -13,7 +13,7 @@ import sys
 
 from .._compile import cache, ptxas
 from .._runtime import library
-from .probe import TARGETS
+from .._runtime.chips import CHIPS
 
 # What helps where programs do not work by default, and why.
 REMEDIES = {"MX_DEVICE=sim": "the simulator works here, and needs no GPU and no driver",
@@ -105,7 +105,7 @@ def assemblers():
             continue
         version = text["--version"].rpartition("release ")[2].partition(",")[0].strip()
         found.append({"file": place, "cuda": version,
-                      "knows": [target for target in TARGETS if target in text["--help"]]})
+                      "knows": [target for target in CHIPS.values() if target in text["--help"]]})
     return {"found": found, "is_asked": is_asked}
 
 

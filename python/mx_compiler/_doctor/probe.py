@@ -13,7 +13,8 @@ import re
 import sys
 import time
 
-TARGETS = ("sm_90a", "sm_100a")
+from .._runtime.chips import CHIPS
+
 PROGRAM = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   %y = arith.addf %x, %x : tensor<?xf32>
   return %y : tensor<?xf32>
@@ -66,7 +67,7 @@ def probe_gpus():
 
 
 def _find_targets(library):
-    return [target for target in TARGETS if library.mxCanRunTarget(target.encode())]
+    return [target for target in CHIPS.values() if library.mxCanRunTarget(target.encode())]
 
 
 def probe_default():

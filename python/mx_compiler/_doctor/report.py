@@ -98,7 +98,12 @@ def lines(facts, why):
 
 
 def runs(targets):
-    return f"runs {' and '.join(targets)}" if targets else "runs no program of mx"
+    return f"runs {enumerate_names(targets)}" if targets else "runs no program of mx"
+
+
+def enumerate_names(names):
+    """"a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def describe_driver(driver):
@@ -111,7 +116,7 @@ def describe_driver(driver):
 def describe_assemblers(ptxas):
     texts = []
     for one in ptxas["found"]:
-        knows = " and ".join(one.get("knows", [])) or "no target of mx"
+        knows = enumerate_names(one.get("knows", [])) or "no target of mx"
         texts.append(f"{one['file']}: " + (one.get("error") or f"CUDA {one['cuda']}, knows {knows}"))
     if texts:
         return "; ".join(texts)

@@ -13,14 +13,12 @@ from importlib import metadata
 
 import mx_compiler as mx
 
+from ..._runtime.chips import CHIPS
 from ..runner import has_gpu, why_no_device
 from . import timing
 from .cases import TABLE
 
 FORMAT = 1
-# Compute capabilities that kernels are compiled for.
-CHIPS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a",
-         (12, 0): "sm_120a", (12, 1): "sm_121a"}
 # Seconds that a family may take.
 LIMIT = 300
 

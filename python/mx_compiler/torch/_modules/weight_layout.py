@@ -6,6 +6,7 @@ import os
 import torch
 
 from ..._ops import weight_tiles
+from ..._runtime.chips import chip_of
 from ..._runtime.device import device_name, is_host, is_simulator
 from .._ops.pack_weights import pack_weights, unpack_weights
 from .._ops.tensors import matrix_shape
@@ -40,7 +41,7 @@ def _chip(device):
     nothing looks for a GPU while a module is made on the host."""
     named = os.environ.get("MX_CHIP")
     if device.type == "cuda" and torch.cuda.is_available():
-        return named or "sm_{}{}a".format(*torch.cuda.get_device_capability(device))
+        return named or chip_of(torch.cuda.get_device_capability(device))
     if device.type != "cpu" or not named or is_host():
         return None
     return named if is_simulator(device_name()) else None
