@@ -1,10 +1,11 @@
 # REQUIRES: torch
 # RUN: env MX_DEVICE=sim MX_CHIP= MX_PTXAS=none %python_torch %s sm_100a
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s sm_120a
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=cpu MX_CHIP= %python_torch %s
-"""Sizes that blocks of 32 allow and sm_100a does not: E2M1 beside another format wants a
-multiple of 128, E2M1 alone one of 64. The error names both shapes and says what takes them;
-what takes them gives the products of float64."""
+"""Sizes that blocks of 32 allow and a chip does not: on sm_100a E2M1 beside another format wants
+a multiple of 128, and there and on sm_120a E2M1 alone one of 64. The error names both shapes and
+says what takes them; what takes them gives the products of float64."""
 
 import sys
 
@@ -14,17 +15,19 @@ import torch
 import mx_compiler.torch as mxt
 import reference as ref
 
-IS_NARROW = sys.argv[1:] == ["sm_100a"]
-MESSAGE = ("expected a multiple of {} for K, which is summed over, with {} on sm_100a, found {}: pad "
+CHIP = "".join(sys.argv[1:])
+# The multiples that are wanted, of E2M1 beside another format and alone.
+REFUSED = {"sm_100a": (128, 64), "sm_120a": (64,)}.get(CHIP, ())
+MESSAGE = ("expected a multiple of {} for K, which is summed over, with {} on {}, found {}: pad "
            "with zeros, take other formats, or set MX_CHIP=sm_90a for the simulator or "
            "MX_DEVICE=cpu for the reference path, which take it")
 
 
 def refused_or(step, formats, found, names, call):
     """The result of `call`, None where it was refused as it should be."""
-    if not IS_NARROW:
+    if step not in REFUSED:
         return call()
-    ref.refuses(ValueError, f"{names}: {MESSAGE.format(step, formats, found)}", call)
+    ref.refuses(ValueError, f"{names}: {MESSAGE.format(step, formats, CHIP, found)}", call)
 
 
 def linear(inputs, outputs, **fields):

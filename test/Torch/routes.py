@@ -1,6 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a %python_torch %s
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_120a %python_torch %s
 """Routes are numpy's stable sort of the experts that were chosen, on the host and in
 simulated kernels: integers of every width and what does not fit 32 bits, tokens that are
 none or all of no expert, one choice and none, up to 512 experts, tensors that are not

@@ -1,6 +1,7 @@
 # REQUIRES: torch
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_100a MX_PTXAS=none %python_torch %s
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s
 """Kernels of a forward and a backward pass on the simulator, beside float64 of what the
 definition quantizes: layers of random sizes, with and without groups, that keep x as it
 is and quantized. Rows that a layer has had have kernels of their own; those after the
@@ -21,7 +22,7 @@ from reference import blocked, exact, near
 SEED = int((sys.argv[1:] or ["11"])[0])
 CASES = int((sys.argv[2:] or ["4"])[0])
 # What E2M1 beside another format is summed over on sm_100a.
-STEP = 32 if os.environ["MX_CHIP"] == "sm_90a" else 128
+STEP = 128 if os.environ["MX_CHIP"] == "sm_100a" else 32
 OPTIONS = (dict(), dict(), dict(gradients="mxfp8_e5m2", scale_rounding="floor"),
            dict(weights="mxfp4", activations="mxfp6_e3m2"))
 

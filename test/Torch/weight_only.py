@@ -2,6 +2,7 @@
 # RUN: %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP= MX_PTXAS=none %python_torch %s any_outputs
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s any_outputs
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s any_outputs
 """Modules whose weights alone are quantized: bytes of elements and scales, results and
 the gradient of x against float64 of the definition; state dicts of their own and of
 what they replace."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that blocks allow and a chip does not: with E2M1, sm_100a multiplies by larger
-steps. The compiler knows them, and these errors say what to do in Python."""
+"""Sizes that blocks allow and a chip does not: with E2M1, chips that multiply by scales take
+larger steps. The compiler knows them, and these errors say what to do in Python."""
 
 import contextlib
 import re
