@@ -7,6 +7,7 @@ import glob
 import os
 import pathlib
 import re
+import runpy
 import shlex
 import shutil
 import struct
@@ -18,7 +19,8 @@ DTYPES = {"f64": ("<f8", 8), "f32": ("<f4", 4), "f16": ("<f2", 2), "bf16": ("<u2
           "index": ("<i8", 8), "i64": ("<i8", 8), "i32": ("<i4", 4), "i16": ("<i2", 2),
           "i8": ("|i1", 1)}
 
-CHIPS = ["sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"]
+CHIPS = list(runpy.run_path(
+    pathlib.Path(__file__).resolve().parents[2] / "python/mx_compiler/_runtime/chips.py")["CHIPS"].values())
 
 
 def pieces(path):

@@ -1,20 +1,7 @@
 """What is changed: one small mistake at a time, as people make them."""
 
-import dataclasses
-import typing
-
-
-@dataclasses.dataclass
-class Mutant:
-    operator: str  # delete, parity, bytes, ...
-    line: int  # of the PTX; 0: the launch file
-    what: str  # "tcgen05.fence::after_thread_sync", "A: SBO x 2"
-    statement: object = None
-    ptx: str = None
-    map: str = None  # of the launch file, that `edit` changes
-    edit: typing.Callable = None
-    kernel: str = None  # of the statement
-
+from . import fragments
+from .mutant import Mutant, in_scope, name_of, with_operand
 
 # Synchronisation that is deleted. Waits by test have a result, see below.
 DELETED = [
@@ -46,19 +33,6 @@ DELETED = [
 TESTS = ["mbarrier.try_wait", "mbarrier.test_wait"]
 
 
-def name_of(statement):
-    """The opcode without what only says where its operands are."""
-    noise = {"shared", "b64", "b32", "sync", "aligned", "global", "tile"}
-    return ".".join(m for m in statement.opcode.split(".") if m not in noise)
-
-
-def in_scope(statement, registers, before, operands):
-    """The statement with other operands, computed in a scope of its own."""
-    new = f"{{ {registers} {before} "
-    new += f"{statement.predicate} {statement.opcode} " + ", ".join(operands) + "; }"
-    return new
-
-
 def delete(source):
     for s in source.statements:
         if not s.starts(*DELETED):
@@ -69,15 +43,6 @@ def delete(source):
         # A label may need something to stand before.
         text = text or "{ .reg .b32 %mutant; mov.b32 %mutant, 0; }"
         yield Mutant("delete", s.line, name_of(s), s, source.replace(s, text))
-
-
-def with_operand(source, s, k, bits, instruction):
-    """Operand k goes through `instruction` first."""
-    new = list(s.operands)
-    before = instruction.format(to="%mutant", value=new[k])
-    new[k] = "%mutant"
-    scratch = f".reg .b{bits} %mutant, %mutant1, %mutant2;"
-    return source.replace(s, in_scope(s, scratch, before, new))
 
 
 def parity(source):
@@ -264,6 +229,7 @@ MAKERS = (
     scale_ids,
     descriptors,
     warpgroup_operands,
+    *fragments.MAKERS,
 )
 
 

@@ -37,7 +37,8 @@ def everywhere(test):
     return all_of
 
 
-ACCESSES = ("ld", "st", "atom", "red")
+LOADS = ("ld", "ldmatrix")
+ACCESSES = (*LOADS, "st", "stmatrix", "atom", "red")
 RELEASES = ("mbarrier.arrive", "mbarrier.arrive_drop", "tcgen05.commit", "cp.async", "cp.reduce")
 ACQUIRES = WAITS + ("cp.async.bulk.wait_group", "cp.async.wait_group", "cp.async.wait_all")
 
@@ -54,7 +55,7 @@ def needs_warp_barrier(trace, a, b):
         return False
     if second.starts(*RELEASES) and not second.starts(*ACQUIRES):
         return bool(trace.lanes[a] - trace.lanes[b])
-    is_exchange = is_access[1] and first.starts("ld") != second.starts("ld")
+    is_exchange = is_access[1] and first.starts(*LOADS) != second.starts(*LOADS)
     return is_exchange and spaces_of(first) == spaces_of(second)
 
 
@@ -62,7 +63,7 @@ def is_shared_use(trace, k):
     s = trace.statement(k)
     if not s.starts(*ACCESSES) or (s.has("global") and not trace.reads_global):
         return False
-    return not s.starts("ld") or trace.events[k].value not in trace.tensor_addresses
+    return not s.starts(*LOADS) or trace.events[k].value not in trace.tensor_addresses
 
 
 def spaces_of(s):

@@ -26,6 +26,8 @@ TRACED = TENSOR_ACCESS + (
     "tcgen05.fence::before_thread_sync",
     "tcgen05.fence::after_thread_sync",
     "wgmma",
+    "mma.sync",
+    "ldmatrix",
     "cp.async",
     "cp.reduce",
     "clusterlaunchcontrol.try_cancel",

@@ -1,6 +1,7 @@
 """Random regions: the CPU path, the simulator and numpy give the same bits.
 
 RUN: %python %s mx-run %t
+RUN: env MX_CHIP=sm_120a MX_ELEMENT_SEED=1001 %python %s mx-run %t
 TIER: slow
 REQUIRES: compiler, numpy
 
@@ -8,7 +9,8 @@ Expressions of the functions in test/python/element_functions.py, 1 to 8 deep, o
 numbers at the edges of their types. Many of them are one region: each has rows
 of its own. As epilogue of a product on sm_100a the results are seen whole; as
 prologue of a quantizer on sm_90a, one of whose inputs is quantized already, as
-a hash of their bits that E4M3 holds. Of NaN, bits that are stored are free.
+a hash of their bits that E4M3 holds. With MX_CHIP=sm_120a both run there. Of NaN, bits
+that are stored are free.
 
 MX_ELEMENT_SECONDS: how long, 45 by default; MX_ELEMENT_SEED: where to begin;
 MX_ELEMENT_ROWS: rows of an expression, 8 by default, of 512 in a program.
@@ -21,7 +23,7 @@ import time
 
 import element_functions as table
 import numpy as np
-from chips import adapt_schedule
+from chips import CHIP, IS_MMA_SYNC, adapt_schedule
 
 mx_run, directory = sys.argv[1:3]
 os.makedirs(directory, exist_ok=True)
@@ -31,6 +33,8 @@ first_seed = int(os.environ.get("MX_ELEMENT_SEED", "1"))
 ROWS, COLUMNS = 512, 32
 EACH = int(os.environ.get("MX_ELEMENT_ROWS", "8"))  # rows of an expression
 COUNT = ROWS // EACH
+# Each kind of kernel once, on the two older chips or on the one that MX_CHIP names.
+CHIPS = {"product": CHIP, "quantizer": CHIP if IS_MMA_SYNC else "sm_90a"}
 SCHEDULE = adapt_schedule(f"tile = [128, {COLUMNS}, 128], stages = 2, epilogue = direct")
 # What a region gets; "q" is the number that an element and its scale stand for.
 INPUTS = {"a": "f32", "b": "f32", "c": "bf16", "d": "bf16", "e": "f16", "f": "f16", "i": "i32", "j": "i32",
@@ -267,7 +271,7 @@ def make_program(kind, expressions):
 
 
 def run(kind, device, program, arrays, results):
-    command = [mx_run, program, f"--device={device}", "--chip=" + ("sm_100a" if kind == "product" else "sm_90a")]
+    command = [mx_run, program, f"--device={device}", f"--chip={CHIPS[kind]}"]
     if device == "cpu":
         command.pop()
     command += [f"--arg={path}" for path in arrays]

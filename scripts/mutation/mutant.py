@@ -1,0 +1,38 @@
+"""A mutant, and how a statement gets other operands."""
+
+import dataclasses
+import typing
+
+
+@dataclasses.dataclass
+class Mutant:
+    operator: str  # delete, parity, bytes, ...
+    line: int  # of the PTX; 0: the launch file
+    what: str  # "tcgen05.fence::after_thread_sync", "A: SBO x 2"
+    statement: object = None
+    ptx: str = None
+    map: str = None  # of the launch file, that `edit` changes
+    edit: typing.Callable = None
+    kernel: str = None  # of the statement
+
+
+def name_of(statement):
+    """The opcode without what only says where its operands are."""
+    noise = {"shared", "b64", "b32", "sync", "aligned", "global", "tile"}
+    return ".".join(m for m in statement.opcode.split(".") if m not in noise)
+
+
+def in_scope(statement, registers, before, operands):
+    """The statement with other operands, computed in a scope of its own."""
+    new = f"{{ {registers} {before} "
+    new += f"{statement.predicate} {statement.opcode} " + ", ".join(operands) + "; }"
+    return new
+
+
+def with_operand(source, s, k, bits, instruction):
+    """Operand k goes through `instruction` first."""
+    new = list(s.operands)
+    before = instruction.format(to="%mutant", value=new[k])
+    new[k] = "%mutant"
+    scratch = f".reg .b{bits} %mutant, %mutant1, %mutant2;"
+    return source.replace(s, in_scope(s, scratch, before, new))
