@@ -5,7 +5,7 @@ import random
 
 from .mutant import Mutant, in_scope
 
-# Of instructions that unrolling makes alike, so many are changed, here and there.
+# How many of the instructions that unrolling makes alike are changed, here and there.
 MOST = 16
 
 

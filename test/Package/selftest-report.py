@@ -104,6 +104,12 @@ assert list(families) == ["quantize", "dequantize", "matmul", "weight_only",
 page = (source / "docs/SelftestReport.md").read_text()
 assert all(f"`{family}`" in page for family in families)
 
+# So it is with the kernels of another chip.
+done, other = run("sm_120a.json", MX_CHIP="sm_120a")
+assert done.returncode == 0, done
+validate(other)
+assert len(other["cases"]) == len(report["cases"]) and not other["failed"], other
+
 # The schema is not satisfied by everything.
 for change in (lambda r: r.pop("mx"), lambda r: r.update(more=1),
                lambda r: r["cases"][0].update(passed=1),
@@ -152,8 +158,14 @@ done = subprocess.run([sys.executable, "-m", "mx_compiler.selftest", "--device=t
 assert done.returncode == 2 and done.stderr.count("\n") == 1, done
 assert done.stderr.startswith("selftest: error: ") and "tpu" in done.stderr, done.stderr
 
-# A GPU that mx has no kernels for.
+# Kernels are compiled for the chip that a GPU is.
+from mx_compiler._runtime.chips import CHIPS
 from mx_compiler.selftest.report import collect, reference
+for capability, chip in CHIPS.items():
+    info = mx.DeviceInfo("cuda", "a GPU", 170, capability, 101376, 1 << 35)
+    collect.mx = types.SimpleNamespace(device_info=lambda: info)
+    assert collect._describe_device("cuda:0")["chip"] == chip
+# A GPU that mx has no kernels for.
 info = mx.DeviceInfo("cuda", "a GPU", 170, (8, 9), 101376, 1 << 35)
 collect.why_no_device = lambda device: None
 collect.mx = types.SimpleNamespace(__version__="0", device_info=lambda: info)
