@@ -132,7 +132,8 @@ struct CompilerOptions {
                      "and why others lost"),
       llvm::cl::cat(category)};
   llvm::cl::opt<bool> quiet{
-      "quiet", llvm::cl::desc("no notices and no progress on standard error"),
+      "quiet",
+      llvm::cl::desc("no notices, remarks and progress on standard error"),
       llvm::cl::cat(category)};
 };
 
