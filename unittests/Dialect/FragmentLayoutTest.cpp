@@ -352,7 +352,8 @@ TEST_F(FragmentLayout, MatrixRows) {
        {std::tuple(MmaKind::MXF8F6F4, Type(e4m3), int64_t(8), int64_t(32)),
         std::tuple(MmaKind::MXF4, Type(e2m1), int64_t(4), int64_t(64))})
     for (auto [m, n] : {std::pair<int64_t, int64_t>(16, 32), {128, 256}}) {
-      auto mma = MmaSyncAttr::get(&context, kind, m, n, m / 16, n / 32, 32, 0);
+      auto mma = MmaSyncAttr::get(&context, kind, m, n, m / 16,
+                                  std::max<int64_t>(n / 64, 1), 32, 0);
       for (int64_t steps : {1, 4})
         for (MmaOperand operand : {MmaOperand::A, MmaOperand::B})
           check(get(mma.getOperandModes(operand, type, steps * k)), bits);

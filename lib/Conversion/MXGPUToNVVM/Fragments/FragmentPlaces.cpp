@@ -249,18 +249,32 @@ SmallVector<FragmentAccess> FragmentPlaces::getAccesses() const {
   return accesses;
 }
 
-Value FragmentPlaces::getPointer(const FragmentAccess &access) {
-  int64_t panel = access.byte / rowBytes, byte = access.byte % rowBytes;
-  int64_t changed = (byte & mask) ^ permute(access.row);
-  Value &pointer = pointers[changed];
-  if (!pointer) {
-    Value place = inLine;
+Value FragmentPlaces::computePointer(int64_t changed) {
+  Value place = inLine;
+  if (!isShared) {
     if (changed)
       place = arith::XOrIOp::create(builder, place, builder.i32(changed));
     if (boxInLine)
       place = arith::XOrIOp::create(builder, place, boxInLine);
-    pointer = builder.offset(start, builder.add(line, place));
+    return builder.offset(start, builder.add(line, place));
   }
+  if (!shared)
+    shared =
+        builder.sharedAddress(builder.offset(start, builder.add(line, place)));
+  Value address = shared;
+  if (boxInLine)
+    address = arith::XOrIOp::create(builder, address, boxInLine);
+  if (changed)
+    address = arith::XOrIOp::create(builder, address, builder.i32(changed));
+  return LLVM::IntToPtrOp::create(builder, start.getType(), address);
+}
+
+Value FragmentPlaces::getPointer(const FragmentAccess &access) {
+  int64_t panel = access.byte / rowBytes, byte = access.byte % rowBytes;
+  int64_t changed = (byte & mask) ^ permute(access.row);
+  Value &pointer = pointers[changed];
+  if (!pointer)
+    pointer = computePointer(changed);
   return builder.offset(pointer, access.row * rowBytes + panel * panelBytes +
                                      (byte & ~mask));
 }

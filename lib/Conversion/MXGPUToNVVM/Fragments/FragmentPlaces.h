@@ -49,6 +49,11 @@ public:
   /// The box that begins there (index); else it is the whole buffer.
   void moveTo(mlir::Value row, mlir::Value column);
 
+  /// Has one address computed, and others of it at each access: registers are
+  /// few where boxes of a stage differ in what the swizzle changes. Buffers
+  /// begin, as the swizzle asks for, where the changed bits are 0.
+  void shareAddress() { isShared = true; }
+
   /// Row after row, the widest that runs, their places and the swizzle allow.
   llvm::SmallVector<FragmentAccess> getAccesses() const;
   mlir::Value getPointer(const FragmentAccess &access);
@@ -60,6 +65,7 @@ private:
   /// bits 4 and up without carry (PTX ISA, Swizzling modes).
   int64_t permute(int64_t row) const { return (row * rowBytes >> 3) & mask; }
   mlir::Value permute(mlir::Value line);
+  mlir::Value computePointer(int64_t changed);
   /// Bytes that all threads' first bytes are multiples of, 16 at most.
   int64_t getAlignment() const;
 
@@ -71,6 +77,9 @@ private:
   /// What the thread's number adds to the address of its line, and the place in
   /// the line; what the box adds to that place.
   mlir::Value line, inLine, boxInLine;
+  bool isShared = false;
+  /// The address of which others are computed (i32).
+  mlir::Value shared;
   /// Addresses by what is changed in the place in a line.
   llvm::DenseMap<int64_t, mlir::Value> pointers;
 };

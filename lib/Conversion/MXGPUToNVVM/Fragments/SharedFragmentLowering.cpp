@@ -112,6 +112,7 @@ private:
     FragmentPlaces places =
         getPlaces(builder, op, adaptor,
                   FragmentType::get(element, layout.getMatrixRows(bits)));
+    places.shareAddress();
     SmallVector<Value> words(layout.getNumValues() * bits / 32);
     SmallVector<FragmentAccess> accesses = places.getAccesses();
     size_t matrices = words.size() / accesses.size();

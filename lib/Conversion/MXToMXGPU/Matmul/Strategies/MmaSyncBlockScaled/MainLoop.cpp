@@ -5,7 +5,8 @@
 // One thread loads tiles of A, of B and of the scales of both to the stages of
 // a ring. Warps load the scales of a stage to registers, then elements, one
 // instruction's part of the reduction at a time, and multiply: each part while
-// the next one is loaded. The stage is released before the last is multiplied.
+// the next one is loaded, if registers hold both. The stage is released before
+// the last is multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,6 +74,16 @@ Value MmaSyncMainLoop::getRowOfScales(Value row, int64_t rows) {
   return arith::RemUIOp::create(body, row, body.index(kScaleTileRows));
 }
 
+/// With 128 accumulators of each of 8 warps registers hold one part of a stage:
+/// ptxas 13.0 spills up to 84 bytes with two.
+bool MmaSyncMainLoop::loadsAhead() const {
+  constexpr int64_t kManyWarps = 8, kManyAccumulators = 128;
+  int64_t accumulators =
+      mma.getWarpRows() * mma.getWarpColumns() / target::kWarpSize;
+  return mma.getWarps() * mma.getColumnWarps() < kManyWarps ||
+         accumulators < kManyAccumulators;
+}
+
 /// Where the last tile of a reduction is not whole, what lies beyond the end of
 /// a matrix is 0, and its scales are made so, as memory may hold NaN. Beyond
 /// the end of a group lies the next one: that is not multiplied.
@@ -108,12 +119,18 @@ Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
     return std::pair(a, b);
   };
   Value sum = step.getRegionIterArgs()[0];
-  auto loaded = load(0);
+  bool ahead = loadsAhead();
+  std::pair<Value, Value> loaded;
+  if (ahead)
+    loaded = load(0);
   for (int64_t k = 0; k < schedule.getTileK(); k += depth) {
+    if (!ahead)
+      loaded = load(k);
     auto [a, b] = loaded;
-    if (k + depth < schedule.getTileK())
+    bool isLast = k + depth == schedule.getTileK();
+    if (ahead && !isLast)
       loaded = load(k + depth);
-    else
+    if (isLast)
       ConsumerReleaseOp::create(body, stage.getStage());
     MmaSyncAttr part = mma.withFirstScale(k / int64_t(form.blockSize));
     sum = MmaOp::create(body, sum.getType(), part, a, b, aScales, bScales, sum,

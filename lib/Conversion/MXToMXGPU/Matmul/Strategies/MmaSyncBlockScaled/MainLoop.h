@@ -21,6 +21,8 @@ public:
 private:
   /// The accumulator of a work tile.
   mlir::Value multiply(ForEachWorkTileOp workTile);
+  /// Whether a part is loaded before the one before is multiplied.
+  bool loadsAhead() const;
   /// Elements of one instruction's part of the reduction, from `column` on.
   mlir::Value loadElements(MmaOperand operand, mlir::Type element,
                            mlir::Value buffer, int64_t column);
