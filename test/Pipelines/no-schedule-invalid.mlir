@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-to-nvvm="chip=sm_120a"
 
-// Where no schedule is legal, the message says why; and so it does of a schedule
-// for packed weights.
+// Where no schedule is legal, or the chip multiplies no such operands, the message
+// says why; and so it does of a schedule for packed weights.
 
 !x = tensor<256x256xbf16>
 !w = tensor<256x256xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
@@ -28,5 +28,29 @@ func.func @many(%x: !x, %w: !w, %s: !s, %o: tensor<2xi32>, %y: !y) -> !y {
     %v = arith.addf %a, %d : f32
     mx.yield %v : f32
   }
+  return %r : !y
+}
+
+// -----
+
+!x = tensor<256x256xf16>
+!w = tensor<256x256xf8E4M3FN>
+!s = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<256x256xf32>
+func.func @half(%x: !x, %w: !w, %s: !s, %y: !y) -> !y {
+  // expected-error @below {{expected a of bf16 on the GPU, found 'f16'}}
+  %r = mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) -> !y
+  return %r : !y
+}
+
+// -----
+
+!x = tensor<256x256xf8E4M3FN>
+!w = tensor<256x256xbf16>
+!s = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<256x256xf32>
+func.func @elements(%x: !x, %s: !s, %w: !w, %y: !y) -> !y {
+  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xf8E4M3FN>' and 'memref<256x256xbf16>': quantize b, or make a bf16 by mx.dequantize}}
+  %r = mx.matmul ins(%x, %s, %w : !x, !s, !w) outs(%y : !y) -> !y
   return %r : !y
 }

@@ -44,9 +44,14 @@ def as_operand(values):
 
 def adapt_schedule(schedule):
     """The nearest to a schedule of sm_100a that the chip has: with the strategy that it
-    takes by itself for one of tcgen05, and a tile of which registers hold the accumulator."""
-    if not IS_DEQUANTIZED and not IS_MMA_SYNC:
+    takes by itself for one of tcgen05, and a tile of which registers hold the accumulator.
+    Where memory is short, as many stages as fit, and one buffer of rows to store. One that
+    names a strategy of the chip is taken as it is."""
+    if not IS_DEQUANTIZED and not IS_MMA_SYNC or "mma_sync" in schedule:
         return schedule
+    if IS_MMA_SYNC:
+        schedule = re.sub(r"(, )?(stages|staging) = \d+", "", schedule)
+        schedule = schedule.replace("epilogue = tma_store", "epilogue = tma_store, staging = 1")
     schedule = re.sub(r"(, )?strategy = #mxgpu\.tcgen05_\w+(<[^>]*>)?", "", schedule).removeprefix(", ")
 
     def adapt(match):

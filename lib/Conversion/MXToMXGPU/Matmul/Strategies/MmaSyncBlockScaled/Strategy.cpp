@@ -43,6 +43,8 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override;
+  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
+                   bool isPersistent, AddCandidate add) const override;
   int64_t getPortCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
@@ -268,6 +270,17 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
           add(fields);
         }
       }
+}
+
+/// A second buffer for rows that are stored takes the memory of a stage.
+void MmaSyncBlockScaled::forEachLoop(const MatmulProblem &,
+                                     ScheduleFields fields, bool,
+                                     AddCandidate add) const {
+  add(fields);
+  if (fields.epilogue != Epilogue::TmaStore)
+    return;
+  fields.staging = 1;
+  add(fields);
 }
 
 //===----------------------------------------------------------------------===//

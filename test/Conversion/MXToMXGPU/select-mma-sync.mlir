@@ -1,0 +1,34 @@
+// RUN: mx-opt %s --mx-select-schedule="chip=sm_120a" | FileCheck %s
+
+// Where memory is short, one buffer of rows to store leaves room for a stage.
+
+!a = tensor<8192x2048xf8E4M3FN>
+!as = tensor<8192x64xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<8192x8192xbf16>
+// CHECK-LABEL: func.func @staged(
+// CHECK:       tile = [128, 64, 128], stages = 3, strategy = #mxgpu.mma_sync_block_scaled, raster = {{.*}}, epilogue = tma_store, staging = 1>
+func.func @staged(%a: !a, %as: !as, %y: !y) -> !y {
+  %r = mx.matmul ins(%a, %as, %a, %as : !a, !as, !a, !as) outs(%y : !y) -> !y
+  return %r : !y
+}
+
+// Quantized results of two matrices of weights have the only tile of 128 rows
+// and 128 columns of each.
+
+!x = tensor<4096x2048xbf16>
+!w = tensor<8x4096x2048xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!ws = tensor<8x4096x64xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!q = tensor<4096x2048xf8E4M3FN>
+!qs = tensor<4096x64xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
+!o = tensor<8xi32>
+// CHECK-LABEL: func.func @gated(
+// CHECK:       tile = [128, 256, 64], stages = {{[2-9]}}, strategy = #mxgpu.mma_sync_upcast_b,{{.*}} registers = [232, 40]
+func.func @gated(%x: !x, %w: !w, %ws: !ws, %o: !o, %q: !q, %qs: !qs) -> (!q, !qs) {
+  %r:2 = mx.grouped_matmul ragged = rows ins(%x, %w, %ws : !x, !w, !ws) offsets(%o : !o)
+      outs(%q, %qs : !q, !qs) num_b = 2 -> !q, !qs epilogue {
+  ^bb0(%gate: f32, %up: f32, %row: index, %column: index):
+    %v = arith.mulf %gate, %up : f32
+    mx.yield %v : f32
+  }
+  return %r#0, %r#1 : !q, !qs
+}
