@@ -63,5 +63,13 @@ def adapt_schedule(schedule):
 
 
 def adapt_quantize_schedule(schedule, chip):
-    """A schedule that an operation names, where the chip has the memory for it."""
-    return "" if chip.startswith("sm_12") else schedule
+    """A schedule that an operation names or, of a chip with little shared memory, one of
+    smaller tiles and stages."""
+    if not chip.startswith("sm_12"):
+        return schedule
+    if "stage_rows" not in schedule:
+        schedule = schedule.replace("vector = 32", "vector = 32, stage_rows = 32")
+    for field, most in ("threads", 64), ("stage_rows", 32), ("stages", 2), ("ctas", 1):
+        schedule = re.sub(rf"\b{field} = (\d+)", lambda match: f"{field} = {min(int(match[1]), most)}", schedule)
+    schedule = re.sub(r"input_stages = [2-9]", lambda match: f"input_stages = {int(match[0][-1]) - 1}", schedule)
+    return re.sub(r"tile = \[\d+, \d+\]", "tile = [128, 128]", schedule)

@@ -189,7 +189,7 @@ func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1
 
 !a = memref<128x64xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], rows_per_stage = 128, stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
   return
@@ -597,7 +597,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 
 !a = memref<128x256xf8E4M3FN>
 func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x2x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], rows_per_stage = 128, stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
   mx.quantize ragged = rows ins(%x : memref<128x256xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x2x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}
   return

@@ -1,5 +1,5 @@
 """mx.combine order = fixed adds the rows of a token in ascending order: every byte equals numpy's sums one row after
-the other, on the CPU path and on both kinds of chips, under several orders of threads, and from one run to the next.
+the other, on the CPU path and on every kind of chip, under several orders of threads, and from one run to the next.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -120,7 +120,7 @@ for number, case in enumerate(CASES):
         np.save(f"{name}.npy", array.view(np.uint16) if name == "z" and case.float == "bf16" else array)
         files += ["--arg", f"{name}.npy"]
     paths = [("cpu", ["--device=cpu"], "")]
-    for chip in ("sm_90a", "sm_100a"):
+    for chip in ("sm_90a", "sm_100a", "sm_120a"):
         paths += [(f"{chip}, seed {order}", ["--device=sim", f"--chip={chip}"], str(order)) for order in (1, 2)]
     for where, options, order in paths:
         if os.path.exists("found.npy"):

@@ -22,6 +22,7 @@ import subprocess
 import sys
 
 import numpy as np
+from chips import adapt_quantize_schedule
 
 mx_run, directory, chip, which = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
@@ -131,7 +132,8 @@ class Case:
                 lines.append(f"{names[-1]} = tensor.empty() : tensor<f32>")
         types = ", ".join(all_types)
         if self.schedule:
-            after += f"{{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<{self.schedule}>}} "
+            schedule = adapt_quantize_schedule(self.schedule, chip)
+            after += f"{{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<{schedule}>}} "
         lines.append(f"%q:{len(names)} = mx.quantize {ragged}ins({ins}) {before}{offsets}"
                      f"outs({', '.join(names)} : {types}) {after}-> {types} {region}")
         results = [(f"%q#{2 * len(self.destinations()) + i}", "tensor<f32>")

@@ -1,5 +1,5 @@
 """mx.group_rows sorts pairs of a token and an expert: every byte of rows, slots, ends and count equals numpy's stable
-sort, on the CPU path and on both kinds of chips, under two orders of threads.
+sort, on the CPU path and on every kind of chip, under two orders of threads.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -103,7 +103,7 @@ for kind, tokens, choices, experts, integer, more, dynamic in CASES:
     for name in NAMES:
         command += ["--result", f"{name}.npy"]
     paths = [("cpu", ["--device=cpu"], "")]
-    for chip in ("sm_90a", "sm_100a"):
+    for chip in ("sm_90a", "sm_100a", "sm_120a"):
         paths += [(f"{chip}, seed {order}", ["--device=sim", f"--chip={chip}"], str(order)) for order in (1, 2)]
     for where, options, order in paths:
         for name in NAMES:

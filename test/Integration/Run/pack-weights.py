@@ -1,6 +1,6 @@
 """mx.pack_weights equals numpy in every byte, on the CPU and on the simulator.
 
-RUN: %python %s mx-run %t sm_90a sm_100a
+RUN: %python %s mx-run %t sm_90a sm_100a sm_120a
 REQUIRES: compiler, numpy
 
 Every format; rows and columns that do not fill tiles, none of them, one of them,

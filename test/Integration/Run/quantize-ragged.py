@@ -7,7 +7,8 @@ REQUIRES: compiler, numpy
 Along both axes, from one read or alone: rows stay where they are and have tiles
 of scales for each group; columns become a ragged reduction. Groups of any size,
 many of them empty, more than a warp has lanes; rows behind the last group. Some
-of them a second time, of rows that are gathered and computed by a prologue.
+of them a second time, of rows that are gathered and computed by a prologue, or
+with tiles that are loaded in parts, the last of which may have no row of a group.
 Ends that cannot be give no particular result, but nothing outside of the tensors
 is read or written: the simulator would say so.
 """
@@ -54,6 +55,7 @@ CASES = [
 ]
 PRODUCED = [0, 3, 5, 9, 12]  # numbers of cases
 SEEDED = [7, 8]
+PARTS = {0: 32, 2: 64, 3: 32, 4: 32, 7: 64}  # rows of a part
 SEED = 0x2718281828459045
 REGION = """prologue {{
 ^bb0(%a: {0}, %row: index, %col: index):
@@ -76,7 +78,12 @@ def types(case, axis, total, groups):
             f"{layout}, ragged = {kind}, groups = {groups}>>"]
 
 
-def program(case, total, groups, produced, seeded):
+def in_parts(rows):
+    return ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], "
+            f"threads = {2 * rows}, vector = 32, stage_rows = {rows}, raster = columns>}}")
+
+
+def program(case, total, groups, produced, seeded, schedule):
     _, dtype, index, axes, _, _, factor = case
     x, o = f"tensor<{total}x{COLUMNS}x{dtype}>", f"tensor<{groups}x{index}>"
     outs = sum((types(case, axis, total, groups) for axis in axes), [])
@@ -95,15 +102,15 @@ def program(case, total, groups, produced, seeded):
             + "\n".join(lines) +
             f"\n%q:{len(outs)} = mx.quantize ragged = rows ins(%x : {x}) "
             f"{scale}{seed}{gather}offsets(%o : {o}) outs({', '.join(empty)} : {results}) "
-            f"axes = {axes} block_size = {block} -> {results} {region}\n"
+            f"axes = {axes} block_size = {block} {schedule} -> {results} {region}\n"
             f"return {names} : {results}\n}}\n")
 
 
-def run(name, case, bits, ends, rows, seeded, device):
+def run(name, case, bits, ends, rows, seeded, device, schedule=""):
     """`rows` are those that are gathered for a prologue, or None."""
     path = lambda what: os.path.join(directory, f"{chip}-{name}-{what}")
     with open(path("program.mlir"), "w") as f:
-        f.write(program(case, len(bits), len(ends), rows is not None, seeded))
+        f.write(program(case, len(bits), len(ends), rows is not None, seeded, schedule))
     dtype, index, factor = case[1], case[2], case[6]
     np.save(path("x.npy"), bits if dtype == "bf16" else bits.view(FLOATS[dtype]))
     np.save(path("o.npy"), ends.astype({"i32": np.int32, "i64": np.int64}[index]))
@@ -169,11 +176,11 @@ def expected(case, x, ends):
             yield ref.tile(scales), (slice(None), slice(0, end // block // 4))
 
 
-def compare(name, case, bits, x, ends, rows=None, seeded=False):
+def compare(name, case, bits, x, ends, rows=None, seeded=False, schedule=""):
     """Counts compared bytes and arrays that differ. Random elements are those
     of the CPU path (test/Integration/CPU/stochastic.py)."""
     compared = failures = 0
-    sim = run(name, case, bits, ends, rows, seeded, "sim")
+    sim = run(name, case, bits, ends, rows, seeded, "sim", schedule)
     cpu = run(name, case, bits, ends, rows, seeded, "cpu")
     for i, (array, part) in enumerate(expected(case, x, ends)):
         if seeded and i % 2 == 0:
@@ -222,12 +229,17 @@ for number, case in enumerate(CASES):
         if number in SEEDED:
             results += compare(f"{number}-seeded", case, bits, x, ends,
                                seeded=True)
+        schedule = in_parts(PARTS[number]) if number in PARTS else ""
+        if schedule:
+            results += compare(f"{number}-parts", case, bits, x, ends, schedule=schedule)
         if number not in PRODUCED:
             continue
         rows = rng.integers(-1, total, total).astype(np.int32)
         made = (given + given + given.dtype.type(1)).astype(np.float32)
         taken = np.where(rows[:, None] < 0, np.float32(0), made[np.maximum(rows, 0)])
         results += compare(f"{number}-produced", case, bits, taken, ends, rows)
+        if schedule:
+            results += compare(f"{number}-produced-parts", case, bits, taken, ends, rows, schedule=schedule)
 os.environ["MX_SIM_CHECKS"] = "none"  # groups that overlap race, of course
 for number in [0, 1, 3]:
     run_with_bad_ends(number)

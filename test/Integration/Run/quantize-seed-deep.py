@@ -66,7 +66,7 @@ np.save(path("seed.npy"), np.int64(SEED))
 arguments.append(path("seed.npy"))
 
 failures = 0
-for device, *chip in [("cpu",), ("sim", "--chip=sm_90a"), ("sim", "--chip=sm_100a")]:
+for device, *chip in [("cpu",), ("sim", "--chip=sm_90a"), ("sim", "--chip=sm_100a"), ("sim", "--chip=sm_120a")]:
     command = [mx_run, path("program.mlir"), f"--device={device}", *chip, *(f"--arg={a}" for a in arguments)]
     command += [f"--result={path(f'out{i}.npy')}" for i in range(2 * len(ELEMENTS))]
     done = subprocess.run(command, capture_output=True, text=True)

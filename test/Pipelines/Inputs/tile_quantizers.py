@@ -3,12 +3,13 @@ each type of input, each element type with its scales, layouts, ragged rows,
 tiles that are loaded in parts, and tiles that threads compute or gather; and
 the largest magnitudes beside some of them.
 
-usage: tile_quantizers.py [N]   prints one in N of them
+usage: tile_quantizers.py [N [CHIP]]   prints one in N of them, for sm_100a
 """
 
 import sys
 
 import swiglu
+from chips import adapt_quantize_schedule
 
 FORWARD = swiglu.prologue(swiglu.FORWARD, "%y : bf16")
 BACKWARD = swiglu.prologue(swiglu.BACKWARD, "%x, %y : bf16, bf16")
@@ -23,6 +24,7 @@ SCHEDULES = {
 }
 GROUPS = 4
 every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+chip = sys.argv[2] if len(sys.argv) > 2 else "sm_100a"
 count = 0
 
 
@@ -60,7 +62,7 @@ def quantizer(source, axes, element, layout, ragged=False, schedule="", square="
                f"{square} {'amax' if amax else ''} scale_rounding = {ROUNDINGS[count % 3]}")
     if schedule:
         schedule = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<"
-                    f"{schedule}>}}")
+                    f"{adapt_quantize_schedule(schedule, chip)}>}}")
     emit(f"""
 func.func @k{count}(%x: {x}, %o: {o}, %g: f32, %seed: i64, {arguments}) -> ({results}) {{
   %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins(%x : {x}) {factor}{seed}{offsets}outs({outs} : {results}) axes = {axes} {options} {schedule} -> {results}

@@ -75,10 +75,13 @@ private:
   /// The rows of a tile that one stage of the input holds: `rows_per_stage` of
   /// the schedule.
   struct RowSlab {
-    mlir::Value first;          ///< its first row in the tile
-    mlir::Value rows = {};      ///< how many it has, where groups end in a tile
+    mlir::Value first; ///< its first row in the tile
+    /// Where groups end in a tile, how many it and those after it have, a
+    /// signed number.
+    mlir::Value rows = {};
     ConsumerWaitOp source = {}; ///< the stage, null where rows are copied
-    ProducerAcquireOp elements = {}, scales = {}; ///< those for what it gives
+    /// Those for what is complete with the tile, and with the slab.
+    ProducerAcquireOp ofTile = {}, ofSlab = {};
   };
 
   // QuantizeTileHost.cpp
@@ -124,8 +127,7 @@ private:
   mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
   void storeScale(const Destination &dest, RowSlab slab, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
-  void storeElements(const Destination &dest, ProducerAcquireOp staged,
-                     RowSlab slab);
+  void storeElements(const Destination &dest, RowSlab slab);
   void storeScaleTiles(const Destination &dest, ProducerAcquireOp staged);
   mlir::Value forEachSlab();
   RingType getInputRing();
@@ -188,9 +190,15 @@ private:
     int64_t columns = axis ? 1 : getWordColumns(type);
     return getRowsPerStage() * getColumns() / (getBlock() * columns);
   }
-  /// Rows are complete with each slab, columns with the tile.
-  bool isBySlabs(int64_t axis) {
-    return axis == 1 && getRows() != getRowsPerStage();
+  /// Whether what is written is complete with each slab: rows are, and columns
+  /// of numbers, which are wide enough to be stored in parts. Columns of
+  /// elements are with the tile.
+  bool isBySlabs(const Destination &dest) {
+    return getRows() != getRowsPerStage() &&
+           (dest.axis == 1 || dest.dequantizedType);
+  }
+  ProducerAcquireOp getStaged(const Destination &dest, RowSlab slab) {
+    return isBySlabs(dest) ? slab.ofSlab : slab.ofTile;
   }
 
   /// Threads write the last rows of a group, where a copy would go on.

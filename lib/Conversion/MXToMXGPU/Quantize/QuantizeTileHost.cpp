@@ -69,9 +69,11 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   dest.scaleTileColumns = columns / (kScaleTileBlocks * getBlock());
   setElements(dest);
   Type stored = getElementTypeOrSelf(dest.elements.getType());
+  if (isBySlabs(dest))
+    (dest.axis ? rows : columns) = getRowsPerStage();
   columns /= dest.getPacking();
   dest.panels = std::max<int64_t>(1, columns * getBytes(stored) / kPanelBytes);
-  dest.rows = isBySlabs(dest.axis) ? getRowsPerStage() : rows;
+  dest.rows = rows;
   dest.boxRows = dest.panels > 1 ? kStripRows : dest.rows;
   dest.map = EncodeTensorMapOp::create(
       host, getMap({dest.boxRows, columns / dest.panels}, stored),
@@ -325,12 +327,10 @@ LogicalResult QuantizeTileBuilder::verify() {
              << op.getAxes() << "], found [" << schedule.getTile() << "]";
   if (op.getOffsets() &&
       (getRows() != kScaleTileRows || getColumns() != kScaleTileRows ||
-       getRowsPerStage() != getRows() || schedule.getStages() > 1 ||
-       schedule.getAtomicCounter()))
+       schedule.getStages() > 1 || schedule.getAtomicCounter()))
     return op.emitOpError(
-               "expected a schedule with tiles of [128, 128], "
-               "rows_per_stage = 128, stages = 1 and no atomic_counter for "
-               "ragged rows, found ")
+               "expected a schedule with tiles of [128, 128], stages = 1 and "
+               "no atomic_counter for ragged rows, found ")
            << schedule;
   for (int64_t axis : op.getAxes())
     for (Type type : types)

@@ -94,7 +94,7 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
     if (dest.axis != axis)
       continue;
     auto map = cast<TensorMapType>(dest.map.getType());
-    if (isBySlabs(axis) == ofSlabs) {
+    if (isBySlabs(dest) == ofSlabs) {
       SmallVector<int64_t> shape{dest.rows, map.getBox().back()};
       if (dest.panels > 1)
         shape.insert(shape.begin(), dest.panels);
@@ -113,7 +113,9 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
     return Value();
   RingType type = getRing(names, buffers, /*stages=*/1, AsyncKind::Threads,
                           getAxisThreads(), AsyncKind::BulkStore, 1);
-  return body.ring(type, ofSlabs ? "slabs" : axis ? "rows" : "columns");
+  if (ofSlabs)
+    return body.ring(type, axis ? "slabs" : "column_slabs");
+  return body.ring(type, axis ? "rows" : "columns");
 }
 
 RingType QuantizeTileBuilder::getCounterRing() {
@@ -209,9 +211,10 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : 1);
   Value scale = quantized.getScale();
-  StoreSharedOp::create(body, getStored(dest, quantized.getElements(), scale),
-                        slab.elements.getBuffer(dest.getElementBuffer()),
-                        ValueRange{row, column});
+  StoreSharedOp::create(
+      body, getStored(dest, quantized.getElements(), scale),
+      getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
+      ValueRange{row, column});
   row = body.add(slab.first, row);
   if (endsInSquare() && dest.isTiled())
     scale = clearBehindRows(scale, row);
@@ -244,9 +247,10 @@ Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
   Value largest;
   for (const Copy &copy : copies) {
     auto [elements, scale] = copy.piece.inputs[0];
-    StoreSharedOp::create(body, getStored(dest, elements, scale),
-                          slab.elements.getBuffer(dest.getElementBuffer()),
-                          ValueRange{copy.row, copy.column});
+    StoreSharedOp::create(
+        body, getStored(dest, elements, scale),
+        getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
+        ValueRange{copy.row, copy.column});
     storeScale(dest, slab, scale, body.add(slab.first, copy.row), copy.block);
     if (!raises(dest.axis))
       continue;
@@ -283,8 +287,8 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
   StoreSharedOp::create(
       body, getStored(dest, quantized.getElements(), quantized.getScales()),
-      slab.elements.getBuffer(dest.getElementBuffer()),
-      ValueRange{column, body.add(slab.first, row)});
+      getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
+      ValueRange{column, isBySlabs(dest) ? row : body.add(slab.first, row)});
   block = body.add(body.div(slab.first, getBlock()), block);
   for (int64_t i = 0; i < inWord; ++i) {
     Value scale = vector::ExtractOp::create(body, quantized.getScales(),
@@ -356,23 +360,23 @@ void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
       known.push_back(LoadRelaxedOp::create(body, magnitude));
   if (!copies(axis))
     slab.source = ConsumerWaitOp::create(body, inputs);
-  slab.elements = slab.scales = ofTile;
+  slab.ofTile = ofTile;
   if (bySlabs)
-    slab.elements = ProducerAcquireOp::create(body, bySlabs);
+    slab.ofSlab = ProducerAcquireOp::create(body, bySlabs);
   if (offsets)
-    slab.rows = arith::SubIOp::create(body, tile.getEnd(), tile.getStart());
+    slab.rows = arith::SubIOp::create(body, tile.getEnd(),
+                                      body.add(tile.getStart(), slab.first));
   for (const Destination &dest : destinations)
     if (dest.axis == axis)
       buildPass(dest, slab);
   if (slab.source)
     ConsumerReleaseOp::create(body, slab.source.getStage());
   bool isPart = getRows() != getRowsPerStage();
-  if (!isPart || bySlabs)
-    for (const Destination &dest : destinations)
-      if (dest.axis == axis)
-        storeElements(dest, slab.elements, slab);
+  for (const Destination &dest : destinations)
+    if (dest.axis == axis && (!isPart || isBySlabs(dest)))
+      storeElements(dest, slab);
   if (bySlabs)
-    ProducerCommitOp::create(body, slab.elements.getStage(), Value());
+    ProducerCommitOp::create(body, slab.ofSlab.getStage(), Value());
   if (isPart)
     raiseAmax();
 }
@@ -393,8 +397,8 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   for (const Destination &dest : destinations) {
     if (dest.axis != axis)
       continue;
-    if (getRows() != getRowsPerStage() && !bySlabs)
-      storeElements(dest, staged, {body.index(0)});
+    if (getRows() != getRowsPerStage() && !isBySlabs(dest))
+      storeElements(dest, {body.index(0), /*rows=*/{}, /*source=*/{}, staged});
     if (dest.isTiled())
       storeScaleTiles(dest, staged);
   }

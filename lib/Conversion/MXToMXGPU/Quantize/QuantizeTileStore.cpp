@@ -122,7 +122,7 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
     return;
   if (dest.isTiled()) {
     StoreScaleOp::create(
-        body, scale, slab.scales.getBuffer(dest.getScaleBuffer()), row, block);
+        body, scale, slab.ofTile.getBuffer(dest.getScaleBuffer()), row, block);
     return;
   }
   auto [firstRow, firstColumn] = getStart(dest);
@@ -145,22 +145,24 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
                           ValueRange{getLine(row, lines), block});
 }
 
-/// Of a group's last tile only the rows that it has.
-void QuantizeTileBuilder::storeElements(const Destination &dest,
-                                        ProducerAcquireOp staged,
-                                        RowSlab slab) {
+/// Of a group's last slab only the rows that it has, and none of those behind
+/// it.
+void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
+  ProducerAcquireOp staged = getStaged(dest, slab);
   auto [row, column] = getStart(dest);
   if (dest.axis == 1)
     row = body.add(row, slab.first);
+  else if (isBySlabs(dest))
+    column = body.add(column, slab.first);
   if (dest.getPacking() > 1)
     column = body.div(column, dest.getPacking());
   Value isWhole, isPart;
   if (writesRows(dest)) {
-    Value all = body.index(getRows());
+    Value all = body.index(getRowsPerStage());
     isWhole =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::eq, slab.rows, all);
+        arith::CmpIOp::create(body, arith::CmpIPredicate::sge, slab.rows, all);
     isPart =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, slab.rows, all);
+        arith::CmpIOp::create(body, arith::CmpIPredicate::slt, slab.rows, all);
   }
   int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
   int64_t strips = dest.rows / dest.boxRows;

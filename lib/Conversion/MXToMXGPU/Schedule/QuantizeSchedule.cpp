@@ -153,14 +153,15 @@ static int64_t getSize(QuantizeOp op) {
                                                     : 0;
 }
 
-/// Groups have tiles in one stage, those below each other in turn.
+/// Groups have a ring of one stage, and tiles below each other in turn.
 static QuantizeScheduleAttr adaptToGroups(QuantizeOp op,
                                           QuantizeScheduleAttr schedule) {
   if (!op.getOffsets())
     return schedule;
   return QuantizeScheduleAttr::get(
       op.getContext(), schedule.getTile(), schedule.getThreads(),
-      schedule.getVector(), /*stage_rows=*/0, /*stages=*/1, schedule.getCtas(),
+      schedule.getVector(), schedule.getStageRows(), /*stages=*/1,
+      schedule.getCtas(),
       RasterAttr::get(op.getContext(), RasterOrder::Columns, /*group=*/1),
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
@@ -189,12 +190,19 @@ int64_t mx::mxgpu::getQuantizeTileBits(StringRef chip) {
   const TargetInfo *target = target::lookupTarget(chip);
   if (!target)
     return 0;
-  return 8 * (target->smemPerCta - kOtherBytes) / (kNarrowTile * kNarrowTile);
+  int64_t bits =
+      8 * (target->smemPerCta - kOtherBytes) / (kNarrowTile * kNarrowTile);
+  // Schedules for little memory have stages of a quarter of a tile. Only
+  // columns of elements take room for all of it: 8 bits of 24 with what they
+  // are made of, beside 16 or more of one result that is dequantized. So n bits
+  // need n / 4 + 3 / 4 * (n - 16) / 3 at most.
+  constexpr int64_t kLittleBytes = 1 << 17;
+  return target->smemPerCta < kLittleBytes ? 2 * (bits + 4) : bits;
 }
 
 /// Shared memory of a CTA that quantizes by tiles: stages of what is quantized
 /// and of what it is computed from, and what each axis gives of a tile or,
-/// along rows, of a stage.
+/// along rows and of numbers, of a stage.
 static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = schedule.getTile()[1];
   int64_t inTile = schedule.getTile()[0] * columns;
@@ -207,7 +215,8 @@ static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule) {
     int64_t count = op.getNumConcatenated();
     if (!op.isDequantized(i))
       scales += count * inTile / op.getBlockSize();
-    bits += count * (op.getAxis(i) == 1 ? inStage : inTile) *
+    bool isBySlabs = op.getAxis(i) == 1 || op.isDequantized(i);
+    bits += count * (isBySlabs ? inStage : inTile) *
             getStoredBits(getElementTypeOrSelf(op.getElements(i)));
   }
   return bits / 8 + scales + kOtherBytes;
@@ -296,6 +305,26 @@ selectTileSchedule(QuantizeOp op, const TargetInfo &target, HasRoom hasRoom) {
   return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
 }
 
+/// That of the first row that has room or, as the others may take less than
+/// they are said to, of the one that takes least.
+static QuantizeScheduleAttr selectSmallTileSchedule(QuantizeOp op,
+                                                    const TargetInfo &target,
+                                                    HasRoom hasRoom) {
+  if (auto schedule = selectTileSchedule(op, target, hasRoom))
+    return schedule;
+  auto getBytes = [&](QuantizeScheduleAttr choice) {
+    return getTileBytes(op, adaptToGroups(op, choice));
+  };
+  int64_t least = std::numeric_limits<int64_t>::max();
+  selectTileSchedule(op, target, [&](QuantizeScheduleAttr choice) {
+    least = std::min(least, getBytes(choice));
+    return false;
+  });
+  return selectTileSchedule(op, target, [&](QuantizeScheduleAttr choice) {
+    return getBytes(choice) == least;
+  });
+}
+
 QuantizeScheduleAttr
 mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
   if (!isByTiles(op))
@@ -316,8 +345,7 @@ mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
                                   [](QuantizeScheduleAttr) { return true; });
   // So do several results, and what is computed from wide numbers.
   if (schedule && !fits(schedule, /*ctas=*/1))
-    if (auto smaller = selectTileSchedule(op, target, hasRoom))
-      schedule = smaller;
+    schedule = selectSmallTileSchedule(op, target, hasRoom);
   assert(schedule && "expected rows for everything of each target");
   return schedule;
 }

@@ -230,7 +230,7 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
     `row` and `column`, multiples of that shape, where the swizzle has put them.
     A vector of one dimension is part of one row. Panels of a buffer are one
     matrix: panel i holds the i-th part of each row. With `rows(n)` rows from n
-    on are zeros, whatever they hold.
+    on, a signed number, are zeros, whatever they hold.
 
     Example: 32 elements of a row; 32 rows of two columns.
 
@@ -342,9 +342,10 @@ def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
 def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
   let summary = "write the first rows of a buffer to a matrix";
   let description = [{
-    The threads of the role write the first `rows` rows of the buffer, as far as
-    they are in `dest`, to `dest`, beginning at `coords`, if a condition holds
-    that they agree on: for tiles that a bulk copy would write too much of.
+    The threads of the role write the first `rows` rows of the buffer, none if
+    that signed number is below 1, as far as they are in `dest`, to `dest`,
+    beginning at `coords`, if a condition holds that they agree on: for tiles
+    that a bulk copy would write too much of.
 
     Example:
 
