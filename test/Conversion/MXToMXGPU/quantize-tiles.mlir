@@ -203,8 +203,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             %rows_stage, %[[ROWS:.*]], %rows_scales = mxgpu.producer_acquire %rows :
 // CHECK:             %[[N:.*]] = arith.subi %end, %start
 // CHECK:               mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] rows(%[[N]])
-// CHECK:             %[[WHOLE:.*]] = arith.cmpi eq, %[[N]], %c128
-// CHECK-NEXT:        %[[PART:.*]] = arith.cmpi ult, %[[N]], %c128
+// CHECK:             %[[WHOLE:.*]] = arith.cmpi sge, %[[N]], %c128
+// CHECK-NEXT:        %[[PART:.*]] = arith.cmpi slt, %[[N]], %c128
 // CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] to %{{.*}}[%start, %column] when(%[[WHOLE]])
 // CHECK-NEXT:        mxgpu.store_rows %[[ROWS]] to %{{.*}}[%start, %column] rows(%[[N]]) when(%[[PART]])
 // CHECK-NEXT:        %[[I:.*]] = arith.divui %start, %c128

@@ -145,8 +145,7 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
                           ValueRange{getLine(row, lines), block});
 }
 
-/// Of a group's last slab only the rows that it has, and none of those behind
-/// it.
+/// Of a group's last slab only the rows that it has, and none of later slabs.
 void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
   ProducerAcquireOp staged = getStaged(dest, slab);
   auto [row, column] = getStart(dest);
