@@ -252,6 +252,13 @@ MmaSyncBlockScaled::checkRegisters(const MatmulProblem &,
 // Candidates
 //===----------------------------------------------------------------------===//
 
+/// Whether warps of these columns are worth considering: wider ones read more
+/// of B, and spill. Where warps cannot share rows there are no others.
+static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
+  constexpr int64_t kColumns = 128;
+  return columnsOfWarp <= kColumns || problem.isQuantized || problem.numB > 1;
+}
+
 /// Warps share rows up to two for each tensor core.
 void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
                                      AddCandidate add) const {
@@ -259,7 +266,8 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
     for (int64_t columns : kTileColumns)
       for (int64_t warps : kColumnWarps) {
         int64_t ofRows = rows / getRowsOfWarp(rows, columns / warps);
-        if (warps > 1 && ofRows * warps > kMostMmaSyncWarps)
+        if ((warps > 1 && ofRows * warps > kMostMmaSyncWarps) ||
+            !isNarrow(problem, columns / warps))
           continue;
         for (int64_t depth : {kDepth, 2 * kDepth}) {
           ScheduleFields fields;
