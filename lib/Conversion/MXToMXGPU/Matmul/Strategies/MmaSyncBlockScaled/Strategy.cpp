@@ -259,6 +259,16 @@ static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
   return columnsOfWarp <= kColumns || problem.isQuantized || problem.numB > 1;
 }
 
+/// Whether registers hold a tile's accumulators beside its operands. Where
+/// elements of 4 bits get a byte each, ptxas 13.0 spills up to 164 bytes of the
+/// largest tiles, to which two matrices of B have no alternative.
+static bool fitsRegisters(const MatmulProblem &problem,
+                          const ScheduleFields &fields) {
+  bool isSpread = !isPacked(problem) && (getStoredBits(problem.a) == 4 ||
+                                         getStoredBits(problem.b) == 4);
+  return !isLargest(fields) || !isSpread || problem.numB > 1;
+}
+
 /// Warps share rows up to two for each tensor core.
 void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
                                      AddCandidate add) const {
@@ -274,6 +284,8 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
           fields.strategy =
               MmaSyncBlockScaledAttr::get(problem.out.getContext(), warps);
           fields.tile = {rows, columns, depth};
+          if (!fitsRegisters(problem, fields))
+            continue;
           fields.registers = getRegisters(problem, fields);
           add(fields);
         }
