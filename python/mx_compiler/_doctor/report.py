@@ -117,7 +117,8 @@ def describe_assemblers(ptxas):
     texts = []
     for one in ptxas["found"]:
         knows = enumerate_names(one.get("knows", [])) or "no target of mx"
-        texts.append(f"{one['file']}: " + (one.get("error") or f"CUDA {one['cuda']}, knows {knows}"))
+        says = one.get("error") or f"CUDA {one['cuda']}, knows {knows}"
+        texts.append(f"{one['file']}: {says}")
     if texts:
         return "; ".join(texts)
     asked = " as MX_PTXAS says" if ptxas["is_asked"] else ""
