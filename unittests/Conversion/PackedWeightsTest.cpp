@@ -54,10 +54,9 @@ TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
                                         {256, 256, 128}}) {
     SCOPED_TRACE(testing::Message()
                  << threads << " threads, " << rows << " x " << columns);
-    FragmentLayoutAttr places =
-        getPackedPlaces(&context, threads, rows, columns);
     FragmentLayoutAttr weights =
         getPackedWeights(&context, threads, rows, columns);
+    FragmentLayoutAttr places = getPackedPlaces(weights);
     int64_t values = rows * columns / threads;
     ASSERT_EQ(places.getNumThreads(), threads);
     ASSERT_EQ(weights.getNumThreads(), threads);
