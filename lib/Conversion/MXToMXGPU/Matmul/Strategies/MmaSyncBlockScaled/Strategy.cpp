@@ -292,12 +292,14 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
       }
 }
 
-/// A second buffer for rows that are stored takes the memory of a stage.
-void MmaSyncBlockScaled::forEachLoop(const MatmulProblem &,
+/// A second buffer for rows that are stored takes the memory of a stage. Of the
+/// largest tiles of groups ptxas 13.0 spills up to 36 bytes with one buffer.
+void MmaSyncBlockScaled::forEachLoop(const MatmulProblem &problem,
                                      ScheduleFields fields, bool,
                                      AddCandidate add) const {
   add(fields);
-  if (fields.epilogue != Epilogue::TmaStore)
+  if (fields.epilogue != Epilogue::TmaStore ||
+      (isLargest(fields) && problem.ragged != RaggedKind::None))
     return;
   fields.staging = 1;
   add(fields);
