@@ -18,14 +18,16 @@ import numpy as np
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(here, "..", "CPU"))
 import mx_reference as ref
+from chips import adapt_quantize_schedule
 from cpu_path import BITS, FLOATS
 
 mx_run, directory, chip = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 FACTOR = 2.5
 SEED = 0x2718281828459045
-LARGE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
-         "stage_rows = 64, stages = 2, ctas = 1, raster = group_m(2), atomic_counter = true>}")
+LARGE = adapt_quantize_schedule(
+    "{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
+    "stage_rows = 64, stages = 2, ctas = 1, raster = group_m(2), atomic_counter = true>}", chip)
 
 # Shape, input, axes, elements, layout, dynamic, options.
 CASES = [
