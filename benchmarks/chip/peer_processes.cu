@@ -49,34 +49,35 @@ static unsigned long long countWrong(uint32_t *data, cudaError_t &error) {
   return host;
 }
 
-static void sendDescriptor(int socket, int descriptor) {
+/// A message of one byte and a file descriptor.
+struct DescriptorMessage {
   char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
   iovec piece = {&byte, 1};
-  msghdr message = {};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr *header = CMSG_FIRSTHDR(&message);
+  msghdr header = {};
+  DescriptorMessage() {
+    header.msg_iov = &piece;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+  }
+};
+
+static void sendDescriptor(int socket, int descriptor) {
+  DescriptorMessage message;
+  cmsghdr *header = CMSG_FIRSTHDR(&message.header);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  if (sendmsg(socket, &message, 0) != 1)
+  if (sendmsg(socket, &message.header, 0) != 1)
     exit(1);
 }
 static int receiveDescriptor(int socket) {
-  char byte, control[CMSG_SPACE(sizeof(int))];
-  iovec piece = {&byte, 1};
-  msghdr message = {};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  if (recvmsg(socket, &message, 0) != 1)
+  DescriptorMessage message;
+  if (recvmsg(socket, &message.header, 0) != 1)
     exit(1);
   int descriptor;
-  memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+  memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message.header)), sizeof(int));
   return descriptor;
 }
 
