@@ -7,6 +7,7 @@ RUN: %python_torch %s
 
 Kernels on the simulator:
 RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s short
+RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s short
 """
 
 import sys

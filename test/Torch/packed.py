@@ -1,5 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s operators layouts
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s operators layouts
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 """Packed weights: as operators give them, and as modules keep them on sm_90a. Every byte by
 the formula of docs/Spec.md, results and gradients against float64; state dicts, copies and
