@@ -26,6 +26,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/InitAll.h"
+#include "mx/Target/MmaFamilies.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -57,6 +58,36 @@ static LogicalResult checkAtomic(LLVM::AtomicRMWOp op) {
             "fences around an atomicrmw that is monotonic";
 }
 
+/// The conversions whose instructions begin with compute capability 10.0: to
+/// and from elements of 6 and 4 bits and scales that are powers of two.
+static bool isNarrowConversion(Operation *op) {
+  if (auto toBytes = dyn_cast<NVVM::ConvertF32x2ToF8x2Op>(op))
+    return isa<Float8E8M0FNUType>(toBytes.getDstTy());
+  return isa<NVVM::ConvertF32x2ToF6x2Op, NVVM::ConvertF32x2ToF4x2Op,
+             NVVM::ConvertF6x2ToF16x2Op, NVVM::ConvertF4x2ToF16x2Op,
+             NVVM::ConvertF8x2ToBF16x2Op>(op);
+}
+
+/// Why the chip has no instruction for an operation of NVVM; empty where it
+/// has. LLVM ends the process where it has to select one of another chip.
+static std::string checkInstruction(const mx::target::TargetInfo &chip,
+                                    Operation *op) {
+  using mx::target::MmaFamily;
+  StringRef name = op->getName().getStringRef();
+  if (name.starts_with("nvvm.tcgen05"))
+    return checkTcgen05(chip);
+  if (name.starts_with("nvvm.wgmma"))
+    return checkMmaFamily(chip, MmaFamily::Wgmma);
+  if (isa<NVVM::MmaBlockScaleOp, NVVM::MmaSpBlockScaleOp>(op))
+    return checkMmaFamily(chip, MmaFamily::MmaSync);
+  if (isNarrowConversion(op) && !chip.hasNarrowConversions())
+    return std::string("chip '") + chip.chip +
+           "' has no conversions to or from elements of 6 and 4 bits and "
+           "f8E8M0FNU: make the kernels by mx-opt --mx-to-nvvm=chip=" +
+           chip.chip;
+  return {};
+}
+
 static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
   if (!module.getTargetsAttr() || module.getTargetsAttr().size() != 1)
     return module.emitOpError("expected one target, found ")
@@ -71,8 +102,6 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
       mx::target::lookupTarget(nvvm.getChip(), error);
   if (!info)
     return module.emitOpError() << error;
-  // What LLVM has no instruction for ends the process.
-  error = mx::target::checkTcgen05(*info);
   WalkResult result = module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op == module)
       return WalkResult::advance();
@@ -80,9 +109,8 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
     if (dialect != "llvm" && dialect != "nvvm")
       op->emitOpError("expected lowered kernels, found this operation: run "
                       "mx-opt --mx-to-nvvm first");
-    else if (op->getName().getStringRef().starts_with("nvvm.tcgen05") &&
-             !error.empty())
-      op->emitOpError() << error;
+    else if (std::string why = checkInstruction(*info, op); !why.empty())
+      op->emitOpError() << why;
     else if (auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
              !atomic || succeeded(checkAtomic(atomic)))
       return WalkResult::advance();

@@ -7,6 +7,10 @@
 // RUN: not mx-translate --mx-to-ptx %t/two-targets.mlir 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: not mx-translate --mx-to-ptx %t/unknown-chip.mlir 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not mx-translate --mx-to-ptx %t/old-chip.mlir 2>&1 | FileCheck %s --check-prefix=OLD
+// RUN: not mx-translate --mx-to-ptx %t/no-wgmma.mlir 2>&1 | FileCheck %s --check-prefix=WGMMA
+// RUN: not mx-translate --mx-to-ptx %t/no-block-scale.mlir 2>&1 | FileCheck %s --check-prefix=SCALE
+// RUN: not mx-translate --mx-to-ptx %t/no-conversion.mlir 2>&1 | FileCheck %s --check-prefix=CONVERSION
+// RUN: not mx-translate --mx-to-ptx %t/no-scales.mlir 2>&1 | FileCheck %s --check-prefix=SCALES
 // RUN: not mx-translate --mx-to-ptx %t/release.mlir 2>&1 | FileCheck %s --check-prefix=RELEASE
 // RUN: not mx-translate --mx-to-ptx %t/system.mlir 2>&1 | FileCheck %s --check-prefix=SYSTEM
 // RUN: mx-translate --mx-to-ptx %t/two-modules.mlir | FileCheck %s --check-prefix=MODULES
@@ -65,6 +69,47 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTa
   llvm.func @f(%slot: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
     %columns = llvm.mlir.constant(32 : i32) : i32
     nvvm.tcgen05.alloc %slot, %columns : !llvm.ptr<3>, i32
+    llvm.return
+  }
+}
+
+// WGMMA: no-wgmma.mlir:3:5: error: 'nvvm.wgmma.fence.aligned' op chip 'sm_120a' has no wgmma.mma_async: it has mma.sync.block_scale
+
+//--- no-wgmma.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88", verifyTarget = false>] {
+  llvm.func @f() attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    llvm.return
+  }
+}
+
+// SCALE: no-block-scale.mlir:4:10: error: 'nvvm.mma.block_scale' op chip 'sm_100a' has no mma.sync.block_scale: it has tcgen05.mma.block_scale
+
+//--- no-block-scale.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88", verifyTarget = false>] {
+  llvm.func @f(%a: i32, %c: f32, %byte: i16) attributes {gpu.kernel, nvvm.kernel} {
+    // All four registers of A, two of B, four sums; a scale and two selectors each.
+    %d = nvvm.mma.block_scale A[%a, %a, %a, %a] B[%a, %a] C[%c, %c, %c, %c] scaleA[%a, %byte, %byte] scaleB[%a, %byte, %byte] {blockScaleFormat = #nvvm.block_scale_format<ue8m0>, kind = #nvvm.block_scale_kind<mxf8f6f4>, multiplicandAPtxType = #nvvm.mma_type<e4m3>, multiplicandBPtxType = #nvvm.mma_type<e4m3>, scaleVecSize = #nvvm.scale_vec_size<x1>, shape = #nvvm.shape<m = 16, n = 8, k = 32>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
+
+// CONVERSION: no-conversion.mlir:3:10: error: 'nvvm.convert.f32x2.to.f6x2' op chip 'sm_90a' has no conversions to or from elements of 6 and 4 bits and f8E8M0FNU: make the kernels by mx-opt --mx-to-nvvm=chip=sm_90a
+
+//--- no-conversion.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTarget = false>] {
+  llvm.func @f(%x: f32) attributes {gpu.kernel, nvvm.kernel} {
+    %e = nvvm.convert.f32x2.to.f6x2 %x, %x : i16 (f6E2M3FN)
+    llvm.return
+  }
+}
+
+// SCALES: no-scales.mlir:3:10: error: 'nvvm.convert.f32x2.to.f8x2' op chip 'sm_90a' has no conversions
+
+//--- no-scales.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTarget = false>] {
+  llvm.func @f(%x: f32) attributes {gpu.kernel, nvvm.kernel} {
+    %s = nvvm.convert.f32x2.to.f8x2 %x, %x {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16 (f8E8M0FNU)
     llvm.return
   }
 }
