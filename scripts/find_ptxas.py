@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds a ptxas that knows sm_100a, and prints its path.
+"""Finds a ptxas that assembles kernels of mx, and prints its path.
 
 Looked for in this order: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the
 nvidia-cuda-nvcc package in the project's .venv, or in $MX_VENV. Where MX_PTXAS is set, it

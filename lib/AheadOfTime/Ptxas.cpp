@@ -82,6 +82,27 @@ static bool knows(const std::string &ptxas, StringRef word) {
          StringRef(help).contains(word);
 }
 
+/// Kernels are PTX of version 8.8, the feature +ptx88 of all chips, which ptxas
+/// and drivers read from this CUDA on (PTX ISA, release notes): 1209 is 12.9.
+constexpr unsigned kOldestCuda = 1209;
+
+constexpr llvm::StringLiteral kTooOld =
+    ": expected ptxas of CUDA 12.9 or newer, which reads PTX 8.8: name it, or "
+    "none for kernels that the driver assembles";
+
+/// Whether it says that it is of a CUDA whose ptxas does not read the PTX of
+/// kernels: "Cuda compilation tools, release 12.8, V12.8.93".
+static bool isTooOld(const std::string &ptxas) {
+  std::string text;
+  if (execute(ptxas, {"--version"}, text))
+    return false;
+  StringRef release = StringRef(text).split("release ").second;
+  unsigned major = 0, minor = 0;
+  return !release.consumeInteger(10, major) && release.consume_front(".") &&
+         !release.consumeInteger(10, minor) &&
+         major * 100 + minor < kOldestCuda;
+}
+
 /// Those of NVIDIA's Python packages, where this is mx's: packages lie beside
 /// each other, each in a folder that may have a version in its name.
 static void addPackaged(std::vector<std::string> &places) {
@@ -122,7 +143,7 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   addPackaged(places);
   places.push_back("/usr/local/cuda/bin/ptxas");
   for (const std::string &place : places)
-    if (knows(place, chip))
+    if (knows(place, chip) && !isTooOld(place))
       return place;
   return {};
 }
@@ -156,7 +177,8 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
   if (knows(ptxas, kSplitCompile))
     options.push_back(split);
   if (int status = execute(ptxas, options, log))
-    return makeError(ptxas + ": " + StringRef(log).rtrim(),
+    return makeError(ptxas + ": " + StringRef(log).rtrim() +
+                         (isTooOld(ptxas) ? kTooOld : ""),
                      status < 0 ? kExitBadInput : kExitFault);
   std::string cubin = readFile(output.path);
   if (cubin.empty())

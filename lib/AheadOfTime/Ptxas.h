@@ -15,8 +15,8 @@
 namespace mx {
 
 /// The ptxas of that path, or the one on PATH if it is a name without a slash;
-/// where PATH has none, the name. If it is empty, one that knows `chip`:
-/// MX_PTXAS, on PATH, in CUDA_HOME, where this is a wheel in NVIDIA's packages
+/// where PATH has none, the name. If it is empty, one that knows `chip` and
+/// reads the PTX of kernels: MX_PTXAS, on PATH, in CUDA_HOME, where this is a wheel in NVIDIA's packages
 /// beside it, in /usr/local/cuda. Empty where there is none, and for "none".
 std::string findPtxas(const std::string &name, const std::string &chip);
 

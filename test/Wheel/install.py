@@ -133,7 +133,7 @@ for device in "sim", "cpu":
 # The assembler of NVIDIA's package is found beside mx. A fake tells its path.
 fake = mx.packages / "nvidia/cu13/bin/ptxas"
 fake.parent.mkdir(parents=True)
-fake.write_text('#!/bin/sh\n[ "$1" = --help ] && { echo sm_100a; exit; }\n'
+fake.write_text('#!/bin/sh\n[ "$1" = --help ] && { echo sm_100a; exit; }\n[ "$1" = --version ] && exit\n'
                 'while [ "$1" != -o ]; do shift; done\necho "$0" > "$2"\n')
 fake.chmod(0o755)
 mx.run("mx-compile", "examples/matmul.mlir", "-o", "assembled")

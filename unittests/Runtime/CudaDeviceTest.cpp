@@ -148,6 +148,20 @@ TEST_F(CudaDevice, PassesOnTheAssemblersLog) {
                "fatal : bad");
 }
 
+TEST_F(CudaDevice, SaysWhatReadsNewerPtx) {
+  fakeCuda()->failing = "cuModuleLoadDataEx";
+  fakeCuda()->failure = 222; // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+  fakeCuda()->jitLog = "ptxas fatal : Unsupported .version 8.8\n";
+  mxModule newer;
+  EXPECT_EQ(mxModuleLoad(&newer, kPtx, 0, "new.ptx"), MX_ERROR_BAD_MODULE);
+  EXPECT_STREQ(mxGetLastError(),
+               "new.ptx: loading it on Fake GPU (sm_90) failed: CUDA_ERROR_222 "
+               "(as the test wished): expected a driver that reads this PTX, "
+               "CUDA 12.9 or newer for that of mx; update it, or have ptxas "
+               "assemble the kernels before (docs/Launch.md)\nptxas fatal : "
+               "Unsupported .version 8.8");
+}
+
 TEST_F(CudaDevice, LaunchesWithNothingSpecial) {
   mxFunction function = kernel();
   EXPECT_EQ(

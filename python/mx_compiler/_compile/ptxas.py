@@ -5,9 +5,11 @@ nvidia-cuda-nvcc."""
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
+from .._runtime.chips import OLDEST_CUDA
 from .identity import identify_tool
 
 NONE = "none"
@@ -37,14 +39,32 @@ def identify(places):
             for place in places]
 
 
+def cuda_version(text):
+    """The CUDA of an assembler, as its --version says: "12.8"; "" where it does not."""
+    found = re.search(r"release (\d+\.\d+)", text)
+    return found[1] if found else ""
+
+
+def is_too_old(version):
+    """Whether ptxas of this CUDA does not read the PTX of kernels."""
+    return bool(version) and tuple(map(int, version.split("."))) < OLDEST_CUDA
+
+
 def choose(places, is_asked, chip):
-    """The assembler for a chip: the first that knows it; one that was asked for is
-    not looked at; "none" where there is none."""
+    """The assembler for a chip: the first that knows it and reads the PTX of kernels; one
+    that was asked for is not looked at; "none" where there is none."""
     if is_asked:
         return places[0] if places else NONE
     for place in places:
-        help_text = subprocess.run([place, "--help"], capture_output=True,
-                                   text=True, check=False).stdout
-        if chip in help_text:
+        if chip in _ask(place, "--help") and not is_too_old(find_version(place)):
             return place
     return NONE
+
+
+def find_version(place):
+    """The same of the assembler at a path; "" where it does not run."""
+    return cuda_version(_ask(place, "--version"))
+
+
+def _ask(place, option):
+    return subprocess.run([place, option], capture_output=True, text=True, check=False).stdout

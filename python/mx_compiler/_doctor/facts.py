@@ -85,8 +85,8 @@ def compiler():
 
 
 def assemblers():
-    """Each ptxas in the order in which they are tried, and the one that is used for each
-    target."""
+    """Each ptxas in the order in which they are tried, and the targets for which it
+    assembles kernels of mx: none if it is older than their PTX."""
     places, is_asked = ptxas.candidates()
     found = []
     for place in places:
@@ -103,9 +103,10 @@ def assemblers():
         except subprocess.TimeoutExpired:
             found.append({"file": place, "error": f"no answer within {SECONDS} s"})
             continue
-        version = text["--version"].rpartition("release ")[2].partition(",")[0].strip()
+        version = ptxas.cuda_version(text["--version"])
+        knows = [] if ptxas.is_too_old(version) else CHIPS.values()
         found.append({"file": place, "cuda": version,
-                      "knows": [target for target in CHIPS.values() if target in text["--help"]]})
+                      "knows": [target for target in knows if target in text["--help"]]})
     return {"found": found, "is_asked": is_asked}
 
 

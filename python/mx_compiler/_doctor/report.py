@@ -12,6 +12,8 @@ import json
 import os
 import sys
 
+from .._compile.ptxas import is_too_old
+from .._runtime.chips import OLDEST_CUDA
 from .facts import REMEDIES, collect
 
 MEGABYTE = 1e6
@@ -116,13 +118,18 @@ def describe_driver(driver):
 def describe_assemblers(ptxas):
     texts = []
     for one in ptxas["found"]:
-        knows = enumerate_names(one.get("knows", [])) or "no target of mx"
-        says = one.get("error") or f"CUDA {one['cuda']}, knows {knows}"
+        says = one.get("error") or f"CUDA {one['cuda']}, {_describe_targets(one)}"
         texts.append(f"{one['file']}: {says}")
     if texts:
         return "; ".join(texts)
     asked = " as MX_PTXAS says" if ptxas["is_asked"] else ""
     return f"none{asked}: the driver assembles programs when they are loaded"
+
+
+def _describe_targets(one):
+    if is_too_old(one["cuda"]):
+        return "too old for kernels of mx: CUDA {}.{} or newer reads their PTX".format(*OLDEST_CUDA)
+    return f"knows {enumerate_names(one['knows']) or 'no target of mx'}"
 
 
 def describe_cache(cache):

@@ -38,11 +38,16 @@ Error CudaDevice::load(Image &image, int optLevel,
                     reinterpret_cast<void *>(uintptr_t(optLevel))};
   unsigned count = optLevel < 0 || optLevel > 4 ? 2 : 3;
   CUmodule loaded = nullptr;
+  CUresult result = CUDA_SUCCESS;
   Error error = run(image.name + ": loading it on " + gpu, [&]() {
-    return driver.moduleLoadDataEx(&loaded, image.bytes.c_str(), count, options,
-                                   values);
+    return result = driver.moduleLoadDataEx(&loaded, image.bytes.c_str(), count,
+                                            options, values);
   });
   if (error) {
+    if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+      error.text += ": expected a driver that reads this PTX, CUDA 12.9 or "
+                    "newer for that of mx; update it, or have ptxas assemble "
+                    "the kernels before (docs/Launch.md)";
     log.resize(strnlen(log.c_str(), log.size()));
     while (!log.empty() && strchr(" \n", log.back()))
       log.pop_back();

@@ -13,6 +13,8 @@ from importlib import metadata
 
 import mx_compiler as mx
 
+from ..._compile import ptxas
+from ..._compile.compile import default_chip
 from ..._runtime.chips import CHIPS
 from ..runner import has_gpu, why_no_device
 from . import timing
@@ -28,6 +30,15 @@ def _version(package):
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+def _assembler(kind):
+    """The CUDA of the ptxas that assembles the kernels, "?" where it does not say; None
+    where the driver does, and where there are none."""
+    if kind == "cpu":
+        return None
+    chosen = ptxas.choose(*ptxas.candidates(), default_chip())
+    return None if chosen == ptxas.NONE else ptxas.find_version(chosen) or "?"
 
 
 def _gpu_query(number, fields):
@@ -118,7 +129,8 @@ def collect(device):
         "format": FORMAT, "mx": mx.__version__,
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat("T", "seconds"),
         "versions": {"python": platform.python_version(),
-                     **{name: _version(name) for name in ("numpy", "ml_dtypes", "torch")}},
+                     **{name: _version(name) for name in ("numpy", "ml_dtypes", "torch")},
+                     "ptxas": _assembler(about["kind"])},
         "platform": platform.platform(), "device": about, "driver": None,
         "clocks": None, "timing": None, "error": None, "cases": [], "failed": 0}
     if is_gpu:
