@@ -54,3 +54,13 @@ func.func @elements(%x: !x, %s: !s, %w: !w, %y: !y) -> !y {
   %r = mx.matmul ins(%x, %s, %w : !x, !s, !w) outs(%y : !y) -> !y
   return %r : !y
 }
+
+// -----
+
+!x = tensor<256x256xbf16>
+!y = tensor<256x256xf32>
+func.func @numbers(%x: !x, %y: !y) -> !y {
+  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xbf16>' and 'memref<256x256xbf16>': quantize b, by mx.quantize or --mx-quantize-matmuls}}
+  %r = mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) -> !y
+  return %r : !y
+}

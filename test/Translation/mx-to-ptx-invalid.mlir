@@ -83,12 +83,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88", verifyT
   }
 }
 
-// SCALE: no-block-scale.mlir:4:10: error: 'nvvm.mma.block_scale' op chip 'sm_100a' has no mma.sync.block_scale: it has tcgen05.mma.block_scale
+// SCALE: no-block-scale.mlir:3:10: error: 'nvvm.mma.block_scale' op chip 'sm_100a' has no mma.sync.block_scale: it has tcgen05.mma.block_scale
 
 //--- no-block-scale.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88", verifyTarget = false>] {
   llvm.func @f(%a: i32, %c: f32, %byte: i16) attributes {gpu.kernel, nvvm.kernel} {
-    // All four registers of A, two of B, four sums; a scale and two selectors each.
     %d = nvvm.mma.block_scale A[%a, %a, %a, %a] B[%a, %a] C[%c, %c, %c, %c] scaleA[%a, %byte, %byte] scaleB[%a, %byte, %byte] {blockScaleFormat = #nvvm.block_scale_format<ue8m0>, kind = #nvvm.block_scale_kind<mxf8f6f4>, multiplicandAPtxType = #nvvm.mma_type<e4m3>, multiplicandBPtxType = #nvvm.mma_type<e4m3>, scaleVecSize = #nvvm.scale_vec_size<x1>, shape = #nvvm.shape<m = 16, n = 8, k = 32>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
     llvm.return
   }

@@ -42,6 +42,11 @@ WIDE = """
     %y = arith.extf %up : bf16 to f32
     %s = arith.addf %x, %y : f32
     mx.yield %s : f32"""
+# Columns of four values, each of which takes room for a whole tile.
+FOUR = """
+    %sum = arith.addf %gate, %up : bf16
+    %difference = arith.subf %gate, %up : bf16
+    mx.yield %gate, %up, %sum, %difference : bf16, bf16, bf16, bf16"""
 # Tiles that are made in parts.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
          "stage_rows = 64, stages = 3, ctas = 1, raster = group_m(2), atomic_counter = true>}")
@@ -96,6 +101,7 @@ def tile_cases(rows, columns, gathered):
     yield ["gate"], "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), f"axes = [1, 0] {COPIED_WHOLE}", BIAS
     yield (GATES + ["dh"], "", destinations([1, 0], *size, "f8E5M2", "sf_128x4") +
            destinations([1, 0], *size, "f6E2M3FN"), f"axes = [1, 0] {COPIED_PARTS}", BACKWARD)
+    yield GATES, "", 4 * destinations([0], *size, "f8E4M3FN", "sf_128x4"), "axes = [0]", FOUR
     yield ["gate"], gather, destinations([1, 0], *taken, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", BIAS
     yield ["gate"], gather, destinations([0], *taken, "f8E4M3FN", "sf_128x4"), "axes = [0]", ""
 

@@ -139,12 +139,14 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     return failure();
   std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
   if (!problem) {
-    bool isByNumbers = op.getAScales() && !op.getBScales();
+    StringRef advice = op.getBScales()   ? ""
+                       : op.getAScales() ? ": quantize b, or make a bf16 by "
+                                           "mx.dequantize"
+                                         : ": quantize b, by mx.quantize or "
+                                           "--mx-quantize-matmuls";
     return op->emitOpError("expected operands that the tensor core multiplies, "
                            "found ")
-           << op.getA().getType() << " and " << op.getB().getType()
-           << (isByNumbers ? ": quantize b, or make a bf16 by mx.dequantize"
-                           : "");
+           << op.getA().getType() << " and " << op.getB().getType() << advice;
   }
   const target::ProductForm &product = problem->product;
   if (failed(verifyReduction(op, product)) ||

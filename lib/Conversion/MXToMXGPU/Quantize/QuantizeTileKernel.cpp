@@ -90,25 +90,30 @@ RingType QuantizeTileBuilder::getSourceRing() {
 Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
-  for (const Destination &dest : destinations) {
-    if (dest.axis != axis)
+  auto add = [&](const std::string &name, BufferType buffer) {
+    names.push_back(host.getStringAttr(name));
+    buffers.push_back(buffer);
+  };
+  auto ofAxis = llvm::make_filter_range(
+      destinations, [&](const Destination &dest) { return dest.axis == axis; });
+  for (const Destination &dest : ofAxis) {
+    if (isBySlabs(dest) != ofSlabs)
       continue;
     auto map = cast<TensorMapType>(dest.map.getType());
-    if (isBySlabs(dest) == ofSlabs) {
-      SmallVector<int64_t> shape{dest.rows, map.getBox().back()};
-      if (dest.panels > 1)
-        shape.insert(shape.begin(), dest.panels);
-      names.push_back(host.getStringAttr(dest.getElementBuffer()));
-      buffers.push_back(
-          getBuffer(shape, map.getElementType(), map.getSwizzle()));
-    }
-    if (ofSlabs || !dest.isTiled())
-      continue;
-    names.push_back(host.getStringAttr(dest.getScaleBuffer()));
-    buffers.push_back(
-        getBuffer({dest.scaleTileRows, dest.scaleTileColumns, kScaleTileBytes},
-                  dest.scaleType, mxgpu::Swizzle::None));
+    SmallVector<int64_t> shape{dest.rows, map.getBox().back()};
+    if (dest.panels > 1)
+      shape.insert(shape.begin(), dest.panels);
+    add(dest.getElementBuffer(),
+        getBuffer(shape, map.getElementType(), map.getSwizzle()));
   }
+  // Elements begin at multiples of what a swizzle repeats: scales between those
+  // of several values would be padded.
+  for (const Destination &dest : ofAxis)
+    if (!ofSlabs && dest.isTiled())
+      add(dest.getScaleBuffer(),
+          getBuffer(
+              {dest.scaleTileRows, dest.scaleTileColumns, kScaleTileBytes},
+              dest.scaleType, mxgpu::Swizzle::None));
   if (names.empty())
     return Value();
   RingType type = getRing(names, buffers, /*stages=*/1, AsyncKind::Threads,

@@ -52,7 +52,9 @@ LogicalResult check(KernelOp kernel, const Memory &memory, int64_t available,
     return success();
   InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
                             << available << ' ' << unitOfSize << " on "
-                            << target.chip << ", found " << memory.getUsed();
+                            << target.chip << ", found " << memory.getUsed()
+                            << ": take a smaller tile, fewer stages, or fewer "
+                               "values at a time";
   for (const MemoryItem &item : memory.getItems())
     diag.attachNote() << item.describe() << ": " << item.getTotal();
   return diag;
