@@ -9,6 +9,7 @@ where there is none."""
 import argparse
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,19 +33,23 @@ def candidates(source_root):
     yield from sorted(glob.glob(os.path.join(packages, "nvidia/*/bin/ptxas")))
 
 
-def supports_blackwell(ptxas):
+def assembles_kernels(ptxas):
+    """Whether it knows sm_100a, and is not of a CUDA before 12.9, which do not read PTX 8.8
+    (lib/AheadOfTime/Ptxas.cpp)."""
     if not os.access(ptxas, os.X_OK):
         return False
     try:
-        done = subprocess.run([ptxas, "--help"], capture_output=True, text=True)
+        says, version = (subprocess.run([ptxas, option], capture_output=True, text=True).stdout
+                         for option in ("--help", "--version"))
     except OSError:
         return False
-    return "sm_100a" in done.stdout
+    release = re.search(r"release (\d+)\.(\d+)", version)
+    return "sm_100a" in says and (not release or tuple(map(int, release.groups())) >= (12, 9))
 
 
 def find_ptxas(source_root):
     """The first suitable ptxas, or None."""
-    return next(filter(supports_blackwell, candidates(source_root)), None)
+    return next(filter(assembles_kernels, candidates(source_root)), None)
 
 
 if __name__ == "__main__":

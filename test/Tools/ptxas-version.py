@@ -1,8 +1,8 @@
 """An assembler of a CUDA whose ptxas does not read the PTX of kernels is passed over, and the
-next is taken; one that was asked for fails, and mx says why: mx-compile, Python, and the
-report of python -m mx_compiler.
+next is taken; one that was asked for fails, and mx says why: mx-compile, Python, the report
+of python -m mx_compiler, and scripts/find_ptxas.py.
 
-RUN: %python %s %mx_obj/bin %t
+RUN: %python %s %mx_obj/bin %mx_src %t
 REQUIRES: compiler, numpy
 """
 
@@ -13,13 +13,13 @@ import sys
 from mx_compiler._compile import ptxas
 from work_folder import enter, write
 
-tools, work = sys.argv[1:]
+tools, source, work = sys.argv[1:]
 enter(work)
 
 # It knows the chip, and fails as ptxas does where its CUDA is too old.
 ASSEMBLER = """#!/bin/sh
 for word; do
-  [ "$word" = --help ] && echo sm_120a && exit 0
+  [ "$word" = --help ] && echo sm_100a sm_120a && exit 0
   [ "$word" = --version ] && echo 'Cuda compilation tools, release {cuda}, V{cuda}.1' && exit 0
   [ "$last" = -o ] && out=$word
   last=$word
@@ -77,4 +77,8 @@ done = subprocess.run([sys.executable, "-c", "from mx_compiler._doctor import fa
                       text=True, env={**os.environ, "MX_PTXAS": PLACES["12.8"]})
 assert done.stdout == (f"{PLACES['12.8']}: CUDA 12.8, too old for kernels of mx: CUDA 12.9 or newer reads "
                        "their PTX\n"), done
+done = subprocess.run([sys.executable, os.path.join(source, "scripts/find_ptxas.py")], capture_output=True, text=True,
+                      env={**os.environ, "MX_PTXAS": "", "PATH": os.path.dirname(PLACES["12.8"]),
+                           "CUDA_HOME": os.path.abspath("new")})
+assert done.stdout.strip() == PLACES["12.9"], done
 print("right")
