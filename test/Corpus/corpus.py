@@ -1,4 +1,4 @@
-"""Runs a program of the corpus on the simulator, as code for two chips, and on the CPU path, and compares what it returns with
+"""Runs a program of the corpus on the simulator, as code for a chip of each family, and on the CPU path, and compares what it returns with
 an oracle in float64.
 
     corpus.py --run=MX_RUN --opt=MX_OPT --directory=DIR PROGRAM.mlir     runs one
@@ -26,9 +26,9 @@ import ml_dtypes
 import numpy as np
 from formats import Codes, Scales
 from intervals import Bits, Interval
+from kernel_programs import CHIPS
 from program import PROGRAMS
 
-CHIPS = ["sm_100a", "sm_90a"]
 DTYPES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16",
           np.dtype(ml_dtypes.bfloat16): "bf16"}
 
@@ -108,7 +108,7 @@ class Runner:
         return [np.load(self.path(f"out{i}.npy")) for i in range(results)]
 
     def refuse(self, arguments):
-        """A refused program ends with its status and says why, on both chips."""
+        """A refused program ends with its status and says why, on all chips."""
         source = os.path.join(HERE, self.name + ".mlir")
         command = self.command(source, arguments, self.program.results)
         for chip in CHIPS:
