@@ -124,7 +124,8 @@ private:
   mlir::Value getAllColumns();
   mlir::Value getStored(const Destination &dest, mlir::Value elements,
                         mlir::Value scales);
-  mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
+  mlir::Value clearBehindLines(const Destination &dest, mlir::Value scale,
+                               mlir::Value line);
   void storeScale(const Destination &dest, RowSlab slab, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
   void storeElements(const Destination &dest, RowSlab slab);
@@ -145,11 +146,12 @@ private:
   bool raises(int64_t axis) {
     return op.getAmax() && axis == op.getAxes().front();
   }
-  /// Whether the rows may end within a square: along columns blocks are whole.
-  bool endsInSquare() {
-    int64_t rows = op.getQuantizedShape()[getBatchRank(op)];
+  /// Whether the lines of what is written along an axis may end within a
+  /// square. With both axes they do not, as blocks are whole.
+  bool endsInSquare(int64_t axis) {
+    int64_t lines = op.getQuantizedShape()[getBatchRank(op) + (axis ? 0 : 1)];
     return op.getSquare() && op.getAxes().size() == 1 &&
-           (mlir::ShapedType::isDynamic(rows) || rows % getBlock() != 0);
+           (mlir::ShapedType::isDynamic(lines) || lines % getBlock() != 0);
   }
   /// If not, a bulk copy loads it.
   bool isProduced() { return mxgpu::isProduced(op); }

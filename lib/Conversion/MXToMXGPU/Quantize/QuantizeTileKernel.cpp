@@ -221,9 +221,7 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
       ValueRange{row, column});
   row = body.add(slab.first, row);
-  if (endsInSquare() && dest.isTiled())
-    scale = clearBehindRows(scale, row);
-  storeScale(dest, slab, scale, row, block);
+  storeScale(dest, slab, clearBehindLines(dest, scale, row), row, block);
   return x;
 }
 
@@ -298,7 +296,8 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   for (int64_t i = 0; i < inWord; ++i) {
     Value scale = vector::ExtractOp::create(body, quantized.getScales(),
                                             ArrayRef<int64_t>{i});
-    storeScale(dest, slab, scale, i ? body.add(column, i) : column, block);
+    Value line = i ? body.add(column, i) : column;
+    storeScale(dest, slab, clearBehindLines(dest, scale, line), line, block);
   }
   return x;
 }

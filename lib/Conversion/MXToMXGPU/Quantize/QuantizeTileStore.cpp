@@ -105,10 +105,16 @@ Value QuantizeTileBuilder::getStored(const Destination &dest, Value elements,
 }
 
 /// A scale of a square, or 0 for a line of it that the input does not have:
-/// what is after the last row of a layout's tile is 0.
-Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
+/// what is after the last row of a layout's tile is 0. `line` is a row of the
+/// tile along axis 1, a column along axis 0.
+Value QuantizeTileBuilder::clearBehindLines(const Destination &dest,
+                                            Value scale, Value line) {
+  if (!dest.isTiled() || !endsInSquare(dest.axis))
+    return scale;
+  Value first = dest.axis ? getInputRow(tile) : getColumn(dest);
   Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                       body.add(getInputRow(tile), row), rows);
+                                       body.add(first, line),
+                                       dest.axis ? rows : getAllColumns());
   Value byte = arith::BitcastOp::create(body, body.getI8Type(), scale);
   Value none = arith::ConstantOp::create(body, body.getI8IntegerAttr(0));
   byte = arith::SelectOp::create(body, exists, byte, none);
