@@ -246,6 +246,8 @@ TEST(MatrixMove, Reports) {
            "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r0];",
            "ldmatrix.aligned.m8n8.x1.shared.b16 {%r1}, [%r0];",
            "ldmatrix.sync.aligned.m8n8.x1.global.b16 {%r1}, [%rd0];",
+           "ldmatrix.sync.aligned.m8n8.x1.shared::cluster.b16 {%r1}, [%r0];",
+           "stmatrix.sync.aligned.m8n8.x1.shared::cluster.b16 [%r0], {%r1};",
            "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16 {%r1}, [%r0];",
            "stmatrix.sync.aligned.m16n8.x1.shared.b8 [%r0], {%r1};",
            "stmatrix.sync.aligned.m8n8.x1.b4x16_p64.shared.b16 [%r0], {%r1};",

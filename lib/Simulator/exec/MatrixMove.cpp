@@ -229,6 +229,8 @@ void decodeMove(Decoder &d, bool isStore) {
   if (compressed >= 0)
     source = compressed ? Source::B6x16P32 : Source::B4x16P64;
   int type = d.takeAny({"b16", "b8", "b8x16"});
+  if (d.take("shared::cluster"))
+    return d.unsupported("the state space must be .shared or .shared::cta");
   Space space = d.takeSpace();
   constexpr std::string_view types[] = {"b16", "b8", "b8x16"};
   if (count < 0 || type < 0)

@@ -198,6 +198,11 @@ const KindForm *findKindForm(Decoder &d, std::string_view kind) {
   }
   std::string_view vector = d.takePrefix("scale_vec::");
   vector = vector.substr(std::min(vector.size(), sizeof "scale_vec::" - 1));
+  if (isScaled &&
+      (d.modifiers().empty() || d.modifiers().back().substr(0, 2) != "ue")) {
+    d.unsupported("expects the type of the scales last");
+    return nullptr;
+  }
   std::string_view scale = d.takePrefix("ue");
   for (const KindForm &form : kindForms) {
     if (form.kind != kind || form.scale != scale ||

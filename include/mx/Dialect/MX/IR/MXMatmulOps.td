@@ -108,8 +108,8 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
       `cap = roundup(T + 127 * G, 128)`.
 
     A group without rows writes nothing. A group without reduction elements
-    writes zeros (through the epilogue), or with `accumulate` leaves `outs` as
-    it is. Rows that belong to no group are unspecified.
+    writes zeros, or with `accumulate` leaves `outs` as it is; an epilogue gets
+    these numbers as it gets sums. Rows that belong to no group are unspecified.
 
     Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`. The
     row and column that a region gets are a row of A and a column of the group's
