@@ -31,6 +31,15 @@ func.func @dynamic(%a: tensor<?x?x128xbf16>, %b: tensor<?x64x128xbf16>, %c: tens
   return %y : tensor<?x?x64xf32>
 }
 
+// Counts of many matrices are no constant of the program.
+// CHECK-LABEL: func.func @many
+// CHECK:         %[[EMPTY:.*]] = tensor.empty() : tensor<70000xi32>
+// CHECK:         linalg.fill ins(%{{.*}} : i32) outs(%[[EMPTY]] : tensor<70000xi32>)
+func.func @many(%a: tensor<70000x1x32xbf16>, %b: tensor<70000x8x32xbf16>, %c: tensor<70000x1x8xf32>) -> tensor<70000x1x8xf32> {
+  %y = mx.matmul ins(%a, %b : tensor<70000x1x32xbf16>, tensor<70000x8x32xbf16>) outs(%c : tensor<70000x1x8xf32>) -> tensor<70000x1x8xf32>
+  return %y : tensor<70000x1x8xf32>
+}
+
 // A matrix.
 // CHECK-LABEL: func.func @matrix
 // CHECK:         mx.matmul

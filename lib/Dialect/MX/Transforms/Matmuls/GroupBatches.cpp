@@ -27,11 +27,16 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
+/// Batches with more matrices have their counts written by a launch: constants
+/// of a program are kept in memory, by the compiler too.
+static constexpr int64_t kMostConstantCounts = 1 << 16;
+
 /// The rows of A's matrices, once for each.
 static Value createCounts(OpBuilder &builder, MatmulOp op) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op.getA().getType());
-  if (!type.isDynamicDim(0) && !type.isDynamicDim(1))
+  if (!type.isDynamicDim(0) && !type.isDynamicDim(1) &&
+      type.getDimSize(0) <= kMostConstantCounts)
     return arith::ConstantOp::create(
         builder, loc,
         DenseElementsAttr::get(
