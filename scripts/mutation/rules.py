@@ -5,8 +5,9 @@ None asks the simulator's checks, so a rule that is wrong shows: a mutant that
 it calls equivalent and that a check flags is counted as a contradiction."""
 
 import itertools
+import re
 
-from .trace import WAITS
+from .trace import WAITS, same_scales
 
 FENCES = ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")
 BARRIERS = ("bar", "barrier")
@@ -298,6 +299,15 @@ def unused_leading_offset(trace, mutant):
         return not e.value >> (15 + which) & 1 and e.high[which] >> 29
 
     return bool(found) and all(is_unused(trace.events[k]) for k in found)
+
+
+@rule("a selector of threads that have the same scales", "selector")
+def other_threads(trace, mutant):
+    """Lanes have the scales of 32 rows of A, or of 16 rows twice."""
+    found = re.fullmatch(r"thread of ([AB]) xor (\d)", mutant.what)
+    bit = found and same_scales(found[1], int(found[2]))
+    events = [trace.events[k] for k in trace.by_statement.get(mutant.statement.index, [])]
+    return bool(bit and events) and all(e.value & bit for e in events)
 
 
 @rule("an instruction that no launch executes")

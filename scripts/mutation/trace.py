@@ -38,6 +38,16 @@ TRACED = TENSOR_ACCESS + (
 )
 WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 
+# PTX ISA, mma.sync with block scales: of the four lanes of a row, a selector names those
+# that have the scales. Another number of threads of an operand means other lanes: which
+# operand of the instruction has their word, and what to flip in the number of the lane.
+OTHER_LANES = {("A", 1): (4, 2), ("B", 1): (6, 1), ("B", 2): (6, 2), ("B", 3): (6, 3)}
+SAME_WORD = """
+  shfl.sync.bfly.b32 %mutants7, {word}, {lanes}, 31, -1;
+  setp.eq.b32 %mutantsp0, %mutants7, {word};
+  selp.b32 %mutants7, {bit}, 0, %mutantsp0;
+  or.b32 %mutants3, %mutants3, %mutants7;"""
+
 HEAD = """
 .extern .func (.param .b32 mutants_r) vprintf (.param .b64 mutants_a, .param .b64 mutants_b);
 .global .align 1 .b8 mutants_format[] = {64, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 120, 32, 37, 120, 32, 37, 120, 10, 0};
@@ -78,7 +88,7 @@ class Event:
     statement: int
     cta: int
     warp: int
-    value: int  # address in shared memory; instruction descriptor of an MMA
+    value: int  # address in shared memory; descriptor or same_scales of an MMA
     high: tuple  # words 1 of the descriptors of A and B, or of the source
 
 
@@ -96,6 +106,13 @@ def address_into(source, text):
     else:
         move = f"mov.u32 %mutants3, {base};"
     return f"{move} add.s32 %mutants3, %mutants3, {offset or 0};"
+
+
+def same_scales(operand, flip):
+    """The bit of an event that says that a lane has the scales of the lane which the
+    flipped selector names in its place; None where no selector has that flip."""
+    other = (operand, flip)
+    return 1 << list(OTHER_LANES).index(other) if other in OTHER_LANES else None
 
 
 def values_of(source, s):
@@ -118,6 +135,11 @@ def values_of(source, s):
         return text
     if s.starts("tcgen05.cp"):
         return high.format(4, s.operands[1])
+    if s.starts("mma.sync") and s.has("block_scale"):
+        return "".join(
+            SAME_WORD.format(word=s.operands[k], lanes=lanes, bit=same_scales(*other))
+            for other, (k, lanes) in OTHER_LANES.items()
+        )
     if s.starts("wgmma.mma_async"):
         places = ((k, s.operands[k]) for k in (1, 2))
         return "".join(high.format(k + 3, o) for k, o in places if o[0] != "{")
