@@ -44,3 +44,42 @@ mx::mxgpu::checkTwoRoles(const ScheduleFields &fields, int64_t groups,
                     all, llvm::make_range(found.begin(), found.end())),
       {}};
 }
+
+static constexpr int64_t kMmaSyncGroups = 2,
+                         kMmaSyncWarps =
+                             kMmaSyncGroups * target::kWarpGroupWarps;
+
+static int64_t getWarps(MmaSyncAttr mma) {
+  return mma.getWarps() * mma.getColumnWarps();
+}
+
+/// With the registers that three warpgroups can be launched with, ptxas 13.0
+/// spills up to 400 bytes where threads have 128 accumulators. Of 64 to which
+/// groups add what the result holds it loads all of that before it stores, and
+/// spills up to 64 bytes.
+SmallVector<int64_t>
+mx::mxgpu::getMmaSyncRegisters(const MatmulProblem &problem, MmaSyncAttr mma) {
+  constexpr int64_t kMany = 128;
+  if (getWarps(mma) != kMmaSyncWarps)
+    return {};
+  int64_t accumulators =
+      mma.getWarpRows() * mma.getWarpColumns() / target::kWarpSize;
+  if (problem.accumulate && problem.ragged != RaggedKind::None)
+    accumulators *= 2;
+  if (accumulators < kMany)
+    return {};
+  return {232, 40};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
+                                 const target::TargetInfo &target) {
+  constexpr int64_t kLeast[] = {216, 24};
+  if (getWarps(mma) == kMmaSyncWarps)
+    return checkTwoRoles(fields, kMmaSyncGroups, kLeast, target);
+  return ScheduleError{
+      llvm::formatv("expected registers only where {0} warps multiply, found "
+                    "{1}: ptxas chooses those of others",
+                    kMmaSyncWarps, getWarps(mma)),
+      {}};
+}

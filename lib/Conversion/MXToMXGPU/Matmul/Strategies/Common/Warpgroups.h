@@ -11,6 +11,7 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPGROUPS_H
 
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Target/TargetInfo.h"
 
 namespace mx::mxgpu {
@@ -27,6 +28,15 @@ std::optional<ScheduleError> checkTwoRoles(const ScheduleFields &fields,
                                            int64_t groups,
                                            llvm::ArrayRef<int64_t> least,
                                            const target::TargetInfo &target);
+
+/// Registers of a thread of the two warpgroups that multiply by mma.sync, and
+/// of the one that loads, where they divide them; none where ptxas chooses.
+llvm::SmallVector<int64_t> getMmaSyncRegisters(const MatmulProblem &problem,
+                                               MmaSyncAttr mma);
+/// Checks those that are given.
+std::optional<ScheduleError>
+checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
+                      const target::TargetInfo &target);
 
 } // namespace mx::mxgpu
 

@@ -13,36 +13,8 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 FragmentType MmaSyncLayouts::getTaken(MmaOperand operand, Type element,
-                                      int64_t columns) const {
-  return MmaAttrInterface(mma).getOperandType(operand, element, columns);
-}
-
-/// Columns 2 t + e of instruction i go to 8 t + 2 i + e: of a step of rows of
-/// B, or of columns of the result, below 32.
-static SmallVector<FragmentMode> moveModes(ArrayRef<FragmentMode> modes,
-                                           int64_t FragmentMode::*step) {
-  SmallVector<FragmentMode> moved;
-  auto add = [&](FragmentMode mode, int64_t size, int64_t to) {
-    mode.size = size;
-    mode.*step = to;
-    if (size > 1)
-      moved.push_back(mode);
-  };
-  for (const FragmentMode &mode : modes) {
-    int64_t from = mode.*step;
-    if (from == 1 && mode.size == 8) { // columns of an instruction
-      add(mode, 2, 1);
-      add(mode, 4, 8);
-    } else if (from == 2) { // pairs of columns
-      add(mode, mode.size, 8);
-    } else if (from == 8) { // instructions
-      add(mode, std::min<int64_t>(mode.size, 4), 2);
-      add(mode, mode.size / 4, 32);
-    } else {
-      moved.push_back(mode);
-    }
-  }
-  return moved;
+                                      int64_t depth) const {
+  return MmaAttrInterface(mma).getOperandType(operand, element, depth);
 }
 
 /// Eight adjacent elements of a lane for its two words of four, of a part of
@@ -67,17 +39,16 @@ static void takeAdjacent(FragmentModes &modes, bool isPacked) {
 }
 
 FragmentType MmaSyncLayouts::getLoaded(MmaOperand operand, Type element,
-                                       int64_t columns) const {
-  FragmentType taken = getTaken(operand, element, columns);
+                                       int64_t depth) const {
+  FragmentType taken = getTaken(operand, element, depth);
   FragmentModes modes = {
       SmallVector<FragmentMode>(taken.getLayout().getThreads()),
       SmallVector<FragmentMode>(taken.getLayout().getValues())};
   if (isMixed && (operand == MmaOperand::A || operand == MmaOperand::B))
     takeAdjacent(modes, getStoredBits(element) == 4);
-  if (hasAdjacentColumns &&
-      (operand == MmaOperand::B || operand == MmaOperand::BScales)) {
-    modes.threads = moveModes(modes.threads, &FragmentMode::rows);
-    modes.values = moveModes(modes.values, &FragmentMode::rows);
+  if (isMoved && (operand == MmaOperand::B || operand == MmaOperand::BScales)) {
+    modes.threads = columns.move(modes.threads, &FragmentMode::rows);
+    modes.values = columns.move(modes.values, &FragmentMode::rows);
   }
   return FragmentType::get(
       element,
@@ -85,12 +56,7 @@ FragmentType MmaSyncLayouts::getLoaded(MmaOperand operand, Type element,
 }
 
 FragmentLayoutAttr MmaSyncLayouts::getResult() const {
-  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
-  if (hasAdjacentColumns) {
-    modes.threads = moveModes(modes.threads, &FragmentMode::columns);
-    modes.values = moveModes(modes.values, &FragmentMode::columns);
-  }
-  return FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values);
+  return isMoved ? columns.getResult() : columns.getAccumulator();
 }
 
 int64_t mx::mxgpu::getMmaSyncReadCycles(MmaSyncAttr mma,

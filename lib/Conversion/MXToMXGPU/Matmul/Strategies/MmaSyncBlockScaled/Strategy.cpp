@@ -10,6 +10,7 @@
 
 #include "../../Kernel/Strategy.h"
 #include "../Common/RingTypes.h"
+#include "../Common/WarpColumns.h"
 #include "../Common/Warpgroups.h"
 #include "MainLoop.h"
 #include "llvm/ADT/STLExtras.h"
@@ -81,11 +82,27 @@ const Strategy &mx::mxgpu::getMmaSyncBlockScaled() {
 // Rings
 //===----------------------------------------------------------------------===//
 
+/// Accumulators of 8 warps, and columns of one of each matrix of B.
+static constexpr int64_t kMostMmaSyncAccumulators = 32768,
+                         kMostMmaSyncWarps = 8, kLeastColumns = 32;
+
+/// Whether a warp needs whole blocks of a row, or the same columns of several
+/// matrices of B.
+static bool needsBlocks(const MatmulProblem &problem) {
+  return problem.isQuantized || problem.numB > 1;
+}
+
 /// Rows of a warp. A thread has 128 accumulators at most, which leave room for
-/// elements and addresses.
-static int64_t getRowsOfWarp(int64_t rows, int64_t columnsOfWarp) {
+/// elements and addresses. Where warps share blocks of rows, all eight have
+/// some.
+static int64_t getRowsOfWarp(const MatmulProblem &problem,
+                             ArrayRef<int64_t> tile, int64_t columnWarps) {
   constexpr int64_t kRows = 32, kColumns = 128;
-  return std::min(rows, columnsOfWarp > kColumns ? kRows / 2 : kRows);
+  int64_t columns = tile[1] / columnWarps;
+  if (needsBlocks(problem) && columnWarps > 1)
+    return std::clamp(tile[0] * columnWarps / kMostMmaSyncWarps, kRows / 2,
+                      2 * kRows);
+  return std::min(tile[0], columns > kColumns ? kRows / 2 : kRows);
 }
 
 static MmaSyncAttr getMma(const MatmulProblem &problem, ArrayRef<int64_t> tile,
@@ -93,7 +110,7 @@ static MmaSyncAttr getMma(const MatmulProblem &problem, ArrayRef<int64_t> tile,
   return MmaSyncAttr::get(
       problem.out.getContext(),
       static_cast<mxgpu::MmaKind>(problem.product.kind), tile[0], tile[1],
-      tile[0] / getRowsOfWarp(tile[0], tile[1] / columnWarps), columnWarps,
+      tile[0] / getRowsOfWarp(problem, tile, columnWarps), columnWarps,
       problem.product.blockSize, /*first_scale=*/0);
 }
 
@@ -126,9 +143,6 @@ MmaSyncBlockScaled::getBuffers(const MatmulProblem &problem,
 static constexpr int64_t kTileRows[] = {16, 32, 64, 128, 256};
 static constexpr int64_t kTileColumns[] = {32, 64, 128, 256};
 static constexpr int64_t kColumnWarps[] = {1, 2, 4, 8};
-/// Accumulators of 8 warps, and columns of one.
-static constexpr int64_t kMostMmaSyncAccumulators = 32768,
-                         kMostMmaSyncWarps = 8, kLeastColumns = 32;
 /// Elements of a tile's row: as long as the widest swizzle, of bytes, and of
 /// two elements a byte.
 static constexpr int64_t kDepth = 128;
@@ -169,14 +183,16 @@ checkMmaSyncTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
 static std::optional<ScheduleError>
 checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
                  int64_t warps) {
-  int64_t columns = fields.tile[1] / warps;
-  if (columns < kLeastColumns)
+  int64_t columns = fields.tile[1] / warps,
+          least = kLeastColumns * problem.numB;
+  if (columns < least)
     return ScheduleError{
         llvm::formatv("expected at least {0} columns of each warp, found {1} "
                       "of {2} column warps",
-                      kLeastColumns, fields.tile[1], warps),
+                      least, fields.tile[1], warps),
         {}};
-  int64_t all = fields.tile[0] / getRowsOfWarp(fields.tile[0], columns) * warps;
+  int64_t all =
+      fields.tile[0] / getRowsOfWarp(problem, fields.tile, warps) * warps;
   if (all > kMostMmaSyncWarps)
     return ScheduleError{
         llvm::formatv("expected at most {0} warps that multiply, found {1} of "
@@ -186,16 +202,23 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
         {}};
   if (warps == 1)
     return std::nullopt;
-  bool isStaged = fields.epilogue == Epilogue::TmaStore &&
-                  explainDirectStores(problem).empty();
-  if (!isStaged && !problem.isQuantized && problem.numB == 1)
+  if (fields.epilogue == Epilogue::TmaStore &&
+      explainDirectStores(problem).empty())
+    return ScheduleError{
+        llvm::formatv("expected column_warps = 1 with epilogue = tma_store, "
+                      "found {0}",
+                      warps),
+        {}};
+  // Each has a block of the 128 columns whose scales are a word.
+  constexpr int64_t kSharing = kScaleTileRows / kWarpColumnsOfPart;
+  if (!problem.isQuantized ||
+      (warps == kSharing && columns == kWarpColumnsOfPart * problem.numB))
     return std::nullopt;
   return ScheduleError{
-      llvm::formatv("expected column_warps = 1 with {0}, found {1}",
-                    isStaged              ? "epilogue = tma_store"
-                    : problem.isQuantized ? "a quantized result"
-                                          : "several matrices of B",
-                    warps),
+      llvm::formatv("expected column_warps = 1, or {0} of a tile of {1} "
+                    "columns, with a quantized result, found {2} of {3}",
+                    kSharing, kScaleTileRows * problem.numB, warps,
+                    fields.tile[1]),
       {}};
 }
 
@@ -221,52 +244,68 @@ MmaSyncBlockScaled::checkSchedule(const MatmulProblem &problem,
 // Registers
 //===----------------------------------------------------------------------===//
 
-/// Whether two warpgroups have 128 accumulators a thread: with the registers
-/// that three can be launched with, ptxas 13.0 spills up to 400 bytes.
-static bool isLargest(const ScheduleFields &fields) {
-  return fields.tile[0] * fields.tile[1] == kMostMmaSyncAccumulators;
-}
-
 SmallVector<int64_t>
-MmaSyncBlockScaled::getRegisters(const MatmulProblem &,
+MmaSyncBlockScaled::getRegisters(const MatmulProblem &problem,
                                  const ScheduleFields &fields) const {
-  if (isLargest(fields))
-    return {232, 40};
-  return {};
+  return getMmaSyncRegisters(
+      problem, getMma(problem, fields.tile, getOwn(fields).getColumnWarps()));
 }
 
 std::optional<ScheduleError>
-MmaSyncBlockScaled::checkRegisters(const MatmulProblem &,
+MmaSyncBlockScaled::checkRegisters(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const target::TargetInfo &target) const {
-  constexpr int64_t kLeast[] = {216, 24}, kGroups = 2;
-  if (isLargest(fields))
-    return checkTwoRoles(fields, kGroups, kLeast, target);
-  return ScheduleError{
-      "expected registers only with a tile of 32768 elements: ptxas chooses "
-      "those of others",
-      {}};
+  return checkMmaSyncRegisters(
+      getMma(problem, fields.tile, getOwn(fields).getColumnWarps()), fields,
+      target);
 }
 
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Whether warps of these columns are worth considering: wider ones read more
-/// of B, and spill. Where warps cannot share rows there are no others.
-static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
-  constexpr int64_t kColumns = 128;
-  return columnsOfWarp <= kColumns || problem.isQuantized || problem.numB > 1;
+/// How many warps share rows of two matrices of B, of which the largest tile is
+/// the only one: where ptxas 13.0 spills nothing. Where the reduction is
+/// unknown, scales are masked, and a warp with all columns has too many of
+/// them, but for blocks of 32 and results of 4 bits, which take fewer
+/// registers.
+static int64_t getColumnWarpsOfParts(const MatmulProblem &problem) {
+  constexpr int64_t kLongBlock = 32;
+  if (!ShapedType::isDynamic(problem.k))
+    return 1;
+  if (!problem.isQuantized)
+    return 2;
+  bool isShort = getStoredBits(problem.out) == 4 &&
+                 problem.product.blockSize == kLongBlock;
+  return isShort ? 1 : 4;
 }
 
-/// Whether registers hold a tile's accumulators beside its operands. Where
-/// elements of 4 bits get a byte each, ptxas 13.0 spills up to 164 bytes of the
-/// largest tiles, to which two matrices of B have no alternative.
+/// Whether warps of these columns are worth considering: wider ones read more
+/// of B, and spill.
+static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
+  constexpr int64_t kColumns = 128;
+  return columnsOfWarp <= kColumns || problem.numB > 1;
+}
+
+/// Whether registers hold a tile's accumulators beside the rest. With 128 of a
+/// thread ptxas 13.0 spills up to 1200 bytes where parts of a ragged reduction
+/// of 256 elements are skipped. Of the largest tiles it spills up to 164 bytes
+/// where elements of 4 bits get a byte each, and up to 1700 where groups have
+/// work tiles. Two matrices of B have no other tile, and spill 44 bytes where
+/// warps hold the scales of 256 elements.
 static bool fitsRegisters(const MatmulProblem &problem,
-                          const ScheduleFields &fields) {
+                          const ScheduleFields &fields, int64_t warps) {
+  bool isDeep = fields.tile[2] > kDepth;
+  if (problem.numB > 1)
+    return !isDeep;
+  int64_t elements = fields.tile[0] * fields.tile[1];
+  if (isDeep && problem.ragged == RaggedKind::Reduction &&
+      elements / warps == kMostMmaSyncAccumulators / kMostMmaSyncWarps)
+    return false;
   bool isSpread = !isPacked(problem) && (getStoredBits(problem.a) == 4 ||
                                          getStoredBits(problem.b) == 4);
-  return !isLargest(fields) || !isSpread || problem.numB > 1;
+  return elements < kMostMmaSyncAccumulators ||
+         (!isSpread && problem.ragged == RaggedKind::None);
 }
 
 /// Warps share rows up to two for each tensor core.
@@ -275,16 +314,18 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
   for (int64_t rows : kTileRows)
     for (int64_t columns : kTileColumns)
       for (int64_t warps : kColumnWarps) {
-        int64_t ofRows = rows / getRowsOfWarp(rows, columns / warps);
-        if ((warps > 1 && ofRows * warps > kMostMmaSyncWarps) ||
-            !isNarrow(problem, columns / warps))
+        int64_t ofRows = rows / getRowsOfWarp(problem, {rows, columns}, warps);
+        if (rows * columns > kMostMmaSyncAccumulators ||
+            (warps > 1 && ofRows * warps > kMostMmaSyncWarps) ||
+            !isNarrow(problem, columns / warps) ||
+            (problem.numB > 1 && warps != getColumnWarpsOfParts(problem)))
           continue;
         for (int64_t depth : {kDepth, 2 * kDepth}) {
           ScheduleFields fields;
           fields.strategy =
               MmaSyncBlockScaledAttr::get(problem.out.getContext(), warps);
           fields.tile = {rows, columns, depth};
-          if (!fitsRegisters(problem, fields))
+          if (!fitsRegisters(problem, fields, ofRows * warps))
             continue;
           fields.registers = getRegisters(problem, fields);
           add(fields);
@@ -292,14 +333,16 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
       }
 }
 
-/// A second buffer for rows that are stored takes the memory of a stage. Of the
-/// largest tiles of groups ptxas 13.0 spills up to 36 bytes with one buffer.
+/// A second buffer for rows that are stored takes the memory of a stage. Any
+/// takes registers, of which two matrices of B leave none.
 void MmaSyncBlockScaled::forEachLoop(const MatmulProblem &problem,
                                      ScheduleFields fields, bool,
                                      AddCandidate add) const {
+  bool isStaged = fields.epilogue == Epilogue::TmaStore;
+  if (isStaged && problem.numB > 1)
+    return;
   add(fields);
-  if (fields.epilogue != Epilogue::TmaStore ||
-      (isLargest(fields) && problem.ragged != RaggedKind::None))
+  if (!isStaged)
     return;
   fields.staging = 1;
   add(fields);

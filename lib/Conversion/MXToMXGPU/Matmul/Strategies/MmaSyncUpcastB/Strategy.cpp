@@ -12,9 +12,9 @@
 #include "../../Kernel/Strategy.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastMainLoop.h"
+#include "../Common/WarpColumns.h"
 #include "../Common/Warpgroups.h"
 #include "../MmaSyncBlockScaled/Layouts.h"
-#include "WarpColumns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"
@@ -215,34 +215,39 @@ MmaSyncUpcastB::checkSchedule(const MatmulProblem &problem,
 }
 
 SmallVector<int64_t>
-MmaSyncUpcastB::getRegisters(const MatmulProblem &,
+MmaSyncUpcastB::getRegisters(const MatmulProblem &problem,
                              const ScheduleFields &fields) const {
-  if (isLargestUpcast(fields.tile))
-    return {232, 40};
-  return {};
+  return getMmaSyncRegisters(problem, getUpcastMma(problem, fields.tile));
 }
 
 std::optional<ScheduleError>
-MmaSyncUpcastB::checkRegisters(const MatmulProblem &,
+MmaSyncUpcastB::checkRegisters(const MatmulProblem &problem,
                                const ScheduleFields &fields,
                                const target::TargetInfo &target) const {
-  constexpr int64_t kLeast[] = {216, 24}, kGroups = 2;
-  if (isLargestUpcast(fields.tile))
-    return checkTwoRoles(fields, kGroups, kLeast, target);
-  return ScheduleError{"expected registers only with a tile of 128 x 256: "
-                       "ptxas chooses those of others",
-                       {}};
+  return checkMmaSyncRegisters(getUpcastMma(problem, fields.tile), fields,
+                               target);
 }
 
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
 
+/// Whether registers hold a tile's accumulators beside its operands. Of the
+/// largest tiles and bytes that are not packed ptxas 13.0 spills up to 44
+/// bytes; quantized results have no other.
+static bool fitsUpcastRegisters(const MatmulProblem &problem,
+                                ArrayRef<int64_t> tile) {
+  bool isLean = problem.isPackedB || getStoredBits(problem.b) == 4;
+  return !isLargestUpcast(tile) || isLean || problem.isQuantized;
+}
+
 void MmaSyncUpcastB::forEachTile(const MatmulProblem &problem,
                                  AddCandidate add) const {
   for (int64_t rows : kUpcastRows)
     for (int64_t columns : kUpcastColumns)
       for (int64_t ctas : {1, 2}) {
+        if (!fitsUpcastRegisters(problem, {rows, columns}))
+          continue;
         ScheduleFields fields;
         fields.strategy =
             MmaSyncUpcastBAttr::get(problem.out.getContext(), ctas);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpColumns.h"
-#include "../Common/LayoutModes.h"
+#include "LayoutModes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,18 +19,21 @@ static constexpr int64_t kAsTheyAre[] = {1, 2, 4, 8, 16},
                          kPairs[] = {2, 8, 16, 1, 4};
 
 WarpColumns::WarpColumns(const MatmulProblem &problem, MmaSyncAttr mma)
-    : mma(mma), isPacked(problem.isPackedB),
+    : mma(mma), ofPart(mma.getWarpColumns() / problem.numB),
+      isPacked(problem.isPackedB),
       order(problem.isPackedB     ? ArrayRef(kPairs)
             : problem.isQuantized ? ArrayRef(kAdjacent)
                                   : ArrayRef(kAsTheyAre)) {}
 
 /// Above those of a part come the parts, and above those the warps.
 int64_t WarpColumns::getColumn(int64_t column) const {
-  int64_t parts = mma.getWarpColumns() / kWarpColumnsOfPart;
-  if (column < kWarpColumnsOfPart)
-    return order[llvm::Log2_64(column)];
+  int64_t parts = mma.getWarpColumns() / ofPart;
+  if (size_t bit = llvm::Log2_64(column); bit < order.size())
+    return order[bit];
+  if (column < ofPart)
+    return column;
   if (column < mma.getWarpColumns())
-    return column / kWarpColumnsOfPart * (mma.getN() / parts);
+    return column / ofPart * (mma.getN() / parts);
   return column / parts;
 }
 

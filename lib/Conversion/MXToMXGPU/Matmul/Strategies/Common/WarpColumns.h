@@ -3,10 +3,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A product is the same if its columns are multiplied in another order. A warp
-// has 32 adjacent columns of each matrix of B that a tile has parts of: what an
-// epilogue region gets for a column is then the same thread's. Of an
-// instruction a thread has two adjacent columns of each eight. Which columns of
-// the tile these are depends on what they become and come from:
+// has adjacent columns of each matrix of B that a tile has parts of, as many of
+// each: what an epilogue region gets for a column is then the same thread's. Of
+// an instruction a thread has two adjacent columns of each eight. Which columns
+// of the tile these are depends on what they become and come from:
 //
 //   as they are  columns of the tile, where nothing asks for others
 //   quantized    8 adjacent ones of each 32, so that four threads have a block
@@ -15,15 +15,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCUPCASTB_WARPCOLUMNS_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCUPCASTB_WARPCOLUMNS_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPCOLUMNS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPCOLUMNS_H
 
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 namespace mx::mxgpu {
 
-/// Columns of a matrix of B that a warp has.
+/// Columns of a matrix of B that a warp has where warps share blocks of a
+/// result: those of one block.
 inline constexpr int64_t kWarpColumnsOfPart = 32;
 
 class WarpColumns {
@@ -41,17 +42,20 @@ public:
   FragmentLayoutAttr getAccumulator() const;
   FragmentLayoutAttr getResult() const;
 
-private:
-  FragmentModes getTakenModes(int64_t depth) const;
   /// Modes whose steps of columns of instructions, in `direction`, become those
   /// of columns of the tile.
   llvm::SmallVector<FragmentMode> move(llvm::ArrayRef<FragmentMode> modes,
                                        int64_t FragmentMode::*direction) const;
+
+private:
+  FragmentModes getTakenModes(int64_t depth) const;
   /// The column of the tile that column `column` of the instructions is, a
   /// power of two.
   int64_t getColumn(int64_t column) const;
 
   MmaSyncAttr mma;
+  /// Columns of a warp of each matrix.
+  int64_t ofPart;
   bool isPacked;
   /// Columns of the tile that columns 1, 2, 4, 8 and 16 of a warp are.
   llvm::ArrayRef<int64_t> order;
@@ -59,4 +63,4 @@ private:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCUPCASTB_WARPCOLUMNS_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPCOLUMNS_H
