@@ -94,7 +94,7 @@ func.func @staged(%a: !e, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @registers(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected registers only with a tile of 32768 elements: ptxas chooses those of others}}
+  // expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
   mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 128], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
   return
 }
@@ -178,7 +178,7 @@ func.func @staged(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected registers only with a tile of 128 x 256: ptxas chooses those of others}}
+  // expected-error @below {{expected registers only where 8 warps multiply, found 4: ptxas chooses those of others}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
   return
 }
@@ -223,5 +223,38 @@ func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs
   // expected-error @below {{expected a tile of 128 rows with a quantized result, found 64}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%q, %qs : !q, !qs)
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
+  return
+}
+
+// -----
+
+!a = memref<300x256xf8E4M3FN>
+!as = memref<3x2x32x4x4xf8E8M0FNU>
+!b = memref<1x256x256xf8E4M3FN>
+!bs = memref<1x2x2x32x4x4xf8E8M0FNU>
+!q = memref<300x256xf8E4M3FN>
+!qs = memref<3x2x32x4x4xf8E8M0FNU>
+func.func @blocks(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<1xi32>, %q: !q, %qs: !qs) {
+  // expected-error @below {{expected column_warps = 1, or 4 of a tile of 128 columns, with a quantized result, found 2 of 128}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : memref<1xi32>) outs(%q, %qs : !q, !qs)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 2>>}
+  return
+}
+
+// -----
+
+!a = memref<300x256xf8E4M3FN>
+!as = memref<3x2x32x4x4xf8E8M0FNU>
+!b = memref<1x256x256xf8E4M3FN>
+!bs = memref<1x2x2x32x4x4xf8E8M0FNU>
+!y = memref<300x128xf32>
+func.func @columnsOfParts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<1xi32>, %y: !y) {
+  // expected-error @below {{expected at least 64 columns of each warp, found 256 of 8 column warps}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 1, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 8>>} epilogue {
+    ^bb0(%x: f32, %z: f32, %row: index, %column: index):
+      %v = arith.mulf %x, %z : f32
+      mx.yield %v : f32
+    }
   return
 }

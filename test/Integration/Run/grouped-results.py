@@ -19,7 +19,7 @@ import numpy as np
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(here, "..", "CPU"), os.path.join(here, "Inputs")]
 import mx_reference as ref
-from chips import adapt_schedule
+from chips import IS_MMA_SYNC, adapt_schedule
 from grouped_formats import random_sizes
 
 KINDS = ["scatter", "quantized", "parts", "quantized parts", "masked",
@@ -76,6 +76,12 @@ def tile_rows(scales, ends, tiles):
     return out
 
 
+def share_rows(parts, warps):
+    """A schedule by mma.sync in which warps have some columns of each matrix."""
+    strategy = f"#mxgpu.mma_sync_block_scaled<column_warps = {warps}>"
+    return f"tile = [128, {128 * parts}, 128], strategy = {strategy}"
+
+
 class Case:
     def __init__(self, index):
         rng = np.random.default_rng(500 + index)
@@ -95,6 +101,8 @@ class Case:
         if MORE:  # a schedule that is written has a tile, with 128 columns of each part
             columns = 128 * self.parts
             self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {MORE}"
+        if IS_MMA_SYNC and index // 6 % 2 and (self.quantized or self.parts == 2):
+            self.schedule = share_rows(self.parts, 4 if self.quantized else [2, 4][index % 2])
         free = not self.quantized and self.parts == 1
         self.t = int(self.sizes.sum()) + behind
         self.n = int(rng.choice([8, 200, 256, 300] if free else [128, 256, 384]))

@@ -12,6 +12,9 @@ TILED = "#mx.scale_layout<sf_128x4>"
 RAGGED_ROWS = f"#mx.scale_layout<sf_128x4, ragged = rows, groups = {GROUPS}>"
 RAGGED_K = f"#mx.scale_layout<sf_128x4, ragged = reduction, groups = {GROUPS}>"
 SEGMENTS = f"#mx.ragged<groups = {GROUPS}, align = 128>"
+SCALES = {"rows": (RAGGED_ROWS, TILED), "reduction": (RAGGED_K, RAGGED_K)}
+# Of which groups A, B and the result have a matrix each.
+MATRICES = [("batch", "masked"), ("batch", "masked", "rows"), ("batch", "masked", "reduction")]
 PACKED = "#mx.weight_layout<fragment_64x64>"
 
 # What regions compute of the sum %x0 or the sums %x0 and %x1.
@@ -49,7 +52,7 @@ class Form:
 
     @property
     def is_quantized(self):
-        return self.out.startswith("f8") or self.out.startswith("f6") or self.out.startswith("f4")
+        return self.out not in ("f32", "bf16", "f16")
 
 
 FORMS = [
@@ -96,28 +99,21 @@ def get_types(form, formats, sizes, packed):
     m, n, k = sizes
     blocks = divide(k, block)
     columns = times(n, form.parts)
-    each = f"{GROUPS}x"
-    ofA = each if form.grouped in ("batch", "masked") else ""
-    ofB = each if form.grouped in ("batch", "masked", "rows") else ""
-    ofY = each if form.grouped in ("batch", "masked", "reduction") else ""
-    segments, scalesA, scalesB = "", TILED, TILED
-    if form.grouped == "rows":
-        scalesA = RAGGED_ROWS
-    if form.grouped == "reduction":
-        segments, scalesA, scalesB = f", {SEGMENTS}", RAGGED_K, RAGGED_K
+    of_a, of_b, of_y = (f"{GROUPS}x" if form.grouped in kinds else "" for kinds in MATRICES)
+    segments = f", {SEGMENTS}" if form.grouped == "reduction" else ""
+    a_scales, b_scales = SCALES.get(form.grouped, (TILED, TILED))
     layout = f", {PACKED}" if packed else segments
     types = {
-        "a": f"tensor<{ofA}{m}x{k}x{a}{segments}>",
-        "as": f"tensor<{ofA}{m}x{blocks}x{s}, {scalesA}>",
-        "b": f"tensor<{ofB}{columns}x{k}x{b}{layout}>",
-        "bs": f"tensor<{ofB}{columns}x{blocks}x{s}, {scalesB}>",
+        "a": f"tensor<{of_a}{m}x{k}x{a}{segments}>",
+        "as": f"tensor<{of_a}{m}x{blocks}x{s}, {a_scales}>",
+        "b": f"tensor<{of_b}{columns}x{k}x{b}{layout}>",
+        "bs": f"tensor<{of_b}{columns}x{blocks}x{s}, {b_scales}>",
     }
     if a == "bf16":
         del types["as"]
-    results = [f"tensor<{ofY}{m}x{n}x{form.out}>"]
+    results = [f"tensor<{of_y}{m}x{n}x{form.out}>"]
     if form.is_quantized:
-        scales = RAGGED_ROWS if form.grouped == "rows" else TILED
-        results.append(f"tensor<{ofY}{m}x{divide(n, 32)}xf8E8M0FNU, {scales}>")
+        results.append(f"tensor<{of_y}{m}x{divide(n, 32)}xf8E8M0FNU, {a_scales}>")
     return types, results
 
 
@@ -169,8 +165,7 @@ def is_allowed(form, formats, sizes):
     m, n, k = sizes
     if form.grouped == "reduction" and (formats[0] == "bf16" or (k != "?" and k % 128)):
         return False
-    isWhole = n == "?" or n % 128 == 0
-    return isWhole or not (form.is_quantized or form.parts > 1)
+    return n == "?" or n % 128 == 0 or not (form.is_quantized or form.parts > 1)
 
 
 def make_program(forms, formats, shapes, packed=False):

@@ -1,18 +1,22 @@
 """Products by mma.sync whose schedules the compiler chooses: ptxas spills nothing.
 
-usage: mma_sync_spills.py MX_OPT MX_TRANSLATE PTXAS DIRECTORY CHIP [--all]
+usage: mma_sync_spills.py MX_OPT MX_TRANSLATE PTXAS DIRECTORY CHIP [--shapes=few|all]
+                          [--pairs=two|few|all|weights] [--packed] [--forms=PATTERN]
 
-Shapes from one row to a large layer, known or not: dense, accumulated, groups of
-rows. Without --all five pairs of formats stand for the kinds of operands: bytes,
-4 bits beside bytes on either side, and 4 bits with either scales. Prints a line
-for each kernel that spills or has a stack, and how many there were.
+Each form of mma_sync_forms.py in shapes from one row to a large layer, known or not.
+Few pairs of formats stand for kinds of operands: bytes, 4 bits beside bytes on
+either side, and 4 bits with either scales; weights are multiplied by bf16, packed or
+not. Prints a line for each kernel that spills or has a stack, and how many there were.
 """
 
+import argparse
 import itertools
 import os
 import re
 import subprocess
 import sys
+
+from mma_sync_forms import FORMS, make_program
 
 FORMATS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN"]
 MX = ("f8E8M0FNU", 32)
@@ -24,59 +28,23 @@ FEW = [
     ("f4E2M1FN", "f4E2M1FN", *MX),
     ("f4E2M1FN", "f4E2M1FN", *NV),
 ]
-ALL = [(a, b, *MX) for a, b in itertools.product(FORMATS, FORMATS)] + [FEW[-1]]
+PAIRS = {
+    "two": [FEW[0], FEW[-1]],
+    "few": FEW,
+    "all": [(a, b, *MX) for a, b in itertools.product(FORMATS, FORMATS)] + [FEW[-1]],
+    "weights": [("bf16", weights, *MX) for weights in FORMATS] + [("bf16", "f4E2M1FN", *NV)],
+}
 # Rows, columns, elements of the reduction.
-SHAPES = [
-    (1, 4096, 4096),
+FEW_SHAPES = [(1, 4096, 4096), (8192, 8192, 8192), ("?", "?", "?")]
+SHAPES = FEW_SHAPES + [
     (16, 128, 512),
-    (100, 640, 1088),
+    (100, 637, 1088),
+    (100, 640, 1152),
     (128, 1024, 8192),
     (1024, 2048, 2048),
-    (8192, 8192, 8192),
-    ("?", "?", "?"),
     ("?", 4096, 4096),
+    ("?", 2048, "?"),
 ]
-
-DENSE = """
-func.func @{name}(%a: tensor<{m}x{k}x{a}>, %as: tensor<{m}x{blocks}x{s}, {tiled}>,
-                  %b: tensor<{n}x{k}x{b}>, %bs: tensor<{n}x{blocks}x{s}, {tiled}>,
-                  %y: tensor<{m}x{n}x{out}>) -> tensor<{m}x{n}x{out}> {{
-  %r = mx.matmul ins(%a, %as, %b, %bs : tensor<{m}x{k}x{a}>, tensor<{m}x{blocks}x{s}, {tiled}>,
-      tensor<{n}x{k}x{b}>, tensor<{n}x{blocks}x{s}, {tiled}>) outs(%y : tensor<{m}x{n}x{out}>)
-      block_size = {block} {accumulate}-> tensor<{m}x{n}x{out}>
-  return %r : tensor<{m}x{n}x{out}>
-}}
-"""
-ROWS = """
-func.func @{name}(%a: tensor<{m}x{k}x{a}>, %as: tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>,
-                  %b: tensor<8x{n}x{k}x{b}>, %bs: tensor<8x{n}x{blocks}x{s}, {tiled}>,
-                  %ends: tensor<8xi32>, %y: tensor<{m}x{n}xbf16>) -> tensor<{m}x{n}xbf16> {{
-  %r = mx.grouped_matmul ragged = rows
-      ins(%a, %as, %b, %bs : tensor<{m}x{k}x{a}>, tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>,
-          tensor<8x{n}x{k}x{b}>, tensor<8x{n}x{blocks}x{s}, {tiled}>)
-      offsets(%ends : tensor<8xi32>) outs(%y : tensor<{m}x{n}xbf16>) block_size = {block} -> tensor<{m}x{n}xbf16>
-  return %r : tensor<{m}x{n}xbf16>
-}}
-"""
-
-
-def count_blocks(k, block):
-    return "?" if k == "?" else k // block
-
-
-def make_program(formats):
-    """The functions of a pair of formats, by what they compute."""
-    a, b, s, block = formats
-    common = dict(a=a, b=b, s=s, block=block, tiled="#mx.scale_layout<sf_128x4>")
-    text = []
-    for number, (m, n, k) in enumerate(SHAPES):
-        sizes = dict(common, m=m, n=n, k=k, blocks=count_blocks(k, block))
-        out = ("f32", "bf16")[number % 2]
-        text.append(DENSE.format(name=f"dense{number}", out=out, accumulate="", **sizes))
-    sizes = dict(common, m="?", n=2048, k=2048, blocks=2048 // block)
-    text.append(DENSE.format(name="added", out="f32", accumulate="accumulate ", **sizes))
-    text.append(ROWS.format(name="rows", **sizes))
-    return "".join(text)
 
 
 def check(log, kernels):
@@ -95,30 +63,51 @@ def check(log, kernels):
     return bad
 
 
-def main(mx_opt, mx_translate, ptxas, directory, chip, *more):
-    os.makedirs(directory, exist_ok=True)
+def compile_program(args, text, base):
+    """How many kernels a program has, and those that spill."""
+    with open(base + ".mlir", "w", encoding="utf-8") as file:
+        file.write(text)
+    lowering = [args.mx_opt, base + ".mlir", f"--mx-to-nvvm=chip={args.chip}", "-o", base + ".nvvm.mlir"]
+    lowered = subprocess.run(lowering, capture_output=True, text=True)
+    if lowered.returncode:
+        sys.exit(f"{base}.mlir: mx-opt failed: {lowered.stderr}")
+    subprocess.run([args.mx_translate, "--mx-to-ptx", base + ".nvvm.mlir", "-o", base + ".ptx"], check=True)
+    with open(base + ".ptx", encoding="utf-8") as file:
+        ptx = file.read()
+    run = subprocess.run(
+        [args.ptxas, f"-arch={args.chip}", "-v", base + ".ptx", "-o", base + ".cubin"],
+        capture_output=True, text=True,
+    )
+    if run.returncode:
+        sys.exit(f"{base}.ptx: ptxas failed: {run.stderr}")
+    if "mma.sync" not in ptx:
+        sys.exit(f"{base}.ptx: expected products by mma.sync")
+    kernels = len(re.findall(r"\.entry\b", ptx))
+    return kernels, check(run.stderr, kernels)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("mx_opt", "mx_translate", "ptxas", "directory", "chip"):
+        parser.add_argument(name)
+    parser.add_argument("--pairs", choices=PAIRS, default="few")
+    parser.add_argument("--shapes", choices=["few", "all"], default="all")
+    parser.add_argument("--forms", default="")
+    parser.add_argument("--packed", action="store_true")
+    args = parser.parse_args()
+    os.makedirs(args.directory, exist_ok=True)
+    forms = [form for form in FORMS if re.fullmatch(args.forms or ".*", form.name)]
     total, bad = 0, []
-    for formats in ALL if "--all" in more else FEW:
-        base = os.path.join(directory, "-".join(map(str, formats)))
-        with open(base + ".mlir", "w", encoding="utf-8") as file:
-            file.write(make_program(formats))
-        lowered = subprocess.run([mx_opt, base + ".mlir", f"--mx-to-nvvm=chip={chip}", "-o", base + ".nvvm.mlir"])
-        if lowered.returncode:
-            sys.exit(f"{base}.mlir: mx-opt failed")
-        subprocess.run([mx_translate, "--mx-to-ptx", base + ".nvvm.mlir", "-o", base + ".ptx"], check=True)
-        with open(base + ".ptx", encoding="utf-8") as file:
-            ptx = file.read()
-        run = subprocess.run(
-            [ptxas, f"-arch={chip}", "-v", base + ".ptx", "-o", base + ".cubin"], capture_output=True, text=True
-        )
-        if run.returncode:
-            sys.exit(f"{base}.ptx: ptxas failed: {run.stderr}")
-        if "mma.sync" not in ptx:
-            sys.exit(f"{base}.ptx: expected products by mma.sync")
-        kernels = len(re.findall(r"\.entry\b", ptx))
-        total += kernels
-        bad += [f"{'-'.join(map(str, formats))}: {line}" for line in check(run.stderr, kernels)]
+    for formats in PAIRS[args.pairs]:
+        name = "-".join(map(str, formats))
+        for form in forms:
+            text = make_program([form], formats, FEW_SHAPES if args.shapes == "few" else SHAPES, args.packed)
+            if not text:
+                continue
+            kernels, found = compile_program(args, text, os.path.join(args.directory, f"{name}-{form.name}"))
+            total += kernels
+            bad += [f"{name}: {line}" for line in found]
     print("\n".join(bad + [f"{total} kernels, {len(bad)} that spill"]))
 
 
-main(*sys.argv[1:])
+main()

@@ -245,12 +245,14 @@ def MXGPU_MmaSyncBlockScaledAttr
 
     | field | default | meaning |
     |---|---|---|
-    | `column_warps = n` | 1 | warps that share rows: each has a part of the columns. 1, 2, 4 or 8; results of more than 1 are stored from registers |
+    | `column_warps = n` | 1 | warps that share rows: each has a part of the columns, of each matrix of B. 1, 2, 4 or 8, with a quantized result 1 or 4; results of more than 1 are stored from registers |
 
     Tiles have 16, 32, 64, 128 or 256 rows, with groups or a quantized result
     128 or 256; 32, 64, 128 or 256 columns, at least 32 of each warp; at most
     32768 elements; and 128 elements of the reduction, or 256 where both
-    operands are f4E2M1FN. A warp has 32 rows, or 16 of more than 128 columns.
+    operands are f4E2M1FN. A warp has 32 rows, or 16 of more than 128 columns;
+    where warps share rows of two matrices of B, or of a quantized result, all
+    eight divide the tile.
 
     Example: `#mxgpu.mma_sync_block_scaled<column_warps = 2>`.
   }];
