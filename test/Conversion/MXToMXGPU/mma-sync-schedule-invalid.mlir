@@ -178,7 +178,7 @@ func.func @staged(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected registers only where 8 warps multiply, found 4: ptxas chooses those of others}}
+  // expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
   return
 }

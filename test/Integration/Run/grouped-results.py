@@ -102,7 +102,7 @@ class Case:
             columns = 128 * self.parts
             self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {MORE}"
         if IS_MMA_SYNC and index // 6 % 2 and (self.quantized or self.parts == 2):
-            self.schedule = share_rows(self.parts, 4 if self.quantized else [2, 4][index % 2])
+            self.schedule = share_rows(self.parts, 4 if self.quantized else [2, 4][index // 12 % 2])
         free = not self.quantized and self.parts == 1
         self.t = int(self.sizes.sum()) + behind
         self.n = int(rng.choice([8, 200, 256, 300] if free else [128, 256, 384]))

@@ -121,10 +121,10 @@ def make_region(form, sizes):
     if not form.region:
         return ""
     value = "f32" if form.is_quantized else form.out
-    sums = ", ".join(f"%x{i}: f32" for i in range(form.parts))
+    taken = ", ".join(f"%x{i}: f32" for i in range(form.parts))
     store = "" if value == "f32" else f"\n      %t = arith.truncf %v : f32 to {value}"
     body = form.region.format(m=sizes[0], n=sizes[1])
-    return (f" epilogue {{\n    ^bb0({sums}, %row: index, %column: index):{body}{store}"
+    return (f" epilogue {{\n    ^bb0({taken}, %row: index, %column: index):{body}{store}"
             f"\n      mx.yield {'%v' if value == 'f32' else '%t'} : {value}\n  }}")
 
 
