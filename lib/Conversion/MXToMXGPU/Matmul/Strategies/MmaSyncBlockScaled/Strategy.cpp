@@ -287,20 +287,20 @@ static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
   return columnsOfWarp <= kColumns || problem.numB > 1;
 }
 
-/// Whether registers hold a tile's accumulators beside the rest. With 128 of a
-/// thread ptxas 13.0 spills up to 1200 bytes where parts of a ragged reduction
-/// of 256 elements are skipped. Of the largest tiles it spills up to 164 bytes
+/// Whether registers hold a tile's accumulators beside the rest. ptxas 13.0
+/// spills up to 1200 bytes where parts of 256 elements of a ragged reduction
+/// are skipped, but for small tiles. Of the largest it spills up to 164 bytes
 /// where elements of 4 bits get a byte each, and up to 1700 where groups have
 /// work tiles. Two matrices of B have no other tile, and spill 44 bytes where
 /// warps hold the scales of 256 elements.
 static bool fitsRegisters(const MatmulProblem &problem,
-                          const ScheduleFields &fields, int64_t warps) {
+                          const ScheduleFields &fields) {
   bool isDeep = fields.tile[2] > kDepth;
   if (problem.numB > 1)
     return !isDeep;
   int64_t elements = fields.tile[0] * fields.tile[1];
   if (isDeep && problem.ragged == RaggedKind::Reduction &&
-      elements / warps == kMostMmaSyncAccumulators / kMostMmaSyncWarps)
+      elements >= kMostMmaSyncAccumulators / 2)
     return false;
   bool isSpread = !isPacked(problem) && (getStoredBits(problem.a) == 4 ||
                                          getStoredBits(problem.b) == 4);
@@ -325,7 +325,7 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
           fields.strategy =
               MmaSyncBlockScaledAttr::get(problem.out.getContext(), warps);
           fields.tile = {rows, columns, depth};
-          if (!fitsRegisters(problem, fields, ofRows * warps))
+          if (!fitsRegisters(problem, fields))
             continue;
           fields.registers = getRegisters(problem, fields);
           add(fields);
