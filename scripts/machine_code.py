@@ -43,15 +43,15 @@ def find_nvdisasm(source_root):
 
 
 def disassemble(ptx, chip, ptxas, nvdisasm):
-    """The machine code of all kernels, with the lines of the PTX."""
+    """The machine code of all kernels, with its encoding and the lines of the PTX."""
     with tempfile.TemporaryDirectory() as directory:
         source, cubin = (os.path.join(directory, name) for name in ("k.ptx", "k.cubin"))
         with open(source, "w", encoding="utf-8") as file:
             # A line of another source would stand for that of the PTX.
-            file.write(re.sub(r"(?m)^\s*\.loc\s.*", "", ptx))
+            file.write(re.sub(r"(?m)^[ \t]*\.loc[ \t].*", "", ptx))
         command = [ptxas, f"-arch={chip}", "-lineinfo", source, "-o", cubin]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        command = [nvdisasm, "-gp", "-c", cubin]
+        command = [nvdisasm, "-hex", "-gp", "-c", cubin]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

@@ -22,6 +22,7 @@ using namespace llvm;
 namespace {
 
 enum class Sums { Exact, Truncated };
+enum class Data { Values, None };
 
 /// Registered by the main: libmx has the mains of several tools in it, whose
 /// options share names.
@@ -66,6 +67,22 @@ struct Options {
           "How many CTAs it shows, in whole clusters; default: those of the "
           "first two clusters"),
       cl::init(0), cl::cat(category)};
+  cl::opt<std::string> time{
+      "time",
+      cl::desc("Model how long kernels take on this chip (h200, the "
+               "default), and print it to standard error"),
+      cl::value_desc("chip"), cl::ValueOptional, cl::cat(category)};
+  cl::opt<std::string> machineCode{
+      "machine-code",
+      cl::desc("Price instructions by this listing of nvdisasm, of the same "
+               "PTX (scripts/list-machine-code makes it)"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<Data> data{
+      "data", cl::desc("What matrix products compute"), cl::init(Data::Values),
+      cl::values(clEnumValN(Data::Values, "values", "their values (default)"),
+                 clEnumValN(Data::None, "none",
+                            "nothing, for --time: results are meaningless")),
+      cl::cat(category)};
   cl::opt<bool> stats{
       "statistics",
       cl::desc("Print counts of each role, and speed, to standard error"),
@@ -254,6 +271,28 @@ extern "C" int mxSimMain(int argc, char **argv) {
   options.truncatingSums = asked.sums == Sums::Truncated;
   options.modules.assign(asked.inputs.begin(), std::prev(asked.inputs.end()));
   options.launchFile = *std::prev(asked.inputs.end());
+  if (asked.time.getNumOccurrences()) {
+    options.timedChip = asked.time.empty()
+                            ? std::string(mx::sim::namesOfTimedChips().front())
+                            : asked.time.getValue();
+    if (!mx::sim::smsOfTimedChip(options.timedChip))
+      return badUsage("--time: expected one of " + mx::sim::listOfTimedChips() +
+                      ", found '" + options.timedChip + "'");
+  }
+  if (asked.data == Data::None && options.timedChip.empty())
+    return badUsage("--data=none needs --time");
+  options.skipsProducts = asked.data == Data::None;
+  if (!asked.machineCode.empty()) {
+    if (options.timedChip.empty())
+      return badUsage("--machine-code needs --time");
+    if (std::string why = mx::checkInputFile(asked.machineCode); !why.empty())
+      return badUsage(why);
+    auto file = MemoryBuffer::getFile(asked.machineCode);
+    if (!file)
+      return badUsage(asked.machineCode.getValue() + ": " +
+                      file.getError().message());
+    options.machineCode = (*file)->getBuffer().str();
+  }
   options.profile = asked.stats || !asked.report.empty();
   if (!asked.timeline.empty())
     options.timelineCtas = asked.timelineCtas
@@ -285,6 +324,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
     printFindings(mx::printable(r.text()));
     if (asked.stats)
       errs() << mx::printable(mx::sim::statisticsText(r));
+    errs() << mx::printable(mx::sim::timeText(r));
     instructions += r.statistics.warpInstructions;
     mmas += r.statistics.mmas;
   }

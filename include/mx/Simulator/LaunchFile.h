@@ -28,6 +28,9 @@ struct LaunchFileOptions {
   /// As in LaunchConfig.
   bool profile = false;
   uint32_t timelineCtas = 0;
+  std::string timedChip;
+  bool skipsProducts = false;
+  std::string machineCode;
 
   /// Files that the caller writes afterwards, and the options that name them:
   /// they must be no other file of the run.

@@ -34,6 +34,10 @@ std::vector<Role> rolesOf(const LaunchReport &report);
 /// A table of the roles, with a title.
 std::string statisticsText(const LaunchReport &report);
 
+/// How long the model of time says that the launch takes, what its parts were
+/// busy with, and what each role waited for; empty where that was not asked.
+std::string timeText(const LaunchReport &report);
+
 /// A name of a kernel or function for people: C++ names as in the source,
 /// without what they return and take, and long template arguments left out.
 std::string shortName(const std::string &name);

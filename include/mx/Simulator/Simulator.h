@@ -11,6 +11,7 @@
 #ifndef MX_SIMULATOR_SIMULATOR_H
 #define MX_SIMULATOR_SIMULATOR_H
 
+#include "mx/Simulator/Time.h"
 #include "mx/Simulator/Trace.h"
 
 #include <array>
@@ -28,6 +29,9 @@ namespace mx::sim {
 //===----------------------------------------------------------------------===//
 
 class Overlap;
+namespace time {
+class Tags;
+}
 
 /// The global memory of a simulated device. Addresses are deterministic:
 /// they depend only on the order and the sizes of the allocations. Every
@@ -115,6 +119,9 @@ public:
   Overlap &overlap() { return *overlapping; }
   /// A launch begins.
   void beginLaunch(bool isProgrammatic);
+
+  /// What launches that are timed have left in L2; null before the first.
+  std::shared_ptr<time::Tags> l2;
 
   uint64_t bytesInUse() const { return inUse; }
   uint64_t bytesCapacity() const { return capacity; }
@@ -348,6 +355,16 @@ struct LaunchConfig {
   static constexpr uint32_t kTwoClusters = ~0u;
   uint32_t timelineCtas = 0;
   uint64_t timelineSpans = 200'000;
+  /// The chip, of namesOfTimedChips(), whose time is modelled; empty: none. One
+  /// host thread then runs all clusters, and the seed has no say.
+  std::string timedChip;
+  /// What nvdisasm prints of the kernel's machine code, where its instructions
+  /// are to be priced by that.
+  std::string machineCode;
+  /// Of a launch that is timed: products of wgmma are not computed, and what
+  /// comes of them means nothing, unless a branch or an address may depend on
+  /// them (LaunchTime::computedForLine).
+  bool skipsProducts = false;
   /// Findings beyond this number are counted but not kept.
   uint32_t maxFindings = 20;
 };
@@ -445,6 +462,11 @@ struct WarpStatistics {
   uint64_t tensorCopyBytes = 0; ///< shared to tensor memory by tcgen05.cp
   /// Waits that came to an end.
   uint64_t mbarrierWaits = 0, barrierWaits = 0, clusterWaits = 0;
+  /// Of a launch that is timed: cycles from a warp's start to its end, issue
+  /// slots that it took, and cycles that it waited for mbarriers, barriers of
+  /// CTA and cluster, and groups of asynchronous operations.
+  uint64_t cycles = 0, slots = 0;
+  uint64_t mbarrierCycles = 0, barrierCycles = 0, groupCycles = 0;
 
   WarpStatistics &operator+=(const WarpStatistics &o);
 };
@@ -499,6 +521,7 @@ struct LaunchReport {
   LaunchStatistics statistics;
   /// Null unless the launch asked for it.
   std::shared_ptr<const Timeline> timeline;
+  LaunchTime time;
 
   bool clean() const { return status == LaunchStatus::Clean; }
   /// All findings as text, one paragraph each; empty when clean.

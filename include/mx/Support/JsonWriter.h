@@ -8,7 +8,9 @@
 #ifndef MX_SUPPORT_JSONWRITER_H
 #define MX_SUPPORT_JSONWRITER_H
 
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -52,6 +54,12 @@ public:
   void value(int64_t number) { put(std::to_string(number)); }
   void value(uint32_t number) { value(uint64_t(number)); }
   void value(int number) { value(int64_t(number)); }
+  /// Six digits; what is no number of JSON becomes null.
+  void value(double number) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.6g", number);
+    put(std::isfinite(number) ? digits : "null");
+  }
   void value(bool flag) { put(flag ? "true" : "false"); }
   void value(const char *words) { value(std::string_view(words)); }
   void value(const std::string &words) { value(std::string_view(words)); }

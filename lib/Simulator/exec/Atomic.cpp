@@ -240,6 +240,7 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (!isVain)
     ++w.cta->cluster->effects;
+  timeLanes(w, o.space, i->a, o.is64, i->imm, size, mask, true);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     uint64_t address = laneAddress(w, i->a, o.is64, i->imm, lane);

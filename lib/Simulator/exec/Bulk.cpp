@@ -39,6 +39,14 @@ Fault withBuffer(Warp &w, Fault f, const char *word, uint64_t address,
   return f;
 }
 
+/// `size` bytes of global memory; which ones counts where time is modelled.
+time::Transfer transferOf(const Warp &w, uint64_t address, uint32_t size) {
+  time::Transfer t{size};
+  if (w.watch)
+    time::addPieces(t.pieces, address, size);
+  return t;
+}
+
 const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
   BulkCopy copy(i->aux2);
   if (copy.isReduce && w.isEager() && !w.takeTurn(i))
@@ -63,7 +71,8 @@ const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
       return nullptr;
     uint32_t offset = src & kOffsetMask;
     next = issueInGroup(
-        w, i, lane, copy.isReduce, *from, offset, size, [=, &w, &cluster] {
+        w, i, lane, copy.isReduce, *from, offset, transferOf(w, dst, size),
+        [=, &w, &cluster] {
           TmaResult r = copy.isReduce ? bulkReduce(copy.reduce, copy.type,
                                                    cluster.engineGlobal, dst,
                                                    from->view(), offset, size)
@@ -114,10 +123,11 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
     uint32_t offset = dst & kOffsetMask;
     auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
     uint64_t done =
-        w.trace
-            ? w.trace->load(w, i, Engine::BulkLoad, ranks, offset, size,
-                            from ? steps::kClusterLatency : steps::kCopyLatency)
-            : 0;
+        w.trace ? w.trace->load(
+                      w, i, Engine::BulkLoad, ranks, offset,
+                      from ? time::Transfer{size} : transferOf(w, src, size),
+                      from ? steps::kClusterLatency : steps::kCopyLatency)
+                : 0;
     bool isFirst = true;
     for (; ranks && next; ranks &= ranks - 1, isFirst = false) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();

@@ -66,15 +66,15 @@ uint32_t firstOfEach(uint32_t mask, F &&key) {
 }
 
 /// Issues a copy from shared to global memory into the open bulk group of the
-/// warp. `copy` returns a TmaResult; `from`, `offset` and `bytes` say what is
-/// read.
+/// warp. `copy` returns a TmaResult; `from`, `offset` and `transfer` say what
+/// is read.
 template <class F>
 const Instr *issueInGroup(Warp &w, const Instr *i, unsigned lane, bool isReduce,
-                          Cta &from, uint32_t offset, uint64_t bytes,
-                          F &&copy) {
+                          Cta &from, uint32_t offset,
+                          const time::Transfer &transfer, F &&copy) {
   uint64_t group = w.bulkGroups.add();
   if (w.trace)
-    w.trace->store(w, i, from, offset, bytes);
+    w.trace->store(w, i, from, offset, transfer);
   auto known = knowledgeAtIssue(w);
   auto action = [=, &w]() -> Fault {
     TmaResult r;

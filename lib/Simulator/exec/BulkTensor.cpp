@@ -76,6 +76,17 @@ uint64_t boxBytes(const TensorCopy &copy, const Box &box) {
   return tmaTransactionBytes(box.map) * (copy.tile == Tile::Tile ? 1 : 4);
 }
 
+/// What the copy moves; which memory that is counts where time is modelled.
+time::Transfer transferOf(const Warp &w, const TensorCopy &copy,
+                          const Box &box) {
+  time::Transfer t{boxBytes(copy, box)};
+  if (w.watch)
+    for (TmaStretch s :
+         tmaStretches(box.map, box.at.data(), copy.tile != Tile::Tile))
+      time::addPieces(t.pieces, s.address, s.bytes);
+  return t;
+}
+
 /// extra: dst, map, mbarrier places, the mask's slot, coordinates.
 const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
   TensorCopy copy(i->aux2);
@@ -116,7 +127,7 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
     auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
     uint64_t done =
         w.trace ? w.trace->load(w, i, Engine::BulkLoad, ranks, offset,
-                                boxBytes(copy, box), steps::kCopyLatency)
+                                transferOf(w, copy, box), steps::kCopyLatency)
                 : 0;
     // Each destination is a copy of its own, with its own completion.
     bool isFirst = true;
@@ -169,9 +180,10 @@ const Instr *tensorStore(Warp &w, const Instr *i, uint32_t mask) {
     if (!from)
       return nullptr;
     uint32_t offset = src & kOffsetMask;
-    uint64_t bytes = w.trace ? boxBytes(copy, box) : 0;
+    time::Transfer transfer =
+        w.trace ? transferOf(w, copy, box) : time::Transfer();
     next = issueInGroup(
-        w, i, lane, copy.isReduce, *from, offset, bytes, [=, &cluster] {
+        w, i, lane, copy.isReduce, *from, offset, transfer, [=, &cluster] {
           auto &global = cluster.engineGlobal;
           return copy.isReduce ? tmaReduce(copy.reduce, box.map, box.at.data(),
                                            global, from->view(), offset)

@@ -9,6 +9,8 @@
 #include "../machine/WorldState.h"
 #include "Lanes.h"
 
+#include "../time/Stopwatch.h"
+
 using namespace mx::sim;
 
 const Instr *mx::sim::branchAlways(Warp &w, const Instr *i, uint32_t) {
@@ -88,7 +90,10 @@ template <class T>
 const Instr *mx::sim::readClock(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   uint64_t now = c.executed + c.round * 64ull;
-  if (const WorldDevice *device = w.machine->device) {
+  if (w.watch) {
+    bool isTimer = Special(i->aux) >= Special::GlobalTimer;
+    now = isTimer ? w.watch->nanoseconds(w.group().step) : w.group().step;
+  } else if (const WorldDevice *device = w.machine->device) {
     now = device->world.time + (c.round - c.passRound) * 64ull;
     c.readsTime = true;
   }

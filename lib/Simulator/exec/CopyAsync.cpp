@@ -71,8 +71,13 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
   uint64_t group = w.copyGroups.add();
   auto known = knowledgeAtIssue(w);
   uint32_t step = w.order() ? w.order()->of(w).copyStep : 0;
-  if (w.trace)
-    w.trace->copyAsync(w, i, copies->size() * bytes);
+  if (w.trace) {
+    time::Transfer transfer{copies->size() * bytes};
+    for (const LaneCopy &c : *copies)
+      if (w.watch && c.take)
+        time::addPieces(transfer.pieces, c.from, c.take);
+    w.trace->copyAsync(w, i, transfer);
+  }
   auto action = [=, &w]() -> Fault {
     Order *order = w.order();
     ScopeGuard guard(order, order ? order->copyScope(w, i, mask, *known, step)

@@ -105,6 +105,9 @@ struct Move {
 bool resolveRows(Warp &w, const Instr *i, const Move &move,
                  uint8_t *rows[maxMatrices * matrixRows]) {
   unsigned used = usedBytes(move.source);
+  unsigned lanes = move.matrices * move.form.rows;
+  timeLanes(w, move.space, i->a, move.is64, i->imm, rowBytes,
+            lanes == 32 ? ~0u : (1u << lanes) - 1, move.form.isStore);
   for (unsigned lane = 0; lane < move.matrices * move.form.rows; ++lane) {
     uint64_t address = laneAddress(w, i->a, move.is64, i->imm, lane);
     if (move.space == Space::Generic &&

@@ -7,6 +7,7 @@
 #include "Mbarriers.h"
 
 #include "../report/Recorder.h"
+#include "../time/Stopwatch.h"
 #include "MemoryAccess.h"
 
 #include "mx/Simulator/tensor/Mbarrier.h"
@@ -50,10 +51,15 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
     // Threads that are suspended in a try_wait wake up when the phase
     // completes, however late they get to run.
     for (Warp &other : owner.warps)
-      for (Group &g : other.groups)
-        g.isWoken |= g.wait == Wait::Mbarrier && g.cta == &owner &&
-                     g.address == offset &&
-                     g.ticket == mbarrierState(before).parity;
+      for (Group &g : other.groups) {
+        bool isWoken = g.wait == Wait::Mbarrier && g.cta == &owner &&
+                       g.address == offset &&
+                       g.ticket == mbarrierState(before).parity;
+        g.isWoken |= isWoken;
+        // The arrival has come a longer way.
+        if (isWoken && w.watch && w.cta != &owner && !isComplete)
+          g.step = std::max(g.step, w.group().step + w.watch->remoteLatency());
+      }
     ++log.phases;
     log.arrivals.clear();
     if (Order *order = w.order())
@@ -301,7 +307,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
     // phases ahead before another has looked at the first. Whoever got through
     // lets the others come as far.
     ++w.cta->cluster->effects;
-    return w.poll(i + 1);
+    return w.watch ? i + 1 : w.poll(i + 1);
   }
   Group &g = w.group();
   g.ticket = ticket;

@@ -7,6 +7,8 @@
 
 #include "MemoryAccess.h"
 
+#include "../time/Stopwatch.h"
+
 using namespace mx::sim;
 using ptx::Space;
 
@@ -176,6 +178,21 @@ void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
 }
 
 } // namespace
+
+void mx::sim::timeLanes(Warp &w, Space space, Slot base, bool is64,
+                        int64_t offset, uint64_t bytes, uint32_t mask,
+                        bool isWrite) {
+  if (!w.watch || !mask)
+    return;
+  uint64_t addresses[32] = {};
+  Space where = space;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    addresses[lane] = laneAddress(w, base, is64, offset, lane);
+    where = findSpace(space, addresses[lane]);
+  }
+  w.watch->access(w, where, addresses, uint32_t(bytes), mask, isWrite);
+}
 
 void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
                         uint64_t bytes, uint32_t lanes, Touch touch) {

@@ -42,6 +42,10 @@ void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
                  Touch touch, AccessOrder order);
 
+/// Where time is modelled, tells how long an access of each lane takes.
+void timeLanes(Warp &w, ptx::Space space, Slot base, bool is64, int64_t offset,
+               uint64_t bytes, uint32_t mask, bool isWrite);
+
 /// The same for one weak access.
 void followOne(Warp &w, const Instr *i, ptx::Space space, uint64_t address,
                uint64_t bytes, uint32_t lanes, Touch touch);

@@ -73,7 +73,7 @@ const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
     }
     uint64_t done =
         w.trace ? w.trace->load(w, i, Engine::StoreAsync, 0, dst & kOffsetMask,
-                                total, steps::kClusterLatency)
+                                {total}, steps::kClusterLatency)
                 : 0;
     ToShared end{known, holder, barOffset, done};
     next = issueToShared(w, i, lane, end, [=, &w] {

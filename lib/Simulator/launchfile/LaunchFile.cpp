@@ -485,6 +485,11 @@ bool LaunchFile::readDefaults(const JsonReader &json) {
   defaults.timelineCtas = options.timelineCtas;
   defaults.threads = options.threads;
   defaults.truncatesTensorSums = options.truncatingSums;
+  defaults.timedChip = options.timedChip;
+  defaults.skipsProducts = options.skipsProducts;
+  defaults.machineCode = options.machineCode;
+  if (uint32_t count = smsOfTimedChip(options.timedChip))
+    defaults.smCount = count;
   if (json.has("sm_count"))
     defaults.smCount = json["sm_count"].unsignedInteger(1u << 20);
   if (json.has("attributes")) {

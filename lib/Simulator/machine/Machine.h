@@ -36,6 +36,9 @@ class Recorder;
 class WorldDevice;
 class Recording;
 class Workers;
+namespace time {
+class Stopwatch;
+}
 struct Cta;
 struct Cluster;
 
@@ -71,6 +74,10 @@ struct Group {
   Cta *cta = nullptr;
   /// For timelines: its clock, and its name among the groups of the warp.
   uint64_t step = 0;
+  /// Of a launch that is timed: the cycle from which on its straight code runs.
+  uint64_t block = 0;
+  uint64_t stalls = 0;    ///< until which its machine code stalls it
+  bool hasWaited = false; ///< for the mbarrier that it tests next
   uint32_t strand = 0;
 };
 
@@ -110,6 +117,13 @@ public:
   /// Registers that wgmma works on; see exec/WgmmaTracker.h.
   std::shared_ptr<class WgmmaTracker> wgmma;
   Recorder *trace = nullptr;       ///< null: no trace is recorded
+  time::Stopwatch *watch = nullptr; ///< null: the launch is not timed
+  /// Of a launch that is timed: when registers (in units of 128 bytes) hold
+  /// their values, and the event at which it goes on.
+  std::vector<uint64_t> ready;
+  static constexpr uint64_t kNotQueued = ~0ull;
+  uint64_t queuedAt = kNotQueued, queueNumber = 0;
+  uint64_t startCycle = 0, endCycle = 0;
   std::unique_ptr<PollLogs> polls; ///< null until a strong read in a world
   /// A number for its registers and local memory, after `hashedAt`
   /// instructions.
@@ -136,6 +150,10 @@ public:
   /// Runs until nothing can go on or about `budget` instructions are done.
   /// Returns the number executed.
   uint64_t run(uint64_t budget);
+  /// Runs the group that can go on first, until something else comes before.
+  void runTimed();
+  /// Whether any group can go on; `current` is the one whose clock is lowest.
+  bool pickEarliest();
 
   /// A group that leaves the running one; its lanes are to be filled in.
   Group fork();
@@ -181,6 +199,9 @@ public:
   /// once.
   template <class F>
   const Instr *issueCopy(const Instr *i, unsigned lane, F &&action);
+  /// The same of a launch that is timed: at the time that its engine said.
+  const Instr *completeTimed(const Instr *i, uint32_t lanes,
+                             AsyncQueue::Action action);
   /// True when operations take effect as they are issued.
   bool isEager() const;
   /// Lines in which operations of this warp complete.
@@ -350,12 +371,14 @@ struct Cluster {
   Random random;
   /// How the seed wants background work to complete: early, at random, late.
   /// Even: late, all together, and warps take turns after a few instructions.
+  /// Timed: when their engines have done them.
   enum class Pace : uint8_t {
     Eager,
     Early,
     Mixed,
     Late,
-    Even
+    Even,
+    Timed
   } pace = Pace::Eager;
   std::unique_ptr<Order> order;
   std::shared_ptr<Recorder> recorder;
@@ -383,6 +406,7 @@ struct Cluster {
   uint64_t slot = 0;
   Machine *machine = nullptr;
   uint64_t lateStores = 0; ///< so far
+  uint64_t timedOperations = 0; ///< under way
   void putLate(LateStore store);
   bool done() const { return liveThreads == 0 && queue.empty(); }
   bool wantsTurn() const;
@@ -454,6 +478,13 @@ public:
   }
   GlobalShadow &shadow();
   std::shared_ptr<Recording> recording;
+  /// Null where the launch is not timed.
+  std::unique_ptr<time::Stopwatch> watch;
+  /// Products of wgmma are not computed.
+  bool skipsProducts = false;
+  /// Groups of the cluster that can go on are put in line, after an event at
+  /// `cycle`.
+  void wake(Cluster &c, uint64_t cycle);
 
   /// Whether the host has asked for the end of the launch. The host may take
   /// its flag back; clusters that have stopped do not go on.
@@ -493,6 +524,13 @@ private:
   void fillSpecials(Warp &w);
   bool bindShape();
   void bindScopes();
+
+  // Launches that are timed (Timed.cpp).
+  void runTimed();
+  void startTimed(uint64_t cycle);
+  void retireTimed(Cluster &c);
+  Warp *running = nullptr;
+  uint64_t lastCycle = 0; ///< at which a CTA has ended
 
   // The scheduler (Scheduler.cpp).
   struct Waiting {
@@ -542,6 +580,8 @@ const Instr *Warp::issue(const Instr *i, uint32_t lanes, uint32_t line,
                          bool needsTurn, F &&action) {
   if (isEager())
     return fault(i, action(), lanes);
+  if (watch)
+    return completeTimed(i, lanes, std::forward<F>(action));
   cta->cluster->queue.push({this, i, lanes}, line, cta->cluster->round,
                            needsTurn, std::forward<F>(action));
   return i + 1;
@@ -549,6 +589,8 @@ const Instr *Warp::issue(const Instr *i, uint32_t lanes, uint32_t line,
 
 template <class F>
 const Instr *Warp::issueCopy(const Instr *i, unsigned lane, F &&action) {
+  if (watch)
+    return completeTimed(i, 1u << lane, std::forward<F>(action));
   cta->cluster->queue.push({this, i, 1u << lane}, AsyncQueue::kNoLine,
                            cta->cluster->round, false, std::forward<F>(action));
   return i + 1;

@@ -17,6 +17,7 @@
 
 #include "../report/Groups.h"
 #include "../report/Recorder.h"
+#include "../time/Stopwatch.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -40,6 +41,11 @@ WarpStatistics &WarpStatistics::operator+=(const WarpStatistics &o) {
   mbarrierWaits += o.mbarrierWaits;
   barrierWaits += o.barrierWaits;
   clusterWaits += o.clusterWaits;
+  cycles += o.cycles;
+  slots += o.slots;
+  mbarrierCycles += o.mbarrierCycles;
+  barrierCycles += o.barrierCycles;
+  groupCycles += o.groupCycles;
   return *this;
 }
 
@@ -92,6 +98,8 @@ bool Machine::completeSome(Cluster &c, bool isStuck) {
     while (isStuck && completeOne())
       any = true;
     break;
+  case Cluster::Pace::Timed:
+    break; // Timed.cpp
   }
   return any;
 }
@@ -326,6 +334,13 @@ bool Machine::begin() {
   recording = std::make_shared<Recording>(*this);
   report.facts.cluster = cluster;
   uint32_t size = cluster.count();
+  if (const time::Chip *chip = time::findChip(config.timedChip))
+    watch = std::make_unique<time::Stopwatch>(*this, *chip);
+  if (watch && config.skipsProducts) {
+    const InstrInfo *needs = time::findDependenceOnProducts(program);
+    skipsProducts = !needs;
+    report.time.computedForLine = needs ? needs->line : 0;
+  }
   workers = std::make_unique<Workers>(
       sharesTensorMemory || totalClusters == 1 ? 1 : config.threads);
 
@@ -431,6 +446,8 @@ void Machine::finish() {
 void Machine::run() {
   if (!begin())
     return;
+  if (watch)
+    return runTimed();
   uint64_t idlePasses = 0;
   for (;;) {
     Pass last = pass(kQuantum);

@@ -5,6 +5,7 @@
 // registers, memories and special registers.
 //===----------------------------------------------------------------------===//
 
+#include "../time/Stopwatch.h"
 #include "Machine.h"
 
 #include "../report/Recorder.h"
@@ -181,14 +182,16 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   c->slot = slot;
   c->liveThreads = threads * size;
   c->pairs.resize((size + 1) / 2);
-  if (config.seed) {
+  if (watch) {
+    c->pace = Cluster::Pace::Timed;
+  } else if (config.seed) {
     uint64_t number = firstCluster + index;
     c->random = Random(config.seed * 0x9e3779b97f4a7c15ull + number);
     c->pace = Cluster::Pace(1 + (config.seed + number) % 3);
   } else if (config.keepsPace) {
     c->pace = Cluster::Pace::Even;
   }
-  c->hasTurn = totalClusters == 1;
+  c->hasTurn = totalClusters == 1 || watch;
   bool followsOrder = config.checks & kCheckOrder;
   Dim3 first = firstCtaOf(index);
   for (uint32_t rank = 0; rank < size; ++rank) {
@@ -348,6 +351,18 @@ bool Machine::bindShape() {
   dynamicOffset = (program.staticSharedEnd + align - 1) / align * align;
   sharedBytes = dynamicOffset + config.dynamicSharedBytes;
   const ptx::Module &home = *program.kernel->home;
+  if (!config.timedChip.empty()) {
+    const time::Chip *chip = time::findChip(config.timedChip);
+    if (!chip)
+      return bad("cannot be timed on '" + config.timedChip +
+                 "': there are figures of " + listOfTimedChips());
+    if (!chip->runs(home.chip))
+      return bad("cannot be timed on " + config.timedChip + ": expected " +
+                 std::string(chip->target) + " or earlier, found " +
+                 home.target);
+    if (device)
+      return bad("cannot be timed: expected one device, found several");
+  }
   ptx::SmLimits sm = ptx::limitsOf(home.chip);
   if (sharedBytes > sm.sharedBytes)
     return bad("needs " + std::to_string(sharedBytes - kReservedShared) +

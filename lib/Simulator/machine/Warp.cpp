@@ -129,6 +129,7 @@ const Instr *Warp::block(const Instr *pc, Wait wait) {
 Group Warp::fork() {
   Group other;
   other.step = group().step;
+  other.block = group().step;
   if (!trace)
     return other;
   auto isTaken = [&](uint32_t strand) {
@@ -184,7 +185,7 @@ void Warp::finishConvergence(int32_t conv) {
     g.pc = c.pc;
     g.mask = c.arrived;
     g.conv = c.parent;
-    g.step = c.step;
+    g.step = g.block = c.step;
     g.strand = c.strand;
     groups.push_back(g);
   }
@@ -204,7 +205,7 @@ const Instr *Warp::arriveAt(const Instr *i) {
     }
     g.mask = c.arrived;
     g.conv = c.parent;
-    g.step = c.step;
+    g.step = g.block = c.step;
     g.strand = c.strand;
     c.pc = nullptr;
     c.expected = c.arrived = 0;
@@ -266,7 +267,7 @@ bool Warp::breakConvergence() {
     g.pc = c.pc + 1;
     g.mask = c.arrived;
     g.conv = c.parent;
-    g.step = c.step;
+    g.step = g.block = c.step;
     c.expected &= ~c.arrived;
     c.arrived = 0;
     groups.push_back(g);
@@ -312,7 +313,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
   }
   for (size_t k = 0; k < groups.size(); ++k)
     if (groups[k].pc == i + 1 && groups[k].mask & here)
-      groups[k].step = group().step;
+      groups[k].step = groups[k].block = group().step;
   lanes = here;
   meet(needed);
   return true;

@@ -128,6 +128,16 @@ static void write(JsonWriter &w, const WarpStatistics &s) {
   w.member("barrier", s.barrierWaits);
   w.member("cluster", s.clusterWaits);
   w.endObject();
+  if (!s.cycles)
+    return;
+  w.key("cycles");
+  w.beginObject();
+  w.member("alive", s.cycles);
+  w.member("issue_slots", s.slots);
+  w.member("waits_mbarrier", s.mbarrierCycles);
+  w.member("waits_barrier", s.barrierCycles);
+  w.member("waits_group", s.groupCycles);
+  w.endObject();
 }
 
 static void write(JsonWriter &w, const WarpProfile &p) {
@@ -151,6 +161,27 @@ static void write(JsonWriter &w, const Role &role) {
   for (auto &[line, n] : role.profile.lines)
     w.row(std::initializer_list<uint64_t>{line, n});
   w.endArray();
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const LaunchTime &t) {
+  w.key("time");
+  w.beginObject();
+  w.member("chip", t.chip);
+  w.member("cycles", t.cycles);
+  w.member("mhz", t.mhz);
+  w.member("launch_us", t.overheadMicroseconds);
+  w.member("us", t.microseconds());
+  w.key("busy");
+  w.beginObject();
+  for (const PartTime &part : t.parts)
+    w.member(part.name, part.busy);
+  w.endObject();
+  if (t.computedForLine)
+    w.member("computed_for_line", uint64_t(t.computedForLine));
+  w.member("l2_hit_rate", t.l2HitRate);
+  w.member("l2_bytes", t.l2Bytes);
+  w.member("hbm_bytes", t.hbmBytes);
   w.endObject();
 }
 
@@ -187,6 +218,8 @@ static void write(JsonWriter &w, const LaunchReport &r) {
   w.member("warp_instructions", s.warpInstructions);
   w.member("mmas", s.mmas);
   w.member("bulk_bytes", s.tmaBytes);
+  if (r.time.isModelled)
+    write(w, r.time);
   w.key("roles");
   w.beginArray();
   for (const Role &role : rolesOf(r))

@@ -110,7 +110,17 @@ constexpr Row rows[] = {
     {"sqrt", "", "float function"},
 };
 
-bool has(const ptx::Instruction &i, std::string_view modifier) {
+/// f32, bf16x2, ...: a letter or two and digits.
+bool isFloatType(std::string_view m) {
+  if (m.substr(0, 2) == "bf" || m.substr(0, 2) == "tf")
+    m.remove_prefix(1);
+  return m.size() > 1 && m[0] == 'f' && m[1] >= '0' && m[1] <= '9';
+}
+
+} // namespace
+
+bool mx::sim::hasModifier(const ptx::Instruction &i,
+                          std::string_view modifier) {
   if (modifier.empty())
     return true;
   bool isPrefix = modifier.back() == '*';
@@ -123,18 +133,9 @@ bool has(const ptx::Instruction &i, std::string_view modifier) {
       });
 }
 
-/// f32, bf16x2, ...: a letter or two and digits.
-bool isFloatType(std::string_view m) {
-  if (m.substr(0, 2) == "bf" || m.substr(0, 2) == "tf")
-    m.remove_prefix(1);
-  return m.size() > 1 && m[0] == 'f' && m[1] >= '0' && m[1] <= '9';
-}
-
-} // namespace
-
 std::string_view mx::sim::classOf(const ptx::Instruction &i) {
   for (const Row &row : rows)
-    if (row.opcode == i.opcode && has(i, row.modifier))
+    if (row.opcode == i.opcode && hasModifier(i, row.modifier))
       return row.name;
   return std::any_of(i.modifiers.begin(), i.modifiers.end(), isFloatType)
              ? "float"
@@ -142,6 +143,7 @@ std::string_view mx::sim::classOf(const ptx::Instruction &i) {
 }
 
 bool mx::sim::isWarpMma(const ptx::Instruction &i) {
-  return i.opcode == "mma" || (i.opcode == "wgmma" && has(i, "mma_async")) ||
-         (i.opcode == "wmma" && has(i, "mma"));
+  return i.opcode == "mma" ||
+         (i.opcode == "wgmma" && hasModifier(i, "mma_async")) ||
+         (i.opcode == "wmma" && hasModifier(i, "mma"));
 }

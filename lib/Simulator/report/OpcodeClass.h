@@ -14,6 +14,10 @@ namespace mx::sim {
 /// "integer", "shared load", "bulk copy", ...: docs/Simulator.md lists them.
 std::string_view classOf(const ptx::Instruction &i);
 
+/// Whether the opcode has a modifier, or one that begins with it where it ends
+/// in '*'. An empty one it always has.
+bool hasModifier(const ptx::Instruction &i, std::string_view modifier);
+
 /// A matrix product of registers or of a warpgroup.
 bool isWarpMma(const ptx::Instruction &i);
 

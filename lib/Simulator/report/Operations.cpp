@@ -7,31 +7,36 @@
 // the tensor pipe works at one operation at a time.
 //===----------------------------------------------------------------------===//
 
+#include "../time/Stopwatch.h"
 #include "NominalSteps.h"
 #include "Recorder.h"
 
 #include <algorithm>
 
 using namespace mx::sim;
+using time::Transfer;
 
 static std::string instructionText(const Program &p, const Instr *i) {
   const InstrInfo &info = p.infoOf(i);
   return info.source ? info.source->text() : std::string("operation");
 }
 
-Recorder::Interval Recorder::operate(Warp &w, const Instr *i, Engine engine,
-                                     SpanKind kind, uint64_t busy,
-                                     uint64_t latency, uint64_t bytes,
-                                     const std::string &text) {
+Recorder::Interval Recorder::nominal(Warp &w, Engine engine, uint64_t busy,
+                                     uint64_t latency) {
+  uint64_t &free = of(w).engineFree[unsigned(engine)];
+  uint64_t begin = std::max(now, free);
+  free = begin + busy;
+  return {begin, free + latency, free};
+}
+
+void Recorder::draw(Warp &w, const Instr *i, Engine engine, SpanKind kind,
+                    Interval when, uint64_t bytes, const std::string &text) {
   WarpTrace &t = of(w);
   if (strand < t.strands.size())
     ++t.strands[strand].events;
-  uint64_t &free = t.engineFree[unsigned(engine)];
-  uint64_t begin = std::max(now, free);
-  free = begin + busy;
   TimelineSpan span;
-  span.begin = begin;
-  span.end = free + latency;
+  span.begin = when.begin;
+  span.end = when.end;
   span.kind = kind;
   span.line = span.lastLine = lineOf(i);
   span.issued = now;
@@ -42,7 +47,6 @@ Recorder::Interval Recorder::operate(Warp &w, const Instr *i, Engine engine,
     add(t.operations[unsigned(kind == SpanKind::Commit ? Engine::Commit
                                                        : engine)],
         span);
-  return {begin, span.end};
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,57 +110,83 @@ void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
 //===----------------------------------------------------------------------===//
 
 uint64_t Recorder::load(Warp &w, const Instr *i, Engine engine, uint32_t ranks,
-                        uint32_t offset, uint64_t bytes, uint64_t latency) {
-  if (!hasTimeline)
+                        uint32_t offset, const Transfer &transfer,
+                        uint64_t latency) {
+  if (!hasClocks())
     return 0;
-  Interval when = operate(w, i, engine, SpanKind::Load, steps::copyBusy(bytes),
-                          latency, bytes,
-                          instructionText(machine.program, i) + " to " +
-                              machine.describeSharedOffset(offset));
+  Interval when =
+      watch ? watch->load(w, now, ranks, transfer)
+            : nominal(w, engine, steps::copyBusy(transfer.bytes), latency);
+  if (!hasTimeline)
+    return when.end;
+  draw(w, i, engine, SpanKind::Load, when, transfer.bytes,
+       instructionText(machine.program, i) + " to " +
+           machine.describeSharedOffset(offset));
   for (; ranks; ranks &= ranks - 1)
-    fillSlot(w, i, uint32_t(__builtin_ctz(ranks)), offset, bytes, when);
+    fillSlot(w, i, uint32_t(__builtin_ctz(ranks)), offset, transfer.bytes,
+             when);
   return when.end;
 }
 
 uint64_t Recorder::store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
-                         uint64_t bytes) {
-  if (!hasTimeline)
+                         const Transfer &transfer) {
+  if (!hasClocks())
     return 0;
-  Interval when = operate(w, i, Engine::BulkStore, SpanKind::Store,
-                          steps::copyBusy(bytes), steps::kCopyLatency, bytes,
-                          instructionText(machine.program, i) + " from " +
-                              machine.describeSharedOffset(offset));
-  Interval read = {when.begin, when.begin + steps::copyBusy(bytes)};
-  readSlot(from.rank, offset, bytes, read, lineOf(i));
-  joinGroup(w, Groups::Bulk, when.end, read.end);
+  Interval when =
+      watch ? watch->store(w, now, transfer)
+            : nominal(w, Engine::BulkStore, steps::copyBusy(transfer.bytes),
+                      steps::kCopyLatency);
+  joinGroup(w, Groups::Bulk, when.end, when.read);
+  // From then on its source may change.
+  if (watch)
+    watch->ends(when.read);
+  if (!hasTimeline)
+    return when.end;
+  draw(w, i, Engine::BulkStore, SpanKind::Store, when, transfer.bytes,
+       instructionText(machine.program, i) + " from " +
+           machine.describeSharedOffset(offset));
+  readSlot(from.rank, offset, transfer.bytes, {when.begin, when.read},
+           lineOf(i));
   return when.end;
 }
 
-uint64_t Recorder::copyAsync(Warp &w, const Instr *i, uint64_t bytes) {
-  if (!hasTimeline)
+uint64_t Recorder::copyAsync(Warp &w, const Instr *i,
+                             const Transfer &transfer) {
+  if (!hasClocks())
     return 0;
+  uint64_t busy = steps::copyBusy(transfer.bytes);
   Interval when =
-      operate(w, i, Engine::CopyAsync, SpanKind::Load, steps::copyBusy(bytes),
-              steps::kCopyLatency, bytes, instructionText(machine.program, i));
+      watch ? watch->copyAsync(w, now, transfer)
+            : nominal(w, Engine::CopyAsync, busy, steps::kCopyLatency);
+  uint64_t &latest = of(w).copiesDone;
+  latest = std::max(latest, when.end);
   joinGroup(w, Groups::Copy, when.end, when.end);
+  if (hasTimeline)
+    draw(w, i, Engine::CopyAsync, SpanKind::Load, when, transfer.bytes,
+         instructionText(machine.program, i));
   return when.end;
 }
 
 /// When all cp.async of the warp so far are complete.
 uint64_t Recorder::copiesSoFar(Warp &w) {
-  if (!hasTimeline)
+  if (!hasClocks())
     return 0;
-  uint64_t free = of(w).engineFree[unsigned(Engine::CopyAsync)];
-  return free ? std::max(now, free + steps::kCopyLatency) : now;
+  uint64_t done = std::max(now, of(w).copiesDone);
+  if (watch)
+    watch->ends(done);
+  return done;
 }
 
 uint64_t Recorder::control(Warp &w, const Instr *i) {
-  if (!hasTimeline)
+  if (!hasClocks())
     return 0;
-  return operate(w, i, Engine::LaunchControl, SpanKind::Control, 1,
-                 steps::kControlLatency, 16,
-                 instructionText(machine.program, i))
-      .end;
+  Interval when =
+      watch ? watch->control(now)
+            : nominal(w, Engine::LaunchControl, 1, steps::kControlLatency);
+  if (hasTimeline)
+    draw(w, i, Engine::LaunchControl, SpanKind::Control, when, 16,
+         instructionText(machine.program, i));
+  return when.end;
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,9 +217,9 @@ uint64_t Recorder::mma(Warp &w, const Instr *i, const MmaOp &op) {
   char where[64];
   std::snprintf(where, sizeof where, ", D at tensor memory 0x%x", op.d);
   Interval when =
-      operate(w, i, Engine::TensorPipe, SpanKind::Mma,
-              steps::mma(desc.m, desc.n, op.ctaGroup, op.aInTensorMemory), 0, 0,
-              text + where);
+      nominal(w, Engine::TensorPipe,
+              steps::mma(desc.m, desc.n, op.ctaGroup, op.aInTensorMemory), 0);
+  draw(w, i, Engine::TensorPipe, SpanKind::Mma, when, 0, text + where);
   for (unsigned k = 0; k < op.ctaGroup; ++k) {
     SmemDesc a, b;
     uint32_t rank = firstRank(w, op.ctaGroup) + k;
@@ -205,9 +235,9 @@ uint64_t Recorder::copyToTensor(Warp &w, const Instr *i, const CpOp &op,
                                 uint64_t bytes) {
   if (!hasTimeline)
     return 0;
-  Interval when = operate(w, i, Engine::TensorPipe, SpanKind::TensorCopy,
-                          steps::copyBusy(bytes), 0, bytes,
-                          instructionText(machine.program, i));
+  Interval when = nominal(w, Engine::TensorPipe, steps::copyBusy(bytes), 0);
+  draw(w, i, Engine::TensorPipe, SpanKind::TensorCopy, when, bytes,
+       instructionText(machine.program, i));
   for (unsigned k = 0; k < op.ctaGroup; ++k) {
     SmemDesc from;
     if (!decodeSmemDesc(op.desc, from))
@@ -219,27 +249,32 @@ uint64_t Recorder::copyToTensor(Warp &w, const Instr *i, const CpOp &op,
 uint64_t Recorder::shift(Warp &w, const Instr *i) {
   if (!hasTimeline)
     return 0;
-  return operate(w, i, Engine::TensorPipe, SpanKind::TensorCopy, steps::kShift,
-                 0, 0, instructionText(machine.program, i))
-      .end;
+  Interval when = nominal(w, Engine::TensorPipe, steps::kShift, 0);
+  draw(w, i, Engine::TensorPipe, SpanKind::TensorCopy, when, 0,
+       instructionText(machine.program, i));
+  return when.end;
 }
 
 /// After all work that the warp has issued to the pipe; it blocks no warp.
 uint64_t Recorder::commit(Warp &w, const Instr *i) {
   if (!hasTimeline)
     return 0;
-  return operate(w, i, Engine::TensorPipe, SpanKind::Commit, 0,
-                 steps::kTensorLatency, 0, instructionText(machine.program, i))
-      .end;
+  Interval when = nominal(w, Engine::TensorPipe, 0, steps::kTensorLatency);
+  draw(w, i, Engine::TensorPipe, SpanKind::Commit, when, 0,
+       instructionText(machine.program, i));
+  return when.end;
 }
 
 uint64_t Recorder::wgmma(Warp &w, const Instr *i, unsigned columns, uint64_t a,
                          bool aInRegisters, uint64_t b) {
-  if (!hasTimeline)
+  if (!hasClocks())
     return 0;
-  Interval when =
-      operate(w, i, Engine::Wgmma, SpanKind::Mma, steps::wgmma(columns), 0, 0,
-              instructionText(machine.program, i));
+  Interval when = watch ? watch->wgmma(w, now, columns, aInRegisters)
+                        : nominal(w, Engine::Wgmma, steps::wgmma(columns), 0);
+  if (!hasTimeline)
+    return when.end;
+  draw(w, i, Engine::Wgmma, SpanKind::Mma, when, 0,
+       instructionText(machine.program, i));
   SmemDesc desc;
   if (!aInRegisters && !decodeWgmmaDesc(a, desc))
     readSlot(w.cta->rank, desc.start, 0, when, lineOf(i));
@@ -253,7 +288,7 @@ uint64_t Recorder::wgmma(Warp &w, const Instr *i, unsigned columns, uint64_t a,
 //===----------------------------------------------------------------------===//
 
 void Recorder::joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read) {
-  if (!hasTimeline)
+  if (!hasClocks())
     return;
   GroupClock::Ends &open = of(w).groups[unsigned(kind)].groups.back();
   open.done = std::max(open.done, done);
@@ -261,12 +296,12 @@ void Recorder::joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read) {
 }
 
 void Recorder::commitGroup(Warp &w, Groups kind) {
-  if (hasTimeline)
+  if (hasClocks())
     of(w).groups[unsigned(kind)].groups.emplace_back();
 }
 
 void Recorder::waitGroups(Warp &w, Groups kind, uint64_t left, bool reads) {
-  if (!hasTimeline)
+  if (!hasClocks())
     return;
   GroupClock &c = of(w).groups[unsigned(kind)];
   size_t committed = c.groups.size() - 1;

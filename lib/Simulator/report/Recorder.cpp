@@ -5,6 +5,7 @@
 #include "Recorder.h"
 
 #include "../machine/Handlers.h"
+#include "../time/Stopwatch.h"
 #include "mx/Simulator/tensor/Mbarrier.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
                    bool hasTimeline, uint64_t maxSpans)
     : executed(machine.warpsPerCta), mmas(machine.warpsPerCta),
       failedTests(places, machine.warpsPerCta), machine(machine),
-      cluster(cluster), hasTimeline(hasTimeline), maxSpans(maxSpans) {
+      cluster(cluster), hasTimeline(hasTimeline), maxSpans(maxSpans),
+      watch(machine.watch.get()) {
   for (auto &counts : executed)
     counts.resize(machine.program.code.size());
   size_t size = machine.cluster.count();
@@ -125,8 +127,10 @@ void Recorder::settle(Warp &w, Strand &s) {
 
 /// The running group goes on at `step` at the earliest.
 void Recorder::advance(Warp &w, uint64_t step, const Waiting &waiting) {
-  if (!hasTimeline)
+  if (!hasTimeline) {
+    now = w.group().step = std::max(now, step);
     return;
+  }
   Strand &s = of(w).strands[strand];
   if (!s.isWaiting) {
     s.isWaiting = true;
@@ -138,6 +142,8 @@ void Recorder::advance(Warp &w, uint64_t step, const Waiting &waiting) {
 }
 
 void Recorder::resume(Warp &w) {
+  if (watch)
+    now = start = w.group().step;
   if (!hasTimeline)
     return;
   Group &g = w.group();
@@ -186,14 +192,16 @@ void Recorder::resume(Warp &w) {
 void Recorder::begin(Warp &w, const Instr *i) {
   ++executed[w.index][i - machine.program.code.data()];
   failedTests.execute(lanesOf(w), i);
+  Group &g = w.group();
+  start = watch ? now : g.step;
+  now = g.step;
   if (!hasTimeline)
     return;
-  Group &g = w.group();
   Strand &s = of(w).strands[strand];
-  start = g.step;
   // Where lanes meet there is no instruction in the text.
   if (i->fn != converge) {
-    g.step = start + 1;
+    if (!watch)
+      g.step = start + 1;
     s.lastLine = lineOf(i);
     if (!s.runLine)
       s.runLine = s.lastLine;
@@ -202,8 +210,12 @@ void Recorder::begin(Warp &w, const Instr *i) {
 }
 
 void Recorder::next(Warp &w, const Instr *i) {
-  if (!hasTimeline)
+  if (watch)
+    watch->moved(w);
+  if (!hasTimeline) {
+    now = w.group().step;
     return;
+  }
   Group &g = w.group();
   WarpTrace &t = of(w);
   if (g.strand != strand) {
@@ -287,6 +299,10 @@ void Recorder::forked(Warp &w, uint32_t id) {
 }
 
 void Recorder::exited(Warp &w) {
+  if (watch && !w.live) {
+    w.endCycle = now;
+    w.counts.cycles = now - w.startCycle;
+  }
   if (!hasTimeline)
     return;
   ctaExit[w.cta->rank] = std::max(ctaExit[w.cta->rank], now);
@@ -324,6 +340,8 @@ void Recorder::completeBarrier(Cta &cta, uint32_t number) {
 }
 
 void Recorder::passBarrier(Warp &w, uint32_t number, uint32_t generation) {
+  if (watch)
+    now = w.group().step += watch->barrierLatency(w, number);
   if (!hasTimeline)
     return;
   auto &completed = barriers[w.cta->rank][number].completed;
@@ -333,9 +351,8 @@ void Recorder::passBarrier(Warp &w, uint32_t number, uint32_t generation) {
 }
 
 void Recorder::arriveAtCluster(Warp &w) {
-  if (!hasTimeline)
-    return;
-  ++of(w).strands[strand].events;
+  if (hasTimeline)
+    ++of(w).strands[strand].events;
   clusterBarrier.latest = std::max(clusterBarrier.latest, now);
 }
 
@@ -344,8 +361,10 @@ void Recorder::completeCluster() {
 }
 
 void Recorder::passCluster(Warp &w, uint32_t generation) {
-  if (hasTimeline && generation < clusterBarrier.completed.size())
-    advance(w, clusterBarrier.completed[generation],
+  if (hasClocks() && generation < clusterBarrier.completed.size())
+    advance(w,
+            clusterBarrier.completed[generation] +
+                (watch ? watch->clusterLatency() : 0),
             {SpanKind::WaitClusterBarrier, 0, 0, 0});
 }
 
@@ -365,10 +384,10 @@ void Recorder::together(Warp &w, const Instr *next, uint32_t first,
   for (uint32_t k = first; k < end; ++k)
     if (k != w.index && w.cta->warps[k].live)
       ++executed[k][next - 1 - machine.program.code.data()];
-  if (!hasTimeline)
+  if (!hasClocks())
     return;
   forOthers([&](Group &g) { now = std::max(now, g.step + 1); });
-  forOthers([&](Group &g) { g.step = now; });
+  forOthers([&](Group &g) { g.step = g.block = now; });
   advance(w, now, Waiting());
 }
 

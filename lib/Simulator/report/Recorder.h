@@ -17,6 +17,7 @@
 #include "mx/Simulator/tensor/Tcgen05.h"
 
 #include "../machine/Machine.h"
+#include "../time/Transfer.h"
 #include "FailedTests.h"
 
 #include <array>
@@ -78,10 +79,11 @@ public:
   // Asynchronous operations: each returns the step at which it is complete.
   // `ranks`: the CTAs that a copy writes; `offset`: where.
   uint64_t load(Warp &w, const Instr *i, Engine engine, uint32_t ranks,
-                uint32_t offset, uint64_t bytes, uint64_t latency);
+                uint32_t offset, const time::Transfer &transfer,
+                uint64_t latency);
   uint64_t store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
-                 uint64_t bytes);
-  uint64_t copyAsync(Warp &w, const Instr *i, uint64_t bytes);
+                 const time::Transfer &transfer);
+  uint64_t copyAsync(Warp &w, const Instr *i, const time::Transfer &transfer);
   uint64_t copiesSoFar(Warp &w);
   uint64_t mma(Warp &w, const Instr *i, const MmaOp &op);
   uint64_t copyToTensor(Warp &w, const Instr *i, const CpOp &op,
@@ -170,6 +172,7 @@ private:
   struct WarpTrace {
     std::vector<Strand> strands;
     std::array<uint64_t, kNumEngines> engineFree{};
+    uint64_t copiesDone = 0; ///< the latest cp.async
     std::array<GroupClock, 3> groups;
     uint64_t exitStep = TimelineSpan::kNever;
     uint32_t exitLine = 0;
@@ -214,12 +217,11 @@ private:
   void endRun(WarpTrace &t, Strand &s, uint32_t strand, uint64_t end);
   void settle(Warp &w, Strand &s);
   void advance(Warp &w, uint64_t step, const Waiting &waiting);
-  struct Interval {
-    uint64_t begin, end;
-  };
-  Interval operate(Warp &w, const Instr *i, Engine engine, SpanKind kind,
-                   uint64_t busy, uint64_t latency, uint64_t bytes,
-                   const std::string &text);
+  using Interval = time::Interval;
+  /// When an operation takes place by nominal steps.
+  Interval nominal(Warp &w, Engine engine, uint64_t busy, uint64_t latency);
+  void draw(Warp &w, const Instr *i, Engine engine, SpanKind kind,
+            Interval when, uint64_t bytes, const std::string &text);
   void fillSlot(Warp &w, const Instr *i, uint32_t rank, uint32_t offset,
                 uint64_t bytes, Interval when);
   void readSlot(uint32_t rank, uint64_t address, uint64_t bytes, Interval when,
@@ -241,6 +243,10 @@ private:
   uint64_t start = 0; ///< of the instruction that is being executed
   uint32_t strand = 0;
   bool isAction = false;
+  /// Null where steps are nominal.
+  time::Stopwatch *const watch;
+  /// Whether clocks are kept at all.
+  bool hasClocks() const { return hasTimeline || watch; }
 
   std::vector<WarpTrace> warps;
   std::vector<std::array<NamedTrace, 16>> barriers; ///< per CTA

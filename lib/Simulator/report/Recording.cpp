@@ -26,7 +26,7 @@ std::shared_ptr<Recorder> Recording::start(Cluster &c) {
                         ? 2
                         : (config.timelineCtas + size - 1) / size;
   bool hasTimeline = c.index < traced;
-  if (!hasTimeline && !config.profile)
+  if (!hasTimeline && !config.profile && !machine.watch)
     return nullptr;
   return std::make_shared<Recorder>(
       machine, c, places.get(), hasTimeline,

@@ -97,6 +97,36 @@ static std::string bytesText(uint64_t n) {
   return n ? text : "-";
 }
 
+/// Lines of columns; those of which every cell is "-" are left out. So many of
+/// the first are set to the left.
+static std::string tableText(const std::vector<std::vector<std::string>> &table,
+                             size_t first) {
+  std::string s;
+  // Columns in which nothing happened are left out.
+  std::vector<size_t> width(table[0].size());
+  for (size_t k = 0; k < width.size(); ++k) {
+    bool isEmpty = k > first;
+    for (size_t r = 0; r < table.size(); ++r) {
+      width[k] = std::max(width[k], table[r][k].size());
+      isEmpty &= r == 0 || table[r][k] == "-";
+    }
+    if (isEmpty)
+      width[k] = 0;
+  }
+  for (auto &row : table) {
+    std::string line = " ";
+    for (size_t k = 0; k < row.size(); ++k) {
+      if (!width[k])
+        continue;
+      std::string pad(width[k] - row[k].size(), ' ');
+      line += " " + (k < first ? row[k] + pad : pad + row[k]) + " ";
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    s += line + "\n";
+  }
+  return s;
+}
+
 std::string mx::sim::statisticsText(const LaunchReport &report) {
   const LaunchFacts &f = report.facts;
   auto dims = [](const Dim3 &d) {
@@ -129,30 +159,47 @@ std::string mx::sim::statisticsText(const LaunchReport &report) {
         std::to_string(c.mbarrierWaits + c.barrierWaits + c.clusterWaits));
     table.push_back(std::move(row));
   }
-  // Columns in which nothing happened are left out.
-  std::vector<size_t> width(table[0].size());
-  for (size_t k = 0; k < width.size(); ++k) {
-    bool isEmpty = k > 2;
-    for (size_t r = 0; r < table.size(); ++r) {
-      width[k] = std::max(width[k], table[r][k].size());
-      isEmpty &= r == 0 || table[r][k] == "-";
-    }
-    if (isEmpty)
-      width[k] = 0;
-  }
-  for (auto &row : table) {
-    std::string line = " ";
-    for (size_t k = 0; k < row.size(); ++k) {
-      if (!width[k])
-        continue;
-      std::string pad(width[k] - row[k].size(), ' ');
-      line += " " + (k < 2 ? row[k] + pad : pad + row[k]) + " ";
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    s += line + "\n";
-  }
+  s += tableText(table, /*first=*/2);
   for (const Role &r : rolesOf(report))
     for (auto &[shape, n] : r.profile.mmas)
       s += "  " + r.name + ": " + std::to_string(n) + " x " + shape + "\n";
   return s;
+}
+
+static std::string percent(double part, double all) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", all > 0 ? 100 * part / all : 0);
+  return text;
+}
+
+std::string mx::sim::timeText(const LaunchReport &report) {
+  const LaunchTime &t = report.time;
+  if (!t.isModelled)
+    return {};
+  char line[256];
+  std::snprintf(line, sizeof line,
+                ": modelled %.2f us (%llu cycles at %.0f MHz and %.2f us of "
+                "launch) on %s; not measured\n",
+                t.microseconds(), (unsigned long long)t.cycles, t.mhz,
+                t.overheadMicroseconds, t.chip.c_str());
+  std::string s = "kernel " + shortName(report.facts.kernel) + line + "  busy:";
+  for (const PartTime &part : t.parts)
+    s += std::string(&part == &t.parts[0] ? " " : ", ") + part.name + " " +
+         percent(part.busy, 1);
+  s += "\n  L2: " + bytesText(t.l2Bytes) + ", " + percent(t.l2HitRate, 1) +
+       " of lines found; HBM: " + bytesText(t.hbmBytes) + "\n";
+  if (t.computedForLine)
+    s += "  products were computed all the same: line " +
+         std::to_string(t.computedForLine) + " may depend on them\n";
+  std::vector<std::vector<std::string>> table = {
+      {"role", "warps", "issues", "mbarriers", "barriers", "groups"}};
+  for (const Role &r : rolesOf(report)) {
+    double all = double(r.counts.cycles);
+    std::vector<std::string> row = {r.name, listOf(r.warps)};
+    for (uint64_t n : {r.counts.slots, r.counts.mbarrierCycles,
+                       r.counts.barrierCycles, r.counts.groupCycles})
+      row.push_back(n ? percent(double(n), all) : "-");
+    table.push_back(std::move(row));
+  }
+  return s + tableText(table, /*first=*/2);
 }

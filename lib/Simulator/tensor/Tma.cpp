@@ -348,6 +348,22 @@ uint64_t mx::sim::tmaTransactionBytes(const TensorMapDesc &map) {
   return geometry.lineBytes * geometry.lines;
 }
 
+std::vector<TmaStretch> mx::sim::tmaStretches(const TensorMapDesc &map,
+                                              const int32_t *coordinates,
+                                              bool isFour) {
+  Geometry geometry(map);
+  std::vector<TmaStretch> found;
+  auto add = [&](const Line &line) {
+    ValidBytes valid(geometry, line);
+    if (valid.size())
+      found.push_back({line.global + valid.begin, valid.size()});
+    return Fault();
+  };
+  (void)(isFour ? forEachRow(geometry, coordinates[0], coordinates + 1, 0, add)
+                : forEachLine(geometry, coordinates, 0, add));
+  return found;
+}
+
 TmaResult mx::sim::tmaLoad(const TensorMapDesc &map, const int32_t *coordinates,
                            GlobalAccess &global, const SharedMemory &shared,
                            uint32_t destination) {

@@ -225,6 +225,9 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   config.programmatic = launch.programmatic;
   config.cooperative = launch.cooperative;
   config.smCount = options.smCount;
+  config.timedChip = options.timedChip;
+  config.skipsProducts = options.skipsProducts;
+  config.machineCode = options.machineCode;
   config.seed = options.seed;
   config.checks = options.checks;
   config.maxInstructions = options.maxInstructions;

@@ -10,7 +10,11 @@
 #include "mx/Simulator/Simulator.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 
 using namespace mx::runtime;
 
@@ -30,6 +34,9 @@ const OptionName kOptions[] = {
     {"warnings", "MX_SIM_WARNINGS"},
     {"report", "MX_SIM_REPORT"},
     {"record", "MX_SIM_RECORD"},
+    {"time", "MX_SIM_TIME"},
+    {"machine-code", "MX_SIM_MACHINE_CODE"},
+    {"data", "MX_SIM_DATA"},
 };
 
 /// Decimal digits only, within [low, high].
@@ -41,6 +48,15 @@ bool parseNumber(std::string_view text, uint64_t low, uint64_t high,
         __builtin_add_overflow(value, uint64_t(c - '0'), &value))
       return false;
   return !text.empty() && value >= low && value <= high;
+}
+
+/// Empty, or why not.
+std::string readWholeFile(const std::string &path, std::string &text) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream all;
+  all << file.rdbuf();
+  text = all.str();
+  return file ? std::string() : path + ": " + strerror(errno);
 }
 
 Error badValue(std::string_view option, const std::string &expected,
@@ -117,6 +133,24 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     record = value;
     return {};
   }
+  if (option == "machine-code") {
+    std::string why = readWholeFile(std::string(value), machineCode);
+    return why.empty() ? Error() : Error{MX_ERROR_INVALID_VALUE, why};
+  }
+  if (option == "data") {
+    if (value != "values" && value != "none")
+      return badValue(option, "values or none", value);
+    skipsProducts = value == "none";
+    return {};
+  }
+  if (option == "time") {
+    uint32_t count = mx::sim::smsOfTimedChip(value);
+    if (!count)
+      return badValue(option, mx::sim::listOfTimedChips(), value);
+    timedChip = value;
+    smCount = count;
+    return {};
+  }
   if (option == "checks") {
     uint32_t parsed = 0;
     if (Error error = parseChecks(value, parsed))
@@ -125,11 +159,12 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     looksForBugs = value != "default" && value != "none";
     return {};
   }
-  return {
-      MX_ERROR_INVALID_VALUE,
-      "expected a simulator option out of seed, checks, sm-count, "
-      "instruction-limit, tensor-sums, warnings, report and record, found '" +
-          std::string(option) + "'"};
+  return {MX_ERROR_INVALID_VALUE,
+          "expected a simulator option out of seed, checks, sm-count, "
+          "instruction-limit, tensor-sums, warnings, report, record, time, "
+          "machine-code and data, "
+          "found '" +
+              std::string(option) + "'"};
 }
 
 Error SimOptions::readEnvironment() {

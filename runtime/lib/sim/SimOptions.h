@@ -17,6 +17,9 @@ struct SimOptions {
   uint32_t checks = ~0u;
   bool looksForBugs = false; ///< checks were asked for
   uint32_t smCount = 148;
+  bool skipsProducts = false;
+  std::string machineCode; ///< a listing; empty: none
+  std::string timedChip;   ///< empty: time is not modelled
   uint64_t maxInstructions = 10'000'000'000ull;
   bool truncatesTensorSums = false;
   /// What becomes of findings of a launch that succeeds.

@@ -12,6 +12,8 @@
 #include "mx/Simulator/tensor/Memory.h"
 #include "mx/Simulator/tensor/TensorMap.h"
 
+#include <vector>
+
 namespace mx::sim {
 
 /// `bytes` is the number that complete_tx subtracts: the whole box, elements
@@ -31,6 +33,15 @@ bool parseReduceType(std::string_view name, ReduceType &type);
 /// The bytes complete_tx counts for one box; the machine can announce it
 /// before the copy is done.
 uint64_t tmaTransactionBytes(const TensorMapDesc &map);
+
+/// Global memory of a box, a stretch for each line that has elements in the
+/// tensor. Of gather4 and scatter4 the coordinates are a column and four rows.
+struct TmaStretch {
+  uint64_t address = 0;
+  uint32_t bytes = 0;
+};
+std::vector<TmaStretch> tmaStretches(const TensorMapDesc &map,
+                                     const int32_t *coordinates, bool isFour);
 
 /// cp.async.bulk.tensor.*.shared.global.tile: `coordinates` has map.rank
 /// entries, innermost first; `destination` is a CTA-relative offset.

@@ -1,0 +1,207 @@
+//===- Timed.cpp - launches in the order of time --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The scheduler of launches that are timed. All clusters that the device holds
+// are alive; of all that can happen, the earliest does. One host thread: the
+// result is the same for any number of them.
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+
+#include "../report/Recorder.h"
+#include "../time/Stopwatch.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+bool Warp::pickEarliest() {
+  size_t best = groups.size();
+  for (size_t k = 0; k < groups.size(); ++k)
+    if (groups[k].wait == Wait::None &&
+        (best == groups.size() || groups[k].step < groups[best].step))
+      best = k;
+  if (best == groups.size())
+    return false;
+  current = best;
+  return true;
+}
+
+void Warp::runTimed() {
+  Cluster &cluster = *cta->cluster;
+  if (!pickEarliest())
+    return;
+  const Instr *i = group().pc;
+  mask = group().mask;
+  trace->resume(*this);
+  while (i && !cluster.stopped) {
+    if (!watch->reach(*this, i)) {
+      group().pc = i;
+      return;
+    }
+    uint32_t m = mask;
+    if (i->guard != kNoSlot)
+      m &= predicate(i->guard);
+    executing = m;
+    watch->issue(*this, i);
+    uint64_t cycle = group().step, effects = cluster.effects;
+    trace->begin(*this, i);
+    ++counts.instructions;
+    ++cluster.executed;
+    const Instr *at = i;
+    if (!m && pendingCount)
+      skipUndefined(i);
+    if (!m)
+      ++i;
+    else if (pendingCount && !checkPending(i))
+      i = nullptr;
+    else
+      i = i->fn(*this, i, m);
+    watch->retire(*this, at);
+    if (i)
+      trace->next(*this, at);
+    else
+      trace->stop(*this, at);
+    if (!i || cluster.effects != effects)
+      machine->wake(cluster, cycle);
+    // Lanes that are busy for so long may be waiting for lanes that wait for
+    // them.
+    if (++busy < patience)
+      continue;
+    busy = 0;
+    if (i && breakConvergence()) {
+      group().pc = i;
+      return;
+    }
+  }
+}
+
+const Instr *Warp::completeTimed(const Instr *i, uint32_t lanes,
+                                 AsyncQueue::Action action) {
+  ++cta->cluster->timedOperations;
+  watch->complete({this, i, lanes}, std::move(action));
+  return i + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The machine
+//===----------------------------------------------------------------------===//
+
+/// Books how long a group has waited.
+static void noteWait(Warp &w, const Group &g, Wait wait, uint64_t cycle) {
+  uint64_t cycles = cycle - std::min(cycle, g.step);
+  if (wait == Wait::Mbarrier || wait == Wait::Poll)
+    w.counts.mbarrierCycles += cycles;
+  else if (wait == Wait::NamedBarrier || wait == Wait::ClusterBarrier)
+    w.counts.barrierCycles += cycles;
+  else if (wait == Wait::BulkGroup || wait == Wait::CopyGroup)
+    w.counts.groupCycles += cycles;
+}
+
+void Machine::wake(Cluster &c, uint64_t cycle) {
+  ++c.round;
+  for (auto &cta : c.ctas)
+    for (Warp &w : cta->warps) {
+      uint64_t first = Warp::kNotQueued;
+      for (Group &g : w.groups) {
+        // The last warp of a warpgroup lets the others go on.
+        if (g.wait == Wait::Warpgroup)
+          continue;
+        if (g.wait != Wait::None) {
+          if (!ready(w, g))
+            continue;
+          uint64_t latency = watch->wakeLatency(w, g);
+          Wait wait = g.wait;
+          g.wait = Wait::None;
+          uint64_t begin =
+              wait == Wait::Poll ? g.step : std::max(cycle, g.step);
+          uint64_t goesOn = begin + latency;
+          noteWait(w, g, wait, goesOn);
+          g.step = g.block = goesOn;
+          g.hasWaited = wait == Wait::Mbarrier;
+        }
+        first = std::min(first, g.step);
+      }
+      if (&w != running && first != Warp::kNotQueued)
+        watch->schedule(w, first);
+    }
+}
+
+void Machine::startTimed(uint64_t cycle) {
+  size_t begin = active.size();
+  startMore(waiting.size());
+  for (size_t k = begin; k < active.size(); ++k)
+    for (auto &cta : active[k]->ctas)
+      for (Warp &w : cta->warps) {
+        w.watch = watch.get();
+        w.ready.assign(program.registerBytes / 128 + 1, 0);
+        w.startCycle = cycle;
+        w.groups[0].step = w.groups[0].block = cycle;
+        watch->schedule(w, cycle);
+      }
+}
+
+void Machine::retireTimed(Cluster &c) {
+  uint64_t cycle = watch->now;
+  for (auto &cta : c.ctas)
+    for (Warp &w : cta->warps)
+      cycle = std::max(cycle, w.endCycle);
+  lastCycle = std::max(lastCycle, cycle);
+  retire(c);
+  takeStatistics(c);
+  active.erase(std::find_if(active.begin(), active.end(),
+                            [&](auto &a) { return a.get() == &c; }));
+  startTimed(cycle + watch->ctaStart());
+}
+
+void Machine::runTimed() {
+  constexpr uint64_t kEventsBetweenLooks = 1024;
+  startTimed(watch->kernelStart());
+  time::Stopwatch::Event event;
+  uint64_t events = 0;
+  while (!stopped) {
+    if (!watch->next(event)) {
+      // Nothing can happen any more, unless lanes go on without the others.
+      if (active.empty())
+        break;
+      if (!breakConvergence()) {
+        reportDeadlock();
+        break;
+      }
+      for (auto &c : active)
+        wake(*c, watch->now);
+      continue;
+    }
+    Cluster &c =
+        event.warp ? *event.warp->cta->cluster : watch->clusterOf(event);
+    if (event.warp) {
+      running = event.warp;
+      running->runTimed();
+      running = nullptr;
+      if (event.warp->pickEarliest())
+        watch->schedule(*event.warp, event.warp->group().step);
+    } else {
+      watch->take(event.operation);
+      --c.timedOperations;
+      wake(c, event.cycle);
+    }
+    collect(c);
+    if (!c.liveThreads && !c.timedOperations)
+      retireTimed(c);
+    if (++events % kEventsBetweenLooks)
+      continue;
+    if (isInterrupted()) {
+      report.isInterrupted = stopped = true;
+      report.status = std::min(report.status, LaunchStatus::Failed);
+    }
+    if (!stopped && executed > config.maxInstructions)
+      reportLimit();
+  }
+  finish();
+  if (report.isComplete)
+    watch->finish(report.time, lastCycle);
+}

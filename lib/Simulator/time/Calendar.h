@@ -1,0 +1,114 @@
+//===- Calendar.h - what is taken of a rate, over time ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Warps run ahead of each other between points of synchronization, so that
+// requests do not come in the order of time. A calendar takes them in any
+// order: each gets the first time from its own on at which something is left.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TIME_CALENDAR_H
+#define MX_LIB_SIMULATOR_TIME_CALENDAR_H
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace mx::sim::time {
+
+/// How far ahead of the time of the machine a warp may be.
+constexpr uint64_t kMostAhead = 4096;
+constexpr uint64_t kMostAheadOfRequests = 64;
+
+/// One instruction each so many cycles: a scheduler, a pipe.
+class Slots {
+public:
+  /// `interval`: cycles from one to the next.
+  explicit Slots(unsigned interval = 1)
+      : interval(interval), words(kWindow / 64) {}
+
+  /// The first free slot from `cycle` on, which is then taken.
+  uint64_t take(uint64_t cycle) {
+    uint64_t slot = std::max((cycle + interval - 1) / interval, first * 64);
+    advanceFor(slot);
+    for (uint64_t at = slot / 64;; ++at) {
+      advanceFor(at * 64);
+      uint64_t &word = words[at % words.size()];
+      uint64_t open = ~word;
+      if (at == slot / 64)
+        open &= ~0ull << slot % 64;
+      if (!open)
+        continue;
+      unsigned bit = unsigned(__builtin_ctzll(open));
+      word |= 1ull << bit;
+      return (at * 64 + bit) * interval;
+    }
+  }
+
+  /// Takes all that is free from `cycle` on until `count` are taken; the last.
+  uint64_t take(uint64_t cycle, uint64_t count) {
+    uint64_t last = cycle;
+    while (count--)
+      last = take(last);
+    return last;
+  }
+
+private:
+  /// Slots that can be told apart; older ones are over.
+  static constexpr uint64_t kWindow = 1u << 14;
+
+  void advanceFor(uint64_t slot) {
+    while (slot / 64 >= first + words.size())
+      words[first++ % words.size()] = 0;
+  }
+
+  unsigned interval;
+  uint64_t first = 0; ///< word of the window
+  std::vector<uint64_t> words;
+};
+
+/// So much a cycle: bytes of a port, of L2, of memory.
+class Rate {
+public:
+  explicit Rate(double perCycle = 1) { set(perCycle); }
+  void set(double perCycle) {
+    capacity = perCycle * kBucket;
+    used.assign(kBuckets, 0);
+  }
+
+  /// Takes `amount` from `cycle` on; when the last of it is through.
+  uint64_t take(uint64_t cycle, double amount) {
+    total += amount;
+    uint64_t at = std::max(cycle / kBucket, first);
+    double left = amount;
+    for (;; ++at) {
+      advanceFor(at);
+      double &bucket = used[at % kBuckets];
+      double take = std::min(left, capacity - bucket);
+      if (take <= 0)
+        continue;
+      bucket += take;
+      left -= take;
+      if (left <= 1e-9) {
+        uint64_t end = at * kBucket + uint64_t(bucket / capacity * kBucket);
+        return std::max(end, cycle + uint64_t(amount * kBucket / capacity));
+      }
+    }
+  }
+  double total = 0; ///< so far
+
+private:
+  static constexpr uint64_t kBucket = 16, kBuckets = 1u << 12;
+
+  void advanceFor(uint64_t at) {
+    while (at >= first + kBuckets)
+      used[first++ % kBuckets] = 0;
+  }
+
+  double capacity = 1;
+  uint64_t first = 0;
+  std::vector<double> used;
+};
+
+} // namespace mx::sim::time
+
+#endif // MX_LIB_SIMULATOR_TIME_CALENDAR_H

@@ -1,0 +1,151 @@
+//===- Chip.cpp - figures of chips ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Measured figures are those of docs/ChipSpeed.md, by benchmarks/chip on an
+// H200; the range is what repetitions gave. docs/TimeModel.md says how the
+// derived ones come of them.
+//===----------------------------------------------------------------------===//
+
+#include "Chip.h"
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+namespace {
+
+constexpr Origin kMeasured = Origin::Measured, kPublished = Origin::Published,
+                 kDerived = Origin::Derived, kAssumed = Origin::Assumed;
+
+constexpr Chip kChips[] = {{
+    "h200",
+    "NVIDIA H200",
+    "sm_90a",
+    90,
+    {{
+        {"SMs", 132, 132, 132, "", kPublished, "NVIDIA H200 data sheet"},
+        {"clock without a limit of power", 1980, 1965, 1980, "MHz", kMeasured,
+         "docs/ProductSpeed.md, burst"},
+        {"launch in a CUDA graph", 0.55, 0.51, 0.56, "us", kMeasured,
+         "launch.cu, a CTA of 384 threads for each SM"},
+        {"from the start of a kernel to its first instruction's end", 2200,
+         1000, 2800, "cycles", kDerived,
+         "docs/Internals/ScheduleModel.md, set-up: products of seeds 1 to 31"},
+        {"from the end of a CTA to the first instruction of the next", 1100,
+         700, 2500, "cycles", kAssumed,
+         "B200: 1312 ns in published traces of a bf16 kernel"},
+
+        {"result of an integer instruction", 5, 4, 6, "cycles", kPublished,
+         "arXiv 2503.20481 for Ampere; 2501.12084"},
+        {"result of a floating-point instruction", 4, 4, 5, "cycles",
+         kPublished, "arXiv 2503.20481 for Ampere; 2501.12084"},
+        {"result of ex2, rcp, rsqrt, conversions of integers", 22, 17, 40,
+         "cycles", kAssumed, "arXiv 2501.12084 for like instructions"},
+        {"result of shfl, vote, redux", 24, 20, 30, "cycles", kAssumed,
+         "arXiv 2501.12084 for like instructions"},
+
+        {"bytes of shared memory a cycle", 128, 124, 128, "bytes/cycle",
+         kMeasured, "shared.cu"},
+        {"latency of ld.shared", 23, 23, 24, "cycles", kMeasured, "shared.cu"},
+        {"L1 and shared memory of an SM", 256, 256, 256, "KiB", kPublished,
+         "CUDA C++ Programming Guide"},
+        {"latency of a load that hits in L1", 38, 33, 42, "cycles", kAssumed,
+         "arXiv 2501.12084"},
+
+        {"columns of wgmma a cycle", 2, 1.99, 2, "1/cycle", kMeasured,
+         "wgmma.cu, N >= 64"},
+        {"wgmma with A in shared memory, fewest cycles", 16, 16, 16.1, "cycles",
+         kMeasured, "wgmma.cu"},
+        {"its columns a cycle beyond, for few columns", 4, 4, 4, "1/cycle",
+         kMeasured, "wgmma.cu: 16 + N / 4"},
+        {"wgmma with A in registers, fewest cycles", 13, 13, 13.6, "cycles",
+         kMeasured, "wgmma.cu"},
+        {"from the end of a wgmma to the warp that waits for it", 40, 20, 80,
+         "cycles", kAssumed, ""},
+        {"multiplications of mma.sync in bf16 a cycle, an SM", 1280, 1024, 2048,
+         "1/cycle", kAssumed, "arXiv 2501.12084: 62 % of wgmma on an H100"},
+        {"latency of mma.sync m16n8k16", 33, 24, 40, "cycles", kAssumed,
+         "arXiv 2501.12084"},
+
+        {"a box, the copy engine's own work", 97, 92, 100, "cycles", kDerived,
+         "tma.cu, boxes of 8, 16 and 32 rows: 97 + 2.03 rows"},
+        {"bytes that come into an SM by the copy engine", 62.4, 60, 64,
+         "bytes/cycle", kDerived,
+         "tma.cu, the same boxes, and multicast: 48 + 2.05 rows"},
+        {"a box of 1 KiB from L2, beside the engine's work", 165, 150, 180,
+         "cycles", kDerived, "tma.cu, latency of 354 cycles"},
+        {"the same from HBM, in addition", 559, 550, 570, "cycles", kDerived,
+         "tma.cu, 913 and 354 cycles"},
+        {"bytes of HBM that a byte of boxes costs", 1.1, 1.09, 1.15, "",
+         kDerived, "tma.cu, 2070 bytes a cycle, and memory.cu, 2296"},
+
+        {"bytes between an SM and L2", 64, 60, 64, "bytes/cycle", kPublished,
+         "arXiv 2402.13499"},
+        {"bytes out of L2, all SMs", 4700, 4600, 4720, "bytes/cycle", kMeasured,
+         "tma.cu, boxes of 64 rows and more"},
+        {"L2", 50, 40, 60, "MiB", kPublished, "NVIDIA H100 white paper"},
+        {"latency of a load from L2", 330, 262, 330, "cycles", kMeasured,
+         "memory.cu"},
+        {"bytes out of HBM", 4520, 4320, 4540, "bytes/ns", kMeasured,
+         "memory.cu"},
+        {"latency of a load from HBM", 660, 600, 700, "cycles", kMeasured,
+         "memory.cu"},
+
+        {"mbarrier.try_wait of a phase that is over", 66, 64, 70, "cycles",
+         kDerived, "barriers.cu, 70 cycles a round"},
+        {"mbarrier.arrive, until the warp goes on", 10, 10, 11, "cycles",
+         kDerived, "barriers.cu, 13 cycles from one to the next"},
+        {"from an arrival to the result of the test that waits", 55, 50, 60,
+         "cycles", kDerived, "barriers.cu, 75 cycles a hand-over"},
+        {"bar.sync, the part that warps share", 24, 24, 24.5, "cycles",
+         kDerived, "barriers.cu, 24 + 2 cycles a warp"},
+        {"bar.sync, for each warp", 1.75, 1.7, 2, "cycles", kDerived,
+         "barriers.cu, less what the loop issues"},
+        {"barrier.cluster of two CTAs", 344, 340, 346, "cycles", kMeasured,
+         "barriers.cu"},
+        {"barrier.cluster, for each CTA more", 7.3, 0, 10, "cycles", kDerived,
+         "barriers.cu, two CTAs and four"},
+        {"arrival at an mbarrier of another CTA, beside one of its own", 56, 50,
+         60, "cycles", kMeasured, "barriers.cu, 131 for 75 cycles"},
+        {"fence of the device", 500, 300, 900, "cycles", kAssumed, ""},
+    }},
+}};
+
+} // namespace
+
+std::string_view mx::sim::toString(Origin origin) {
+  static constexpr std::string_view names[] = {"measured", "published",
+                                               "derived", "assumed"};
+  return names[unsigned(origin)];
+}
+
+const Chip *mx::sim::time::findChip(std::string_view name) {
+  for (const Chip &chip : kChips)
+    if (chip.name == name)
+      return &chip;
+  return nullptr;
+}
+
+std::vector<std::string_view> mx::sim::namesOfTimedChips() {
+  std::vector<std::string_view> names;
+  for (const Chip &chip : kChips)
+    names.push_back(chip.name);
+  return names;
+}
+
+uint32_t mx::sim::smsOfTimedChip(std::string_view name) {
+  const Chip *chip = findChip(name);
+  return chip ? uint32_t(chip->cycles(Fact::Multiprocessors)) : 0;
+}
+
+std::string mx::sim::listOfTimedChips() {
+  std::string all;
+  for (std::string_view name : namesOfTimedChips())
+    all += (all.empty() ? "'" : ", '") + std::string(name) + "'";
+  return all;
+}
+
+std::vector<Figure> mx::sim::figuresOfChip(std::string_view name) {
+  const Chip *chip = findChip(name);
+  return chip ? std::vector<Figure>(chip->figures.begin(), chip->figures.end())
+              : std::vector<Figure>();
+}

@@ -1,0 +1,96 @@
+//===- Chip.h - figures of a chip for the model of time ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything that the model of time knows of a chip is a row of a table: a
+// value, the range in which it may lie, where it comes from, and the source.
+// Cycles are those of the SM's clock.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TIME_CHIP_H
+#define MX_LIB_SIMULATOR_TIME_CHIP_H
+
+#include "../ptx/Target.h"
+#include "mx/Simulator/Time.h"
+
+#include <array>
+
+namespace mx::sim::time {
+
+/// What is known of a chip. The table of each chip has them in this order.
+enum class Fact : uint8_t {
+  // The chip.
+  Multiprocessors,
+  BoostMHz,
+  LaunchOverhead,
+  KernelStart,
+  CtaStart,
+  // Schedulers and pipes.
+  AluLatency,
+  FloatLatency,
+  SpecialLatency,
+  WarpLatency,
+  // Shared memory.
+  SharedBytes,
+  SharedLatency,
+  L1Bytes,
+  L1Latency,
+  // The tensor core, of the whole SM.
+  WgmmaColumns,
+  WgmmaSharedLeast,
+  WgmmaSharedColumns,
+  WgmmaRegistersLeast,
+  WgmmaLatency,
+  MmaSyncProducts,
+  MmaSyncLatency,
+  // The copy engine.
+  CopyIssue,
+  CopyBytes,
+  CopyLatency,
+  CopyHbmLatency,
+  CopyHbmCost,
+  // L2 and HBM.
+  PortBytes,
+  L2Bytes,
+  L2Capacity,
+  L2Latency,
+  HbmBytesPerNs,
+  HbmLatency,
+  // Barriers.
+  MbarrierTest,
+  MbarrierArrive,
+  MbarrierWoken,
+  BarrierBase,
+  BarrierWarp,
+  ClusterBarrier,
+  ClusterBarrierCta,
+  ClusterArrive,
+  FenceDevice,
+  Count
+};
+constexpr unsigned kFacts = unsigned(Fact::Count);
+
+struct Chip {
+  std::string_view name;   ///< as `--time` takes it
+  std::string_view gpu;    ///< for people
+  std::string_view target; ///< the latest that it runs
+  unsigned number;         ///< of that target
+  std::array<Figure, kFacts> figures;
+
+  /// Code for its own target, or of any chip before it that is not for that
+  /// chip alone.
+  bool runs(const ptx::Target &code) const {
+    return code.number == number ? code.suffix == 0 || code.suffix == 'a'
+                                 : code.number < number && !code.suffix;
+  }
+  double operator[](Fact fact) const { return figures[unsigned(fact)].value; }
+  uint64_t cycles(Fact fact) const {
+    return uint64_t(figures[unsigned(fact)].value + 0.5);
+  }
+};
+
+/// Null where there is no chip of this name.
+const Chip *findChip(std::string_view name);
+
+} // namespace mx::sim::time
+
+#endif // MX_LIB_SIMULATOR_TIME_CHIP_H

@@ -1,0 +1,121 @@
+//===- Engines.cpp - operations that take time of their own ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// docs/TimeModel.md says from which figures each formula comes.
+//===----------------------------------------------------------------------===//
+
+#include "Stopwatch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+static uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }
+
+/// The engine of the issuing SM takes a box on; that of each SM that gets it is
+/// busy while it comes in.
+Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
+                         const Transfer &t) {
+  Multiprocessor &sm = smOf(w);
+  Interval when;
+  uint64_t taken = sm.copies.work(from, chip.cycles(Fact::CopyIssue));
+  when.begin = sm.copies.begin;
+  uint64_t latency = chip.cycles(Fact::CopyLatency);
+  uint64_t end = taken;
+  if (!t.pieces.empty()) {
+    Memory::Times times = memory.pass(w.cta->sm, when.begin, t.pieces, false,
+                                      chip[Fact::CopyHbmCost]);
+    end = std::max(end, times.hits);
+    if (times.misses)
+      end = std::max(end, times.misses + chip.cycles(Fact::CopyHbmLatency));
+  }
+  for (; ranks; ranks &= ranks - 1) {
+    Cta &target = *w.cta->cluster->ctas[unsigned(__builtin_ctz(ranks))];
+    Engine &engine = sms[target.sm].copies;
+    end = std::max(end, engine.work(taken, roundUp(double(t.bytes) /
+                                                   chip[Fact::CopyBytes])));
+  }
+  when.end = completion = end + latency;
+  return when;
+}
+
+Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
+  Engine &engine = smOf(w).copies;
+  Interval when;
+  when.read =
+      engine.work(from, chip.cycles(Fact::CopyIssue) +
+                            roundUp(double(t.bytes) / chip[Fact::CopyBytes]));
+  when.begin = engine.begin;
+  Memory::Times times = memory.pass(w.cta->sm, when.begin, t.pieces, true);
+  when.end = completion =
+      std::max(when.read, times.hits) + chip.cycles(Fact::L2Latency);
+  return when;
+}
+
+/// As loads of threads, which the instruction's lanes are.
+Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
+  uint64_t through = smOf(w).shared.take(from, t.pieces.size());
+  Memory::Times times = memory.pass(w.cta->sm, through, t.pieces, false);
+  Interval when;
+  when.begin = from;
+  when.end = times.hits + chip.cycles(Fact::L2Latency);
+  if (times.misses)
+    when.end = std::max(when.end, times.misses + chip.cycles(Fact::HbmLatency));
+  completion = when.end;
+  return when;
+}
+
+Interval Stopwatch::control(uint64_t from) {
+  completion = from + chip.cycles(Fact::L2Latency);
+  return {from, completion, completion};
+}
+
+/// N / 2 cycles; few columns wait for the rows of A, or for the issue.
+Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
+                          bool aInRegisters) {
+  double cycles = columns / chip[Fact::WgmmaColumns];
+  double least = aInRegisters ? chip[Fact::WgmmaRegistersLeast]
+                              : chip[Fact::WgmmaSharedLeast] +
+                                    columns / chip[Fact::WgmmaSharedColumns];
+  // Beyond 64 columns the rows of A are read beside the products.
+  if (aInRegisters || columns < 64)
+    cycles = std::max(cycles, least);
+  Engine &engine = smOf(w).wgmma;
+  Interval when;
+  when.read = engine.work(from, roundUp(cycles));
+  when.begin = engine.begin;
+  when.end = completion = when.read + chip.cycles(Fact::WgmmaLatency);
+  return when;
+}
+
+void Stopwatch::finish(LaunchTime &time, uint64_t cycles) {
+  time.isModelled = true;
+  time.chip = chip.name;
+  time.cycles = cycles;
+  time.mhz = mhz;
+  time.overheadMicroseconds = chip[Fact::LaunchOverhead];
+  uint64_t tensor = 0, copies = 0, issued = 0, shared = 0;
+  for (const Multiprocessor &sm : sms) {
+    tensor += sm.wgmma.total;
+    copies += sm.copies.total;
+    issued += sm.issued;
+    shared += sm.sharedLines;
+  }
+  double all = std::max(1.0, double(cycles) * double(sms.size()));
+  double most = std::max(1.0, double(cycles));
+  time.parts = {
+      {"tensor core", double(tensor) / all},
+      {"issue", double(issued) / all / kQuarters},
+      {"shared memory", double(shared) / all},
+      {"copy engine", double(copies) / all},
+      {"L2", memory.l2().total / most / chip[Fact::L2Bytes]},
+      {"HBM",
+       memory.hbm().total / most / (chip[Fact::HbmBytesPerNs] * 1000 / mhz)},
+  };
+  time.l2HitRate =
+      memory.lines ? double(memory.hits) / double(memory.lines) : 0;
+  time.l2Bytes = uint64_t(memory.l2().total);
+  time.hbmBytes = uint64_t(memory.hbm().total);
+}

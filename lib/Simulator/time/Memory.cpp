@@ -1,0 +1,43 @@
+//===- Memory.cpp - L2 and HBM over time ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Memory.h"
+
+using namespace mx::sim::time;
+
+static constexpr double kMiB = 1 << 20;
+
+Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
+               std::shared_ptr<Tags> &l2)
+    : ports(multiprocessors, Rate(chip[Fact::PortBytes])),
+      output(chip[Fact::L2Bytes]),
+      // Memory has a clock of its own.
+      channels(chip[Fact::HbmBytesPerNs] * 1000 / mhz) {
+  if (!l2)
+    l2 = std::make_shared<Tags>(uint64_t(chip[Fact::L2Capacity] * kMiB));
+  tags = l2;
+}
+
+Memory::Times Memory::pass(unsigned sm, uint64_t cycle,
+                           const std::vector<Piece> &pieces, bool isWrite,
+                           double cost) {
+  double bytes = 0, fromHbm = 0;
+  for (const Piece &piece : pieces) {
+    bytes += piece.bytes;
+    Tags::Answer answer = tags->touch(piece.line, isWrite);
+    ++lines;
+    hits += answer.isHit;
+    // Whole sectors that are written need not be read first.
+    if (!answer.isHit && !isWrite)
+      fromHbm += piece.bytes;
+    if (answer.writesBack)
+      fromHbm += kLineBytes;
+  }
+  Times times;
+  if (fromHbm > 0)
+    times.misses = channels.take(cycle, fromHbm * cost);
+  uint64_t out = output.take(cycle, bytes);
+  times.hits = std::max(out, ports[sm].take(cycle, bytes));
+  return times;
+}

@@ -1,0 +1,53 @@
+//===- Multiprocessor.h - schedulers, pipes and engines of an SM *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TIME_MULTIPROCESSOR_H
+#define MX_LIB_SIMULATOR_TIME_MULTIPROCESSOR_H
+
+#include "Caches.h"
+#include "Calendar.h"
+#include "Prices.h"
+
+namespace mx::sim::time {
+
+/// What works in order: one after the other.
+class Engine {
+public:
+  /// Works for `cycles` from `cycle` on at the earliest; when it is done.
+  uint64_t work(uint64_t cycle, uint64_t cycles) {
+    begin = std::max(cycle, free);
+    total += cycles;
+    return free = begin + cycles;
+  }
+  uint64_t begin = 0; ///< of the last
+  uint64_t total = 0; ///< so far
+
+private:
+  uint64_t free = 0;
+};
+
+/// A quarter of an SM.
+struct Quarter {
+  Slots scheduler;
+  std::array<Slots, kPipes> pipes = {Slots(kIntervals[0]), Slots(kIntervals[1]),
+                                     Slots(kIntervals[2]), Slots(kIntervals[3]),
+                                     Slots(kIntervals[4]), Slots(kIntervals[5]),
+                                     Slots(kIntervals[6])};
+  Slots tensor; ///< of mma.sync
+};
+constexpr unsigned kQuarters = 4;
+
+struct Multiprocessor {
+  explicit Multiprocessor(uint64_t l1Bytes) : l1(l1Bytes) {}
+  std::array<Quarter, kQuarters> quarters;
+  Slots shared; ///< accesses to shared memory and L1, one line each
+  Engine wgmma;
+  Engine copies; ///< the copy engine
+  Tags l1;
+  uint64_t issued = 0, sharedLines = 0;
+};
+
+} // namespace mx::sim::time
+
+#endif // MX_LIB_SIMULATOR_TIME_MULTIPROCESSOR_H

@@ -1,0 +1,61 @@
+//===- Prices.h - what instructions of PTX cost -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A table by opcode, type and width. ptxas makes other code of PTX than one
+// instruction for each: it drops moves, and 64-bit arithmetic takes several.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TIME_PRICES_H
+#define MX_LIB_SIMULATOR_TIME_PRICES_H
+
+#include "../machine/Program.h"
+#include "Chip.h"
+
+namespace mx::sim::time {
+
+/// The pipes of a scheduler. An instruction of a warp takes a pipe of 32 lanes
+/// for one cycle, one of 16 lanes for two.
+enum class Pipe : uint8_t {
+  None,
+  Fma,      ///< 32 lanes: f32, f16x2, bf16x2
+  Alu,      ///< 16 lanes: integers, logic, comparisons, conversions of pairs
+  Multiply, ///< 16 lanes: products of integers
+  Convert,  ///< 8 lanes: shfl, conversions to 8 bits
+  Special,  ///< 4 lanes: functions, conversions of integers
+  Uniform,  ///< one value for a warp
+  Count
+};
+constexpr unsigned kPipes = unsigned(Pipe::Count);
+/// Cycles that an instruction takes each pipe.
+constexpr std::array<unsigned, kPipes> kIntervals = {1, 1, 2, 2, 4, 8, 2};
+
+struct Price {
+  /// Machine instructions by pipe; each takes a slot of the scheduler.
+  std::array<uint8_t, kPipes> counts = {};
+  uint16_t slots = 0; ///< all of them
+  /// Cycles that the warp stalls for them, as its machine code says.
+  uint16_t stalls = 0;
+  uint16_t latency = 0; ///< until the result can be used
+  uint16_t tensor = 0;  ///< cycles of the quarter's tensor core: mma.sync
+  /// Warps see each other in it: executed in the order of time.
+  bool isPoint = false;
+  /// It asks L2, whose answers depend on who came first.
+  bool isRequest = false;
+  /// What comes after in the text is not executed before.
+  bool endsBlock = false;
+  /// What comes after begins when the result is there.
+  bool holds = false;
+};
+
+/// The first instruction that branches, or accesses memory, by what a product
+/// of wgmma has given; null where none does.
+const InstrInfo *findDependenceOnProducts(const Program &program);
+
+/// The price of each instruction of a program. `listing`: its machine code
+/// (MachineCode.h), or empty.
+std::vector<Price> pricesOf(const Program &program, const Chip &chip,
+                            std::string_view listing);
+
+} // namespace mx::sim::time
+
+#endif // MX_LIB_SIMULATOR_TIME_PRICES_H

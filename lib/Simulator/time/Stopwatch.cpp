@@ -1,0 +1,263 @@
+//===- Stopwatch.cpp - events and instructions ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Stopwatch.h"
+
+#include "../exec/MemoryAccess.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+Stopwatch::Stopwatch(Machine &machine, const Chip &chip)
+    : machine(machine), chip(chip), mhz(chip[Fact::BoostMHz]),
+      prices(pricesOf(machine.program, chip, machine.config.machineCode)),
+      memory(chip, machine.config.smCount, mhz, machine.memory.l2) {
+  uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
+  uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
+  sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+bool Stopwatch::next(Event &event) {
+  if (events.empty())
+    return false;
+  event = *events.begin();
+  events.erase(events.begin());
+  if (event.warp)
+    event.warp->queuedAt = Warp::kNotQueued;
+  now = event.cycle;
+  return true;
+}
+
+void Stopwatch::schedule(Warp &w, uint64_t cycle) {
+  cycle = std::max(cycle, now);
+  if (w.queuedAt <= cycle)
+    return;
+  if (w.queuedAt != Warp::kNotQueued)
+    events.erase({w.queuedAt, w.queueNumber, nullptr, 0});
+  w.queuedAt = cycle;
+  w.queueNumber = numbers++;
+  events.insert({cycle, w.queueNumber, &w, 0});
+}
+
+void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
+  uint32_t at = uint32_t(operations.size());
+  if (freeOperations.empty()) {
+    operations.emplace_back();
+  } else {
+    at = freeOperations.back();
+    freeOperations.pop_back();
+  }
+  operations[at] = {issuer, std::move(action)};
+  events.insert({std::max(completion, now), numbers++, nullptr, at});
+}
+
+void Stopwatch::take(uint32_t operation) {
+  Operation op = std::move(operations[operation]);
+  freeOperations.push_back(operation);
+  Fault fault = op.action();
+  ++op.issuer.warp->cta->cluster->effects;
+  op.issuer.warp->fault(op.issuer.instr, fault, op.issuer.lanes);
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+uint64_t Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
+  const Program &p = machine.program;
+  const InstrInfo &info = p.infoOf(i);
+  uint64_t cycle = w.groups[w.current].block;
+  for (uint32_t k = 0; k < info.numUses; ++k)
+    if (Slot s = p.uses[info.firstUse + k]; !(s & kSlotConstant))
+      cycle = std::max(cycle, w.ready[s / 128]);
+  if (i->guard != kNoSlot && !(i->guard & kSlotConstant))
+    cycle = std::max(cycle, w.ready[i->guard / 128]);
+  return cycle;
+}
+
+bool Stopwatch::reach(Warp &w, const Instr *i) {
+  Group &g = w.group();
+  const Price &price = priceOf(i);
+  if (price.isPoint)
+    g.step = g.block = std::max(g.step, operandsReady(w, i));
+  // One warp's requests must not come long before those of the others.
+  if (price.isRequest) {
+    uint64_t begin = std::max(g.step, operandsReady(w, i));
+    if (!isDue(begin - std::min(begin, kMostAheadOfRequests))) {
+      g.step = begin;
+      return false;
+    }
+  }
+  // Calendars know the near future only.
+  return !(price.isPoint || g.step > now + kMostAhead) || isDue(g.step);
+}
+
+void Stopwatch::issue(Warp &w, const Instr *i) {
+  Group &g = w.group();
+  const Price &price = priceOf(i);
+  arrival = 0;
+  hasWaited = std::exchange(g.hasWaited, false);
+  uint64_t cycle = operandsReady(w, i);
+  issuedAt = std::max(cycle, g.block);
+  steppedTo = g.step;
+  if (!price.slots)
+    return;
+  Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
+  uint64_t begin = cycle;
+  for (unsigned pipe = 1; pipe < kPipes; ++pipe)
+    if (price.counts[pipe])
+      cycle =
+          std::max(cycle, quarter.pipes[pipe].take(begin, price.counts[pipe]));
+  issuedAt = std::max(cycle, quarter.scheduler.take(begin, price.slots));
+  if (price.tensor)
+    issuedAt = quarter.tensor.take(issuedAt, price.tensor);
+  smOf(w).issued += price.slots;
+  w.counts.slots += price.slots;
+  g.step = std::max(g.step, issuedAt + (price.holds ? price.latency : 1));
+  // The stalls of a block come one after the other, whatever moves in it.
+  g.stalls = std::max(g.stalls, g.block) + price.stalls;
+  g.step = std::max(g.step, g.stalls);
+  if (price.endsBlock)
+    g.block = g.step;
+  steppedTo = g.step;
+}
+
+void Stopwatch::retire(Warp &w, const Instr *i) {
+  const Program &p = machine.program;
+  const InstrInfo &info = p.infoOf(i);
+  uint64_t latency =
+      hasWaited ? chip.cycles(Fact::MbarrierWoken) : priceOf(i).latency;
+  uint64_t cycle = std::max(issuedAt + latency, arrival);
+  for (uint32_t k = 0; k < info.numDefs; ++k)
+    w.ready[p.defs[info.firstDef + k] / 128] = cycle;
+}
+
+/// The passes that shared memory makes: in each, every bank gives one word.
+/// Wide accesses take the lanes in as many parts.
+uint64_t Stopwatch::sharedLines(const uint64_t addresses[32], uint32_t bytes,
+                                uint32_t mask) {
+  constexpr unsigned kBanks = 32, kWord = 4;
+  unsigned words = std::max(1u, bytes / kWord);
+  unsigned lanes = 32 / std::min(words, 32u);
+  uint64_t passes = 0;
+  for (unsigned first = 0; first < 32; first += lanes) {
+    uint64_t seen[kBanks][32];
+    unsigned count[kBanks] = {}, most = 0;
+    for (unsigned lane = first; lane < first + lanes; ++lane) {
+      if (!(mask >> lane & 1))
+        continue;
+      for (unsigned k = 0; k < words; ++k) {
+        uint64_t word = addresses[lane] / kWord + k;
+        unsigned bank = unsigned(word % kBanks);
+        uint64_t *end = seen[bank] + count[bank];
+        if (std::find(seen[bank], end, word) != end || count[bank] == 32)
+          continue;
+        *end = word;
+        most = std::max(most, ++count[bank]);
+      }
+    }
+    passes += most;
+  }
+  return passes;
+}
+
+void mx::sim::time::addPieces(std::vector<Piece> &pieces, uint64_t address,
+                              uint64_t bytes) {
+  // Memory comes in sectors.
+  uint64_t end = (address + bytes + kSectorBytes - 1) & ~(kSectorBytes - 1);
+  address &= ~(kSectorBytes - 1);
+  while (address < end) {
+    uint64_t line = address / kLineBytes;
+    uint64_t stop = std::min(end, (line + 1) * kLineBytes);
+    pieces.push_back({line, uint32_t(stop - address)});
+    address = stop;
+  }
+}
+
+/// The sectors that lanes touch, each once.
+static void addSectors(std::vector<Piece> &pieces, const uint64_t addresses[32],
+                       uint32_t bytes, uint32_t mask) {
+  uint64_t sectors[32 * 9];
+  unsigned count = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint64_t address = addresses[__builtin_ctz(m)];
+    for (uint64_t s = address / kSectorBytes;
+         s <= (address + bytes - 1) / kSectorBytes; ++s)
+      if (!count || sectors[count - 1] != s)
+        sectors[count++] = s;
+  }
+  std::sort(sectors, sectors + count);
+  count = unsigned(std::unique(sectors, sectors + count) - sectors);
+  for (unsigned k = 0; k < count; ++k) {
+    uint64_t line = sectors[k] * kSectorBytes / kLineBytes;
+    if (!pieces.empty() && pieces.back().line == line)
+      pieces.back().bytes += kSectorBytes;
+    else
+      pieces.push_back({line, uint32_t(kSectorBytes)});
+  }
+}
+
+void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
+                       uint32_t bytes, uint32_t mask, bool isWrite) {
+  Multiprocessor &sm = smOf(w);
+  if (space == ptx::Space::Param || space == ptx::Space::Const || !mask)
+    return;
+  if (space == ptx::Space::Shared) {
+    uint64_t passes = sharedLines(addresses, bytes, mask);
+    sm.sharedLines += passes;
+    uint64_t last = sm.shared.take(issuedAt, passes);
+    arrival = last + chip.cycles(Fact::SharedLatency);
+    return;
+  }
+  pieces.clear();
+  addSectors(pieces, addresses, bytes, mask);
+  uint64_t through = sm.shared.take(issuedAt, pieces.size());
+  bool isLocal = space == ptx::Space::Local;
+  arrival = through + chip.cycles(Fact::L1Latency);
+  // Registers that are spilled stay in L1; loads that L1 has go no further.
+  if (isLocal)
+    return;
+  if (!isWrite)
+    pieces.erase(std::remove_if(pieces.begin(), pieces.end(),
+                                [&](const Piece &piece) {
+                                  return sm.l1.touch(piece.line, false).isHit;
+                                }),
+                 pieces.end());
+  if (pieces.empty())
+    return;
+  Memory::Times times = memory.pass(w.cta->sm, through, pieces, isWrite);
+  arrival = times.hits + chip.cycles(Fact::L2Latency);
+  if (times.misses)
+    arrival = std::max(arrival, times.misses + chip.cycles(Fact::HbmLatency));
+}
+
+uint64_t Stopwatch::barrierLatency(const Warp &w, uint32_t number) const {
+  const NamedBarrier &b = w.cta->barriers[number];
+  uint64_t warps = b.expectedWarps ? b.expectedWarps : w.cta->warps.size();
+  return chip.cycles(Fact::BarrierBase) +
+         uint64_t(chip[Fact::BarrierWarp] * double(warps));
+}
+
+uint64_t Stopwatch::wakeLatency(const Warp &w, const Group &g) const {
+  switch (g.wait) {
+  case Wait::Mbarrier:
+    return 0; // Group::hasWaited
+  case Wait::NamedBarrier:
+    return barrierLatency(w, g.index);
+  case Wait::ClusterBarrier:
+    return clusterLatency();
+  case Wait::Poll:
+  case Wait::TensorAlloc:
+    return chip.cycles(Fact::MbarrierTest);
+  default:
+    return 1;
+  }
+}

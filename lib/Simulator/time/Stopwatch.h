@@ -1,0 +1,131 @@
+//===- Stopwatch.h - time of a launch ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Time decides who runs next. Each group of lanes has a clock in cycles
+// (Group::step). Straight code runs ahead, in dataflow order within a block as
+// ptxas schedules it; at points of synchronization a group waits until no
+// other warp and no engine has anything earlier to do. Asynchronous operations
+// take effect when their engines have done them.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TIME_STOPWATCH_H
+#define MX_LIB_SIMULATOR_TIME_STOPWATCH_H
+
+#include "../machine/Machine.h"
+#include "Memory.h"
+#include "Multiprocessor.h"
+
+#include <set>
+
+namespace mx::sim::time {
+
+class Stopwatch {
+public:
+  Stopwatch(Machine &machine, const Chip &chip);
+
+  //===-- The order of events ---------------------------------------------===//
+
+  struct Event {
+    uint64_t cycle = 0, number = 0;
+    Warp *warp = nullptr;   ///< that goes on; null:
+    uint32_t operation = 0; ///< that takes effect
+    bool operator<(const Event &o) const {
+      return cycle != o.cycle ? cycle < o.cycle : number < o.number;
+    }
+  };
+  /// The earliest; false where nothing is left.
+  bool next(Event &event);
+  /// The warp goes on at `cycle`, or earlier where that is said already.
+  void schedule(Warp &w, uint64_t cycle);
+  /// Whether nothing comes before `cycle`.
+  bool isDue(uint64_t cycle) const {
+    return events.empty() || events.begin()->cycle >= cycle;
+  }
+  /// The operation that was timed last takes effect when it is done.
+  void complete(const AsyncIssuer &issuer, AsyncQueue::Action action);
+  void take(uint32_t operation);
+  /// Of an operation's issuer.
+  Cluster &clusterOf(const Event &event) const {
+    return *operations[event.operation].issuer.warp->cta->cluster;
+  }
+  uint64_t now = 0; ///< of the event that is being handled
+
+  //===-- Instructions of the running group -------------------------------===//
+
+  const Price &priceOf(const Instr *i) const {
+    return prices[size_t(i - machine.program.code.data())];
+  }
+  /// The clock of the group becomes the cycle at which it can begin a point of
+  /// synchronization. False: others come first.
+  bool reach(Warp &w, const Instr *i);
+  void issue(Warp &w, const Instr *i);
+  /// Its results are there in time.
+  void retire(Warp &w, const Instr *i);
+  /// What the instruction waited for has put the group's clock forward.
+  void moved(Warp &w) {
+    Group &g = w.group();
+    if (g.step > steppedTo)
+      g.block = g.step;
+  }
+  /// Lanes read or write memory: `addresses` of those in `mask`.
+  void access(Warp &w, ptx::Space space, const uint64_t addresses[32],
+              uint32_t bytes, uint32_t mask, bool isWrite);
+  /// Cycles after its cause at which a group goes on that waited so.
+  uint64_t wakeLatency(const Warp &w, const Group &g) const;
+  uint64_t barrierLatency(const Warp &w, uint32_t number) const;
+
+  //===-- Operations of engines -------------------------------------------===//
+
+  Interval load(Warp &w, uint64_t from, uint32_t ranks, const Transfer &t);
+  Interval store(Warp &w, uint64_t from, const Transfer &t);
+  Interval copyAsync(Warp &w, uint64_t from, const Transfer &t);
+  Interval control(uint64_t from);
+  Interval wgmma(Warp &w, uint64_t from, unsigned columns, bool aInRegisters);
+  /// An operation that takes effect at `cycle`, as computed elsewhere.
+  void ends(uint64_t cycle) { completion = cycle; }
+
+  uint64_t nanoseconds(uint64_t cycle) const {
+    return uint64_t(double(cycle) * 1000 / mhz);
+  }
+  uint64_t remoteLatency() const { return chip.cycles(Fact::ClusterArrive); }
+  uint64_t clusterLatency() const {
+    double more = double(machine.cluster.count()) - 2;
+    return uint64_t(chip[Fact::ClusterBarrier] +
+                    chip[Fact::ClusterBarrierCta] * std::max(0.0, more));
+  }
+  uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
+  uint64_t ctaStart() const { return chip.cycles(Fact::CtaStart); }
+  void finish(LaunchTime &time, uint64_t cycles);
+
+private:
+  Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
+  uint64_t operandsReady(const Warp &w, const Instr *i) const;
+  uint64_t sharedLines(const uint64_t addresses[32], uint32_t bytes,
+                       uint32_t mask);
+
+  Machine &machine;
+  const Chip &chip;
+  const double mhz;
+  std::vector<Price> prices;
+  std::vector<Multiprocessor> sms;
+  Memory memory;
+
+  std::set<Event> events;
+  uint64_t numbers = 0;
+  struct Operation {
+    AsyncIssuer issuer;
+    AsyncQueue::Action action;
+  };
+  std::vector<Operation> operations;
+  std::vector<uint32_t> freeOperations;
+  uint64_t completion = 0;
+  /// Of the access that the running instruction makes: 0 where it makes none.
+  uint64_t arrival = 0;
+  uint64_t issuedAt = 0, steppedTo = 0;
+  bool hasWaited = false; ///< for the mbarrier that the instruction tests
+  std::vector<Piece> pieces;
+};
+
+} // namespace mx::sim::time
+
+#endif // MX_LIB_SIMULATOR_TIME_STOPWATCH_H

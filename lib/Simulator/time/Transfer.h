@@ -1,0 +1,40 @@
+//===- Transfer.h - what a copy moves, and when -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TIME_TRANSFER_H
+#define MX_LIB_SIMULATOR_TIME_TRANSFER_H
+
+#include <cstdint>
+#include <vector>
+
+namespace mx::sim::time {
+
+constexpr uint64_t kLineBytes = 128;
+constexpr uint64_t kSectorBytes = 32;
+
+/// Part of a line of 128 bytes of global memory.
+struct Piece {
+  uint64_t line; ///< an address divided by kLineBytes
+  uint32_t bytes;
+};
+
+/// The parts of lines that `bytes` from `address` on lie in. Memory comes in
+/// sectors.
+void addPieces(std::vector<Piece> &pieces, uint64_t address, uint64_t bytes);
+
+struct Transfer {
+  uint64_t bytes = 0;
+  /// Global memory that is read or written, row by row; empty where both sides
+  /// are shared memory, and where the launch is not timed.
+  std::vector<Piece> pieces = {};
+};
+
+struct Interval {
+  uint64_t begin = 0, end = 0;
+  uint64_t read = 0; ///< of a store: when its source may change
+};
+
+} // namespace mx::sim::time
+
+#endif // MX_LIB_SIMULATOR_TIME_TRANSFER_H

@@ -1,0 +1,121 @@
+"""Modelled times of small kernels against the rates that the chip has.
+
+usage: check_time.py MX_SIM TIME.ptx DIRECTORY
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+MX_SIM, PTX, DIRECTORY = sys.argv[1:]
+MHZ, SMS = 1980, 132
+MIB = 1 << 20
+
+
+def run(launches, *options, **buffers):
+    """The launches of a report, and the warnings."""
+    path = os.path.join(DIRECTORY, "launch.json")
+    report = os.path.join(DIRECTORY, "report.json")
+    buffers = {name: value if isinstance(value, dict) else {"bytes": value} for name, value in buffers.items()}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"buffers": buffers, "launches": launches}, file)
+    command = [MX_SIM, PTX, path, "--time=h200", f"--report={report}", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{command}: {done.stderr}")
+    with open(report, encoding="utf-8") as file:
+        return json.load(file)["launches"], done.stderr
+
+
+def launch(kernel, grid, block, *args):
+    """The arguments are names of buffers, and numbers."""
+    args = [{"buffer": arg} if isinstance(arg, str) else {"u32": arg} for arg in args]
+    return {"kernel": kernel, "grid": [grid, 1, 1], "block": [block, 1, 1], "dynamic_smem": 16384, "args": args}
+
+
+def near(what, found, expected, tolerance):
+    if abs(found - expected) > tolerance * expected:
+        sys.exit(f"{what}: expected {expected:.1f} within {100 * tolerance:.0f} %, found {found:.1f}")
+
+
+def cycles(launches):
+    return [one["time"]["cycles"] for one in launches]
+
+
+def check_products():
+    """16 + N / 4 cycles for few columns, computed or not."""
+    two = [launch("products", SMS, 128, "out", count) for count in (128, 256)]
+    few, many = cycles(run(two, "--data=none", out=512)[0])
+    near("cycles of a product", (many - few) / 128, 18, 0.01)
+    if cycles(run(two, out=512)[0]) != [few, many]:
+        sys.exit("expected products to take the same time where they are computed")
+
+
+def check_memory():
+    """From HBM, and twice the same: the second time from L2."""
+    read = lambda count: launch("read", 2 * SMS, 1024, "in", count) | {"dynamic_smem": 0}
+    step = 2 * SMS * 1024 * 16
+    few, many = (run([read(count)] * 2, "--checks=none", **{"in": count * step})[0] for count in (4, 8))
+    rates = [4 * step / (b - a) for a, b in zip(cycles(few), cycles(many))]
+    near("TB/s of HBM", rates[0] * MHZ / 1e6, 4.52, 0.03)
+    near("bytes a cycle of L2", rates[1], 4700, 0.05)
+    near("lines found in L2 at first", many[0]["time"]["l2_hit_rate"] + 1, 1, 0.001)
+    near("lines found in L2", few[1]["time"]["l2_hit_rate"], 1, 0.01)
+
+
+def check_barriers():
+    """75 cycles a hand-over."""
+    few, many = cycles(run([launch("handOver", 1, 64, rounds) for rounds in (64, 128)])[0])
+    near("cycles of a hand-over", (many - few) / 128, 75.2, 0.03)
+
+
+def check_machine_code():
+    """Stalls of machine code come on top, three in each round of the first warp."""
+    with open(PTX, encoding="utf-8") as file:
+        line = next(n for n, words in enumerate(file, 1) if "COUNTS" in words)
+
+    def rounds(stall):
+        path = os.path.join(DIRECTORY, "listing")
+        code = f'.text.handOver:\n\t//## File ".nv_debug_ptx_txt", line {line}\n'
+        for place, opcode in enumerate(("FADD", "FMUL.FTZ", "FFMA")):
+            code += f"        /*{16 * place:04x}*/    @!P0 {opcode} R1, R1, R1 ;    /* 0x0000000000000000 */\n"
+            code += f"                                /* 0x{stall << 41:016x} */\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n" + code)
+        few, many = cycles(run([launch("handOver", 1, 64, n) for n in (64, 128)], f"--machine-code={path}")[0])
+        return (many - few) / 64
+
+    near("cycles that 30 stalls add", rounds(15) - rounds(5), 30, 0.1)
+
+
+def check_repeats():
+    """The same bits for any number of host threads, and again."""
+    launches = [launch("products", 300, 128, "out", 64), launch("handOver", 300, 64, 20)]
+    found = [run(launches, f"--jobs={jobs}", out=512) for jobs in (1, 4, 4)]
+    if found[0] != found[1] or found[1] != found[2]:
+        sys.exit("expected the same report for any number of threads")
+    # 300 CTAs on 132 SMs, one of them at a time where shared memory is full.
+    one, = cycles(run([launch("products", 1, 128, "out", 64)], out=512)[0])
+    if not cycles(found[0][0])[0] > one:
+        sys.exit("expected more CTAs to take longer")
+
+
+def check_dependence():
+    """A branch by a product: it is computed, and the line named."""
+    out = {"bytes": 512, "fill": "zero"}
+    launches, text = run([launch("depends", 1, 128, "out")], "--data=none", "--checks=-uninit-smem", out=out)
+    with open(PTX, encoding="utf-8") as file:
+        line = next(n for n, words in enumerate(file, 1) if "bra done" in words)
+    if launches[0]["time"].get("computed_for_line") != line or f"line {line} may depend" not in text:
+        sys.exit(f"expected products to be computed for line {line}, found {launches[0]['time']}: {text}")
+
+
+check_products()
+check_memory()
+check_barriers()
+check_machine_code()
+check_repeats()
+check_dependence()
