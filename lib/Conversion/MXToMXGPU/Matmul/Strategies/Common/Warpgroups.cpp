@@ -56,7 +56,8 @@ static int64_t getWarps(MmaSyncAttr mma) {
 /// With the registers that three warpgroups can be launched with, ptxas 13.0
 /// spills up to 400 bytes where threads have 128 accumulators. Of 64 to which
 /// groups add what the result holds it loads all of that before it stores, and
-/// spills up to 64 bytes.
+/// spills up to 64 bytes; where the reduction is unknown and scales are masked
+/// it spills 4.
 SmallVector<int64_t>
 mx::mxgpu::getMmaSyncRegisters(const MatmulProblem &problem, MmaSyncAttr mma) {
   constexpr int64_t kMany = 128;
@@ -64,7 +65,8 @@ mx::mxgpu::getMmaSyncRegisters(const MatmulProblem &problem, MmaSyncAttr mma) {
     return {};
   int64_t accumulators =
       mma.getWarpRows() * mma.getWarpColumns() / target::kWarpSize;
-  if (problem.accumulate && problem.ragged != RaggedKind::None)
+  if (ShapedType::isDynamic(problem.k) ||
+      (problem.accumulate && problem.ragged != RaggedKind::None))
     accumulators *= 2;
   if (accumulators < kMany)
     return {};

@@ -290,8 +290,8 @@ static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
 /// Whether registers hold a tile's accumulators beside the rest. ptxas 13.0
 /// spills up to 1200 bytes where parts of 256 elements of a ragged reduction
 /// are skipped, but for small tiles. Of the largest it spills up to 164 bytes
-/// where elements of 4 bits get a byte each, and up to 1700 where groups have
-/// work tiles. Two matrices of B have no other tile, and spill 44 bytes where
+/// where elements of 4 bits get a byte each, up to 1700 where groups have work
+/// tiles, and 24 where the reduction is unknown. Two matrices of B have no other tile, and spill 44 bytes where
 /// warps hold the scales of 256 elements.
 static bool fitsRegisters(const MatmulProblem &problem,
                           const ScheduleFields &fields) {
@@ -305,7 +305,8 @@ static bool fitsRegisters(const MatmulProblem &problem,
   bool isSpread = !isPacked(problem) && (getStoredBits(problem.a) == 4 ||
                                          getStoredBits(problem.b) == 4);
   return elements < kMostMmaSyncAccumulators ||
-         (!isSpread && problem.ragged == RaggedKind::None);
+         (!isSpread && problem.ragged == RaggedKind::None &&
+          !ShapedType::isDynamic(problem.k));
 }
 
 /// Warps share rows up to two for each tensor core.
