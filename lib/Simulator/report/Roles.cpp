@@ -97,8 +97,8 @@ static std::string bytesText(uint64_t n) {
   return n ? text : "-";
 }
 
-/// Lines of columns; those of which every cell is "-" are left out. So many of
-/// the first are set to the left.
+/// Lines of columns, the `first` ones set to the left; those of which every
+/// cell is "-" are left out.
 static std::string tableText(const std::vector<std::vector<std::string>> &table,
                              size_t first) {
   std::string s;

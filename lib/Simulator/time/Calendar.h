@@ -19,7 +19,7 @@ namespace mx::sim::time {
 constexpr uint64_t kMostAhead = 4096;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
-/// One instruction each so many cycles: a scheduler, a pipe.
+/// One instruction each `interval` cycles: a scheduler, a pipe.
 class Slots {
 public:
   /// `interval`: cycles from one to the next.
@@ -66,7 +66,7 @@ private:
   std::vector<uint64_t> words;
 };
 
-/// So much a cycle: bytes of a port, of L2, of memory.
+/// An amount for each cycle: bytes of a port, of L2, of memory.
 class Rate {
 public:
   explicit Rate(double perCycle = 1) { set(perCycle); }

@@ -18,39 +18,34 @@ static uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }
 /// busy while it comes in.
 Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
                          const Transfer &t) {
-  Multiprocessor &sm = smOf(w);
   Interval when;
-  uint64_t taken = sm.copies.work(from, chip.cycles(Fact::CopyIssue));
-  when.begin = sm.copies.begin;
-  uint64_t latency = chip.cycles(Fact::CopyLatency);
-  uint64_t end = taken;
-  if (!t.pieces.empty()) {
-    Memory::Times times = memory.pass(w.cta->sm, when.begin, t.pieces, false,
-                                      chip[Fact::CopyHbmCost]);
-    end = std::max(end, times.hits);
-    if (times.misses)
-      end = std::max(end, times.misses + chip.cycles(Fact::CopyHbmLatency));
-  }
+  uint64_t issue = chip.cycles(Fact::CopyIssue);
+  uint64_t taken = smOf(w).copies.take(from, double(issue));
+  when.begin = taken - issue;
+  Memory::Times times;
+  if (!t.pieces.empty())
+    times = memory.pass(w.cta->sm, when.begin, t.pieces, false,
+                        chip[Fact::CopyHbmCost]);
+  uint64_t end = std::max({taken, times.hits, times.misses});
   for (; ranks; ranks &= ranks - 1) {
     Cta &target = *w.cta->cluster->ctas[unsigned(__builtin_ctz(ranks))];
-    Engine &engine = sms[target.sm].copies;
-    end = std::max(end, engine.work(taken, roundUp(double(t.bytes) /
-                                                   chip[Fact::CopyBytes])));
+    end = std::max(end, sms[target.sm].copies.take(
+                            taken, double(t.bytes) / chip[Fact::CopyBytes]));
   }
-  when.end = completion = end + latency;
+  if (times.misses)
+    end += chip.cycles(Fact::CopyHbmLatency);
+  when.end = completion = end + chip.cycles(Fact::CopyLatency);
   return when;
 }
 
 Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
-  Engine &engine = smOf(w).copies;
   Interval when;
-  when.read =
-      engine.work(from, chip.cycles(Fact::CopyIssue) +
-                            roundUp(double(t.bytes) / chip[Fact::CopyBytes]));
-  when.begin = engine.begin;
-  Memory::Times times = memory.pass(w.cta->sm, when.begin, t.pieces, true);
-  when.end = completion =
-      std::max(when.read, times.hits) + chip.cycles(Fact::L2Latency);
+  double work = chip[Fact::CopyIssue] + double(t.bytes) / chip[Fact::CopyBytes];
+  when.read = smOf(w).copies.take(from, work);
+  when.begin = from;
+  Memory::Times times = memory.pass(w.cta->sm, from, t.pieces, true);
+  when.end = completion = std::max(when.read, times.hits) +
+                          chip.cycles(Fact::L2Latency);
   return when;
 }
 
@@ -96,7 +91,8 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles) {
   time.cycles = cycles;
   time.mhz = mhz;
   time.overheadMicroseconds = chip[Fact::LaunchOverhead];
-  uint64_t tensor = 0, copies = 0, issued = 0, shared = 0;
+  double copies = 0;
+  uint64_t tensor = 0, issued = 0, shared = 0;
   for (const Multiprocessor &sm : sms) {
     tensor += sm.wgmma.total;
     copies += sm.copies.total;
@@ -109,7 +105,7 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles) {
       {"tensor core", double(tensor) / all},
       {"issue", double(issued) / all / kQuarters},
       {"shared memory", double(shared) / all},
-      {"copy engine", double(copies) / all},
+      {"copy engine", copies / all},
       {"L2", memory.l2().total / most / chip[Fact::L2Bytes]},
       {"HBM",
        memory.hbm().total / most / (chip[Fact::HbmBytesPerNs] * 1000 / mhz)},

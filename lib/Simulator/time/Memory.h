@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A request passes the port of its SM, L2 and, for the lines that L2 does not
-// hold, HBM: each takes so many bytes a cycle, and a latency comes on top once.
+// hold, HBM: each has a rate in bytes a cycle, and a latency comes on top once.
 // That bytes under way and throughput follow each other (Little, "A proof for
 // the queuing formula L = lambda W") is a result, no input.
 //===----------------------------------------------------------------------===//

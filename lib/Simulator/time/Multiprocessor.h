@@ -43,7 +43,7 @@ struct Multiprocessor {
   std::array<Quarter, kQuarters> quarters;
   Slots shared; ///< accesses to shared memory and L1, one line each
   Engine wgmma;
-  Engine copies; ///< the copy engine
+  Rate copies{1}; ///< cycles of the copy engine
   Tags l1;
   uint64_t issued = 0, sharedLines = 0;
 };

@@ -267,8 +267,8 @@ MmaSyncBlockScaled::checkRegisters(const MatmulProblem &problem,
 /// How many warps share rows of two matrices of B, of which the largest tile is
 /// the only one: where ptxas 13.0 spills nothing. Where the reduction is
 /// unknown, scales are masked, and a warp with all columns has too many of
-/// them, but for blocks of 32 and results of 4 bits, which take fewer
-/// registers.
+/// them, but for blocks of 32 and results of 4 bits and unknown columns, which
+/// take fewer registers.
 static int64_t getColumnWarpsOfParts(const MatmulProblem &problem) {
   constexpr int64_t kLongBlock = 32;
   if (!ShapedType::isDynamic(problem.k))
@@ -276,7 +276,8 @@ static int64_t getColumnWarpsOfParts(const MatmulProblem &problem) {
   if (!problem.isQuantized)
     return 2;
   bool isShort = getStoredBits(problem.out) == 4 &&
-                 problem.product.blockSize == kLongBlock;
+                 problem.product.blockSize == kLongBlock &&
+                 ShapedType::isDynamic(problem.n);
   return isShort ? 1 : 4;
 }
 
