@@ -1,8 +1,8 @@
 //===- Time.h - how long a kernel takes, by a model -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the model of time knows of chips, and what it says of a launch. A model
-// is no measurement: docs/TimeModel.md has its errors.
+// The figures of chips that the model of time uses, and its answer for a launch.
+// A model is no measurement: docs/TimeModel.md has its errors.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SIMULATOR_TIME_H
