@@ -158,8 +158,8 @@ struct Diagnostic {
   unsigned column = 0;
 };
 
-/// Whether modules for this .target are simulated: sm_90a, sm_100a, sm_100f,
-/// sm_103a, sm_103f, and without a suffix all up to sm_103.
+/// Whether modules for this .target are simulated: sm_90a, and with 'a', 'f' or
+/// no suffix sm_100, 103, 120 and 121; without a suffix all before, too.
 bool isSimulated(std::string_view target);
 
 /// What the instructions of a kernel do with a parameter: a guess, for people.
