@@ -233,11 +233,13 @@ MmaSyncUpcastB::checkRegisters(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 /// Whether registers hold a tile's accumulators beside its operands. Of the
-/// largest tiles and bytes that are not packed ptxas 13.0 spills up to 44
-/// bytes; quantized results have no other.
+/// largest tiles and weights that are not packed ptxas 13.0 spills up to 44
+/// bytes, or 60 of 4 bits where there are two matrices; quantized results have
+/// no other.
 static bool fitsUpcastRegisters(const MatmulProblem &problem,
                                 ArrayRef<int64_t> tile) {
-  bool isLean = problem.isPackedB || getStoredBits(problem.b) == 4;
+  bool isLean = problem.isPackedB ||
+                (getStoredBits(problem.b) == 4 && problem.numB == 1);
   return !isLargestUpcast(tile) || isLean || problem.isQuantized;
 }
 
