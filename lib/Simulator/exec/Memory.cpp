@@ -140,7 +140,8 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
     (isWrite ? s.sharedStoreBytes : s.sharedLoadBytes) += total;
   else if (access.space == Space::Global || access.space == Space::Generic)
     (isWrite ? s.globalStoreBytes : s.globalLoadBytes) += total;
-  timeLanes(w, access.space, i->a, access.is64, i->imm, bytes, mask, isWrite);
+  if (__builtin_expect(w.watch != nullptr, 0))
+    timeLanes(w, access.space, i->a, access.is64, i->imm, bytes, mask, isWrite);
   if (w.order() && access.space <= Space::Shared &&
       access.space != Space::Const)
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,

@@ -210,6 +210,9 @@ public:
 
 private:
   uint64_t runRecorded(uint64_t budget);
+  /// Executes an instruction whose guard is true in the lanes `m`, with all
+  /// that may be followed; the next one, or null.
+  const Instr *execute(const Instr *i, uint32_t m);
   bool pickGroup();
   void dropGroup(size_t index);
   void finishConvergence(int32_t conv);

@@ -53,14 +53,7 @@ void Warp::runTimed() {
     ++counts.instructions;
     ++cluster.executed;
     const Instr *at = i;
-    if (!m && pendingCount)
-      skipUndefined(i);
-    if (!m)
-      ++i;
-    else if (pendingCount && !checkPending(i))
-      i = nullptr;
-    else
-      i = i->fn(*this, i, m);
+    i = execute(i, m);
     watch->retire(*this, at);
     if (i)
       trace->next(*this, at);

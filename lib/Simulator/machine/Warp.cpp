@@ -71,6 +71,16 @@ uint64_t Warp::run(uint64_t budget) {
   return done;
 }
 
+const Instr *Warp::execute(const Instr *i, uint32_t m) {
+  if (!m && pendingCount)
+    skipUndefined(i);
+  if (!m)
+    return i + 1;
+  if (pendingCount && !checkPending(i))
+    return nullptr;
+  return i->fn(*this, i, m);
+}
+
 /// The same, and the recorder sees each instruction.
 uint64_t Warp::runRecorded(uint64_t budget) {
   uint64_t done = 0;
@@ -87,14 +97,7 @@ uint64_t Warp::runRecorded(uint64_t budget) {
         m &= predicate(i->guard);
       executing = m;
       trace->begin(*this, i);
-      if (!m && pendingCount)
-        skipUndefined(i);
-      if (!m)
-        ++i;
-      else if (pendingCount && !checkPending(i))
-        i = nullptr;
-      else
-        i = i->fn(*this, i, m);
+      i = execute(i, m);
       if (i)
         trace->next(*this, at);
       else
