@@ -24,27 +24,30 @@ TOPICS = {"wgmma": "wgmma", "instructions": "Instructions of threads",
           "barriers": "Barriers", "launch": "Launches in a CUDA graph",
           "peers": "Memory of another GPU", "peer_processes": "Memory of another process"}
 BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
-WGMMA = """template <> struct Wgmma<{n}, {f16}> {{
+WGMMA = """template <> struct Wgmma<{n}, {kind}> {{
   static __device__ void from{what}(float (&d)[{count}], {a_type}, uint64_t b) {{
-    asm volatile("wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{type}.{type} {{{d}}}, {a}, %{b}, 1, 1, 1{last};"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{type}.{type} {{{d}}}, {a}, %{b}, 1, 1, 1{last};"
                  : {outs} : {ins}, "l"(b));
   }}
 """
+KINDS = {"BF16": ("bf16", 16), "F16": ("f16", 16), "E4M3": ("e4m3", 32)}
 
 
 def wgmma_header():
     """A function for each shape, whose sums are so many operands."""
-    text = "template <int N, bool F16> struct Wgmma;\n"
+    text = f"enum Kind {{ {', '.join(KINDS)} }};\ntemplate <int N, Kind KIND> struct Wgmma;\n"
     for n in (8, 16, 32, 64, 128, 192, 256):
-        for f16 in (False, True):
+        for kind, (element, k) in KINDS.items():
             count = n // 2
-            common = dict(n=n, f16="true" if f16 else "false", type="f16" if f16 else "bf16",
+            common = dict(n=n, kind=kind, type=element, k=k,
                           count=count, d=", ".join(f"%{i}" for i in range(count)),
                           outs=", ".join(f'"+f"(d[{i}])' for i in range(count)))
+            # Operands of 16 bits may lie the other way round.
+            order = ["", ""] if k == 32 else [", 0", ", 0, 0"]
             shared = WGMMA.format(what="Shared", a_type="uint64_t a", a=f"%{count}", b=count + 1,
-                                  ins='"l"(a)', last=", 0, 0", **common)
+                                  ins='"l"(a)', last=order[1], **common)
             registers = WGMMA.format(
-                what="Registers", a_type="const uint32_t *a", b=count + 4, last=", 0",
+                what="Registers", a_type="const uint32_t *a", b=count + 4, last=order[0],
                 a="{{" + ", ".join(f"%{count + i}" for i in range(4)) + "}}",
                 ins=", ".join(f'"r"(a[{i}])' for i in range(4)), **common)
             text += shared + registers.partition("\n")[2] + "};\n"

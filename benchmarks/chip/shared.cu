@@ -47,13 +47,13 @@ __global__ void __launch_bounds__(512) repeat(long long *cycles, uint32_t *out, 
   for (int i = threadIdx.x; i < 4096; i += blockDim.x)
     reinterpret_cast<uint32_t *>(memory)[i] = i;
   __syncthreads();
-  uint32_t address = smemAddress(memory) + threadIdx.x % 512 * BYTES, sum = threadIdx.x;
+  uint32_t first = smemAddress(memory), place = threadIdx.x % 512 * BYTES, sum = threadIdx.x;
   long long begin = clock64();
   // The step is 0, which ptxas must not know: it would load once.
-  for (int i = 0; i < kRounds / 8; ++i, address += step)
+  for (int i = 0; i < kRounds / 8; ++i, place += step)
 #pragma unroll
     for (int j = 0; j < 8; ++j)
-      Op::run(address ^ j * 512, sum);
+      Op::run(first + (place ^ j * 512), sum);
   __syncthreads();
   if (threadIdx.x == 0)
     cycles[blockIdx.x] = clock64() - begin;

@@ -76,8 +76,17 @@ struct Group {
   uint64_t step = 0;
   /// Of a launch that is timed: the cycle from which on its straight code runs.
   uint64_t block = 0;
-  uint64_t stalls = 0;    ///< until which its machine code stalls it
   bool hasWaited = false; ///< for the mbarrier that it tests next
+  /// With machine code: the cycle at which its block began, the instruction
+  /// that has begun it, and by how much what comes from a place on is late.
+  struct Delay {
+    uint32_t place;
+    uint64_t cycles;
+  };
+  uint64_t base = 0;
+  uint32_t furthest = 0; ///< place that it has come to
+  const Instr *entered = nullptr;
+  std::vector<Delay> delays;
   uint32_t strand = 0;
 };
 
@@ -116,7 +125,7 @@ public:
   WarpStatistics counts;
   /// Registers that wgmma works on; see exec/WgmmaTracker.h.
   std::shared_ptr<class WgmmaTracker> wgmma;
-  Recorder *trace = nullptr;       ///< null: no trace is recorded
+  Recorder *trace = nullptr;        ///< null: no trace is recorded
   time::Stopwatch *watch = nullptr; ///< null: the launch is not timed
   /// Of a launch that is timed: when registers (in units of 128 bytes) hold
   /// their values, and the event at which it goes on.
@@ -408,7 +417,7 @@ struct Cluster {
   std::vector<PairAlloc> pairs;
   uint64_t slot = 0;
   Machine *machine = nullptr;
-  uint64_t lateStores = 0; ///< so far
+  uint64_t lateStores = 0;      ///< so far
   uint64_t timedOperations = 0; ///< under way
   void putLate(LateStore store);
   bool done() const { return liveThreads == 0 && queue.empty(); }

@@ -54,7 +54,7 @@ void Warp::runTimed() {
     ++cluster.executed;
     const Instr *at = i;
     i = execute(i, m);
-    watch->retire(*this, at);
+    watch->retire(*this, at, i);
     if (i)
       trace->next(*this, at);
     else

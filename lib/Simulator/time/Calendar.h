@@ -28,7 +28,7 @@ public:
 
   /// The first free slot from `cycle` on, which is then taken.
   uint64_t take(uint64_t cycle) {
-    uint64_t slot = std::max((cycle + interval - 1) / interval, first * 64);
+    uint64_t slot = std::max(cycle / interval, first * 64);
     advanceFor(slot);
     for (uint64_t at = slot / 64;; ++at) {
       advanceFor(at * 64);
@@ -40,7 +40,7 @@ public:
         continue;
       unsigned bit = unsigned(__builtin_ctzll(open));
       word |= 1ull << bit;
-      return (at * 64 + bit) * interval;
+      return std::max(cycle, (at * 64 + bit) * interval);
     }
   }
 

@@ -26,9 +26,11 @@ enum class Fact : uint8_t {
   CtaStart,
   // Schedulers and pipes.
   AluLatency,
+  PredicateLatency,
   FloatLatency,
   SpecialLatency,
   WarpLatency,
+  BranchTaken,
   // Shared memory.
   SharedBytes,
   SharedLatency,
@@ -40,6 +42,7 @@ enum class Fact : uint8_t {
   WgmmaSharedColumns,
   WgmmaRegistersLeast,
   WgmmaLatency,
+  WgmmaLatencyColumns,
   MmaSyncProducts,
   MmaSyncLatency,
   // The copy engine.

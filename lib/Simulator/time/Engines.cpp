@@ -44,8 +44,8 @@ Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   when.read = smOf(w).copies.take(from, work);
   when.begin = from;
   Memory::Times times = memory.pass(w.cta->sm, from, t.pieces, true);
-  when.end = completion = std::max(when.read, times.hits) +
-                          chip.cycles(Fact::L2Latency);
+  when.end = completion =
+      std::max(when.read, times.hits) + chip.cycles(Fact::L2Latency);
   return when;
 }
 
@@ -81,7 +81,9 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
   Interval when;
   when.read = engine.work(from, roundUp(cycles));
   when.begin = engine.begin;
-  when.end = completion = when.read + chip.cycles(Fact::WgmmaLatency);
+  when.end = completion =
+      when.read + roundUp(chip[Fact::WgmmaLatency] +
+                          columns / chip[Fact::WgmmaLatencyColumns]);
   return when;
 }
 

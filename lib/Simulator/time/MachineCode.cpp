@@ -1,11 +1,11 @@
-//===- MachineCode.cpp - what ptxas makes of lines of PTX -----------------===//
+//===- MachineCode.cpp - what ptxas makes of a kernel ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 #include "MachineCode.h"
 
+#include <algorithm>
 #include <map>
-#include <numeric>
 #include <string>
 
 using namespace mx::sim::time;
@@ -19,36 +19,34 @@ struct CodeRow {
 
 // The first row with which an opcode begins.
 constexpr CodeRow kPipesOfCode[] = {
-    {"IMAD", Pipe::Multiply}, {"IMUL", Pipe::Multiply}, {"IDP", Pipe::Multiply},
-    {"FMNMX", Pipe::Alu},     {"FSETP", Pipe::Alu},     {"FSEL", Pipe::Alu},
-    {"FSET", Pipe::Alu},      {"FCHK", Pipe::Alu},      {"FRND", Pipe::Special},
-    {"F2FP", Pipe::Alu},      {"F2F", Pipe::Special},   {"F2I", Pipe::Special},
-    {"FSWZ", Pipe::Fma},      {"F", Pipe::Fma},         {"HMNMX", Pipe::Alu},
-    {"HSETP", Pipe::Alu},     {"HSET", Pipe::Alu},      {"HMMA", Pipe::None},
-    {"HGMMA", Pipe::None},    {"H", Pipe::Fma},         {"D", Pipe::Multiply},
-    {"MUFU", Pipe::Special},  {"I2F", Pipe::Special},   {"POPC", Pipe::Special},
-    {"FLO", Pipe::Special},   {"SHFL", Pipe::Convert},  {"BREV", Pipe::Special},
-    {"REDUX", Pipe::Convert}, {"MATCH", Pipe::Convert}, {"LOP3", Pipe::Alu},
-    {"IADD", Pipe::Alu},      {"SHF", Pipe::Alu},       {"PRMT", Pipe::Alu},
-    {"ISETP", Pipe::Alu},     {"SEL", Pipe::Alu},       {"LEA", Pipe::Alu},
-    {"IMNMX", Pipe::Alu},     {"IABS", Pipe::Alu},      {"SGXT", Pipe::Alu},
-    {"BMSK", Pipe::Alu},      {"PLOP3", Pipe::Alu},     {"VI", Pipe::Alu},
-    {"VH", Pipe::Alu},        {"VOTE", Pipe::Alu},      {"P2R", Pipe::Alu},
-    {"R2P", Pipe::Alu},       {"MOV", Pipe::Alu},       {"I2FP", Pipe::Alu},
-    {"UTMA", Pipe::None},     {"UBLK", Pipe::None},     {"UCGA", Pipe::None},
+    {"IMAD", Pipe::Multiply}, {"IMUL", Pipe::Multiply},
+    {"IDP", Pipe::Multiply},  {"FMNMX", Pipe::Alu},
+    {"FSETP", Pipe::Alu},     {"FSEL", Pipe::Alu},
+    {"FSET", Pipe::Alu},      {"FCHK", Pipe::Alu},
+    {"FRND", Pipe::Special},  {"F2FP", Pipe::Alu},
+    {"F2F", Pipe::Special},   {"F2I", Pipe::Special},
+    {"FSWZ", Pipe::Fma},      {"F", Pipe::Fma},
+    {"HMNMX", Pipe::Alu},     {"HSETP", Pipe::Alu},
+    {"HSET", Pipe::Alu},      {"HMMA", Pipe::None},
+    {"HGMMA", Pipe::None},    {"H", Pipe::Fma},
+    {"D", Pipe::Multiply},    {"MUFU", Pipe::Special},
+    {"I2FP", Pipe::Alu},      {"I2F", Pipe::Special},
+    {"POPC", Pipe::Special},  {"FLO", Pipe::Special},
+    {"SHFL", Pipe::Convert},  {"BREV", Pipe::Special},
+    {"REDUX", Pipe::Convert}, {"MATCH", Pipe::Convert},
+    {"LOP3", Pipe::Alu},      {"IADD", Pipe::Alu},
+    {"SHF", Pipe::Alu},       {"PRMT", Pipe::Alu},
+    {"ISETP", Pipe::Alu},     {"SEL", Pipe::Alu},
+    {"LEA", Pipe::Alu},       {"IMNMX", Pipe::Alu},
+    {"IABS", Pipe::Alu},      {"SGXT", Pipe::Alu},
+    {"BMSK", Pipe::Alu},      {"PLOP3", Pipe::Alu},
+    {"VIADD", Pipe::Fma},     {"VI", Pipe::Alu},
+    {"VH", Pipe::Alu},        {"VOTE", Pipe::Alu},
+    {"P2R", Pipe::Alu},       {"R2P", Pipe::Alu},
+    {"MOV", Pipe::Alu},       {"UTMA", Pipe::None},
+    {"UBLK", Pipe::None},     {"UCGA", Pipe::None},
     {"USETMAX", Pipe::None},  {"U", Pipe::Uniform},
 };
-
-/// What ptxas moves to where a kernel or a loop begins.
-constexpr std::string_view kSetUp[] = {"NOP", "ULDC", "LDC",  "UMOV", "CS2R",
-                                       "S2R", "S2UR", "R2UR", "LDCU"};
-
-bool isSetUp(std::string_view opcode) {
-  for (std::string_view name : kSetUp)
-    if (opcode == name)
-      return true;
-  return false;
-}
 
 /// The number after `word` in a line; 0 where there is none.
 uint32_t numberAfter(std::string_view line, std::string_view word) {
@@ -89,12 +87,13 @@ Pipe mx::sim::time::pipeOf(std::string_view opcode) {
   return Pipe::None;
 }
 
-/// The cycles that an instruction stalls its warp: bits 105 to 108 of its 128,
-/// the upper half of which is on a line of its own.
-static unsigned stallsOf(std::string_view line) {
+/// The upper half of an instruction's 128 bits, on a line of its own. Bits 41
+/// to 44 are the stall, 46 to 48 the counter of a result that comes later (7:
+/// none), 52 to 57 the counters that it waits for.
+static uint64_t upperHalf(std::string_view line) {
   size_t at = line.find("/* 0x");
   if (at == line.npos || line.find_first_not_of(" \t") != at)
-    return 1;
+    return uint64_t(7) << 46 | uint64_t(1) << 41;
   uint64_t word = 0;
   for (char c : line.substr(at + 5)) {
     unsigned digit = c >= '0' && c <= '9'   ? unsigned(c - '0')
@@ -104,30 +103,42 @@ static unsigned stallsOf(std::string_view line) {
       break;
     word = 16 * word + digit;
   }
-  return unsigned(word >> 41 & 15);
+  return word;
 }
 
-std::unordered_map<uint32_t, LinePrice>
+static bool endsBlock(std::string_view opcode) {
+  std::string_view name = opcode.substr(0, opcode.find('.'));
+  return name == "BRA" || name == "EXIT" || name == "RET" || name == "BRX" ||
+         name == "CALL" || name == "BRXU" || name == "JMP";
+}
+
+/// ".L_x_59" of "@!P1 BRA `(.L_x_59) ;".
+static std::string_view targetOf(std::string_view line) {
+  size_t begin = line.find("`(");
+  if (begin == line.npos)
+    return {};
+  begin += 2;
+  return line.substr(begin, line.find(')', begin) - begin);
+}
+
+std::vector<MachineBlock>
 mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
-  std::unordered_map<uint32_t, LinePrice> lines;
+  std::vector<MachineBlock> blocks;
   std::string label = "\n.text." + std::string(name) + ":\n";
   size_t at = text.find(label);
   if (at == text.npos)
-    return lines;
+    return blocks;
   auto take = [&] {
     size_t end = std::min(text.find('\n', at), text.size());
     std::string_view s = text.substr(at, end - at);
     at = end + 1;
     return s;
   };
-  // By line of the PTX, how often each opcode with its modifiers is there, and
-  // the stalls of all of them.
-  struct Opcodes {
-    std::map<std::string_view, unsigned> counts;
-    unsigned stalls = 0;
-  };
-  std::map<uint32_t, Opcodes> found;
+  std::map<std::string_view, size_t> labels; // the block of each
+  std::vector<std::pair<size_t, std::string_view>>
+      jumps; // of a block, to where
   uint32_t line = 0;
+  bool isOpen = false;
   for (at += label.size(); at < text.size();) {
     std::string_view s = take();
     if (s.find(".section") != s.npos || s.substr(0, 4) == "//--")
@@ -137,23 +148,33 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
         line = numberAfter(s, "\", line ");
       continue;
     }
-    std::string_view opcode = opcodeOf(s);
-    if (opcode.empty() || !line || isSetUp(opcode.substr(0, opcode.find('.'))))
+    if (!s.empty() && (s[0] == '.' || s[0] == '$')) {
+      labels[s.substr(0, s.find(':'))] = blocks.size();
+      isOpen = false;
       continue;
-    Opcodes &of = found[line];
-    ++of.counts[opcode];
-    if (at < text.size())
-      of.stalls += stallsOf(take());
+    }
+    std::string_view opcode = opcodeOf(s);
+    if (opcode.empty() || opcode == "NOP")
+      continue;
+    if (!isOpen)
+      blocks.emplace_back();
+    uint64_t bits = at < text.size() ? upperHalf(take()) : upperHalf({});
+    MachineInstr i;
+    i.line = line;
+    i.opcode = opcode;
+    i.pipe = pipeOf(opcode.substr(0, opcode.find('.')));
+    i.stall = uint8_t(std::max<uint64_t>(1, bits >> 41 & 15));
+    i.counter = uint8_t(std::min<uint64_t>(bits >> 46 & 7, kCounters));
+    i.waits = uint8_t(bits >> 52 & 63);
+    blocks.back().code.push_back(i);
+    isOpen = !endsBlock(opcode);
+    if (std::string_view target = targetOf(s); !isOpen && !target.empty())
+      jumps.push_back({blocks.size() - 1, target});
   }
-  for (auto &[number, opcodes] : found) {
-    unsigned copies = 0;
-    for (auto &[opcode, n] : opcodes.counts)
-      copies = std::gcd(copies, n);
-    LinePrice &price = lines[number];
-    price.stalls = uint16_t(opcodes.stalls / copies);
-    for (auto &[opcode, n] : opcodes.counts)
-      price.counts[unsigned(pipeOf(opcode.substr(0, opcode.find('.'))))] +=
-          uint16_t(n / copies);
-  }
-  return lines;
+  // A jump back makes a loop of what lies between.
+  for (auto &[from, target] : jumps)
+    if (auto to = labels.find(target); to != labels.end())
+      for (size_t k = to->second; k <= from && k < blocks.size(); ++k)
+        ++blocks[k].depth;
+  return blocks;
 }

@@ -1,9 +1,10 @@
-//===- MachineCode.h - what ptxas makes of lines of PTX ---------*- C++ -*-===//
+//===- MachineCode.h - what ptxas makes of a kernel -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads a listing of nvdisasm (-hex -gp -c) of machine code that ptxas
 // -lineinfo has made of PTX without .loc: each instruction has the line of the
-// PTX that it comes from.
+// PTX that it comes from, and control bits (Huerta and others, "Analyzing
+// modern NVIDIA GPU cores", arXiv 2503.20481).
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_TIME_MACHINECODE_H
@@ -12,24 +13,33 @@
 #include "Prices.h"
 
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 namespace mx::sim::time {
 
-/// What a line of PTX takes.
-struct LinePrice {
-  std::array<uint16_t, kPipes> counts = {}; ///< machine instructions by pipe
-  /// Cycles until the warp may issue the next line, as ptxas has written into
-  /// the instructions (Huerta and others, "Analyzing modern NVIDIA GPU cores",
-  /// arXiv 2503.20481): where results come after a fixed time.
-  uint16_t stalls = 0;
+constexpr unsigned kCounters = 6;
+
+struct MachineInstr {
+  uint32_t line = 0; ///< of the PTX
+  std::string_view opcode;
+  Pipe pipe = Pipe::None;
+  /// Cycles until the warp may issue the next one.
+  uint8_t stall = 0;
+  /// The counter that says when its result is there, and those for which it
+  /// waits, bit by bit: where results come after no fixed time.
+  uint8_t counter = kCounters, waits = 0;
 };
 
-/// The lines of a kernel; empty where the listing does not have it. ptxas
-/// repeats code where it unrolls loops and where paths part: of instructions
-/// that are there n times, one counts.
-std::unordered_map<uint32_t, LinePrice> readMachineCode(std::string_view text,
-                                                        std::string_view name);
+/// Instructions that are executed one after the other.
+struct MachineBlock {
+  std::vector<MachineInstr> code;
+  unsigned depth = 0; ///< loops around it
+};
+
+/// The blocks of a kernel in the order of the text; none where the listing
+/// does not have the kernel.
+std::vector<MachineBlock> readMachineCode(std::string_view text,
+                                          std::string_view name);
 
 /// The pipe of a machine instruction by its opcode ("IMAD", "UTMALDG").
 Pipe pipeOf(std::string_view opcode);

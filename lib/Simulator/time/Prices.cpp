@@ -6,7 +6,7 @@
 // read off the machine code of kernels for sm_90a.
 //===----------------------------------------------------------------------===//
 
-#include "MachineCode.h"
+#include "Schedule.h"
 
 #include "../machine/Handlers.h"
 #include "../report/OpcodeClass.h"
@@ -19,7 +19,7 @@ using namespace mx::sim::time;
 namespace {
 
 /// kHolds: what comes after waits for the latency, too.
-enum Flag : uint8_t { kPoint = 1, kEnds = 2, kHolds = 4 };
+enum Flag : uint8_t { kPoint = 1, kEnds = 2, kHolds = 4, kJumps = 8 };
 
 struct PriceRow {
   std::string_view opcode;
@@ -89,10 +89,10 @@ constexpr PriceRow kPrices[] = {
     {"membar", "", 1, Pipe::None, kNone, kPoint},
     {"nanosleep", "", 1, Pipe::None, kNone, kPoint},
     // Control.
-    {"bra", "", 1, Pipe::None, kNone, kEnds},
-    {"brx", "", 3, Pipe::None, kNone, kEnds},
-    {"call", "", 1, Pipe::None, kNone, kEnds},
-    {"ret", "", 1, Pipe::None, kNone, kEnds},
+    {"bra", "", 1, Pipe::None, kNone, kEnds | kJumps},
+    {"brx", "", 3, Pipe::None, kNone, kEnds | kJumps},
+    {"call", "", 1, Pipe::None, kNone, kEnds | kJumps},
+    {"ret", "", 1, Pipe::None, kNone, kEnds | kJumps},
     {"exit", "", 1, Pipe::None, kNone, kPoint},
     {"trap", "", 1, Pipe::None, kNone, kPoint},
     // Between lanes.
@@ -109,6 +109,10 @@ constexpr PriceRow kPrices[] = {
     {"sin", "", 2, Pipe::Special, kSpecial},
     {"cos", "", 2, Pipe::Special, kSpecial},
     {"tanh", "", 1, Pipe::Special, kSpecial},
+    {"popc", "", 1, Pipe::Special, kSpecial},
+    {"bfind", "", 1, Pipe::Special, kSpecial},
+    {"clz", "", 2, Pipe::Special, kSpecial},
+    {"brev", "", 1, Pipe::Special, kSpecial},
     {"rcp", "approx", 1, Pipe::Special, kSpecial},
     {"rcp", "", 8, Pipe::Special, kSpecial},
     {"rsqrt", "", 1, Pipe::Special, kSpecial},
@@ -127,6 +131,7 @@ constexpr PriceRow kPrices[] = {
     {"cvt", "f*", 1, Pipe::Special, kSpecial},
     {"cvt", "", 1, Pipe::Alu, kAlu},
     // Arithmetic.
+    {"setp", "", 1, Pipe::Alu, Fact::PredicateLatency},
     {"mad", "", 1, Pipe::Multiply, kAlu},
     {"mul", "wide", 1, Pipe::Multiply, kAlu},
     {"fma", "", 1, Pipe::Fma, kFloat},
@@ -161,6 +166,7 @@ Price make(const Chip &chip, uint8_t slots, Pipe pipe, Fact latency,
   p.isPoint = flags & kPoint;
   p.endsBlock = flags & (kEnds | kPoint);
   p.holds = flags & kHolds;
+  p.isBranch = flags & kJumps;
   return p;
 }
 
@@ -233,7 +239,6 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
 std::vector<Price> mx::sim::time::pricesOf(const Program &program,
                                            const Chip &chip,
                                            std::string_view listing) {
-  auto lines = readMachineCode(listing, program.kernel->name);
   std::vector<Price> prices(program.code.size());
   for (size_t k = 0; k < prices.size(); ++k) {
     const InstrInfo &info = program.info[k];
@@ -245,21 +250,9 @@ std::vector<Price> mx::sim::time::pricesOf(const Program &program,
     Price &p = prices[k];
     p = readsClock ? make(chip, 1, Pipe::None, kNone, kPoint)
                    : priceOf(*info.source, chip);
-    if (!info.isFirst) {
+    if (!info.isFirst)
       setSlots(p, Pipe::None, 0);
-      continue;
-    }
-    if (lines.empty())
-      continue;
-    // What ptxas has dropped takes nothing.
-    setSlots(p, Pipe::None, 0);
-    if (auto it = lines.find(info.line); it != lines.end())
-      for (unsigned pipe = 0; pipe < kPipes; ++pipe) {
-        p.counts[pipe] =
-            uint8_t(std::min<unsigned>(it->second.counts[pipe], 255));
-        p.slots += p.counts[pipe];
-        p.stalls = it->second.stalls;
-      }
   }
+  readSchedule(program, chip, listing, prices);
   return prices;
 }

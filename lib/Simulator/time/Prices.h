@@ -32,9 +32,7 @@ constexpr std::array<unsigned, kPipes> kIntervals = {1, 1, 2, 2, 4, 8, 2};
 struct Price {
   /// Machine instructions by pipe; each takes a slot of the scheduler.
   std::array<uint8_t, kPipes> counts = {};
-  uint16_t slots = 0; ///< all of them
-  /// Cycles that the warp stalls for them, as its machine code says.
-  uint16_t stalls = 0;
+  uint16_t slots = 0;   ///< all of them
   uint16_t latency = 0; ///< until the result can be used
   uint16_t tensor = 0;  ///< cycles of the quarter's tensor core: mma.sync
   /// Warps see each other in it: executed in the order of time.
@@ -45,6 +43,17 @@ struct Price {
   bool endsBlock = false;
   /// What comes after begins when the result is there.
   bool holds = false;
+  bool isBranch = false;
+
+  //===-- With machine code (Schedule.h) ----------------------------------===//
+
+  uint32_t place = 0;     ///< cycles from the begin of its block to its issue
+  uint32_t length = 0;    ///< of its block, in cycles
+  uint8_t stall = 0;      ///< cycles from the issue of its last to the next
+  bool isLeader = false;  ///< the first of its block
+  bool isLast = false;    ///< and the last
+  bool isFree = false;    ///< other instructions' machine code does its work
+  bool isDropped = false; ///< ptxas has found it unnecessary
 };
 
 /// The first instruction that branches, or accesses memory, by what a product

@@ -1,4 +1,4 @@
-//===- Stopwatch.cpp - events and instructions ----------------------------===//
+//===- Stopwatch.cpp - events and accesses --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@ using namespace mx::sim::time;
 Stopwatch::Stopwatch(Machine &machine, const Chip &chip)
     : machine(machine), chip(chip), mhz(chip[Fact::BoostMHz]),
       prices(pricesOf(machine.program, chip, machine.config.machineCode)),
+      hasSchedule(!prices.empty() && prices[0].isLeader),
       memory(chip, machine.config.smCount, mhz, machine.memory.l2) {
   uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
   uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
@@ -68,77 +69,8 @@ void Stopwatch::take(uint32_t operation) {
 }
 
 //===----------------------------------------------------------------------===//
-// Instructions
+// Accesses
 //===----------------------------------------------------------------------===//
-
-uint64_t Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
-  const Program &p = machine.program;
-  const InstrInfo &info = p.infoOf(i);
-  uint64_t cycle = w.groups[w.current].block;
-  for (uint32_t k = 0; k < info.numUses; ++k)
-    if (Slot s = p.uses[info.firstUse + k]; !(s & kSlotConstant))
-      cycle = std::max(cycle, w.ready[s / 128]);
-  if (i->guard != kNoSlot && !(i->guard & kSlotConstant))
-    cycle = std::max(cycle, w.ready[i->guard / 128]);
-  return cycle;
-}
-
-bool Stopwatch::reach(Warp &w, const Instr *i) {
-  Group &g = w.group();
-  const Price &price = priceOf(i);
-  if (price.isPoint)
-    g.step = g.block = std::max(g.step, operandsReady(w, i));
-  // One warp's requests must not come long before those of the others.
-  if (price.isRequest) {
-    uint64_t begin = std::max(g.step, operandsReady(w, i));
-    if (!isDue(begin - std::min(begin, kMostAheadOfRequests))) {
-      g.step = begin;
-      return false;
-    }
-  }
-  // Calendars know the near future only.
-  return !(price.isPoint || g.step > now + kMostAhead) || isDue(g.step);
-}
-
-void Stopwatch::issue(Warp &w, const Instr *i) {
-  Group &g = w.group();
-  const Price &price = priceOf(i);
-  arrival = 0;
-  hasWaited = std::exchange(g.hasWaited, false);
-  uint64_t cycle = operandsReady(w, i);
-  issuedAt = std::max(cycle, g.block);
-  steppedTo = g.step;
-  if (!price.slots)
-    return;
-  Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
-  uint64_t begin = cycle;
-  for (unsigned pipe = 1; pipe < kPipes; ++pipe)
-    if (price.counts[pipe])
-      cycle =
-          std::max(cycle, quarter.pipes[pipe].take(begin, price.counts[pipe]));
-  issuedAt = std::max(cycle, quarter.scheduler.take(begin, price.slots));
-  if (price.tensor)
-    issuedAt = quarter.tensor.take(issuedAt, price.tensor);
-  smOf(w).issued += price.slots;
-  w.counts.slots += price.slots;
-  g.step = std::max(g.step, issuedAt + (price.holds ? price.latency : 1));
-  // The stalls of a block come one after the other, whatever moves in it.
-  g.stalls = std::max(g.stalls, g.block) + price.stalls;
-  g.step = std::max(g.step, g.stalls);
-  if (price.endsBlock)
-    g.block = g.step;
-  steppedTo = g.step;
-}
-
-void Stopwatch::retire(Warp &w, const Instr *i) {
-  const Program &p = machine.program;
-  const InstrInfo &info = p.infoOf(i);
-  uint64_t latency =
-      hasWaited ? chip.cycles(Fact::MbarrierWoken) : priceOf(i).latency;
-  uint64_t cycle = std::max(issuedAt + latency, arrival);
-  for (uint32_t k = 0; k < info.numDefs; ++k)
-    w.ready[p.defs[info.firstDef + k] / 128] = cycle;
-}
 
 /// The passes that shared memory makes: in each, every bank gives one word.
 /// Wide accesses take the lanes in as many parts.
@@ -208,7 +140,8 @@ static void addSectors(std::vector<Piece> &pieces, const uint64_t addresses[32],
 void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                        uint32_t bytes, uint32_t mask, bool isWrite) {
   Multiprocessor &sm = smOf(w);
-  if (space == ptx::Space::Param || space == ptx::Space::Const || !mask)
+  if (space == ptx::Space::Param || space == ptx::Space::Const || !mask ||
+      isDropped)
     return;
   if (space == ptx::Space::Shared) {
     uint64_t passes = sharedLines(addresses, bytes, mask);

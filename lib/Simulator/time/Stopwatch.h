@@ -59,8 +59,8 @@ public:
   /// synchronization. False: others come first.
   bool reach(Warp &w, const Instr *i);
   void issue(Warp &w, const Instr *i);
-  /// Its results are there in time.
-  void retire(Warp &w, const Instr *i);
+  /// Its results are there in time. `next`: what the group executes next.
+  void retire(Warp &w, const Instr *i, const Instr *next);
   /// What the instruction waited for has put the group's clock forward.
   void moved(Warp &w) {
     Group &g = w.group();
@@ -100,6 +100,9 @@ public:
 private:
   Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
   uint64_t operandsReady(const Warp &w, const Instr *i) const;
+  uint64_t dueAt(Warp &w, const Instr *i);
+  void issueInOrder(Warp &w, const Instr *i);
+  void issueByOperands(Warp &w, const Instr *i);
   uint64_t sharedLines(const uint64_t addresses[32], uint32_t bytes,
                        uint32_t mask);
 
@@ -107,6 +110,7 @@ private:
   const Chip &chip;
   const double mhz;
   std::vector<Price> prices;
+  bool hasSchedule; ///< of machine code
   std::vector<Multiprocessor> sms;
   Memory memory;
 
@@ -122,6 +126,7 @@ private:
   /// Of the access that the running instruction makes: 0 where it makes none.
   uint64_t arrival = 0;
   uint64_t issuedAt = 0, steppedTo = 0;
+  bool isDropped = false; ///< ptxas has left the running instruction out
   bool hasWaited = false; ///< for the mbarrier that the instruction tests
   std::vector<Piece> pieces;
 };

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The life of CTAs: from the end of one to the first instruction of the next on its
+// SM, what a kernel takes beside its instructions, and how much of a launch
+// overlaps the one before.
+
+#include "common.h"
+
+__device__ unsigned smId() {
+  unsigned id;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+/// The first and the last cycle of each CTA, which works for `work` cycles.
+__global__ void lives(long long *begins, long long *ends, unsigned *places, int work) {
+  long long begin = clock64();
+  if (threadIdx.x == 0) {
+    begins[blockIdx.x] = begin;
+    places[blockIdx.x] = smId();
+  }
+  while (clock64() - begin < work) {
+  }
+  __syncthreads();
+  if (threadIdx.x == 0)
+    ends[blockIdx.x] = clock64();
+}
+
+static void measureLives(int threads, int bytes, int resident, const char *name) {
+  int ctas = countSMs() * resident * 4;
+  std::vector<long long> begins(ctas), ends(ctas);
+  std::vector<unsigned> places(ctas);
+  long long *d;
+  unsigned *p;
+  CHECK(cudaMalloc(&d, ctas * 16));
+  CHECK(cudaMalloc(&p, ctas * 4));
+  CHECK(cudaFuncSetAttribute(lives, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  for (int i = 0; i < 2; ++i)
+    lives<<<ctas, threads, bytes>>>(d, d + ctas, p, 20000);
+  CHECK(cudaMemcpy(begins.data(), d, ctas * 8, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(ends.data(), d + ctas, ctas * 8, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(places.data(), p, ctas * 4, cudaMemcpyDeviceToHost));
+  // Of each SM the begins and ends in order: the k-th that begins beyond those
+  // that fit takes the place of the k-th that ends.
+  std::vector<double> gaps, spread;
+  for (unsigned sm = 0; sm < unsigned(countSMs()); ++sm) {
+    std::vector<long long> from, to;
+    for (int i = 0; i < ctas; ++i)
+      if (places[i] == sm) {
+        from.push_back(begins[i]);
+        to.push_back(ends[i]);
+      }
+    std::sort(from.begin(), from.end());
+    std::sort(to.begin(), to.end());
+    for (size_t k = resident; k < from.size(); ++k)
+      gaps.push_back(double(from[k] - to[k - resident]));
+    if (from.size() >= size_t(resident))
+      spread.push_back(double(from[resident - 1] - from[0]));
+  }
+  std::sort(gaps.begin(), gaps.end());
+  std::sort(spread.begin(), spread.end());
+  emit(std::string("from the end of a CTA to the next, ") + name, gaps[gaps.size() / 2], "cycles");
+  if (resident > 1)
+    emit(std::string("from the first to the last of an SM, ") + name, spread[spread.size() / 2],
+         "cycles");
+  CHECK(cudaFree(d));
+  CHECK(cudaFree(p));
+}
+
+__global__ void works(int cycles, int *out) {
+  long long begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
+  if (cycles == 1)
+    *out = 1;
+}
+__global__ void worksThenWaits(int cycles, int early, int *out) {
+  if (early)
+    asm volatile("griddepcontrol.launch_dependents;");
+  long long begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
+  if (!early)
+    asm volatile("griddepcontrol.launch_dependents;");
+  if (cycles == 1)
+    *out = 1;
+}
+/// A load of what the kernel before has written, and a store.
+__global__ void touches(int *data) {
+  int *place = data + (blockIdx.x * blockDim.x + threadIdx.x);
+  *place = *(volatile int *)(place + 1) + 1;
+}
+
+template <typename F> static double microseconds(int count, F launch) {
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  for (int i = 0; i < count; ++i)
+    launch(stream);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  cudaEvent_t begin, end;
+  CHECK(cudaEventCreate(&begin));
+  CHECK(cudaEventCreate(&end));
+  float best = 1e9;
+  for (int i = 0; i < 10; ++i) {
+    CHECK(cudaEventRecord(begin, stream));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaEventRecord(end, stream));
+    CHECK(cudaEventSynchronize(end));
+    float milliseconds;
+    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    best = std::min(best, milliseconds);
+  }
+  return best * 1e3 / count;
+}
+
+int main() {
+  measureLives(128, 0, 16, "16 of 128 threads");
+  measureLives(256, 100 << 10, 2, "2 of 256 threads and 100 KiB");
+  measureLives(384, 200 << 10, 1, "1 of 384 threads and 200 KiB");
+  measureLives(1024, 0, 2, "2 of 1024 threads");
+  int sms = countSMs();
+  int *data;
+  CHECK(cudaMalloc(&data, sms * 8 * 1024 * 4));
+  CHECK(cudaMemset(data, 0, sms * 8 * 1024 * 4));
+  // Cycles of work are those of the highest clock; the rest is the launch's.
+  for (int cycles : {0, 2000, 8000})
+    emit("a CTA of 384 threads for each SM that works for " + std::to_string(cycles) + " cycles",
+         microseconds(100, [&](cudaStream_t s) { works<<<sms, 384, 0, s>>>(cycles, nullptr); }),
+         "us");
+  emit("a CTA of 384 threads for each SM, a load and a store",
+       microseconds(100, [&](cudaStream_t s) { touches<<<sms, 384, 0, s>>>(data); }), "us");
+  emit("8 CTAs of 128 threads for each SM that work for 2000 cycles",
+       microseconds(100, [&](cudaStream_t s) { works<<<sms * 8, 128, 0, s>>>(2000, nullptr); }),
+       "us");
+  for (int early : {1, 0}) {
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(sms);
+    config.blockDim = dim3(384);
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    emit(std::string("programmatic, 4000 cycles before and 4000 after the wait, dependents ") +
+             (early ? "first" : "last"),
+         microseconds(100,
+                      [&](cudaStream_t s) {
+                        config.stream = s;
+                        CHECK(cudaLaunchKernelEx(&config, worksThenWaits, 4000, early, data));
+                      }),
+         "us");
+  }
+}

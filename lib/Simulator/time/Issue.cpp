@@ -1,0 +1,194 @@
+//===- Issue.cpp - when warps issue instructions --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// With machine code, in its order: each instruction issues at its place in the
+// block, later by what has kept those before it. Without, within a block when
+// operands and a slot are there, as if ptxas had found the best order.
+//===----------------------------------------------------------------------===//
+
+#include "Stopwatch.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+//===----------------------------------------------------------------------===//
+// Delays of a block
+//===----------------------------------------------------------------------===//
+
+static uint64_t delayAt(const Group &g, uint32_t place) {
+  for (size_t k = g.delays.size(); k--;)
+    if (g.delays[k].place <= place)
+      return g.delays[k].cycles;
+  return 0;
+}
+
+/// What comes from `place` on is late by `cycles` or more.
+static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
+  size_t k = g.delays.size();
+  while (k && g.delays[k - 1].place > place)
+    --k;
+  if (k && g.delays[k - 1].cycles >= cycles)
+    return;
+  if (k && g.delays[k - 1].place == place)
+    --k;
+  size_t end = k;
+  while (end < g.delays.size() && g.delays[end].cycles <= cycles)
+    ++end;
+  g.delays.erase(g.delays.begin() + k, g.delays.begin() + end);
+  g.delays.insert(g.delays.begin() + k, {place, cycles});
+}
+
+//===----------------------------------------------------------------------===//
+// Begin, issue, end
+//===----------------------------------------------------------------------===//
+
+uint64_t Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
+  const Program &p = machine.program;
+  const InstrInfo &info = p.infoOf(i);
+  uint64_t cycle = w.groups[w.current].block;
+  for (uint32_t k = 0; k < info.numUses; ++k)
+    if (Slot s = p.uses[info.firstUse + k]; !(s & kSlotConstant))
+      cycle = std::max(cycle, w.ready[s / 128]);
+  if (i->guard != kNoSlot && !(i->guard & kSlotConstant))
+    cycle = std::max(cycle, w.ready[i->guard / 128]);
+  return cycle;
+}
+
+/// When the group can issue the instruction, whoever else wants to.
+uint64_t Stopwatch::dueAt(Warp &w, const Instr *i) {
+  Group &g = w.group();
+  const Price &price = priceOf(i);
+  if (!hasSchedule)
+    return operandsReady(w, i);
+  if (price.isLeader && g.entered != i) {
+    g.base = std::max(g.step, g.block);
+    g.delays.clear();
+    g.furthest = 0;
+    g.entered = i;
+  }
+  uint64_t cycle = operandsReady(w, i);
+  if (price.isFree)
+    return cycle;
+  return std::max(cycle, g.base + price.place + delayAt(g, price.place));
+}
+
+bool Stopwatch::reach(Warp &w, const Instr *i) {
+  Group &g = w.group();
+  const Price &price = priceOf(i);
+  uint64_t due = dueAt(w, i);
+  if (price.isPoint)
+    g.step = g.block = std::max(g.step, due);
+  // One warp's requests must not come long before those of the others.
+  if (price.isRequest) {
+    uint64_t begin = std::max(g.step, due);
+    if (!isDue(begin - std::min(begin, kMostAheadOfRequests))) {
+      g.step = begin;
+      return false;
+    }
+  }
+  // Calendars know the near future only.
+  return !(price.isPoint || g.step > now + kMostAhead) || isDue(g.step);
+}
+
+void Stopwatch::issue(Warp &w, const Instr *i) {
+  arrival = 0;
+  isDropped = priceOf(i).isDropped;
+  hasWaited = std::exchange(w.group().hasWaited, false);
+  if (hasSchedule)
+    issueInOrder(w, i);
+  else
+    issueByOperands(w, i);
+  smOf(w).issued += priceOf(i).slots;
+  w.counts.slots += priceOf(i).slots;
+  steppedTo = w.group().step;
+}
+
+void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
+  Group &g = w.group();
+  const Price &price = priceOf(i);
+  uint64_t cycle = dueAt(w, i);
+  issuedAt = cycle;
+  if (!price.isFree) {
+    Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
+    // Those after the first have places of their own, which are not known.
+    uint64_t taken = cycle;
+    for (unsigned pipe = 1; pipe < kPipes; ++pipe)
+      if (price.counts[pipe]) {
+        taken = std::max(taken, quarter.pipes[pipe].take(cycle));
+        quarter.pipes[pipe].take(cycle, price.counts[pipe] - 1u);
+      }
+    if (price.slots) {
+      taken = std::max(taken, quarter.scheduler.take(cycle));
+      quarter.scheduler.take(cycle, price.slots - 1u);
+    }
+    if (price.tensor)
+      taken = std::max(taken, quarter.tensor.take(cycle, price.tensor));
+    // Where ptxas has put it before others of the warp, they have taken what
+    // was free, and have waited since: that does not keep it.
+    if (price.place >= g.furthest) {
+      g.furthest = price.place;
+      issuedAt = taken;
+      delayFrom(g, price.place,
+                issuedAt - std::min(issuedAt, g.base + price.place));
+    }
+    g.step = std::max(g.step, issuedAt + 1);
+    if (price.holds) {
+      g.step = std::max(g.step, issuedAt + price.latency);
+      uint64_t next = g.base + price.place + price.stall;
+      delayFrom(g, price.place + 1, g.step - std::min(g.step, next));
+    }
+  }
+  if (!price.isLast)
+    return;
+  uint64_t end = g.base + price.length + delayAt(g, ~0u);
+  g.step = std::max(
+      g.step, price.isBranch && !price.isFree ? issuedAt + price.stall : end);
+}
+
+/// As ptxas writes it into branches.
+constexpr uint64_t kBranchStall = 5;
+
+void Stopwatch::issueByOperands(Warp &w, const Instr *i) {
+  Group &g = w.group();
+  const Price &price = priceOf(i);
+  uint64_t cycle = operandsReady(w, i);
+  issuedAt = std::max(cycle, g.block);
+  if (!price.slots)
+    return;
+  Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
+  uint64_t begin = cycle;
+  for (unsigned pipe = 1; pipe < kPipes; ++pipe)
+    if (price.counts[pipe])
+      cycle =
+          std::max(cycle, quarter.pipes[pipe].take(begin, price.counts[pipe]));
+  issuedAt = std::max(cycle, quarter.scheduler.take(begin, price.slots));
+  if (price.tensor)
+    issuedAt = quarter.tensor.take(issuedAt, price.tensor);
+  uint64_t held = price.holds      ? price.latency
+                  : price.isBranch ? kBranchStall
+                                   : 1;
+  g.step = std::max(g.step, issuedAt + held);
+  if (price.endsBlock)
+    g.block = g.step;
+}
+
+void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
+  const Program &p = machine.program;
+  const InstrInfo &info = p.infoOf(i);
+  const Price &price = priceOf(i);
+  uint64_t latency =
+      hasWaited ? chip.cycles(Fact::MbarrierWoken) : price.latency;
+  uint64_t cycle = std::max(issuedAt + latency, arrival);
+  for (uint32_t k = 0; k < info.numDefs; ++k)
+    w.ready[p.defs[info.firstDef + k] / 128] = cycle;
+  Group &g = w.group();
+  g.entered = nullptr;
+  // Where the code goes on elsewhere, it must be fetched.
+  if (price.isBranch && next && next != i + 1 && !price.isFree) {
+    g.step += chip.cycles(Fact::BranchTaken);
+    g.block = g.step;
+  }
+}

@@ -1,0 +1,329 @@
+//===- Schedule.cpp - where ptxas has put instructions --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Schedule.h"
+
+#include "../machine/Handlers.h"
+#include "../machine/Routines.h"
+#include "MachineCode.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+namespace {
+
+/// The blocks of the PTX: the first instruction of each, how many loops are
+/// around it, and those through which every way to it goes.
+struct TextBlocks {
+  explicit TextBlocks(const Program &program);
+  std::vector<uint32_t> blockOf; ///< of each instruction
+  std::vector<uint32_t> first;
+  std::vector<unsigned> depth;
+  std::vector<std::vector<bool>> dominators;
+  std::map<uint32_t, uint32_t> ofLine;
+
+  /// The nearest block through which every way to each of `blocks` goes.
+  uint32_t dominatorOf(const std::vector<uint32_t> &blocks) const;
+
+private:
+  void findDominators(const Program &program);
+};
+
+bool isBranch(const Instr &i) {
+  return i.fn == branchAlways || i.fn == branchIf || i.fn == branchIndexed;
+}
+
+bool leaves(const Instr &i) {
+  return i.fn == exitThread || i.fn == trapThread || i.fn == leaveRoutine;
+}
+
+template <typename F>
+void forTargets(const std::vector<Instr> &code, const Instr &i, F take) {
+  for (uint32_t t = 0; t < (i.fn == branchIndexed ? i.b : 1); ++t)
+    take(uint32_t(i.fn == branchIndexed ? code[size_t(i.imm) + t].imm : i.imm));
+}
+
+TextBlocks::TextBlocks(const Program &program) {
+  const std::vector<Instr> &code = program.code;
+  std::vector<char> leads(code.size() + 1);
+  leads[0] = 1;
+  std::vector<std::pair<uint32_t, uint32_t>> jumps;
+  for (uint32_t k = 0; k < code.size(); ++k) {
+    if (isBranch(code[k]) || leaves(code[k]))
+      leads[k + 1] = 1;
+    if (isBranch(code[k]))
+      forTargets(code, code[k], [&](uint32_t to) {
+        leads[to] = 1;
+        jumps.push_back({k, to});
+      });
+  }
+  for (uint32_t k = 0; k < code.size(); ++k) {
+    if (leads[k])
+      first.push_back(k);
+    blockOf.push_back(uint32_t(first.size() - 1));
+    if (program.info[k].source)
+      ofLine.emplace(program.info[k].line, blockOf[k]);
+  }
+  depth.resize(first.size());
+  for (auto [from, to] : jumps)
+    for (uint32_t b = blockOf[to]; to <= from && b <= blockOf[from]; ++b)
+      ++depth[b];
+  findDominators(program);
+}
+
+void TextBlocks::findDominators(const Program &program) {
+  size_t n = first.size();
+  std::vector<std::vector<uint32_t>> before(n);
+  for (uint32_t b = 0; b < n; ++b) {
+    size_t last = (b + 1 < n ? first[b + 1] : program.code.size()) - 1;
+    const Instr &i = program.code[last];
+    if (isBranch(i))
+      forTargets(program.code, i,
+                 [&](uint32_t to) { before[blockOf[to]].push_back(b); });
+    bool goesOn =
+        i.fn == branchIf || i.guard != kNoSlot || !(isBranch(i) || leaves(i));
+    if (goesOn && b + 1 < n)
+      before[b + 1].push_back(b);
+  }
+  dominators.assign(n, std::vector<bool>(n, true));
+  dominators[0].assign(n, false);
+  dominators[0][0] = true;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = 1; b < n; ++b) {
+      std::vector<bool> of(n, true);
+      for (uint32_t p : before[b])
+        for (uint32_t d = 0; d < n; ++d)
+          of[d] = of[d] && dominators[p][d];
+      of[b] = true;
+      if (of == dominators[b])
+        continue;
+      dominators[b] = std::move(of);
+      changed = true;
+    }
+  }
+}
+
+uint32_t TextBlocks::dominatorOf(const std::vector<uint32_t> &blocks) const {
+  std::vector<bool> all = dominators[blocks[0]];
+  for (uint32_t b : blocks)
+    for (size_t d = 0; d < all.size(); ++d)
+      all[d] = all[d] && dominators[b][d];
+  uint32_t nearest = 0;
+  size_t most = 0;
+  for (uint32_t d = 0; d < all.size(); ++d)
+    if (all[d]) {
+      size_t count =
+          size_t(std::count(dominators[d].begin(), dominators[d].end(), true));
+      if (count > most) {
+        most = count;
+        nearest = d;
+      }
+    }
+  return nearest;
+}
+
+/// A block of machine code, and how often it repeats the PTX.
+struct Part {
+  const MachineBlock *block;
+  uint32_t owner;
+  unsigned copies;
+  std::set<uint32_t> lines;
+};
+
+/// How often four of five opcodes of a line occur at least: a line may have
+/// several of one opcode, and unrolled loops count but once.
+unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
+  std::map<std::pair<uint32_t, std::string_view>, unsigned> found;
+  for (const MachineInstr &i : block.code)
+    if (text.ofLine.count(i.line))
+      ++found[{i.line, i.opcode}];
+  std::vector<unsigned> counts;
+  for (auto &[key, count] : found)
+    counts.push_back(count);
+  auto place = counts.begin() + counts.size() / 5;
+  std::nth_element(counts.begin(), place, counts.end());
+  return *place;
+}
+
+constexpr uint32_t kNoOwner = ~0u;
+
+/// Of blocks in as many loops as the machine code, those that have a good part
+/// of it, and what they are all under: ptxas makes one block of both ways of a
+/// branch.
+uint32_t ownerOf(const std::map<uint32_t, unsigned> &votes, unsigned depth,
+                 const TextBlocks &text) {
+  for (bool anyDepth : {false, true}) {
+    unsigned most = 0;
+    for (auto [block, count] : votes)
+      if (anyDepth || text.depth[block] == depth)
+        most = std::max(most, count);
+    std::vector<uint32_t> parts;
+    for (auto [block, count] : votes)
+      if ((anyDepth || text.depth[block] == depth) && 4 * count >= most)
+        parts.push_back(block);
+    if (parts.empty())
+      continue;
+    uint32_t common = text.dominatorOf(parts);
+    return text.depth[common] == text.depth[parts[0]] ? common : parts[0];
+  }
+  return kNoOwner;
+}
+
+/// The parts of each block of the PTX that an execution of it goes through:
+/// what others have already is a copy of theirs.
+std::vector<std::vector<Part>> partsOf(const std::vector<MachineBlock> &machine,
+                                       const TextBlocks &text) {
+  std::vector<std::vector<Part>> parts(text.first.size());
+  for (const MachineBlock &block : machine) {
+    std::map<uint32_t, unsigned> votes;
+    std::set<uint32_t> lines;
+    for (const MachineInstr &i : block.code)
+      if (auto it = text.ofLine.find(i.line); it != text.ofLine.end()) {
+        ++votes[it->second];
+        lines.insert(i.line);
+      }
+    uint32_t owner = ownerOf(votes, block.depth, text);
+    if (owner != kNoOwner)
+      parts[owner].push_back({&block, owner, countCopies(block, text), lines});
+  }
+  for (std::vector<Part> &all : parts) {
+    std::vector<const Part *> largest;
+    for (const Part &part : all)
+      largest.push_back(&part);
+    std::stable_sort(largest.begin(), largest.end(),
+                     [](const Part *a, const Part *b) {
+                       return a->lines.size() > b->lines.size();
+                     });
+    std::set<uint32_t> seen;
+    std::set<const MachineBlock *> kept;
+    for (const Part *part : largest) {
+      size_t known = 0;
+      for (uint32_t line : part->lines)
+        known += seen.count(line);
+      if (2 * known > part->lines.size())
+        continue;
+      seen.insert(part->lines.begin(), part->lines.end());
+      kept.insert(part->block);
+    }
+    all.erase(
+        std::remove_if(all.begin(), all.end(),
+                       [&](const Part &p) { return !kept.count(p.block); }),
+        all.end());
+  }
+  return parts;
+}
+
+/// Of machine code: a result that comes later, and whose.
+struct Counter {
+  uint32_t line = 0, ready = 0;
+};
+
+uint32_t latencyOf(Pipe pipe, const Chip &chip) {
+  return pipe == Pipe::Special   ? uint32_t(chip.cycles(Fact::SpecialLatency))
+         : pipe == Pipe::Convert ? uint32_t(chip.cycles(Fact::WarpLatency))
+                                 : 0;
+}
+
+/// Of a line of PTX in the parts of its block.
+struct Place {
+  uint32_t at = ~0u;
+  uint32_t stall = 0;
+  std::array<uint16_t, kPipes> counts = {};
+  bool isVariable = false;
+};
+
+} // namespace
+
+bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
+                                 std::string_view listing,
+                                 std::vector<Price> &prices) {
+  std::vector<MachineBlock> machine =
+      readMachineCode(listing, program.kernel->name);
+  if (machine.empty())
+    return false;
+  TextBlocks text(program);
+  std::set<uint32_t> anywhere;
+  for (const MachineBlock &block : machine)
+    for (const MachineInstr &i : block.code)
+      anywhere.insert(i.line);
+
+  std::vector<std::vector<Part>> parts = partsOf(machine, text);
+  std::vector<uint32_t> lengths(text.first.size());
+  std::map<uint32_t, Place> places;
+  for (uint32_t b = 0; b < parts.size(); ++b) {
+    uint32_t begin = 0;
+    for (const Part &part : parts[b]) {
+      uint32_t cycles = 0;
+      Place *last = nullptr;
+      std::array<Counter, kCounters> counters;
+      for (const MachineInstr &i : part.block->code) {
+        auto it = text.ofLine.find(i.line);
+        bool isOwn = it != text.ofLine.end() && it->second == b;
+        // A line that waits for a result of its own.
+        for (unsigned k = 0; k < kCounters; ++k)
+          if (i.waits >> k & 1 && counters[k].line == i.line)
+            cycles = std::max(cycles, counters[k].ready);
+        if (i.counter < kCounters)
+          counters[i.counter] = {i.line, cycles + latencyOf(i.pipe, chip)};
+        // What has come from elsewhere is booked on what is before it.
+        Place *place = isOwn ? &places[i.line] : last;
+        if (isOwn && place->at == ~0u)
+          place->at = begin + cycles / part.copies;
+        if (place) {
+          ++place->counts[unsigned(i.pipe)];
+          place->stall = i.stall;
+          place->isVariable |= isOwn && i.counter < kCounters;
+          last = place;
+        }
+        cycles += i.stall;
+      }
+      begin += (cycles + part.copies - 1) / part.copies;
+      if (part.copies > 1)
+        for (uint32_t line : part.lines)
+          if (auto it = places.find(line); it != places.end())
+            for (uint16_t &count : it->second.counts)
+              count = uint16_t((count + part.copies - 1) / part.copies);
+    }
+    lengths[b] = begin;
+  }
+
+  for (size_t k = 0; k < prices.size(); ++k) {
+    Price &p = prices[k];
+    uint32_t b = text.blockOf[k];
+    p.isLeader = text.first[b] == k;
+    p.isLast = k + 1 == prices.size() || text.blockOf[k + 1] != b;
+    p.length = lengths[b];
+    const InstrInfo &info = program.info[k];
+    if (!info.source)
+      continue;
+    p.counts = {};
+    p.slots = 0;
+    p.isFree = true;
+    p.isDropped = !anywhere.count(info.line);
+    if (p.isDropped)
+      p.latency = 0;
+    auto it = places.find(info.line);
+    if (it == places.end())
+      continue;
+    p.place = it->second.at;
+    p.isFree = false;
+    // The stalls of those after it wait for what comes after a fixed time.
+    if (!it->second.isVariable && !p.isPoint)
+      p.latency = 0;
+    p.stall = uint8_t(std::min<uint32_t>(it->second.stall, 255));
+    if (!info.isFirst)
+      continue;
+    for (unsigned pipe = 0; pipe < kPipes; ++pipe) {
+      p.counts[pipe] =
+          uint8_t(std::min<unsigned>(it->second.counts[pipe], 255));
+      p.slots = uint16_t(p.slots + p.counts[pipe]);
+    }
+  }
+  return true;
+}

@@ -1,0 +1,28 @@
+//===- Schedule.h - where ptxas has put instructions ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A warp issues machine code in order. Within a block, each instruction has a
+// place: the cycles after the block's begin at which it issues if nothing keeps
+// it. What does keep it (a result that comes later, a pipe that others use)
+// delays what comes after it in the machine code, not in the PTX.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TIME_SCHEDULE_H
+#define MX_LIB_SIMULATOR_TIME_SCHEDULE_H
+
+#include "Prices.h"
+
+namespace mx::sim::time {
+
+/// Gives each instruction its place, and what it takes of the pipes, from its
+/// machine code; false where the listing does not have the kernel.
+///
+/// Blocks of machine code belong to a block of PTX from which many of their
+/// instructions come, and which is in as many loops. ptxas unrolls loops, and
+/// repeats code where paths part: of what is there n times, one counts.
+bool readSchedule(const Program &program, const Chip &chip,
+                  std::string_view listing, std::vector<Price> &prices);
+
+} // namespace mx::sim::time
+
+#endif // MX_LIB_SIMULATOR_TIME_SCHEDULE_H
