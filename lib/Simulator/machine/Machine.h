@@ -127,8 +127,8 @@ public:
   std::shared_ptr<class WgmmaTracker> wgmma;
   Recorder *trace = nullptr;        ///< null: no trace is recorded
   time::Stopwatch *watch = nullptr; ///< null: the launch is not timed
-  /// Of a launch that is timed: when registers (in units of 128 bytes) hold
-  /// their values, and the event at which it goes on.
+  /// Of a launch that is timed: when registers hold their values
+  /// (Program::placeOf), and the event at which it goes on.
   std::vector<uint64_t> ready;
   static constexpr uint64_t kNotQueued = ~0ull;
   uint64_t queuedAt = kNotQueued, queueNumber = 0;

@@ -131,7 +131,7 @@ void Machine::startTimed(uint64_t cycle) {
     for (auto &cta : active[k]->ctas)
       for (Warp &w : cta->warps) {
         w.watch = watch.get();
-        w.ready.assign(program.registerBytes / 128 + 1, 0);
+        w.ready.assign(program.places(), 0);
         w.startCycle = cycle;
         w.groups[0].step = w.groups[0].block = cycle;
         watch->schedule(w, cycle);

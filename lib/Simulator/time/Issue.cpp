@@ -51,9 +51,9 @@ uint64_t Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
   uint64_t cycle = w.groups[w.current].block;
   for (uint32_t k = 0; k < info.numUses; ++k)
     if (Slot s = p.uses[info.firstUse + k]; !(s & kSlotConstant))
-      cycle = std::max(cycle, w.ready[s / 128]);
+      cycle = std::max(cycle, w.ready[p.placeOf(s)]);
   if (i->guard != kNoSlot && !(i->guard & kSlotConstant))
-    cycle = std::max(cycle, w.ready[i->guard / 128]);
+    cycle = std::max(cycle, w.ready[p.placeOf(i->guard)]);
   return cycle;
 }
 
@@ -183,7 +183,7 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
       hasWaited ? chip.cycles(Fact::MbarrierWoken) : price.latency;
   uint64_t cycle = std::max(issuedAt + latency, arrival);
   for (uint32_t k = 0; k < info.numDefs; ++k)
-    w.ready[p.defs[info.firstDef + k] / 128] = cycle;
+    w.ready[p.placeOf(p.defs[info.firstDef + k])] = cycle;
   Group &g = w.group();
   g.entered = nullptr;
   // Where the code goes on elsewhere, it must be fetched.

@@ -26,7 +26,7 @@ bool isShared(const ptx::Instruction &i) {
 class Dependence {
 public:
   explicit Dependence(const Program &program)
-      : program(program), depends(program.registerBytes / 128 + 1) {}
+      : program(program), depends(program.places()) {}
 
   /// The first instruction that decides by a product; null: none does.
   const InstrInfo *find() {
@@ -43,7 +43,7 @@ public:
 
 private:
   bool isOf(Slot s) const {
-    return s != kNoSlot && !(s & kSlotConstant) && depends[s / 128];
+    return s != kNoSlot && !(s & kSlotConstant) && depends[program.placeOf(s)];
   }
   bool uses(const InstrInfo &info) const {
     const Slot *first = program.uses.data() + info.firstUse;
@@ -64,7 +64,8 @@ private:
         !sharedDepends)
       sharedDepends = changed = true;
     for (uint32_t k = 0; k < info.numDefs; ++k) {
-      uint8_t &flag = depends[program.defs[info.firstDef + k] / 128];
+      uint8_t &flag =
+          depends[program.placeOf(program.defs[info.firstDef + k])];
       changed |= !flag;
       flag = 1;
     }

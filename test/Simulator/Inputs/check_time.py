@@ -108,7 +108,7 @@ def check_dependence():
     out = {"bytes": 512, "fill": "zero"}
     launches, text = run([launch("depends", 1, 128, "out")], "--data=none", "--checks=-uninit-smem", out=out)
     with open(PTX, encoding="utf-8") as file:
-        line = next(n for n, words in enumerate(file, 1) if "bra done" in words)
+        line = next(n for n, words in enumerate(file, 1) if "@!%p bra done" in words)
     if launches[0]["time"].get("computed_for_line") != line or f"line {line} may depend" not in text:
         sys.exit(f"expected products to be computed for line {line}, found {launches[0]['time']}: {text}")
 
