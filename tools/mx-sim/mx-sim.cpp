@@ -70,7 +70,7 @@ struct Options {
   cl::opt<std::string> time{
       "time",
       cl::desc("Model how long kernels take on this chip (h200, the "
-               "default), and print it to standard error"),
+               "default, or b200), and print it to standard error"),
       cl::value_desc("chip"), cl::ValueOptional, cl::cat(category)};
   cl::opt<std::string> machineCode{
       "machine-code",

@@ -32,11 +32,11 @@ struct Figure {
   std::string_view source;
 };
 
-/// The chips that there are figures of: "h200".
+/// The chips that there are figures of: "h200", "b200".
 std::vector<std::string_view> namesOfTimedChips();
 /// Its SMs; 0 for other names.
 uint32_t smsOfTimedChip(std::string_view name);
-/// For messages: "'h200'".
+/// For messages: "'h200', 'b200'".
 std::string listOfTimedChips();
 /// Their figures, in the order of the table; empty for other names.
 std::vector<Figure> figuresOfChip(std::string_view name);

@@ -119,7 +119,7 @@ const Instr *shift(Warp &w, const Instr *i, uint32_t mask) {
   unsigned lane = firstLane(mask);
   uint32_t address = w.at<uint32_t>(i->a)[lane] + i->c;
   if (w.trace)
-    w.trace->shift(w, i);
+    w.trace->shift(w, i, group);
   return issueToPipe(w, i, lane,
                      [=] { return shiftDown(address, group, ctas.data()); });
 }

@@ -78,7 +78,12 @@ const Instr *multiplyTensors(Warp &w, const Instr *i, uint32_t mask) {
     if (w.trace)
       w.trace->mma(w, i, op);
     Numerics numerics = numericsOf(w);
+    // What the descriptor says must be right, computed or not.
+    bool isSkipped = w.machine->skipsProducts;
     next = issueToPipe(w, i, lane, [=] {
+      if (InstrDesc desc; isSkipped)
+        return decodeInstrDesc(op.idesc, op.kind, op.ctaGroup, op.scaleVec,
+                               desc, {op.sparse, op.weightStationary});
       MmaOp now = op;
       now.disableOutputLane = numDisable ? disable.data() : nullptr;
       return mma(now, ctas.data(), numerics);

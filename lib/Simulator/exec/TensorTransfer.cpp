@@ -6,6 +6,8 @@
 
 #include "TensorOps.h"
 
+#include "../time/Stopwatch.h"
+
 #include <algorithm>
 
 using namespace mx::sim;
@@ -39,8 +41,12 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
   ScopeGuard guard(order,
                    order ? order->transferScope(w, i, mask) : EngineScope());
   w.counts.tensorLoadBytes += n * 128;
-  Fault f = w.cta->tensor->load(w.cta->owner, t, values);
-  if (!w.fault(i, f, mask))
+  if (w.watch)
+    w.watch->accessTensor(w, n, /*isLoad=*/true);
+  // There are no accumulators where products are not computed.
+  if (w.machine->skipsProducts)
+    std::fill_n(values, 32 * n, 0);
+  else if (!w.fault(i, w.cta->tensor->load(w.cta->owner, t, values), mask))
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   bool track = w.machine->config.checks & kCheckLoadBeforeWait;
@@ -76,6 +82,8 @@ const Instr *tensorStoreRegisters(Warp &w, const Instr *i, uint32_t mask) {
   ScopeGuard guard(order,
                    order ? order->transferScope(w, i, mask) : EngineScope());
   w.counts.tensorStoreBytes += n * 128;
+  if (w.watch)
+    w.watch->accessTensor(w, n, /*isLoad=*/false);
   return w.fault(i, w.cta->tensor->store(w.cta->owner, t, values), mask);
 }
 
@@ -84,6 +92,8 @@ const Instr *waitLoad(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (w.pendingCount)
     w.forgetTensorLoads();
+  if (w.watch)
+    w.watch->waitTensor(w, /*isLoad=*/true);
   if (Order *order = w.order())
     order->waitTensorLoads(w);
   return i + 1;
@@ -91,6 +101,8 @@ const Instr *waitLoad(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *waitStore(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
+  if (w.watch)
+    w.watch->waitTensor(w, /*isLoad=*/false);
   if (Order *order = w.order())
     order->waitTensorStores(w);
   return i + 1;

@@ -133,6 +133,9 @@ public:
   static constexpr uint64_t kNotQueued = ~0ull;
   uint64_t queuedAt = kNotQueued, queueNumber = 0;
   uint64_t startCycle = 0, endCycle = 0;
+  /// When all that it has given to the tensor pipe is done, and what it has
+  /// loaded from and stored to tensor memory.
+  uint64_t tensorDone = 0, tensorLoads = 0, tensorStores = 0;
   std::unique_ptr<PollLogs> polls; ///< null until a strong read in a world
   /// A number for its registers and local memory, after `hashedAt`
   /// instructions.

@@ -212,13 +212,18 @@ uint64_t Recorder::mma(Warp &w, const Instr *i, const MmaOp &op) {
   if (f)
     text = "tcgen05.mma with a bad instruction descriptor";
   ++mmas[w.index][text];
-  if (!hasTimeline)
+  if (!hasClocks())
     return 0;
+  Interval when =
+      watch
+          ? watch->mma(w, now, op, desc)
+          : nominal(w, Engine::TensorPipe,
+                    steps::mma(desc.m, desc.n, op.ctaGroup, op.aInTensorMemory),
+                    0);
+  if (!hasTimeline)
+    return when.end;
   char where[64];
   std::snprintf(where, sizeof where, ", D at tensor memory 0x%x", op.d);
-  Interval when =
-      nominal(w, Engine::TensorPipe,
-              steps::mma(desc.m, desc.n, op.ctaGroup, op.aInTensorMemory), 0);
   draw(w, i, Engine::TensorPipe, SpanKind::Mma, when, 0, text + where);
   for (unsigned k = 0; k < op.ctaGroup; ++k) {
     SmemDesc a, b;
@@ -233,9 +238,13 @@ uint64_t Recorder::mma(Warp &w, const Instr *i, const MmaOp &op) {
 
 uint64_t Recorder::copyToTensor(Warp &w, const Instr *i, const CpOp &op,
                                 uint64_t bytes) {
-  if (!hasTimeline)
+  if (!hasClocks())
     return 0;
-  Interval when = nominal(w, Engine::TensorPipe, steps::copyBusy(bytes), 0);
+  Interval when =
+      watch ? watch->copyToTensor(w, now, op.ctaGroup, bytes)
+            : nominal(w, Engine::TensorPipe, steps::copyBusy(bytes), 0);
+  if (!hasTimeline)
+    return when.end;
   draw(w, i, Engine::TensorPipe, SpanKind::TensorCopy, when, bytes,
        instructionText(machine.program, i));
   for (unsigned k = 0; k < op.ctaGroup; ++k) {
@@ -246,10 +255,13 @@ uint64_t Recorder::copyToTensor(Warp &w, const Instr *i, const CpOp &op,
   return when.end;
 }
 
-uint64_t Recorder::shift(Warp &w, const Instr *i) {
-  if (!hasTimeline)
+uint64_t Recorder::shift(Warp &w, const Instr *i, unsigned ctaGroup) {
+  if (!hasClocks())
     return 0;
-  Interval when = nominal(w, Engine::TensorPipe, steps::kShift, 0);
+  Interval when = watch ? watch->copyToTensor(w, now, ctaGroup, 0)
+                        : nominal(w, Engine::TensorPipe, steps::kShift, 0);
+  if (!hasTimeline)
+    return when.end;
   draw(w, i, Engine::TensorPipe, SpanKind::TensorCopy, when, 0,
        instructionText(machine.program, i));
   return when.end;
@@ -257,9 +269,13 @@ uint64_t Recorder::shift(Warp &w, const Instr *i) {
 
 /// After all work that the warp has issued to the pipe; it blocks no warp.
 uint64_t Recorder::commit(Warp &w, const Instr *i) {
-  if (!hasTimeline)
+  if (!hasClocks())
     return 0;
-  Interval when = nominal(w, Engine::TensorPipe, 0, steps::kTensorLatency);
+  Interval when =
+      watch ? watch->commit(w, now)
+            : nominal(w, Engine::TensorPipe, 0, steps::kTensorLatency);
+  if (!hasTimeline)
+    return when.end;
   draw(w, i, Engine::TensorPipe, SpanKind::Commit, when, 0,
        instructionText(machine.program, i));
   return when.end;

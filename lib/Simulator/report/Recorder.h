@@ -88,7 +88,7 @@ public:
   uint64_t mma(Warp &w, const Instr *i, const MmaOp &op);
   uint64_t copyToTensor(Warp &w, const Instr *i, const CpOp &op,
                         uint64_t bytes);
-  uint64_t shift(Warp &w, const Instr *i);
+  uint64_t shift(Warp &w, const Instr *i, unsigned ctaGroup);
   uint64_t commit(Warp &w, const Instr *i);
   uint64_t control(Warp &w, const Instr *i);
   /// Of the warpgroup that begins with `w`.

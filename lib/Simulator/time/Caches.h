@@ -41,12 +41,13 @@ public:
     return answer;
   }
 
-private:
   /// As the chip spreads addresses over slices: no stride falls into few sets.
   static uint64_t mix(uint64_t line) {
     line *= 0x9e3779b97f4a7c15ull;
     return line ^ line >> 29;
   }
+
+private:
   struct Line {
     uint64_t tag = 0, used = 0; ///< tag 0: none
     bool isDirty = false;

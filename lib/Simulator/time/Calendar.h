@@ -10,6 +10,7 @@
 #define MX_LIB_SIMULATOR_TIME_CALENDAR_H
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace mx::sim::time {
 /// How far ahead of the time of the machine a warp may be.
 constexpr uint64_t kMostAhead = 4096;
 constexpr uint64_t kMostAheadOfRequests = 64;
+
+inline uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }
 
 /// One instruction each `interval` cycles: a scheduler, a pipe.
 class Slots {

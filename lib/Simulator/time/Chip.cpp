@@ -13,10 +13,7 @@ using namespace mx::sim::time;
 
 namespace {
 
-constexpr Origin kMeasured = Origin::Measured, kPublished = Origin::Published,
-                 kDerived = Origin::Derived, kAssumed = Origin::Assumed;
-
-constexpr Chip kChips[] = {{
+constexpr Chip kH200 = {
     "h200",
     "NVIDIA H200",
     "sm_90a",
@@ -114,7 +111,9 @@ constexpr Chip kChips[] = {{
         {"fence of the device", 485, 271, 485, "cycles", kMeasured,
          "traffic.cu, after a store and without"},
     }},
-}};
+};
+
+constexpr const Chip *kChips[] = {&kH200, &kB200};
 
 } // namespace
 
@@ -125,16 +124,16 @@ std::string_view mx::sim::toString(Origin origin) {
 }
 
 const Chip *mx::sim::time::findChip(std::string_view name) {
-  for (const Chip &chip : kChips)
-    if (chip.name == name)
-      return &chip;
+  for (const Chip *chip : kChips)
+    if (chip->name == name)
+      return chip;
   return nullptr;
 }
 
 std::vector<std::string_view> mx::sim::namesOfTimedChips() {
   std::vector<std::string_view> names;
-  for (const Chip &chip : kChips)
-    names.push_back(chip.name);
+  for (const Chip *chip : kChips)
+    names.push_back(chip->name);
   return names;
 }
 
@@ -151,7 +150,10 @@ std::string mx::sim::listOfTimedChips() {
 }
 
 std::vector<Figure> mx::sim::figuresOfChip(std::string_view name) {
-  const Chip *chip = findChip(name);
-  return chip ? std::vector<Figure>(chip->figures.begin(), chip->figures.end())
-              : std::vector<Figure>();
+  std::vector<Figure> figures;
+  if (const Chip *chip = findChip(name))
+    for (const Figure &figure : chip->figures)
+      if (!figure.name.empty())
+        figures.push_back(figure);
+  return figures;
 }

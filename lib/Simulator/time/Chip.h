@@ -16,7 +16,11 @@
 
 namespace mx::sim::time {
 
-/// What is known of a chip. The table of each chip has them in this order.
+constexpr Origin kMeasured = Origin::Measured, kPublished = Origin::Published,
+                 kDerived = Origin::Derived, kAssumed = Origin::Assumed;
+
+/// What is known of a chip. The table of each chip has them in this order; one
+/// that ends before has none of the others.
 enum class Fact : uint8_t {
   // The chip.
   Multiprocessors,
@@ -68,6 +72,27 @@ enum class Fact : uint8_t {
   ClusterBarrierCta,
   ClusterArrive,
   FenceDevice,
+  // The tensor core of tcgen05.
+  TcgenColumns,
+  TcgenReadBytes,
+  TcgenPairRead,
+  TcgenLeast,
+  TcgenLatency,
+  TcgenPairLatency,
+  TcgenQueue,
+  TcgenCommit,
+  TcgenCopy,
+  TcgenCopyLatency,
+  // Tensor memory.
+  TmemLoad,
+  TmemLoadLatency,
+  TmemStore,
+  TmemStoreLatency,
+  TmemAlloc,
+  // What only chips since then have.
+  CopyRow,
+  L2FarLatency,
+  LaunchControl,
   Count
 };
 constexpr unsigned kFacts = unsigned(Fact::Count);
@@ -85,11 +110,15 @@ struct Chip {
     return code.number == number ? code.suffix == 0 || code.suffix == 'a'
                                  : code.number < number && !code.suffix;
   }
+  /// False of what the chip lacks, or what another figure says; it is 0 then.
+  bool has(Fact fact) const { return !figures[unsigned(fact)].name.empty(); }
   double operator[](Fact fact) const { return figures[unsigned(fact)].value; }
   uint64_t cycles(Fact fact) const {
     return uint64_t(figures[unsigned(fact)].value + 0.5);
   }
 };
+
+extern const Chip kB200;
 
 /// Null where there is no chip of this name.
 const Chip *findChip(std::string_view name);

@@ -7,12 +7,19 @@
 #include "Stopwatch.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-static uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }
+/// The rows of a box, where their number counts, have a way of their own.
+uint64_t Stopwatch::comeIn(Multiprocessor &sm, uint64_t from,
+                           const Transfer &t) {
+  double cycles = double(t.bytes) / chip[Fact::CopyBytes];
+  if (!chip.has(Fact::CopyRow))
+    return sm.copies.take(from, cycles);
+  double rows = double(t.pieces.size()) * chip[Fact::CopyRow];
+  return sm.rows.take(from, std::max(cycles, rows));
+}
 
 /// The engine of the issuing SM takes a box on; that of each SM that gets it is
 /// busy while it comes in.
@@ -29,12 +36,11 @@ Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
   uint64_t end = std::max({taken, times.hits, times.misses});
   for (; ranks; ranks &= ranks - 1) {
     Cta &target = *w.cta->cluster->ctas[unsigned(__builtin_ctz(ranks))];
-    end = std::max(end, sms[target.sm].copies.take(
-                            taken, double(t.bytes) / chip[Fact::CopyBytes]));
+    end = std::max(end, comeIn(sms[target.sm], taken, t));
   }
   if (times.misses)
     end += chip.cycles(Fact::CopyHbmLatency);
-  when.end = completion = end + chip.cycles(Fact::CopyLatency);
+  when.end = completion = end + times.far + chip.cycles(Fact::CopyLatency);
   return when;
 }
 
@@ -44,8 +50,8 @@ Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   when.read = smOf(w).copies.take(from, work);
   when.begin = from;
   Memory::Times times = memory.pass(w.cta->sm, from, t.pieces, true);
-  when.end = completion =
-      std::max(when.read, times.hits) + chip.cycles(Fact::L2Latency);
+  when.end = completion = std::max(when.read, times.hits) + times.far +
+                          chip.cycles(Fact::L2Latency);
   return when;
 }
 
@@ -55,7 +61,7 @@ Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
   Memory::Times times = memory.pass(w.cta->sm, through, t.pieces, false);
   Interval when;
   when.begin = from;
-  when.end = times.hits + chip.cycles(Fact::L2Latency);
+  when.end = times.hits + times.far + chip.cycles(Fact::L2Latency);
   if (times.misses)
     when.end = std::max(when.end, times.misses + chip.cycles(Fact::HbmLatency));
   completion = when.end;
@@ -63,7 +69,7 @@ Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
 }
 
 Interval Stopwatch::control(uint64_t from) {
-  completion = from + chip.cycles(Fact::L2Latency);
+  completion = from + chip.cycles(Fact::LaunchControl);
   return {from, completion, completion};
 }
 
@@ -96,8 +102,8 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles) {
   double copies = 0;
   uint64_t tensor = 0, issued = 0, shared = 0;
   for (const Multiprocessor &sm : sms) {
-    tensor += sm.wgmma.total;
-    copies += sm.copies.total;
+    tensor += sm.wgmma.total + sm.pipe.engine.total;
+    copies += std::max(sm.copies.total, sm.rows.total);
     issued += sm.issued;
     shared += sm.sharedLines;
   }

@@ -44,6 +44,7 @@ constexpr CodeRow kPipesOfCode[] = {
     {"VH", Pipe::Alu},        {"VOTE", Pipe::Alu},
     {"P2R", Pipe::Alu},       {"R2P", Pipe::Alu},
     {"MOV", Pipe::Alu},       {"UTMA", Pipe::None},
+    {"UTC", Pipe::None},
     {"UBLK", Pipe::None},     {"UCGA", Pipe::None},
     {"USETMAX", Pipe::None},  {"U", Pipe::Uniform},
 };

@@ -10,7 +10,8 @@ static constexpr double kMiB = 1 << 20;
 
 Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
                std::shared_ptr<Tags> &l2)
-    : ports(multiprocessors, Rate(chip[Fact::PortBytes])),
+    : farLatency(chip.cycles(Fact::L2FarLatency)),
+      ports(multiprocessors, Rate(chip[Fact::PortBytes])),
       output(chip[Fact::L2Bytes]),
       // Memory has a clock of its own.
       channels(chip[Fact::HbmBytesPerNs] * 1000 / mhz) {
@@ -19,22 +20,31 @@ Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
   tags = l2;
 }
 
+/// Two dies have half of the SMs and of L2 each. Which lines are where is not
+/// published: blocks of 4 KiB, spread like the lines over sets.
+bool Memory::isFar(unsigned sm, uint64_t line) const {
+  constexpr unsigned kBlockLines = 32;
+  return (Tags::mix(line / kBlockLines) >> 32 & 1) != (2 * sm >= ports.size());
+}
+
 Memory::Times Memory::pass(unsigned sm, uint64_t cycle,
                            const std::vector<Piece> &pieces, bool isWrite,
                            double cost) {
+  Times times;
   double bytes = 0, fromHbm = 0;
   for (const Piece &piece : pieces) {
     bytes += piece.bytes;
     Tags::Answer answer = tags->touch(piece.line, isWrite);
     ++lines;
     hits += answer.isHit;
+    if (farLatency && isFar(sm, piece.line))
+      times.far = farLatency;
     // Whole sectors that are written need not be read first.
     if (!answer.isHit && !isWrite)
       fromHbm += piece.bytes;
     if (answer.writesBack)
       fromHbm += kLineBytes;
   }
-  Times times;
   if (fromHbm > 0)
     times.misses = channels.take(cycle, fromHbm * cost);
   uint64_t out = output.take(cycle, bytes);

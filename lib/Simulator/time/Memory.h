@@ -26,6 +26,7 @@ public:
   struct Times {
     uint64_t hits = 0;   ///< when the last byte has left L2
     uint64_t misses = 0; ///< the same of HBM; 0: none was needed
+    uint64_t far = 0;    ///< cycles more, of L2 that is not the SM's own
   };
   /// `pieces` leave L2 for an SM, or come from one, from `cycle` on.
   /// `cost`: bytes of HBM for each that is asked for.
@@ -37,7 +38,10 @@ public:
   const Rate &hbm() const { return channels; }
 
 private:
+  bool isFar(unsigned sm, uint64_t line) const;
+
   std::shared_ptr<Tags> tags;
+  uint64_t farLatency; ///< 0 where all of L2 is one
   std::vector<Rate> ports;
   Rate output, channels;
 };

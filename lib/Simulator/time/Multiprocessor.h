@@ -9,6 +9,8 @@
 #include "Calendar.h"
 #include "Prices.h"
 
+#include <deque>
+
 namespace mx::sim::time {
 
 /// What works in order: one after the other.
@@ -22,6 +24,8 @@ public:
   }
   uint64_t begin = 0; ///< of the last
   uint64_t total = 0; ///< so far
+  /// When it can begin with more.
+  uint64_t next() const { return free; }
 
 private:
   uint64_t free = 0;
@@ -35,15 +39,24 @@ struct Quarter {
                                      Slots(kIntervals[4]), Slots(kIntervals[5]),
                                      Slots(kIntervals[6])};
   Slots tensor; ///< of mma.sync
+  Slots tensorMemory;
 };
 constexpr unsigned kQuarters = 4;
+
+/// Of tcgen05: mma, cp and shift.
+struct TensorPipe {
+  Engine engine;
+  std::deque<uint64_t> begins; ///< of the last ones, as many as it can hold
+};
 
 struct Multiprocessor {
   explicit Multiprocessor(uint64_t l1Bytes) : l1(l1Bytes) {}
   std::array<Quarter, kQuarters> quarters;
   Slots shared; ///< accesses to shared memory and L1, one line each
   Engine wgmma;
+  TensorPipe pipe;
   Rate copies{1}; ///< cycles of the copy engine
+  Rate rows{1};   ///< the same of its rows that come in, where they are apart
   Tags l1;
   uint64_t issued = 0, sharedLines = 0;
 };

@@ -66,6 +66,12 @@ constexpr PriceRow kPrices[] = {
     // Engines.
     {"wgmma", "mma_async", 3, Pipe::None, kNone, kPoint},
     {"wgmma", "", 1, Pipe::None, kNone, kPoint},
+    // Beside the accesses to tensor memory.
+    {"tcgen05", "ld", 1, Pipe::None, kNone},
+    {"tcgen05", "st", 1, Pipe::None, kNone},
+    {"tcgen05", "wait::*", 1, Pipe::None, kNone, kEnds},
+    {"tcgen05", "fence::*", 1, Pipe::None, kNone, kEnds},
+    {"tcgen05", "alloc", 2, Pipe::None, Fact::TmemAlloc, kPoint | kHolds},
     {"tcgen05", "", 2, Pipe::None, kNone, kPoint},
     {"mma", "", 1, Pipe::None, Fact::MmaSyncLatency},
     {"wmma", "mma", 2, Pipe::None, Fact::MmaSyncLatency},

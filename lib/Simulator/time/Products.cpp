@@ -23,6 +23,11 @@ bool isShared(const ptx::Instruction &i) {
          i.opcode == "stmatrix";
 }
 
+/// Of those that name tensor memory by their first register.
+bool hasAddress(const ptx::Instruction &i) {
+  return hasModifier(i, "ld") || hasModifier(i, "st") || hasModifier(i, "cp");
+}
+
 class Dependence {
 public:
   explicit Dependence(const Program &program)
@@ -54,7 +59,9 @@ private:
     if (!info.source)
       return;
     const ptx::Instruction &i = *info.source;
-    bool isProduct = i.opcode == "wgmma" && hasModifier(i, "mma_async");
+    // Tensor memory has little that products have not given.
+    bool isProduct = (i.opcode == "wgmma" && hasModifier(i, "mma_async")) ||
+                     (i.opcode == "tcgen05" && hasModifier(i, "ld"));
     bool isLoad = i.opcode == "ld" || i.opcode == "ldmatrix";
     bool from =
         isProduct || uses(info) || (isLoad && isShared(i) && sharedDepends);
@@ -78,6 +85,8 @@ private:
     const std::string_view opcode = program.info[k].source->opcode;
     if (opcode == "bra" || opcode == "brx" || opcode == "cp")
       return uses(program.info[k]);
+    if (opcode == "tcgen05")
+      return hasAddress(*program.info[k].source) && isOf(i.a);
     return (opcode == "ld" || opcode == "st" || opcode == "atom" ||
             opcode == "red" || opcode == "ldmatrix" || opcode == "stmatrix") &&
            isOf(i.a);

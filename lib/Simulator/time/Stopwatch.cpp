@@ -63,7 +63,9 @@ void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
 void Stopwatch::take(uint32_t operation) {
   Operation op = std::move(operations[operation]);
   freeOperations.push_back(operation);
+  isEngine = true;
   Fault fault = op.action();
+  isEngine = false;
   ++op.issuer.warp->cta->cluster->effects;
   op.issuer.warp->fault(op.issuer.instr, fault, op.issuer.lanes);
 }
@@ -167,7 +169,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   if (pieces.empty())
     return;
   Memory::Times times = memory.pass(w.cta->sm, through, pieces, isWrite);
-  arrival = times.hits + chip.cycles(Fact::L2Latency);
+  arrival = times.hits + times.far + chip.cycles(Fact::L2Latency);
   if (times.misses)
     arrival = std::max(arrival, times.misses + chip.cycles(Fact::HbmLatency));
 }

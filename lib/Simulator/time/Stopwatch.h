@@ -11,6 +11,8 @@
 #ifndef MX_LIB_SIMULATOR_TIME_STOPWATCH_H
 #define MX_LIB_SIMULATOR_TIME_STOPWATCH_H
 
+#include "mx/Simulator/tensor/Tcgen05.h"
+
 #include "../machine/Machine.h"
 #include "Memory.h"
 #include "Multiprocessor.h"
@@ -81,13 +83,23 @@ public:
   Interval copyAsync(Warp &w, uint64_t from, const Transfer &t);
   Interval control(uint64_t from);
   Interval wgmma(Warp &w, uint64_t from, unsigned columns, bool aInRegisters);
+  Interval mma(Warp &w, uint64_t from, const MmaOp &op, const InstrDesc &desc);
+  /// tcgen05.cp, of so many bytes in each CTA, and tcgen05.shift.
+  Interval copyToTensor(Warp &w, uint64_t from, unsigned group, uint64_t bytes);
+  Interval commit(Warp &w, uint64_t from);
+  void accessTensor(Warp &w, unsigned registers, bool isLoad);
+  void waitTensor(Warp &w, bool isLoad);
   /// An operation that takes effect at `cycle`, as computed elsewhere.
   void ends(uint64_t cycle) { completion = cycle; }
 
   uint64_t nanoseconds(uint64_t cycle) const {
     return uint64_t(double(cycle) * 1000 / mhz);
   }
-  uint64_t remoteLatency() const { return chip.cycles(Fact::ClusterArrive); }
+  /// When an arrival at an mbarrier that takes effect now is seen by another
+  /// CTA. What an engine signals has its way behind it.
+  uint64_t remoteArrival(Warp &w) const {
+    return isEngine ? now : w.group().step + chip.cycles(Fact::ClusterArrive);
+  }
   uint64_t clusterLatency() const {
     double more = double(machine.cluster.count()) - 2;
     return uint64_t(chip[Fact::ClusterBarrier] +
@@ -99,6 +111,9 @@ public:
 
 private:
   Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
+  uint64_t comeIn(Multiprocessor &sm, uint64_t from, const Transfer &t);
+  Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
+                        uint64_t tail);
   uint64_t operandsReady(const Warp &w, const Instr *i) const;
   uint64_t dueAt(Warp &w, const Instr *i);
   void issueInOrder(Warp &w, const Instr *i);
@@ -123,6 +138,7 @@ private:
   std::vector<Operation> operations;
   std::vector<uint32_t> freeOperations;
   uint64_t completion = 0;
+  bool isEngine = false; ///< an operation takes effect
   /// Of the access that the running instruction makes: 0 where it makes none.
   uint64_t arrival = 0;
   uint64_t issuedAt = 0, steppedTo = 0;
