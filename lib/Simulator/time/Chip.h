@@ -91,6 +91,7 @@ enum class Fact : uint8_t {
   TmemAlloc,
   // What only chips since then have.
   CopyRow,
+  L2BytesPerNs,
   L2FarLatency,
   LaunchControl,
   Count

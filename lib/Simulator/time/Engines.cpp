@@ -114,9 +114,8 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles) {
       {"issue", double(issued) / all / kQuarters},
       {"shared memory", double(shared) / all},
       {"copy engine", copies / all},
-      {"L2", memory.l2().total / most / chip[Fact::L2Bytes]},
-      {"HBM",
-       memory.hbm().total / most / (chip[Fact::HbmBytesPerNs] * 1000 / mhz)},
+      {"L2", memory.l2().total / most / memory.l2Rate},
+      {"HBM", memory.hbm().total / most / memory.hbmRate},
   };
   time.l2HitRate =
       memory.lines ? double(memory.hits) / double(memory.lines) : 0;

@@ -10,11 +10,14 @@ static constexpr double kMiB = 1 << 20;
 
 Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
                std::shared_ptr<Tags> &l2)
-    : farLatency(chip.cycles(Fact::L2FarLatency)),
-      ports(multiprocessors, Rate(chip[Fact::PortBytes])),
-      output(chip[Fact::L2Bytes]),
-      // Memory has a clock of its own.
-      channels(chip[Fact::HbmBytesPerNs] * 1000 / mhz) {
+    // Memory has a clock of its own, and L2 where its rate is in nanoseconds.
+    : l2Rate(chip.has(Fact::L2BytesPerNs)
+                 ? chip[Fact::L2BytesPerNs] * 1000 / mhz
+                 : chip[Fact::L2Bytes]),
+      hbmRate(chip[Fact::HbmBytesPerNs] * 1000 / mhz),
+      farLatency(chip.cycles(Fact::L2FarLatency)),
+      ports(multiprocessors, Rate(chip[Fact::PortBytes])), output(l2Rate),
+      channels(hbmRate) {
   if (!l2)
     l2 = std::make_shared<Tags>(uint64_t(chip[Fact::L2Capacity] * kMiB));
   tags = l2;

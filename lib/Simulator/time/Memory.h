@@ -36,6 +36,8 @@ public:
   uint64_t lines = 0, hits = 0;
   const Rate &l2() const { return output; }
   const Rate &hbm() const { return channels; }
+  /// Bytes a cycle of both.
+  double l2Rate, hbmRate;
 
 private:
   bool isFar(unsigned sm, uint64_t line) const;
