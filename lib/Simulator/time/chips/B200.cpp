@@ -201,6 +201,7 @@ constexpr Fact kAbsent[] = {
     Fact::WgmmaSharedColumns,
     Fact::WgmmaRegistersLeast,
     Fact::WgmmaLatency,
+    Fact::WgmmaLatencyColumns,
 };
 
 /// Each fact must be named once: a new one does not compile until it is.
