@@ -43,11 +43,13 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   unsigned bytes = i->aux2;
   auto copies = std::make_shared<std::vector<LaneCopy>>();
+  uint64_t sources[32];
+  uint32_t reads = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     uint64_t dst = sharedAddress(addressOf(w, s, lane));
     LaneCopy c;
-    c.from = addressOf(w, s + kPlaceSlots, lane);
+    sources[lane] = c.from = addressOf(w, s + kPlaceSlots, lane);
     uint32_t take = bytes;
     if (i->c != kNoSlot)
       take = w.at<uint32_t>(i->c)[lane];
@@ -59,6 +61,7 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
                         std::to_string(bytes) + " bytes",
                     1u << lane);
     c.take = uint8_t(take);
+    reads |= uint32_t(take != 0) << lane;
     if (take && !(c.source = resolveSource(w, i, c.from, bytes, take, lane)))
       return nullptr;
     if (!(c.target =
@@ -73,9 +76,8 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t step = w.order() ? w.order()->of(w).copyStep : 0;
   if (w.trace) {
     time::Transfer transfer{copies->size() * bytes};
-    for (const LaneCopy &c : *copies)
-      if (w.watch && c.take)
-        time::addPieces(transfer.pieces, c.from, c.take);
+    if (w.watch)
+      time::addSectors(transfer.pieces, sources, bytes, reads);
     w.trace->copyAsync(w, i, transfer);
   }
   auto action = [=, &w]() -> Fault {

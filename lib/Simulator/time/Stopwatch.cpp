@@ -116,9 +116,9 @@ void mx::sim::time::addPieces(std::vector<Piece> &pieces, uint64_t address,
   }
 }
 
-/// The sectors that lanes touch, each once.
-static void addSectors(std::vector<Piece> &pieces, const uint64_t addresses[32],
-                       uint32_t bytes, uint32_t mask) {
+void mx::sim::time::addSectors(std::vector<Piece> &pieces,
+                               const uint64_t addresses[32], uint32_t bytes,
+                               uint32_t mask) {
   uint64_t sectors[32 * 9];
   unsigned count = 0;
   for (uint32_t m = mask; m; m &= m - 1) {

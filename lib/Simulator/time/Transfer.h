@@ -23,6 +23,11 @@ struct Piece {
 /// sectors.
 void addPieces(std::vector<Piece> &pieces, uint64_t address, uint64_t bytes);
 
+/// The sectors that the lanes of `mask` touch with `bytes` each, each sector
+/// once.
+void addSectors(std::vector<Piece> &pieces, const uint64_t addresses[32],
+                uint32_t bytes, uint32_t mask);
+
 struct Transfer {
   uint64_t bytes = 0;
   /// Global memory that is read or written, row by row; empty where both sides

@@ -66,6 +66,16 @@ def check_memory():
     near("lines found in L2", few[1]["time"]["l2_hit_rate"], 1, 0.01)
 
 
+def check_copies():
+    """A sector that several lanes of cp.async copy from comes once."""
+    copy = lambda count: launch("copy", 2 * SMS, 1024, "in", count) | {"dynamic_smem": 0}
+    step = 2 * SMS * 1024 * 16
+    few, many = (run([copy(count)] * 2, "--checks=none", **{"in": count * step})[0] for count in (2, 6))
+    if many[1]["time"]["l2_bytes"] != 6 * step:
+        sys.exit(f"expected {6 * step} bytes of L2, found {many[1]['time']['l2_bytes']}")
+    near("bytes a cycle of cp.async", 4 * step / (cycles(many)[1] - cycles(few)[1]), 4700, 0.05)
+
+
 def check_barriers():
     """75 cycles a hand-over, which without machine code is a guess."""
     few, many = cycles(run([launch("handOver", 1, 64, rounds) for rounds in (64, 128)])[0])
@@ -115,6 +125,7 @@ def check_dependence():
 
 check_products()
 check_memory()
+check_copies()
 check_barriers()
 check_machine_code()
 check_repeats()
