@@ -83,6 +83,19 @@ struct Options {
                  clEnumValN(Data::None, "none",
                             "nothing, for --time: results are meaningless")),
       cl::cat(category)};
+  cl::opt<std::string> clock{
+      "clock", cl::desc("With --time: the clock, by default the highest"),
+      cl::value_desc("MHz"), cl::cat(category)};
+  cl::list<std::string> figures{
+      "time-figure",
+      cl::desc("With --time: another figure than the chip's, as "
+               "wgmma-latency=60; repeatable"),
+      cl::value_desc("key=number"), cl::cat(category)};
+  cl::opt<std::string> without{
+      "time-without",
+      cl::desc("With --time: a part that takes no time (tensor, issue, "
+               "results, shared, copy, l2, hbm, barriers, launch)"),
+      cl::value_desc("part"), cl::cat(category)};
   cl::opt<bool> stats{
       "statistics",
       cl::desc("Print counts of each role, and speed, to standard error"),
@@ -108,6 +121,30 @@ struct Options {
 static int badUsage(const Twine &message) {
   WithColor::error(errs(), "mx-sim") << mx::printable(message.str()) << "\n";
   return mx::kExitBadInput;
+}
+
+/// What --clock, --time-figure and --time-without ask for. Returns what is
+/// wrong, or nothing.
+static std::string readTimeChanges(const Options &asked,
+                                   mx::sim::TimeChanges &changes,
+                                   bool isTimed) {
+  std::vector<std::pair<std::string, std::string>> figures;
+  if (asked.clock.getNumOccurrences())
+    figures.emplace_back("--clock", "clock=" + asked.clock);
+  for (const std::string &figure : asked.figures)
+    figures.emplace_back("--time-figure", figure);
+  for (auto &[option, text] : figures) {
+    if (!isTimed)
+      return option + " needs --time";
+    if (std::string why = setFigure(changes, text); !why.empty())
+      return option + ": " + why;
+  }
+  if (!asked.without.getNumOccurrences())
+    return {};
+  if (!isTimed)
+    return "--time-without needs --time";
+  std::string why = setWithout(changes, asked.without);
+  return why.empty() ? why : "--time-without: " + why;
 }
 
 /// The word "warning:" has LLVM's color for it on a terminal.
@@ -279,6 +316,10 @@ extern "C" int mxSimMain(int argc, char **argv) {
       return badUsage("--time: expected one of " + mx::sim::listOfTimedChips() +
                       ", found '" + options.timedChip + "'");
   }
+  if (std::string why = readTimeChanges(asked, options.timeChanges,
+                                        !options.timedChip.empty());
+      !why.empty())
+    return badUsage(why);
   if (asked.data == Data::None && options.timedChip.empty())
     return badUsage("--data=none needs --time");
   options.skipsProducts = asked.data == Data::None;

@@ -286,10 +286,12 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
        "instruction-limit, tensor-sums, warnings, report, record, time, "
-       "machine-code and data, found 'speed'"},
+       "machine-code, data, clock, time-figure and time-without, found "
+       "'speed'"},
       {"time", "b200", "simulator option time: expected 'h200', found 'b200'"},
-      {"data", "all", "simulator option data: expected values or none, found "
-                      "'all'"},
+      {"data", "all",
+       "simulator option data: expected values or none, found "
+       "'all'"},
       {"machine-code", "/no/listing", "/no/listing: No such file or directory"},
       {"tensor-sums", "fast",
        "simulator option tensor-sums: expected exact or truncated, found "

@@ -29,6 +29,7 @@ struct LaunchFileOptions {
   bool profile = false;
   uint32_t timelineCtas = 0;
   std::string timedChip;
+  TimeChanges timeChanges;
   bool skipsProducts = false;
   std::string machineCode;
 

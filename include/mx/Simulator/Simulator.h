@@ -358,6 +358,7 @@ struct LaunchConfig {
   /// The chip, of namesOfTimedChips(), whose time is modelled; empty: none. One
   /// host thread then runs all clusters, and the seed has no say.
   std::string timedChip;
+  TimeChanges timeChanges;
   /// What nvdisasm prints of the kernel's machine code, where its instructions
   /// are to be priced by that.
   std::string machineCode;
@@ -464,9 +465,10 @@ struct WarpStatistics {
   uint64_t mbarrierWaits = 0, barrierWaits = 0, clusterWaits = 0;
   /// Of a launch that is timed: cycles from a warp's start to its end, issue
   /// slots that it took, and cycles that it waited for mbarriers, barriers of
-  /// CTA and cluster, and groups of asynchronous operations.
+  /// CTA and cluster, groups of copies, matrix products, and other results.
   uint64_t cycles = 0, slots = 0;
   uint64_t mbarrierCycles = 0, barrierCycles = 0, groupCycles = 0;
+  uint64_t productCycles = 0, resultCycles = 0;
 
   WarpStatistics &operator+=(const WarpStatistics &o);
 };

@@ -58,7 +58,7 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
         g.isWoken |= isWoken;
         // The arrival has come a longer way.
         if (isWoken && w.watch && w.cta != &owner && !isComplete)
-          g.step = std::max(g.step, w.watch->remoteArrival(w));
+          w.watch->arriveRemotely(w, g);
       }
     ++log.phases;
     log.arrivals.clear();

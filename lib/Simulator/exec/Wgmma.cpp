@@ -12,6 +12,7 @@
 
 #include "../machine/Handlers.h"
 #include "../report/Recorder.h"
+#include "../time/Stopwatch.h"
 #include "AsyncOperands.h"
 #include "Lanes.h"
 #include "WarpFragments.h"
@@ -137,8 +138,10 @@ void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
   w.trace->together(w, i + 1, first, end);
   uint64_t done = w.trace->wgmma(warps[first], i, op.product.columns, op.aDesc,
                                  op.aInRegisters, op.bDesc);
+  time::Path path = w.watch ? w.watch->pathOfOperation() : time::Path();
   for (uint32_t k = first; k < end; ++k)
-    w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, done);
+    w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, done, path,
+                       path);
 }
 
 /// The product of the whole warpgroup, for each of its warps. Null after a

@@ -486,6 +486,7 @@ bool LaunchFile::readDefaults(const JsonReader &json) {
   defaults.threads = options.threads;
   defaults.truncatesTensorSums = options.truncatingSums;
   defaults.timedChip = options.timedChip;
+  defaults.timeChanges = options.timeChanges;
   defaults.skipsProducts = options.skipsProducts;
   defaults.machineCode = options.machineCode;
   if (uint32_t count = smsOfTimedChip(options.timedChip))

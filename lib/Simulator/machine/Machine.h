@@ -13,6 +13,7 @@
 #include "../checks/Order.h"
 #include "../exec/UndefinedRegisters.h"
 #include "../report/Groups.h"
+#include "../time/Path.h"
 #include "AsyncQueue.h"
 #include "LateStores.h"
 #include "Polling.h"
@@ -87,6 +88,7 @@ struct Group {
   uint32_t furthest = 0; ///< place that it has come to
   const Instr *entered = nullptr;
   std::vector<Delay> delays;
+  time::Path path;        ///< of the clock
   uint32_t strand = 0;
 };
 
@@ -97,6 +99,16 @@ struct Convergence {
   int32_t parent = -1;
   uint64_t step = 0; ///< of the last that arrived
   uint32_t strand = 0;
+  time::Path path = {};
+  void arrive(const Group &g) {
+    if (g.step >= step)
+      path = g.path;
+    step = std::max(step, g.step);
+  }
+  void letGo(Group &g) {
+    g.step = g.block = step;
+    g.path = std::move(path);
+  }
 };
 
 class Warp {
@@ -127,15 +139,18 @@ public:
   std::shared_ptr<class WgmmaTracker> wgmma;
   Recorder *trace = nullptr;        ///< null: no trace is recorded
   time::Stopwatch *watch = nullptr; ///< null: the launch is not timed
-  /// Of a launch that is timed: when registers hold their values
-  /// (Program::placeOf), and the event at which it goes on.
-  std::vector<uint64_t> ready;
-  static constexpr uint64_t kNotQueued = ~0ull;
-  uint64_t queuedAt = kNotQueued, queueNumber = 0;
-  uint64_t startCycle = 0, endCycle = 0;
   /// When all that it has given to the tensor pipe is done, and what it has
   /// loaded from and stored to tensor memory.
   uint64_t tensorDone = 0, tensorLoads = 0, tensorStores = 0;
+  time::Path tensorPath; ///< to tensorDone
+  /// Of a launch that is timed: when registers hold their values
+  /// (Program::placeOf), and the event at which it goes on.
+  std::vector<time::Moment> ready;
+  std::unique_ptr<time::RequestPaths> requests;
+  static constexpr uint64_t kNotQueued = ~0ull;
+  uint64_t queuedAt = kNotQueued, queueNumber = 0;
+  uint64_t startCycle = 0, endCycle = 0;
+  time::Path endPath;
   std::unique_ptr<PollLogs> polls; ///< null until a strong read in a world
   /// A number for its registers and local memory, after `hashedAt`
   /// instructions.
@@ -542,10 +557,11 @@ private:
 
   // Launches that are timed (Timed.cpp).
   void runTimed();
-  void startTimed(uint64_t cycle);
+  void startTimed(uint64_t cycle, time::Path path, time::Cause cause);
   void retireTimed(Cluster &c);
   Warp *running = nullptr;
   uint64_t lastCycle = 0; ///< at which a CTA has ended
+  time::Path lastPath;
 
   // The scheduler (Scheduler.cpp).
   struct Waiting {

@@ -44,6 +44,8 @@ WarpStatistics &WarpStatistics::operator+=(const WarpStatistics &o) {
   cycles += o.cycles;
   slots += o.slots;
   mbarrierCycles += o.mbarrierCycles;
+  productCycles += o.productCycles;
+  resultCycles += o.resultCycles;
   barrierCycles += o.barrierCycles;
   groupCycles += o.groupCycles;
   return *this;

@@ -114,6 +114,8 @@ void Machine::wake(Cluster &c, uint64_t cycle) {
               wait == Wait::Poll ? g.step : std::max(cycle, g.step);
           uint64_t goesOn = begin + latency;
           noteWait(w, g, wait, goesOn);
+          watch->goOn(w, g, wait, wait != Wait::Poll && cycle > g.step, begin,
+                      goesOn);
           g.step = g.block = goesOn;
           g.hasWaited = wait == Wait::Mbarrier;
         }
@@ -124,14 +126,18 @@ void Machine::wake(Cluster &c, uint64_t cycle) {
     }
 }
 
-void Machine::startTimed(uint64_t cycle) {
+/// Clusters that wait start at `cycle`: after `path`, and `cause`.
+void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
+  path.reach(cycle, cause);
   size_t begin = active.size();
   startMore(waiting.size());
   for (size_t k = begin; k < active.size(); ++k)
     for (auto &cta : active[k]->ctas)
       for (Warp &w : cta->warps) {
         w.watch = watch.get();
-        w.ready.assign(program.places(), 0);
+        w.ready.assign(program.places(), {});
+        w.requests = std::make_unique<time::RequestPaths>();
+        w.groups[0].path = path;
         w.startCycle = cycle;
         w.groups[0].step = w.groups[0].block = cycle;
         watch->schedule(w, cycle);
@@ -140,20 +146,26 @@ void Machine::startTimed(uint64_t cycle) {
 
 void Machine::retireTimed(Cluster &c) {
   uint64_t cycle = watch->now;
+  time::Path path = watch->cause;
   for (auto &cta : c.ctas)
-    for (Warp &w : cta->warps)
+    for (Warp &w : cta->warps) {
+      if (w.endCycle >= cycle)
+        path = w.endPath;
       cycle = std::max(cycle, w.endCycle);
+    }
+  if (cycle >= lastCycle)
+    lastPath = path;
   lastCycle = std::max(lastCycle, cycle);
   retire(c);
   takeStatistics(c);
   active.erase(std::find_if(active.begin(), active.end(),
                             [&](auto &a) { return a.get() == &c; }));
-  startTimed(cycle + watch->ctaStart());
+  startTimed(cycle + watch->ctaStart(), std::move(path), time::Fact::CtaStart);
 }
 
 void Machine::runTimed() {
   constexpr uint64_t kEventsBetweenLooks = 1024;
-  startTimed(watch->kernelStart());
+  startTimed(watch->kernelStart(), {}, time::Fact::KernelStart);
   time::Stopwatch::Event event;
   uint64_t events = 0;
   while (!stopped) {
@@ -196,5 +208,5 @@ void Machine::runTimed() {
   }
   finish();
   if (report.isComplete)
-    watch->finish(report.time, lastCycle);
+    watch->finish(report.time, lastCycle, std::move(lastPath));
 }

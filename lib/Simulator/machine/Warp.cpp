@@ -133,6 +133,7 @@ Group Warp::fork() {
   Group other;
   other.step = group().step;
   other.block = group().step;
+  other.path = group().path;
   if (!trace)
     return other;
   auto isTaken = [&](uint32_t strand) {
@@ -188,7 +189,7 @@ void Warp::finishConvergence(int32_t conv) {
     g.pc = c.pc;
     g.mask = c.arrived;
     g.conv = c.parent;
-    g.step = g.block = c.step;
+    c.letGo(g);
     g.strand = c.strand;
     groups.push_back(g);
   }
@@ -201,14 +202,14 @@ const Instr *Warp::arriveAt(const Instr *i) {
   while (g.conv >= 0 && convs[g.conv].pc == i) {
     Convergence &c = convs[g.conv];
     c.arrived |= g.mask;
-    c.step = std::max(c.step, g.step);
+    c.arrive(g);
     if (c.arrived != c.expected) {
       dropGroup(current);
       return nullptr;
     }
     g.mask = c.arrived;
     g.conv = c.parent;
-    g.step = g.block = c.step;
+    c.letGo(g);
     g.strand = c.strand;
     c.pc = nullptr;
     c.expected = c.arrived = 0;
@@ -270,7 +271,7 @@ bool Warp::breakConvergence() {
     g.pc = c.pc + 1;
     g.mask = c.arrived;
     g.conv = c.parent;
-    g.step = g.block = c.step;
+    c.letGo(g);
     c.expected &= ~c.arrived;
     c.arrived = 0;
     groups.push_back(g);
@@ -311,12 +312,16 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
     if (isPartner(k)) {
       g.wait = Wait::None;
       g.pc = i + 1;
+      if (g.step >= group().step)
+        group().path = g.path;
       group().step = std::max(group().step, g.step + 1);
     }
   }
   for (size_t k = 0; k < groups.size(); ++k)
-    if (groups[k].pc == i + 1 && groups[k].mask & here)
+    if (groups[k].pc == i + 1 && groups[k].mask & here) {
       groups[k].step = groups[k].block = group().step;
+      groups[k].path = group().path;
+    }
   lanes = here;
   meet(needed);
   return true;

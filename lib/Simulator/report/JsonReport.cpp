@@ -137,6 +137,8 @@ static void write(JsonWriter &w, const WarpStatistics &s) {
   w.member("waits_mbarrier", s.mbarrierCycles);
   w.member("waits_barrier", s.barrierCycles);
   w.member("waits_group", s.groupCycles);
+  w.member("waits_product", s.productCycles);
+  w.member("waits_result", s.resultCycles);
   w.endObject();
 }
 
@@ -164,6 +166,31 @@ static void write(JsonWriter &w, const Role &role) {
   w.endObject();
 }
 
+static void write(JsonWriter &w, std::string_view name,
+                  const std::vector<PartTime> &parts) {
+  w.key(name);
+  w.beginObject();
+  for (const PartTime &part : parts)
+    w.member(part.name, part.busy);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const CauseTime &c) {
+  w.beginObject();
+  w.member("key", c.key);
+  w.member("name", c.name);
+  w.member("part", c.part);
+  w.member("us", c.microseconds);
+  w.member("value", c.value);
+  w.member("low", c.low);
+  w.member("high", c.high);
+  w.member("unit", c.unit);
+  w.member("origin", toString(c.origin));
+  w.member("fastest_us", c.fastest);
+  w.member("slowest_us", c.slowest);
+  w.endObject();
+}
+
 static void write(JsonWriter &w, const LaunchTime &t) {
   w.key("time");
   w.beginObject();
@@ -172,11 +199,21 @@ static void write(JsonWriter &w, const LaunchTime &t) {
   w.member("mhz", t.mhz);
   w.member("launch_us", t.overheadMicroseconds);
   w.member("us", t.microseconds());
-  w.key("busy");
-  w.beginObject();
-  for (const PartTime &part : t.parts)
-    w.member(part.name, part.busy);
-  w.endObject();
+  w.member("low_us", t.lowMicroseconds);
+  w.member("high_us", t.highMicroseconds);
+  w.member("machine_code", t.hasMachineCode);
+  write(w, "bound_by", t.boundBy);
+  w.key("causes");
+  w.beginArray();
+  for (const CauseTime &cause : t.causes)
+    write(w, cause);
+  w.endArray();
+  w.key("assumed");
+  w.beginArray();
+  for (const CauseTime *cause : assumedThatMatter(t))
+    w.value(cause->key);
+  w.endArray();
+  write(w, "busy", t.parts);
   if (t.computedForLine)
     w.member("computed_for_line", uint64_t(t.computedForLine));
   w.member("l2_hit_rate", t.l2HitRate);

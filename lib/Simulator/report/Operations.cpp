@@ -136,10 +136,10 @@ uint64_t Recorder::store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
       watch ? watch->store(w, now, transfer)
             : nominal(w, Engine::BulkStore, steps::copyBusy(transfer.bytes),
                       steps::kCopyLatency);
-  joinGroup(w, Groups::Bulk, when.end, when.read);
+  joinGroup(w, Groups::Bulk, when.end, when.read, when.path, when.readPath);
   // From then on its source may change.
   if (watch)
-    watch->ends(when.read);
+    watch->ends(when.read, when.readPath);
   if (!hasTimeline)
     return when.end;
   draw(w, i, Engine::BulkStore, SpanKind::Store, when, transfer.bytes,
@@ -158,9 +158,11 @@ uint64_t Recorder::copyAsync(Warp &w, const Instr *i,
   Interval when =
       watch ? watch->copyAsync(w, now, transfer)
             : nominal(w, Engine::CopyAsync, busy, steps::kCopyLatency);
-  uint64_t &latest = of(w).copiesDone;
-  latest = std::max(latest, when.end);
-  joinGroup(w, Groups::Copy, when.end, when.end);
+  WarpTrace &t = of(w);
+  if (when.end >= t.copiesDone)
+    t.copiesPath = when.path;
+  t.copiesDone = std::max(t.copiesDone, when.end);
+  joinGroup(w, Groups::Copy, when.end, when.end, when.path, when.path);
   if (hasTimeline)
     draw(w, i, Engine::CopyAsync, SpanKind::Load, when, transfer.bytes,
          instructionText(machine.program, i));
@@ -173,7 +175,7 @@ uint64_t Recorder::copiesSoFar(Warp &w) {
     return 0;
   uint64_t done = std::max(now, of(w).copiesDone);
   if (watch)
-    watch->ends(done);
+    watch->ends(done, now < done ? of(w).copiesPath : w.group().path);
   return done;
 }
 
@@ -181,7 +183,7 @@ uint64_t Recorder::control(Warp &w, const Instr *i) {
   if (!hasClocks())
     return 0;
   Interval when =
-      watch ? watch->control(now)
+      watch ? watch->control(w, now)
             : nominal(w, Engine::LaunchControl, 1, steps::kControlLatency);
   if (hasTimeline)
     draw(w, i, Engine::LaunchControl, SpanKind::Control, when, 16,
@@ -303,12 +305,20 @@ uint64_t Recorder::wgmma(Warp &w, const Instr *i, unsigned columns, uint64_t a,
 // Groups
 //===----------------------------------------------------------------------===//
 
-void Recorder::joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read) {
-  if (!hasClocks())
-    return;
-  GroupClock::Ends &open = of(w).groups[unsigned(kind)].groups.back();
-  open.done = std::max(open.done, done);
-  open.read = std::max(open.read, read);
+void Recorder::GroupClock::Ends::join(const Ends &o) {
+  if (o.done > done)
+    path = o.path;
+  if (o.read > read)
+    readPath = o.readPath;
+  done = std::max(done, o.done);
+  read = std::max(read, o.read);
+}
+
+void Recorder::joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read,
+                         const time::Path &path, const time::Path &readPath) {
+  if (hasClocks())
+    of(w).groups[unsigned(kind)].groups.back().join(
+        {done, read, path, readPath});
 }
 
 void Recorder::commitGroup(Warp &w, Groups kind) {
@@ -320,15 +330,13 @@ void Recorder::waitGroups(Warp &w, Groups kind, uint64_t left, bool reads) {
   if (!hasClocks())
     return;
   GroupClock &c = of(w).groups[unsigned(kind)];
-  size_t committed = c.groups.size() - 1;
-  size_t end = committed > left ? committed - left : 0;
-  GroupClock::Ends ends = c.past;
-  for (size_t k = c.first; k < end; ++k) {
-    ends.done = std::max(ends.done, c.groups[k].done);
-    ends.read = std::max(ends.read, c.groups[k].read);
+  for (size_t pending = c.groups.size() - 1; pending > left; --pending) {
+    c.past.join(c.groups.front());
+    c.groups.pop_front();
   }
-  c.past = ends;
-  c.first = std::max(c.first, end);
-  advance(w, reads ? ends.read : ends.done,
-          {SpanKind::WaitGroup, 0, uint32_t(left), uint32_t(kind)});
+  uint64_t end = reads ? c.past.read : c.past.done;
+  if (watch && kind == Groups::Wgmma)
+    w.counts.productCycles += end - std::min(end, now);
+  advance(w, end, {SpanKind::WaitGroup, 0, uint32_t(left), uint32_t(kind)},
+          reads ? c.past.readPath : c.past.path);
 }

@@ -126,7 +126,12 @@ void Recorder::settle(Warp &w, Strand &s) {
 }
 
 /// The running group goes on at `step` at the earliest.
-void Recorder::advance(Warp &w, uint64_t step, const Waiting &waiting) {
+void Recorder::advance(Warp &w, uint64_t step, const Waiting &waiting,
+                       const time::Path &path) {
+  if (watch && step > now) {
+    w.group().path = path;
+    w.group().path.reach(step, time::kOther);
+  }
   if (!hasTimeline) {
     now = w.group().step = std::max(now, step);
     return;
@@ -301,6 +306,7 @@ void Recorder::forked(Warp &w, uint32_t id) {
 void Recorder::exited(Warp &w) {
   if (watch && !w.live) {
     w.endCycle = now;
+    w.endPath = watch->cause;
     w.counts.cycles = now - w.startCycle;
   }
   if (!hasTimeline)
@@ -340,8 +346,10 @@ void Recorder::completeBarrier(Cta &cta, uint32_t number) {
 }
 
 void Recorder::passBarrier(Warp &w, uint32_t number, uint32_t generation) {
-  if (watch)
+  if (watch) {
     now = w.group().step += watch->barrierLatency(w, number);
+    watch->passBarrier(w.group().path, now);
+  }
   if (!hasTimeline)
     return;
   auto &completed = barriers[w.cta->rank][number].completed;
@@ -353,6 +361,8 @@ void Recorder::passBarrier(Warp &w, uint32_t number, uint32_t generation) {
 void Recorder::arriveAtCluster(Warp &w) {
   if (hasTimeline)
     ++of(w).strands[strand].events;
+  if (watch && now >= clusterBarrier.latest)
+    clusterBarrier.path = w.group().path;
   clusterBarrier.latest = std::max(clusterBarrier.latest, now);
 }
 
@@ -361,11 +371,16 @@ void Recorder::completeCluster() {
 }
 
 void Recorder::passCluster(Warp &w, uint32_t generation) {
-  if (hasClocks() && generation < clusterBarrier.completed.size())
-    advance(w,
-            clusterBarrier.completed[generation] +
-                (watch ? watch->clusterLatency() : 0),
-            {SpanKind::WaitClusterBarrier, 0, 0, 0});
+  if (!hasClocks() || generation >= clusterBarrier.completed.size())
+    return;
+  uint64_t step = clusterBarrier.completed[generation];
+  time::Path path;
+  if (watch) {
+    step += watch->clusterLatency();
+    path = clusterBarrier.path;
+    watch->passCluster(path, step);
+  }
+  advance(w, step, {SpanKind::WaitClusterBarrier, 0, 0, 0}, path);
 }
 
 void Recorder::pairAllocated(Warp &w) {
@@ -386,8 +401,17 @@ void Recorder::together(Warp &w, const Instr *next, uint32_t first,
       ++executed[k][next - 1 - machine.program.code.data()];
   if (!hasClocks())
     return;
-  forOthers([&](Group &g) { now = std::max(now, g.step + 1); });
-  forOthers([&](Group &g) { g.step = g.block = now; });
+  time::Path path = w.group().path;
+  forOthers([&](Group &g) {
+    if (g.step >= now)
+      path = g.path;
+    now = std::max(now, g.step + 1);
+  });
+  forOthers([&](Group &g) {
+    g.step = g.block = now;
+    g.path = path;
+  });
+  w.group().path = std::move(path);
   advance(w, now, Waiting());
 }
 

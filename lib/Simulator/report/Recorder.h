@@ -21,6 +21,7 @@
 #include "FailedTests.h"
 
 #include <array>
+#include <deque>
 #include <map>
 #include <unordered_map>
 
@@ -96,7 +97,8 @@ public:
                  bool aInRegisters, uint64_t b);
 
   enum class Groups : uint8_t { Bulk, Copy, Wgmma };
-  void joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read);
+  void joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read,
+                 const time::Path &path = {}, const time::Path &readPath = {});
   void commitGroup(Warp &w, Groups kind);
   /// Goes on when at most `left` groups are pending.
   void waitGroups(Warp &w, Groups kind, uint64_t left, bool reads);
@@ -164,15 +166,17 @@ private:
   struct GroupClock {
     struct Ends {
       uint64_t done = 0, read = 0;
+      time::Path path, readPath; ///< of a launch that is timed
+      void join(const Ends &o);
     };
-    std::vector<Ends> groups = {{}}; ///< the last one is open
-    size_t first = 0;                ///< all before are in `past`
-    Ends past;
+    std::deque<Ends> groups = {{}}; ///< the last one is open
+    Ends past;                      ///< all that came before them
   };
   struct WarpTrace {
     std::vector<Strand> strands;
     std::array<uint64_t, kNumEngines> engineFree{};
     uint64_t copiesDone = 0; ///< the latest cp.async
+    time::Path copiesPath;
     std::array<GroupClock, 3> groups;
     uint64_t exitStep = TimelineSpan::kNever;
     uint32_t exitLine = 0;
@@ -188,6 +192,7 @@ private:
   };
   struct NamedTrace {
     uint64_t latest = 0;
+    time::Path path;                 ///< of the latest
     std::vector<uint64_t> completed; ///< by generation
   };
   struct Fill {
@@ -216,7 +221,8 @@ private:
   bool add(std::vector<TimelineSpan> &to, TimelineSpan span);
   void endRun(WarpTrace &t, Strand &s, uint32_t strand, uint64_t end);
   void settle(Warp &w, Strand &s);
-  void advance(Warp &w, uint64_t step, const Waiting &waiting);
+  void advance(Warp &w, uint64_t step, const Waiting &waiting,
+               const time::Path &path = {});
   using Interval = time::Interval;
   /// When an operation takes place by nominal steps.
   Interval nominal(Warp &w, Engine engine, uint64_t busy, uint64_t latency);

@@ -6,6 +6,8 @@
 // took, in all CTAs together.
 //===----------------------------------------------------------------------===//
 
+#include "Tables.h"
+
 #include "mx/Simulator/Report.h"
 
 #include <algorithm>
@@ -70,8 +72,7 @@ std::vector<Role> mx::sim::rolesOf(const LaunchReport &report) {
   return roles;
 }
 
-/// 0, 3, 5-7
-static std::string listOf(const std::vector<uint32_t> &warps) {
+std::string mx::sim::listOf(const std::vector<uint32_t> &warps) {
   std::string s;
   for (size_t k = 0; k < warps.size();) {
     size_t end = k + 1;
@@ -85,7 +86,7 @@ static std::string listOf(const std::vector<uint32_t> &warps) {
   return s;
 }
 
-static std::string bytesText(uint64_t n) {
+std::string mx::sim::bytesText(uint64_t n) {
   static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double v = double(n);
   unsigned unit = 0;
@@ -97,10 +98,9 @@ static std::string bytesText(uint64_t n) {
   return n ? text : "-";
 }
 
-/// Lines of columns, the `first` ones set to the left; those of which every
-/// cell is "-" are left out.
-static std::string tableText(const std::vector<std::vector<std::string>> &table,
-                             size_t first) {
+std::string
+mx::sim::tableText(const std::vector<std::vector<std::string>> &table,
+                   size_t first) {
   std::string s;
   // Columns in which nothing happened are left out.
   std::vector<size_t> width(table[0].size());
@@ -164,42 +164,4 @@ std::string mx::sim::statisticsText(const LaunchReport &report) {
     for (auto &[shape, n] : r.profile.mmas)
       s += "  " + r.name + ": " + std::to_string(n) + " x " + shape + "\n";
   return s;
-}
-
-static std::string percent(double part, double all) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", all > 0 ? 100 * part / all : 0);
-  return text;
-}
-
-std::string mx::sim::timeText(const LaunchReport &report) {
-  const LaunchTime &t = report.time;
-  if (!t.isModelled)
-    return {};
-  char line[256];
-  std::snprintf(line, sizeof line,
-                ": modelled %.2f us (%llu cycles at %.0f MHz and %.2f us of "
-                "launch) on %s; not measured\n",
-                t.microseconds(), (unsigned long long)t.cycles, t.mhz,
-                t.overheadMicroseconds, t.chip.c_str());
-  std::string s = "kernel " + shortName(report.facts.kernel) + line + "  busy:";
-  for (const PartTime &part : t.parts)
-    s += std::string(&part == &t.parts[0] ? " " : ", ") + part.name + " " +
-         percent(part.busy, 1);
-  s += "\n  L2: " + bytesText(t.l2Bytes) + ", " + percent(t.l2HitRate, 1) +
-       " of lines found; HBM: " + bytesText(t.hbmBytes) + "\n";
-  if (t.computedForLine)
-    s += "  products were computed all the same: line " +
-         std::to_string(t.computedForLine) + " may depend on them\n";
-  std::vector<std::vector<std::string>> table = {
-      {"role", "warps", "issues", "mbarriers", "barriers", "groups"}};
-  for (const Role &r : rolesOf(report)) {
-    double all = double(r.counts.cycles);
-    std::vector<std::string> row = {r.name, listOf(r.warps)};
-    for (uint64_t n : {r.counts.slots, r.counts.mbarrierCycles,
-                       r.counts.barrierCycles, r.counts.groupCycles})
-      row.push_back(n ? percent(double(n), all) : "-");
-    table.push_back(std::move(row));
-  }
-  return s + tableText(table, /*first=*/2);
 }

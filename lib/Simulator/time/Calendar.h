@@ -80,6 +80,8 @@ public:
 
   /// Takes `amount` from `cycle` on; when the last of it is through.
   uint64_t take(uint64_t cycle, double amount) {
+    if (amount <= 0)
+      return cycle;
     total += amount;
     uint64_t at = std::max(cycle / kBucket, first);
     double left = amount;
@@ -93,14 +95,20 @@ public:
       left -= take;
       if (left <= 1e-9) {
         uint64_t end = at * kBucket + uint64_t(bucket / capacity * kBucket);
-        return std::max(end, cycle + uint64_t(amount * kBucket / capacity));
+        return std::max(end, cycle + least(amount));
       }
     }
   }
   double total = 0; ///< so far
+  /// Cycles of an amount that nothing else is in the way of.
+  uint64_t least(double amount) const {
+    return uint64_t(amount * kBucket / capacity);
+  }
+  /// Times are as exact as this.
+  static constexpr uint64_t kBucket = 16;
 
 private:
-  static constexpr uint64_t kBucket = 16, kBuckets = 1u << 12;
+  static constexpr uint64_t kBuckets = 1u << 12;
 
   void advanceFor(uint64_t at) {
     while (at >= first + kBuckets)

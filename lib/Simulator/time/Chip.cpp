@@ -6,7 +6,7 @@
 // derived ones come of them.
 //===----------------------------------------------------------------------===//
 
-#include "Chip.h"
+#include "Facts.h"
 
 using namespace mx::sim;
 using namespace mx::sim::time;
@@ -152,8 +152,10 @@ std::string mx::sim::listOfTimedChips() {
 std::vector<Figure> mx::sim::figuresOfChip(std::string_view name) {
   std::vector<Figure> figures;
   if (const Chip *chip = findChip(name))
-    for (const Figure &figure : chip->figures)
-      if (!figure.name.empty())
-        figures.push_back(figure);
+    for (unsigned k = 0; k < kFacts; ++k)
+      if (!chip->figures[k].name.empty()) {
+        figures.push_back(chip->figures[k]);
+        figures.back().key = infoOf(Fact(k)).key;
+      }
   return figures;
 }

@@ -11,14 +11,42 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
+/// The later of two paths to what an operation needs.
+static void join(Interval &when, uint64_t cycle, const Path &path,
+                 Cause cause) {
+  if (cycle <= when.end && when.path.cycle())
+    return;
+  when.end = cycle;
+  when.path = path;
+  when.path.reach(cycle, cause);
+}
+
+/// A copy engine is busy with boxes and with their bytes, each in its part.
+static Path alongCopies(const Multiprocessor &sm, uint64_t cycle) {
+  Path path = sm.copies.path();
+  if (cycle <= path.cycle())
+    return path;
+  double all = std::max(1.0, sm.copies.total());
+  uint64_t cycles = cycle - path.cycle();
+  path.add(Fact::CopyIssue, uint64_t(double(cycles) * sm.copyIssue / all));
+  path.reach(cycle, Fact::CopyBytes);
+  return path;
+}
+
 /// The rows of a box, where their number counts, have a way of their own.
-uint64_t Stopwatch::comeIn(Multiprocessor &sm, uint64_t from,
-                           const Transfer &t) {
+void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
+                       const Transfer &t, Interval &when) {
   double cycles = double(t.bytes) / chip[Fact::CopyBytes];
-  if (!chip.has(Fact::CopyRow))
-    return sm.copies.take(from, cycles);
+  if (!chip.has(Fact::CopyRow)) {
+    uint64_t end = sm.copies.take(from, cycles, path);
+    if (end > when.end)
+      join(when, end, alongCopies(sm, end), Fact::CopyBytes);
+    return;
+  }
   double rows = double(t.pieces.size()) * chip[Fact::CopyRow];
-  return sm.rows.take(from, std::max(cycles, rows));
+  uint64_t end = sm.rows.take(from, std::max(cycles, rows), path);
+  join(when, end, sm.rows.path(),
+       rows > cycles ? Fact::CopyRow : Fact::CopyBytes);
 }
 
 /// The engine of the issuing SM takes a box on; that of each SM that gets it is
@@ -26,51 +54,81 @@ uint64_t Stopwatch::comeIn(Multiprocessor &sm, uint64_t from,
 Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
                          const Transfer &t) {
   Interval when;
+  Multiprocessor &sm = smOf(w);
   uint64_t issue = chip.cycles(Fact::CopyIssue);
-  uint64_t taken = smOf(w).copies.take(from, double(issue));
+  uint64_t taken = sm.copies.take(from, double(issue), w.group().path);
+  sm.copyIssue += double(issue);
   when.begin = taken - issue;
+  Path begun = alongCopies(sm, when.begin), isTaken = alongCopies(sm, taken);
+  join(when, taken, isTaken, Fact::CopyIssue);
   Memory::Times times;
-  if (!t.pieces.empty())
-    times = memory.pass(w.cta->sm, when.begin, t.pieces, false,
+  if (!t.pieces.empty()) {
+    times = memory.pass(w.cta->sm, when.begin, begun, t.pieces, false,
                         chip[Fact::CopyHbmCost]);
-  uint64_t end = std::max({taken, times.hits, times.misses});
-  for (; ranks; ranks &= ranks - 1) {
-    Cta &target = *w.cta->cluster->ctas[unsigned(__builtin_ctz(ranks))];
-    end = std::max(end, comeIn(sms[target.sm], taken, t));
+    join(when, times.hits, times.hitsPath, infoOf(times.hitsSource).rate);
+    join(when, times.misses, times.missesPath, Fact::HbmBytesPerNs);
   }
-  if (times.misses)
-    end += chip.cycles(Fact::CopyHbmLatency);
-  when.end = completion = end + times.far + chip.cycles(Fact::CopyLatency);
+  for (; ranks; ranks &= ranks - 1) {
+    Multiprocessor &target =
+        sms[w.cta->cluster->ctas[unsigned(__builtin_ctz(ranks))]->sm];
+    comeIn(target, taken, isTaken, t, when);
+  }
+  uint64_t far = times.misses ? chip.cycles(Fact::CopyHbmLatency) : 0;
+  when.path.add(Fact::CopyHbmLatency, far);
+  when.path.add(Fact::L2FarLatency, times.far);
+  when.path.add(Fact::CopyLatency, chip.cycles(Fact::CopyLatency));
+  when.end += far + times.far + chip.cycles(Fact::CopyLatency);
+  ends(when.end, when.path);
   return when;
 }
 
 Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   Interval when;
+  Multiprocessor &sm = smOf(w);
+  const Path &path = w.group().path;
   double work = chip[Fact::CopyIssue] + double(t.bytes) / chip[Fact::CopyBytes];
-  when.read = smOf(w).copies.take(from, work);
+  when.read = sm.copies.take(from, work, path);
+  sm.copyIssue += chip[Fact::CopyIssue];
+  when.readPath = alongCopies(sm, when.read);
   when.begin = from;
-  Memory::Times times = memory.pass(w.cta->sm, from, t.pieces, true);
-  when.end = completion = std::max(when.read, times.hits) + times.far +
-                          chip.cycles(Fact::L2Latency);
+  Memory::Times times = memory.pass(w.cta->sm, from, path, t.pieces, true);
+  join(when, when.read, when.readPath, Fact::CopyBytes);
+  join(when, times.hits, times.hitsPath, infoOf(times.hitsSource).rate);
+  when.end += times.far + chip.cycles(Fact::L2Latency);
+  when.path.add(Fact::L2FarLatency, times.far);
+  when.path.reach(when.end, Fact::L2Latency);
+  ends(when.end, when.path);
   return when;
 }
 
 /// As loads of threads, which the instruction's lanes are.
 Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
-  uint64_t through = smOf(w).shared.take(from, t.pieces.size());
-  Memory::Times times = memory.pass(w.cta->sm, through, t.pieces, false);
+  Multiprocessor &sm = smOf(w);
+  uint64_t through = sm.shared.take(from, t.pieces.size());
+  Path path = sm.sharedBusy.serve(from, through >= from + t.pieces.size(),
+                                  w.group().path);
+  path.reach(through, Fact::SharedBytes);
+  Memory::Times times = memory.pass(w.cta->sm, through, path, t.pieces, false);
   Interval when;
   when.begin = from;
-  when.end = times.hits + times.far + chip.cycles(Fact::L2Latency);
+  auto arrive = [&](uint64_t cycle, Path path, Source source) {
+    path.reach(cycle, infoOf(source).rate);
+    Fact latency = infoOf(source).latency;
+    join(when, cycle + chip.cycles(latency), path, latency);
+  };
+  arrive(times.hits + times.far, std::move(times.hitsPath), times.hitsSource);
   if (times.misses)
-    when.end = std::max(when.end, times.misses + chip.cycles(Fact::HbmLatency));
-  completion = when.end;
+    arrive(times.misses, std::move(times.missesPath), Source::Hbm);
+  ends(when.end, when.path);
   return when;
 }
 
-Interval Stopwatch::control(uint64_t from) {
-  completion = from + chip.cycles(Fact::LaunchControl);
-  return {from, completion, completion};
+Interval Stopwatch::control(Warp &w, uint64_t from) {
+  uint64_t end = from + chip.cycles(Fact::LaunchControl);
+  Path path = w.group().path;
+  path.reach(end, Fact::LaunchControl);
+  ends(end, path);
+  return {from, end, end, path, path};
 }
 
 /// N / 2 cycles; few columns wait for the rows of A, or for the issue.
@@ -85,40 +143,22 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
     cycles = std::max(cycles, least);
   Engine &engine = smOf(w).wgmma;
   Interval when;
-  when.read = engine.work(from, roundUp(cycles));
+  when.read = engine.work(from, roundUp(cycles), w.group().path);
   when.begin = engine.begin;
-  when.end = completion =
-      when.read + roundUp(chip[Fact::WgmmaLatency] +
-                          columns / chip[Fact::WgmmaLatencyColumns]);
-  return when;
-}
-
-void Stopwatch::finish(LaunchTime &time, uint64_t cycles) {
-  time.isModelled = true;
-  time.chip = chip.name;
-  time.cycles = cycles;
-  time.mhz = mhz;
-  time.overheadMicroseconds = chip[Fact::LaunchOverhead];
-  double copies = 0;
-  uint64_t tensor = 0, issued = 0, shared = 0;
-  for (const Multiprocessor &sm : sms) {
-    tensor += sm.wgmma.total + sm.pipe.engine.total;
-    copies += std::max(sm.copies.total, sm.rows.total);
-    issued += sm.issued;
-    shared += sm.sharedLines;
+  if (cycles > least) {
+    engine.path.reach(when.read, Fact::WgmmaColumns);
+  } else if (aInRegisters) {
+    engine.path.reach(when.read, Fact::WgmmaRegistersLeast);
+  } else {
+    uint64_t rows = chip.cycles(Fact::WgmmaSharedLeast);
+    engine.path.reach(std::min(when.read, when.begin + rows),
+                      Fact::WgmmaSharedLeast);
+    engine.path.reach(when.read, Fact::WgmmaSharedColumns);
   }
-  double all = std::max(1.0, double(cycles) * double(sms.size()));
-  double most = std::max(1.0, double(cycles));
-  time.parts = {
-      {"tensor core", double(tensor) / all},
-      {"issue", double(issued) / all / kQuarters},
-      {"shared memory", double(shared) / all},
-      {"copy engine", copies / all},
-      {"L2", memory.l2().total / most / memory.l2Rate},
-      {"HBM", memory.hbm().total / most / memory.hbmRate},
-  };
-  time.l2HitRate =
-      memory.lines ? double(memory.hits) / double(memory.lines) : 0;
-  time.l2Bytes = uint64_t(memory.l2().total);
-  time.hbmBytes = uint64_t(memory.hbm().total);
+  when.end = when.read + roundUp(chip[Fact::WgmmaLatency] +
+                                 columns / chip[Fact::WgmmaLatencyColumns]);
+  when.path = when.readPath = engine.path;
+  when.path.reach(when.end, Fact::WgmmaLatency);
+  ends(when.end, when.path);
+  return when;
 }

@@ -45,10 +45,10 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 // Begin, issue, end
 //===----------------------------------------------------------------------===//
 
-uint64_t Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
+Moment Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
   const Program &p = machine.program;
   const InstrInfo &info = p.infoOf(i);
-  uint64_t cycle = w.groups[w.current].block;
+  Moment cycle(w.groups[w.current].block, kOther);
   for (uint32_t k = 0; k < info.numUses; ++k)
     if (Slot s = p.uses[info.firstUse + k]; !(s & kSlotConstant))
       cycle = std::max(cycle, w.ready[p.placeOf(s)]);
@@ -58,10 +58,10 @@ uint64_t Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
 }
 
 /// When the group can issue the instruction, whoever else wants to.
-uint64_t Stopwatch::dueAt(Warp &w, const Instr *i) {
+Moment Stopwatch::dueAt(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
-  if (!hasSchedule)
+  if (!hasMachineCode)
     return operandsReady(w, i);
   if (price.isLeader && g.entered != i) {
     g.base = std::max(g.step, g.block);
@@ -69,18 +69,51 @@ uint64_t Stopwatch::dueAt(Warp &w, const Instr *i) {
     g.furthest = 0;
     g.entered = i;
   }
-  uint64_t cycle = operandsReady(w, i);
+  Moment cycle = operandsReady(w, i);
   if (price.isFree)
     return cycle;
-  return std::max(cycle, g.base + price.place + delayAt(g, price.place));
+  return std::max(
+      cycle, Moment(g.base + price.place + delayAt(g, price.place), kIssue));
+}
+
+/// The path of the group goes on to what it has waited for.
+void Stopwatch::follow(Warp &w, Moment ready) const {
+  Path &path = w.group().path;
+  if (ready.cycle() <= path.cycle())
+    return;
+  w.counts.resultCycles += ready.cycle() - path.cycle();
+  if (!ready.isRequest())
+    return path.reach(ready.cycle(), ready.cause());
+  const SourceInfo &source = infoOf(ready.source());
+  if (const Path *request = w.requests->find(ready.number()))
+    path = *request;
+  path.reach(ready.cycle() - chip.cycles(source.latency), source.rate);
+  path.reach(ready.cycle(), source.latency);
+}
+
+/// The path of the group goes on to the issue of an instruction.
+void Stopwatch::account(Warp &w, const Price &price) {
+  Path &path = w.group().path;
+  if (uint64_t ready = operands.cycle(); ready > path.cycle()) {
+    // While others keep a scheduler busy, latencies of arithmetic are hidden.
+    uint64_t waited = issuedAt - std::min(issuedAt, ready);
+    waited -= std::min<uint64_t>(waited, std::max(1, price.slots + 0) - 1u);
+    if (waited && !operands.isRequest())
+      path.add(kIssue, std::min(waited, ready - path.cycle()));
+    follow(w, operands);
+  }
+  path.reach(issuedAt, price.tensor ? Fact::MmaSyncProducts : kIssue);
 }
 
 bool Stopwatch::reach(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
-  uint64_t due = dueAt(w, i);
-  if (price.isPoint)
+  Moment ready = dueAt(w, i);
+  uint64_t due = ready.cycle();
+  if (price.isPoint) {
+    follow(w, ready);
     g.step = g.block = std::max(g.step, due);
+  }
   // One warp's requests must not come long before those of the others.
   if (price.isRequest) {
     uint64_t begin = std::max(g.step, due);
@@ -94,10 +127,11 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
 }
 
 void Stopwatch::issue(Warp &w, const Instr *i) {
-  arrival = 0;
+  arrival = {};
   isDropped = priceOf(i).isDropped;
   hasWaited = std::exchange(w.group().hasWaited, false);
-  if (hasSchedule)
+  operands = dueAt(w, i);
+  if (hasMachineCode)
     issueInOrder(w, i);
   else
     issueByOperands(w, i);
@@ -109,9 +143,9 @@ void Stopwatch::issue(Warp &w, const Instr *i) {
 void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
-  uint64_t cycle = dueAt(w, i);
+  uint64_t cycle = operands.cycle();
   issuedAt = cycle;
-  if (!price.isFree) {
+  if (!price.isFree && !hasNoIssue) {
     Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
     // Those after the first have places of their own, which are not known.
     uint64_t taken = cycle;
@@ -131,6 +165,7 @@ void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
     if (price.place >= g.furthest) {
       g.furthest = price.place;
       issuedAt = taken;
+      account(w, price);
       delayFrom(g, price.place,
                 issuedAt - std::min(issuedAt, g.base + price.place));
     }
@@ -141,11 +176,15 @@ void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
       delayFrom(g, price.place + 1, g.step - std::min(g.step, next));
     }
   }
-  if (!price.isLast)
-    return;
-  uint64_t end = g.base + price.length + delayAt(g, ~0u);
-  g.step = std::max(
-      g.step, price.isBranch && !price.isFree ? issuedAt + price.stall : end);
+  if (price.isLast && !hasNoIssue) {
+    uint64_t end = g.base + price.length + delayAt(g, ~0u);
+    bool jumps = price.isBranch && !price.isFree;
+    g.step = std::max(g.step, jumps ? issuedAt + price.stall : end);
+  }
+  if (price.isLast || price.isPoint) {
+    g.path.reach(g.step, price.holds ? price.cause : kIssue);
+    cause = g.path;
+  }
 }
 
 /// As ptxas writes it into branches.
@@ -154,25 +193,32 @@ constexpr uint64_t kBranchStall = 5;
 void Stopwatch::issueByOperands(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
-  uint64_t cycle = operandsReady(w, i);
+  uint64_t cycle = operands.cycle();
   issuedAt = std::max(cycle, g.block);
   if (!price.slots)
     return;
   Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
-  uint64_t begin = cycle;
-  for (unsigned pipe = 1; pipe < kPipes; ++pipe)
-    if (price.counts[pipe])
-      cycle =
-          std::max(cycle, quarter.pipes[pipe].take(begin, price.counts[pipe]));
-  issuedAt = std::max(cycle, quarter.scheduler.take(begin, price.slots));
+  if (!hasNoIssue) {
+    uint64_t begin = cycle;
+    for (unsigned pipe = 1; pipe < kPipes; ++pipe)
+      if (price.counts[pipe])
+        cycle = std::max(cycle,
+                         quarter.pipes[pipe].take(begin, price.counts[pipe]));
+    issuedAt = std::max(cycle, quarter.scheduler.take(begin, price.slots));
+  }
   if (price.tensor)
     issuedAt = quarter.tensor.take(issuedAt, price.tensor);
+  account(w, price);
   uint64_t held = price.holds      ? price.latency
+                  : hasNoIssue     ? 0
                   : price.isBranch ? kBranchStall
                                    : 1;
   g.step = std::max(g.step, issuedAt + held);
-  if (price.endsBlock)
+  if (price.endsBlock) {
     g.block = g.step;
+    g.path.reach(g.step, price.holds ? price.cause : kIssue);
+    cause = g.path;
+  }
 }
 
 void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
@@ -181,14 +227,20 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
   const Price &price = priceOf(i);
   uint64_t latency =
       hasWaited ? chip.cycles(Fact::MbarrierWoken) : price.latency;
-  uint64_t cycle = std::max(issuedAt + latency, arrival);
+  Moment ready(issuedAt + latency,
+               hasWaited ? Fact::MbarrierWoken : price.cause);
+  // What ptxas drops takes on what it waited for.
+  if (!price.slots)
+    ready = operands.later(issuedAt + latency - operands.cycle());
+  ready = std::max(ready, arrival);
   for (uint32_t k = 0; k < info.numDefs; ++k)
-    w.ready[p.placeOf(p.defs[info.firstDef + k])] = cycle;
+    w.ready[p.placeOf(p.defs[info.firstDef + k])] = ready;
   Group &g = w.group();
   g.entered = nullptr;
   // Where the code goes on elsewhere, it must be fetched.
   if (price.isBranch && next && next != i + 1 && !price.isFree) {
     g.step += chip.cycles(Fact::BranchTaken);
     g.block = g.step;
+    g.path.reach(g.step, Fact::BranchTaken);
   }
 }

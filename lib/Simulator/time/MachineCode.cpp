@@ -44,9 +44,9 @@ constexpr CodeRow kPipesOfCode[] = {
     {"VH", Pipe::Alu},        {"VOTE", Pipe::Alu},
     {"P2R", Pipe::Alu},       {"R2P", Pipe::Alu},
     {"MOV", Pipe::Alu},       {"UTMA", Pipe::None},
-    {"UTC", Pipe::None},
-    {"UBLK", Pipe::None},     {"UCGA", Pipe::None},
-    {"USETMAX", Pipe::None},  {"U", Pipe::Uniform},
+    {"UTC", Pipe::None},      {"UBLK", Pipe::None},
+    {"UCGA", Pipe::None},     {"USETMAX", Pipe::None},
+    {"U", Pipe::Uniform},
 };
 
 /// The number after `word` in a line; 0 where there is none.

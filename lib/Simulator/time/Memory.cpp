@@ -16,7 +16,7 @@ Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
                  : chip[Fact::L2Bytes]),
       hbmRate(chip[Fact::HbmBytesPerNs] * 1000 / mhz),
       farLatency(chip.cycles(Fact::L2FarLatency)),
-      ports(multiprocessors, Rate(chip[Fact::PortBytes])), output(l2Rate),
+      ports(multiprocessors, Queue(chip[Fact::PortBytes])), output(l2Rate),
       channels(hbmRate) {
   if (!l2)
     l2 = std::make_shared<Tags>(uint64_t(chip[Fact::L2Capacity] * kMiB));
@@ -30,7 +30,7 @@ bool Memory::isFar(unsigned sm, uint64_t line) const {
   return (Tags::mix(line / kBlockLines) >> 32 & 1) != (2 * sm >= ports.size());
 }
 
-Memory::Times Memory::pass(unsigned sm, uint64_t cycle,
+Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
                            const std::vector<Piece> &pieces, bool isWrite,
                            double cost) {
   Times times;
@@ -48,9 +48,14 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle,
     if (answer.writesBack)
       fromHbm += kLineBytes;
   }
-  if (fromHbm > 0)
-    times.misses = channels.take(cycle, fromHbm * cost);
-  uint64_t out = output.take(cycle, bytes);
-  times.hits = std::max(out, ports[sm].take(cycle, bytes));
+  if (fromHbm > 0) {
+    times.misses = channels.take(cycle, fromHbm * cost, path);
+    times.missesPath = channels.path();
+  }
+  uint64_t out = output.take(cycle, bytes, path);
+  times.hits = ports[sm].take(cycle, bytes, path);
+  times.hitsSource = times.hits < out ? Source::L2 : Source::L2Port;
+  times.hitsPath = times.hits < out ? output.path() : ports[sm].path();
+  times.hits = std::max(times.hits, out);
   return times;
 }

@@ -11,8 +11,7 @@
 #define MX_LIB_SIMULATOR_TIME_MEMORY_H
 
 #include "Caches.h"
-#include "Calendar.h"
-#include "Chip.h"
+#include "Queue.h"
 
 #include <memory>
 
@@ -24,28 +23,30 @@ public:
          std::shared_ptr<Tags> &l2);
 
   struct Times {
-    uint64_t hits = 0;   ///< when the last byte has left L2
-    uint64_t misses = 0; ///< the same of HBM; 0: none was needed
-    uint64_t far = 0;    ///< cycles more, of L2 that is not the SM's own
+    uint64_t far = 0;          ///< cycles more, of L2 that is not the SM's own
+    uint64_t hits = 0;         ///< when the last byte has left L2
+    uint64_t misses = 0;       ///< the same of HBM; 0: none was needed
+    Path hitsPath, missesPath; ///< up to what has taken them
+    Source hitsSource = Source::L2;
   };
   /// `pieces` leave L2 for an SM, or come from one, from `cycle` on.
   /// `cost`: bytes of HBM for each that is asked for.
-  Times pass(unsigned sm, uint64_t cycle, const std::vector<Piece> &pieces,
-             bool isWrite, double cost = 1);
+  Times pass(unsigned sm, uint64_t cycle, const Path &path,
+             const std::vector<Piece> &pieces, bool isWrite, double cost = 1);
 
   uint64_t lines = 0, hits = 0;
-  const Rate &l2() const { return output; }
-  const Rate &hbm() const { return channels; }
   /// Bytes a cycle of both.
   double l2Rate, hbmRate;
+  double l2Bytes() const { return output.total(); }
+  double hbmBytes() const { return channels.total(); }
 
 private:
   bool isFar(unsigned sm, uint64_t line) const;
 
   std::shared_ptr<Tags> tags;
   uint64_t farLatency; ///< 0 where all of L2 is one
-  std::vector<Rate> ports;
-  Rate output, channels;
+  std::vector<Queue> ports;
+  Queue output, channels;
 };
 
 } // namespace mx::sim::time

@@ -6,8 +6,8 @@
 #define MX_LIB_SIMULATOR_TIME_MULTIPROCESSOR_H
 
 #include "Caches.h"
-#include "Calendar.h"
 #include "Prices.h"
+#include "Queue.h"
 
 #include <deque>
 
@@ -17,7 +17,9 @@ namespace mx::sim::time {
 class Engine {
 public:
   /// Works for `cycles` from `cycle` on at the earliest; when it is done.
-  uint64_t work(uint64_t cycle, uint64_t cycles) {
+  uint64_t work(uint64_t cycle, uint64_t cycles, const Path &asker) {
+    if (cycle >= free)
+      path = asker;
     begin = std::max(cycle, free);
     total += cycles;
     return free = begin + cycles;
@@ -26,6 +28,8 @@ public:
   uint64_t total = 0; ///< so far
   /// When it can begin with more.
   uint64_t next() const { return free; }
+  /// To the begin of the last; who asked for it takes it on to its end.
+  Path path;
 
 private:
   uint64_t free = 0;
@@ -53,10 +57,12 @@ struct Multiprocessor {
   explicit Multiprocessor(uint64_t l1Bytes) : l1(l1Bytes) {}
   std::array<Quarter, kQuarters> quarters;
   Slots shared; ///< accesses to shared memory and L1, one line each
+  Busy sharedBusy;
   Engine wgmma;
   TensorPipe pipe;
-  Rate copies{1}; ///< cycles of the copy engine
-  Rate rows{1};   ///< the same of its rows that come in, where they are apart
+  Queue copies{1};      ///< cycles of the copy engine
+  Queue rows{1};        ///< of its rows that come in, where they are apart
+  double copyIssue = 0; ///< of them, those that boxes take
   Tags l1;
   uint64_t issued = 0, sharedLines = 0;
 };

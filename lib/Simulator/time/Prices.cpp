@@ -168,7 +168,10 @@ Price make(const Chip &chip, uint8_t slots, Pipe pipe, Fact latency,
            uint8_t flags) {
   Price p;
   setSlots(p, pipe, slots);
-  p.latency = latency == kNone ? 0 : uint16_t(chip.cycles(latency));
+  if (latency != kNone) {
+    p.latency = uint16_t(chip.cycles(latency));
+    p.cause = latency;
+  }
   p.isPoint = flags & kPoint;
   p.endsBlock = flags & (kEnds | kPoint);
   p.holds = flags & kHolds;
@@ -244,7 +247,8 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
 
 std::vector<Price> mx::sim::time::pricesOf(const Program &program,
                                            const Chip &chip,
-                                           std::string_view listing) {
+                                           std::string_view listing,
+                                           bool &hasMachineCode) {
   std::vector<Price> prices(program.code.size());
   for (size_t k = 0; k < prices.size(); ++k) {
     const InstrInfo &info = program.info[k];
@@ -259,6 +263,6 @@ std::vector<Price> mx::sim::time::pricesOf(const Program &program,
     if (!info.isFirst)
       setSlots(p, Pipe::None, 0);
   }
-  readSchedule(program, chip, listing, prices);
+  hasMachineCode = readSchedule(program, chip, listing, prices);
   return prices;
 }

@@ -9,7 +9,7 @@
 #define MX_LIB_SIMULATOR_TIME_PRICES_H
 
 #include "../machine/Program.h"
-#include "Chip.h"
+#include "Facts.h"
 
 namespace mx::sim::time {
 
@@ -35,6 +35,7 @@ struct Price {
   uint16_t slots = 0;   ///< all of them
   uint16_t latency = 0; ///< until the result can be used
   uint16_t tensor = 0;  ///< cycles of the quarter's tensor core: mma.sync
+  Cause cause = kIssue; ///< of the latency
   /// Warps see each other in it: executed in the order of time.
   bool isPoint = false;
   /// It asks L2, whose answers depend on who came first.
@@ -61,9 +62,9 @@ struct Price {
 const InstrInfo *findDependenceOnProducts(const Program &program);
 
 /// The price of each instruction of a program. `listing`: its machine code
-/// (MachineCode.h), or empty.
+/// (MachineCode.h), or empty; `hasMachineCode`: it has that of the kernel.
 std::vector<Price> pricesOf(const Program &program, const Chip &chip,
-                            std::string_view listing);
+                            std::string_view listing, bool &hasMachineCode);
 
 } // namespace mx::sim::time
 

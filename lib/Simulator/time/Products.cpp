@@ -71,8 +71,7 @@ private:
         !sharedDepends)
       sharedDepends = changed = true;
     for (uint32_t k = 0; k < info.numDefs; ++k) {
-      uint8_t &flag =
-          depends[program.placeOf(program.defs[info.firstDef + k])];
+      uint8_t &flag = depends[program.placeOf(program.defs[info.firstDef + k])];
       changed |= !flag;
       flag = 1;
     }

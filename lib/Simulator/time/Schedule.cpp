@@ -129,7 +129,7 @@ uint32_t TextBlocks::dominatorOf(const std::vector<uint32_t> &blocks) const {
 }
 
 /// A block of machine code, and how often it repeats the PTX.
-struct Part {
+struct Share {
   const MachineBlock *block;
   uint32_t owner;
   unsigned copies;
@@ -177,9 +177,9 @@ uint32_t ownerOf(const std::map<uint32_t, unsigned> &votes, unsigned depth,
 
 /// The parts of each block of the PTX that an execution of it goes through:
 /// what others have already is a copy of theirs.
-std::vector<std::vector<Part>> partsOf(const std::vector<MachineBlock> &machine,
-                                       const TextBlocks &text) {
-  std::vector<std::vector<Part>> parts(text.first.size());
+std::vector<std::vector<Share>>
+partsOf(const std::vector<MachineBlock> &machine, const TextBlocks &text) {
+  std::vector<std::vector<Share>> parts(text.first.size());
   for (const MachineBlock &block : machine) {
     std::map<uint32_t, unsigned> votes;
     std::set<uint32_t> lines;
@@ -192,17 +192,17 @@ std::vector<std::vector<Part>> partsOf(const std::vector<MachineBlock> &machine,
     if (owner != kNoOwner)
       parts[owner].push_back({&block, owner, countCopies(block, text), lines});
   }
-  for (std::vector<Part> &all : parts) {
-    std::vector<const Part *> largest;
-    for (const Part &part : all)
+  for (std::vector<Share> &all : parts) {
+    std::vector<const Share *> largest;
+    for (const Share &part : all)
       largest.push_back(&part);
     std::stable_sort(largest.begin(), largest.end(),
-                     [](const Part *a, const Part *b) {
+                     [](const Share *a, const Share *b) {
                        return a->lines.size() > b->lines.size();
                      });
     std::set<uint32_t> seen;
     std::set<const MachineBlock *> kept;
-    for (const Part *part : largest) {
+    for (const Share *part : largest) {
       size_t known = 0;
       for (uint32_t line : part->lines)
         known += seen.count(line);
@@ -213,7 +213,7 @@ std::vector<std::vector<Part>> partsOf(const std::vector<MachineBlock> &machine,
     }
     all.erase(
         std::remove_if(all.begin(), all.end(),
-                       [&](const Part &p) { return !kept.count(p.block); }),
+                       [&](const Share &p) { return !kept.count(p.block); }),
         all.end());
   }
   return parts;
@@ -253,12 +253,12 @@ bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     for (const MachineInstr &i : block.code)
       anywhere.insert(i.line);
 
-  std::vector<std::vector<Part>> parts = partsOf(machine, text);
+  std::vector<std::vector<Share>> parts = partsOf(machine, text);
   std::vector<uint32_t> lengths(text.first.size());
   std::map<uint32_t, Place> places;
   for (uint32_t b = 0; b < parts.size(); ++b) {
     uint32_t begin = 0;
-    for (const Part &part : parts[b]) {
+    for (const Share &part : parts[b]) {
       uint32_t cycles = 0;
       Place *last = nullptr;
       std::array<Counter, kCounters> counters;

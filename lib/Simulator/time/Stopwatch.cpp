@@ -12,10 +12,12 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-Stopwatch::Stopwatch(Machine &machine, const Chip &chip)
-    : machine(machine), chip(chip), mhz(chip[Fact::BoostMHz]),
-      prices(pricesOf(machine.program, chip, machine.config.machineCode)),
-      hasSchedule(!prices.empty() && prices[0].isLeader),
+Stopwatch::Stopwatch(Machine &machine, const Chip &table)
+    : machine(machine), chip(changed(table, machine.config.timeChanges)),
+      hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
+      mhz(chip[Fact::BoostMHz]),
+      prices(pricesOf(machine.program, chip, machine.config.machineCode,
+                      hasMachineCode)),
       memory(chip, machine.config.smCount, mhz, machine.memory.l2) {
   uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
   uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
@@ -56,7 +58,7 @@ void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
     at = freeOperations.back();
     freeOperations.pop_back();
   }
-  operations[at] = {issuer, std::move(action)};
+  operations[at] = {issuer, std::move(action), completionPath};
   events.insert({std::max(completion, now), numbers++, nullptr, at});
 }
 
@@ -64,6 +66,8 @@ void Stopwatch::take(uint32_t operation) {
   Operation op = std::move(operations[operation]);
   freeOperations.push_back(operation);
   isEngine = true;
+  cause = std::move(op.path);
+  cause.reach(now, kOther);
   Fault fault = op.action();
   isEngine = false;
   ++op.issuer.warp->cta->cluster->effects;
@@ -139,6 +143,14 @@ void mx::sim::time::addSectors(std::vector<Piece> &pieces,
   }
 }
 
+/// What an access asks for has left its source at `cycle`; the latest counts.
+void Stopwatch::arrive(Warp &w, uint64_t cycle, Source source,
+                       const Path &path) {
+  cycle += chip.cycles(infoOf(source).latency);
+  if (cycle >= arrival.cycle())
+    arrival = Moment(cycle, source, w.requests->add(path));
+}
+
 void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                        uint32_t bytes, uint32_t mask, bool isWrite) {
   Multiprocessor &sm = smOf(w);
@@ -149,14 +161,18 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
     uint64_t passes = sharedLines(addresses, bytes, mask);
     sm.sharedLines += passes;
     uint64_t last = sm.shared.take(issuedAt, passes);
-    arrival = last + chip.cycles(Fact::SharedLatency);
+    arrive(w, last, Source::Shared,
+           sm.sharedBusy.serve(issuedAt, last >= issuedAt + passes,
+                               w.group().path));
     return;
   }
   pieces.clear();
   addSectors(pieces, addresses, bytes, mask);
   uint64_t through = sm.shared.take(issuedAt, pieces.size());
   bool isLocal = space == ptx::Space::Local;
-  arrival = through + chip.cycles(Fact::L1Latency);
+  const Path &path = sm.sharedBusy.serve(
+      issuedAt, through >= issuedAt + pieces.size(), w.group().path);
+  arrive(w, through, Source::L1, path);
   // Registers that are spilled stay in L1; loads that L1 has go no further.
   if (isLocal)
     return;
@@ -168,10 +184,10 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                  pieces.end());
   if (pieces.empty())
     return;
-  Memory::Times times = memory.pass(w.cta->sm, through, pieces, isWrite);
-  arrival = times.hits + times.far + chip.cycles(Fact::L2Latency);
+  Memory::Times times = memory.pass(w.cta->sm, through, path, pieces, isWrite);
+  arrive(w, times.hits + times.far, times.hitsSource, times.hitsPath);
   if (times.misses)
-    arrival = std::max(arrival, times.misses + chip.cycles(Fact::HbmLatency));
+    arrive(w, times.misses, Source::Hbm, times.missesPath);
 }
 
 uint64_t Stopwatch::barrierLatency(const Warp &w, uint32_t number) const {
@@ -195,4 +211,45 @@ uint64_t Stopwatch::wakeLatency(const Warp &w, const Group &g) const {
   default:
     return 1;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Paths of groups that have waited
+//===----------------------------------------------------------------------===//
+
+void Stopwatch::goOn(const Warp &w, Group &g, Wait wait, bool wakes,
+                     uint64_t begin, uint64_t end) {
+  if (wakes)
+    g.path = cause;
+  g.path.reach(begin, kOther);
+  if (wait == Wait::NamedBarrier)
+    passBarrier(g.path, end);
+  else if (wait == Wait::ClusterBarrier)
+    passCluster(g.path, end);
+  else
+    g.path.reach(end, Fact::MbarrierTest);
+}
+
+void Stopwatch::passBarrier(Path &path, uint64_t end) const {
+  uint64_t base = chip.cycles(Fact::BarrierBase);
+  path.reach(std::min(end, path.cycle() + base), Fact::BarrierBase);
+  path.reach(end, Fact::BarrierWarp);
+}
+
+void Stopwatch::passCluster(Path &path, uint64_t end) const {
+  uint64_t base = chip.cycles(Fact::ClusterBarrier);
+  path.reach(std::min(end, path.cycle() + base), Fact::ClusterBarrier);
+  path.reach(end, Fact::ClusterBarrierCta);
+}
+
+void Stopwatch::arriveRemotely(Warp &w, Group &g) const {
+  const Group &from = w.group();
+  // What an engine signals has its way behind it.
+  uint64_t cycle =
+      isEngine ? now : from.step + chip.cycles(Fact::ClusterArrive);
+  if (cycle <= g.step)
+    return;
+  g.step = cycle;
+  g.path = isEngine ? cause : from.path;
+  g.path.reach(cycle, Fact::ClusterArrive);
 }

@@ -23,7 +23,7 @@ namespace mx::sim::time {
 
 class Stopwatch {
 public:
-  Stopwatch(Machine &machine, const Chip &chip);
+  Stopwatch(Machine &machine, const Chip &table);
 
   //===-- The order of events ---------------------------------------------===//
 
@@ -46,6 +46,12 @@ public:
   /// The operation that was timed last takes effect when it is done.
   void complete(const AsyncIssuer &issuer, AsyncQueue::Action action);
   void take(uint32_t operation);
+  /// A group that has waited goes on at `end`, after what it waited for at
+  /// `begin`; `wakes`: that was what happens now.
+  void goOn(const Warp &w, Group &g, Wait wait, bool wakes, uint64_t begin,
+            uint64_t end);
+  /// An arrival of the running group has come a longer way to who waits.
+  void arriveRemotely(Warp &w, Group &g) const;
   /// Of an operation's issuer.
   Cluster &clusterOf(const Event &event) const {
     return *operations[event.operation].issuer.warp->cta->cluster;
@@ -75,13 +81,15 @@ public:
   /// Cycles after its cause at which a group goes on that waited so.
   uint64_t wakeLatency(const Warp &w, const Group &g) const;
   uint64_t barrierLatency(const Warp &w, uint32_t number) const;
+  void passBarrier(Path &path, uint64_t end) const;
+  void passCluster(Path &path, uint64_t end) const;
 
   //===-- Operations of engines -------------------------------------------===//
 
   Interval load(Warp &w, uint64_t from, uint32_t ranks, const Transfer &t);
   Interval store(Warp &w, uint64_t from, const Transfer &t);
   Interval copyAsync(Warp &w, uint64_t from, const Transfer &t);
-  Interval control(uint64_t from);
+  Interval control(Warp &w, uint64_t from);
   Interval wgmma(Warp &w, uint64_t from, unsigned columns, bool aInRegisters);
   Interval mma(Warp &w, uint64_t from, const MmaOp &op, const InstrDesc &desc);
   /// tcgen05.cp, of so many bytes in each CTA, and tcgen05.shift.
@@ -89,16 +97,16 @@ public:
   Interval commit(Warp &w, uint64_t from);
   void accessTensor(Warp &w, unsigned registers, bool isLoad);
   void waitTensor(Warp &w, bool isLoad);
+  /// Of the operation that was timed last, to its end.
+  const Path &pathOfOperation() const { return completionPath; }
   /// An operation that takes effect at `cycle`, as computed elsewhere.
-  void ends(uint64_t cycle) { completion = cycle; }
+  void ends(uint64_t cycle, const Path &path) {
+    completion = cycle;
+    completionPath = path;
+  }
 
   uint64_t nanoseconds(uint64_t cycle) const {
     return uint64_t(double(cycle) * 1000 / mhz);
-  }
-  /// When an arrival at an mbarrier that takes effect now is seen by another
-  /// CTA. What an engine signals has its way behind it.
-  uint64_t remoteArrival(Warp &w) const {
-    return isEngine ? now : w.group().step + chip.cycles(Fact::ClusterArrive);
   }
   uint64_t clusterLatency() const {
     double more = double(machine.cluster.count()) - 2;
@@ -107,25 +115,35 @@ public:
   }
   uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
   uint64_t ctaStart() const { return chip.cycles(Fact::CtaStart); }
-  void finish(LaunchTime &time, uint64_t cycles);
+  /// `path`: that of the last end.
+  void finish(LaunchTime &time, uint64_t cycles, Path path);
+  /// Of the event that is being handled, or of the last point of the warp that
+  /// runs.
+  Path cause;
 
 private:
   Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
-  uint64_t comeIn(Multiprocessor &sm, uint64_t from, const Transfer &t);
+  void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
+              const Transfer &t, Interval &when);
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
-                        uint64_t tail);
-  uint64_t operandsReady(const Warp &w, const Instr *i) const;
-  uint64_t dueAt(Warp &w, const Instr *i);
+                        Fact cause, uint64_t tail, Fact latency);
+  Moment dueAt(Warp &w, const Instr *i);
   void issueInOrder(Warp &w, const Instr *i);
   void issueByOperands(Warp &w, const Instr *i);
+  Moment operandsReady(const Warp &w, const Instr *i) const;
+  void follow(Warp &w, Moment ready) const;
+  void account(Warp &w, const Price &price);
+  void arrive(Warp &w, uint64_t cycle, Source source, const Path &path);
+  void addCauses(LaunchTime &time, const Path &path) const;
   uint64_t sharedLines(const uint64_t addresses[32], uint32_t bytes,
                        uint32_t mask);
 
   Machine &machine;
-  const Chip &chip;
+  const Chip chip;
+  const bool hasNoIssue; ///< the issue of instructions takes no time
+  bool hasMachineCode = false;
   const double mhz;
   std::vector<Price> prices;
-  bool hasSchedule; ///< of machine code
   std::vector<Multiprocessor> sms;
   Memory memory;
 
@@ -134,13 +152,16 @@ private:
   struct Operation {
     AsyncIssuer issuer;
     AsyncQueue::Action action;
+    Path path;
   };
   std::vector<Operation> operations;
   std::vector<uint32_t> freeOperations;
   uint64_t completion = 0;
   bool isEngine = false; ///< an operation takes effect
-  /// Of the access that the running instruction makes: 0 where it makes none.
-  uint64_t arrival = 0;
+  Path completionPath;
+  /// Of the running instruction: its operands, and the access that it makes, 0
+  /// where it makes none.
+  Moment operands, arrival;
   uint64_t issuedAt = 0, steppedTo = 0;
   bool isDropped = false; ///< ptxas has left the running instruction out
   bool hasWaited = false; ///< for the mbarrier that the instruction tests

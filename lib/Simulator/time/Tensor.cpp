@@ -14,21 +14,39 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// `tail`: from the end of its work until an mbarrier can know.
+/// `cause`: what its cycles come from; `tail`: from the end of its work until
+/// an mbarrier can know.
 Interval Stopwatch::throughPipes(Warp &w, uint64_t from, unsigned group,
-                                 uint64_t cycles, uint64_t tail) {
+                                 uint64_t cycles, Fact cause, uint64_t tail,
+                                 Fact latency) {
   Cluster &cluster = *w.cta->cluster;
   uint32_t first = group == 2 ? w.cta->rank & ~1u : w.cta->rank;
-  Interval when{from, 0, 0};
+  Interval when;
+  when.begin = from;
   auto pipe = [&](unsigned k) -> TensorPipe & {
     return sms[cluster.ctas[first + k]->sm].pipe;
   };
   for (unsigned k = 0; k < group; ++k)
     when.begin = std::max(when.begin, pipe(k).engine.next());
   for (unsigned k = 0; k < group; ++k)
-    when.read = pipe(k).engine.work(when.begin, cycles);
-  w.tensorDone = std::max(w.tensorDone, when.read + tail);
-  when.end = completion = w.tensorDone;
+    when.read = pipe(k).engine.work(when.begin, cycles, w.group().path);
+  // A pair's path is that of the pipe that was busy for longer.
+  Engine *longer = &pipe(0).engine;
+  for (unsigned k = 1; k < group; ++k)
+    if (pipe(k).engine.path.cycle() > longer->path.cycle())
+      longer = &pipe(k).engine;
+  when.path = longer->path;
+  when.path.reach(when.read, cause);
+  for (unsigned k = 0; k < group; ++k)
+    pipe(k).engine.path = when.path;
+  when.readPath = when.path;
+  if (when.read + tail >= w.tensorDone) {
+    w.tensorDone = when.read + tail;
+    when.path.reach(w.tensorDone, latency);
+    w.tensorPath = when.path;
+  }
+  when.end = w.tensorDone;
+  ends(when.end, w.tensorPath);
 
   // Who gives it more than it holds waits.
   std::deque<uint64_t> &queue = smOf(w).pipe.begins;
@@ -58,21 +76,34 @@ Interval Stopwatch::mma(Warp &w, uint64_t from, const MmaOp &op,
   double cycles = std::max({products, reads, chip[Fact::TcgenLeast]});
   double latency = chip[isPair ? Fact::TcgenPairLatency : Fact::TcgenLatency];
   double tail = latency + std::max(0.0, readA + products - cycles);
-  return throughPipes(w, from, op.ctaGroup, roundUp(cycles), roundUp(tail));
+  Fact cause = cycles > std::max(products, reads) ? Fact::TcgenLeast
+               : products >= reads                ? Fact::TcgenColumns
+                                                  : Fact::TcgenReadBytes;
+  return throughPipes(w, from, op.ctaGroup, roundUp(cycles), cause,
+                      roundUp(tail),
+                      isPair ? Fact::TcgenPairLatency : Fact::TcgenLatency);
 }
 
 Interval Stopwatch::copyToTensor(Warp &w, uint64_t from, unsigned group,
                                  uint64_t bytes) {
   double cycles =
       std::max(chip[Fact::TcgenCopy], double(bytes) / chip[Fact::SharedBytes]);
-  return throughPipes(w, from, group, roundUp(cycles),
-                      chip.cycles(Fact::TcgenCopyLatency));
+  return throughPipes(w, from, group, roundUp(cycles), Fact::TcgenCopy,
+                      chip.cycles(Fact::TcgenCopyLatency),
+                      Fact::TcgenCopyLatency);
 }
 
 /// After all that the warp has given to the pipe.
 Interval Stopwatch::commit(Warp &w, uint64_t from) {
-  completion = std::max(w.tensorDone, from + chip.cycles(Fact::TcgenCommit));
-  return {completion, completion, completion};
+  uint64_t end = from + chip.cycles(Fact::TcgenCommit);
+  Path path = w.group().path;
+  path.reach(end, Fact::TcgenCommit);
+  if (w.tensorDone > end) {
+    end = w.tensorDone;
+    path = w.tensorPath;
+  }
+  ends(end, path);
+  return {end, end, end, path, path};
 }
 
 /// tcgen05.ld and tcgen05.st of a warp, which are there after a wait.
@@ -80,15 +111,17 @@ void Stopwatch::accessTensor(Warp &w, unsigned registers, bool isLoad) {
   double cycles = registers * chip[isLoad ? Fact::TmemLoad : Fact::TmemStore];
   Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
   uint64_t through = quarter.tensorMemory.take(issuedAt, roundUp(cycles));
-  uint64_t done = through + chip.cycles(isLoad ? Fact::TmemLoadLatency
-                                               : Fact::TmemStoreLatency);
+  Fact latency = isLoad ? Fact::TmemLoadLatency : Fact::TmemStoreLatency;
+  uint64_t done = through + chip.cycles(latency);
   uint64_t &latest = isLoad ? w.tensorLoads : w.tensorStores;
   latest = std::max(latest, done);
   if (isLoad)
-    arrival = done;
+    arrival = std::max(arrival, Moment(done, latency));
 }
 
 void Stopwatch::waitTensor(Warp &w, bool isLoad) {
   Group &g = w.group();
-  g.step = std::max(g.step, isLoad ? w.tensorLoads : w.tensorStores);
+  uint64_t done = isLoad ? w.tensorLoads : w.tensorStores;
+  g.path.reach(done, isLoad ? Fact::TmemLoadLatency : Fact::TmemStoreLatency);
+  g.step = std::max(g.step, done);
 }

@@ -5,6 +5,8 @@
 #ifndef MX_LIB_SIMULATOR_TIME_TRANSFER_H
 #define MX_LIB_SIMULATOR_TIME_TRANSFER_H
 
+#include "Path.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +40,8 @@ struct Transfer {
 struct Interval {
   uint64_t begin = 0, end = 0;
   uint64_t read = 0; ///< of a store: when its source may change
+  /// Of a launch that is timed: those to the end and to `read`.
+  Path path = {}, readPath = {};
 };
 
 } // namespace mx::sim::time

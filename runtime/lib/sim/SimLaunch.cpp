@@ -226,6 +226,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   config.cooperative = launch.cooperative;
   config.smCount = options.smCount;
   config.timedChip = options.timedChip;
+  config.timeChanges = options.timeChanges;
   config.skipsProducts = options.skipsProducts;
   config.machineCode = options.machineCode;
   config.seed = options.seed;

@@ -37,6 +37,9 @@ const OptionName kOptions[] = {
     {"time", "MX_SIM_TIME"},
     {"machine-code", "MX_SIM_MACHINE_CODE"},
     {"data", "MX_SIM_DATA"},
+    {"clock", "MX_SIM_CLOCK"},
+    {"time-figure", "MX_SIM_TIME_FIGURE"},
+    {"time-without", "MX_SIM_TIME_WITHOUT"},
 };
 
 /// Decimal digits only, within [low, high].
@@ -151,6 +154,8 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     smCount = count;
     return {};
   }
+  if (option == "clock" || option == "time-figure" || option == "time-without")
+    return setTimeChange(option, value);
   if (option == "checks") {
     uint32_t parsed = 0;
     if (Error error = parseChecks(value, parsed))
@@ -162,9 +167,29 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
   return {MX_ERROR_INVALID_VALUE,
           "expected a simulator option out of seed, checks, sm-count, "
           "instruction-limit, tensor-sums, warnings, report, record, time, "
-          "machine-code and data, "
+          "machine-code, data, clock, time-figure and time-without, "
           "found '" +
               std::string(option) + "'"};
+}
+
+Error SimOptions::setTimeChange(std::string_view option,
+                                std::string_view value) {
+  std::string why;
+  if (option == "time-without")
+    why = setWithout(timeChanges, value);
+  else if (option == "clock")
+    why = setFigure(timeChanges, "clock=" + std::string(value));
+  // Several, with a comma between them.
+  for (size_t begin = 0;
+       option == "time-figure" && why.empty() && begin <= value.size();) {
+    size_t end = std::min(value.find(',', begin), value.size());
+    why = setFigure(timeChanges, value.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return why.empty()
+             ? Error()
+             : Error{MX_ERROR_INVALID_VALUE,
+                     "simulator option " + std::string(option) + ": " + why};
 }
 
 Error SimOptions::readEnvironment() {

@@ -10,6 +10,8 @@
 
 #include "../Device.h"
 
+#include "mx/Simulator/Time.h"
+
 namespace mx::runtime {
 
 struct SimOptions {
@@ -20,6 +22,7 @@ struct SimOptions {
   bool skipsProducts = false;
   std::string machineCode; ///< a listing; empty: none
   std::string timedChip;   ///< empty: time is not modelled
+  sim::TimeChanges timeChanges;
   uint64_t maxInstructions = 10'000'000'000ull;
   bool truncatesTensorSums = false;
   /// What becomes of findings of a launch that succeeds.
@@ -29,6 +32,8 @@ struct SimOptions {
 
   /// Sets one option from text; on error nothing changes.
   Error set(std::string_view option, std::string_view value);
+  /// The same for clock, time-figure and time-without.
+  Error setTimeChange(std::string_view option, std::string_view value);
   /// Applies MX_SIM_SEED and the like.
   Error readEnvironment();
 };

@@ -1,0 +1,217 @@
+//===- Facts.cpp - what a figure is for -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Facts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+static constexpr PartInfo kPartInfos[] = {
+    {"tensor", "tensor core"},
+    {"issue", "issue"},
+    {"results", "results"},
+    {"shared", "shared memory"},
+    {"copy", "copy engine"},
+    {"l2", "L2"},
+    {"hbm", "HBM"},
+    {"barriers", "barriers"},
+    {"launch", "start and tail"},
+    {"other", "other"},
+};
+static_assert(std::size(kPartInfos) == kParts);
+
+static constexpr FactInfo kFactInfos[] = {
+    {Fact::Multiprocessors, "sms", Part::Other},
+    {Fact::BoostMHz, "clock", Part::Other},
+    {Fact::LaunchOverhead, "launch", Part::Launch},
+    {Fact::KernelStart, "kernel-start", Part::Launch},
+    {Fact::CtaStart, "cta-start", Part::Launch},
+    {Fact::AluLatency, "alu-latency", Part::Results},
+    {Fact::PredicateLatency, "predicate-latency", Part::Results},
+    {Fact::FloatLatency, "float-latency", Part::Results},
+    {Fact::SpecialLatency, "special-latency", Part::Results},
+    {Fact::WarpLatency, "warp-latency", Part::Results},
+    {Fact::BranchTaken, "branch-taken", Part::Issue},
+    {Fact::SharedBytes, "shared-bytes", Part::Shared},
+    {Fact::SharedLatency, "shared-latency", Part::Shared},
+    {Fact::L1Bytes, "l1-size", Part::Shared},
+    {Fact::L1Latency, "l1-latency", Part::Shared},
+    {Fact::WgmmaColumns, "wgmma-columns", Part::Tensor},
+    {Fact::WgmmaSharedLeast, "wgmma-shared-least", Part::Tensor},
+    {Fact::WgmmaSharedColumns, "wgmma-shared-columns", Part::Tensor},
+    {Fact::WgmmaRegistersLeast, "wgmma-registers-least", Part::Tensor},
+    {Fact::WgmmaLatency, "wgmma-latency", Part::Tensor},
+    {Fact::WgmmaLatencyColumns, "wgmma-latency-columns", Part::Tensor},
+    {Fact::MmaSyncProducts, "mma-sync-products", Part::Tensor},
+    {Fact::MmaSyncLatency, "mma-sync-latency", Part::Tensor},
+    {Fact::CopyIssue, "copy-issue", Part::Copy},
+    {Fact::CopyBytes, "copy-bytes", Part::Copy},
+    {Fact::CopyLatency, "copy-l2-latency", Part::L2},
+    {Fact::CopyHbmLatency, "copy-hbm-latency", Part::Hbm},
+    {Fact::CopyHbmCost, "copy-hbm-cost", Part::Hbm},
+    {Fact::PortBytes, "l2-port-bytes", Part::L2},
+    {Fact::L2Bytes, "l2-bytes", Part::L2},
+    {Fact::L2Capacity, "l2-size", Part::L2},
+    {Fact::L2Latency, "l2-latency", Part::L2},
+    {Fact::HbmBytesPerNs, "hbm-bytes", Part::Hbm},
+    {Fact::HbmLatency, "hbm-latency", Part::Hbm},
+    {Fact::MbarrierTest, "mbarrier-test", Part::Barriers},
+    {Fact::MbarrierArrive, "mbarrier-arrive", Part::Barriers},
+    {Fact::MbarrierWoken, "mbarrier-woken", Part::Barriers},
+    {Fact::BarrierBase, "barrier", Part::Barriers},
+    {Fact::BarrierWarp, "barrier-warp", Part::Barriers},
+    {Fact::ClusterBarrier, "cluster-barrier", Part::Barriers},
+    {Fact::ClusterBarrierCta, "cluster-barrier-cta", Part::Barriers},
+    {Fact::ClusterArrive, "cluster-arrive", Part::Barriers},
+    {Fact::FenceDevice, "fence-device", Part::Barriers},
+    {Fact::TcgenColumns, "tcgen-columns", Part::Tensor},
+    {Fact::TcgenReadBytes, "tcgen-read-bytes", Part::Tensor},
+    {Fact::TcgenPairRead, "tcgen-pair-read", Part::Tensor},
+    {Fact::TcgenLeast, "tcgen-least", Part::Tensor},
+    {Fact::TcgenLatency, "tcgen-latency", Part::Tensor},
+    {Fact::TcgenPairLatency, "tcgen-pair-latency", Part::Tensor},
+    {Fact::TcgenQueue, "tcgen-queue", Part::Tensor},
+    {Fact::TcgenCommit, "tcgen-commit", Part::Barriers},
+    {Fact::TcgenCopy, "tcgen-copy", Part::Tensor},
+    {Fact::TcgenCopyLatency, "tcgen-copy-latency", Part::Tensor},
+    {Fact::TmemLoad, "tmem-load", Part::Results},
+    {Fact::TmemLoadLatency, "tmem-load-latency", Part::Results},
+    {Fact::TmemStore, "tmem-store", Part::Results},
+    {Fact::TmemStoreLatency, "tmem-store-latency", Part::Results},
+    {Fact::TmemAlloc, "tmem-alloc", Part::Launch},
+    {Fact::CopyRow, "copy-row", Part::Copy},
+    {Fact::L2BytesPerNs, "l2-bytes-per-ns", Part::L2},
+    {Fact::L2FarLatency, "l2-far-latency", Part::L2},
+    {Fact::LaunchControl, "launch-control", Part::Launch},
+};
+static_assert(std::size(kFactInfos) == kFacts, "a row for each Fact");
+static_assert(
+    [] {
+      for (unsigned k = 0; k < kFacts; ++k)
+        if (unsigned(kFactInfos[k].fact) != k)
+          return false;
+      return true;
+    }(),
+    "rows in the order of Fact");
+
+const PartInfo &mx::sim::time::infoOf(Part part) {
+  return kPartInfos[unsigned(part)];
+}
+
+const FactInfo &mx::sim::time::infoOf(Fact fact) {
+  return kFactInfos[unsigned(fact)];
+}
+
+Part mx::sim::time::partOf(Cause cause) {
+  if (unsigned(cause) < kFacts)
+    return infoOf(Fact(cause)).part;
+  return cause == kOther ? Part::Other : Part::Issue;
+}
+
+const SourceInfo &mx::sim::time::infoOf(Source source) {
+  static constexpr SourceInfo infos[] = {
+      {Fact::SharedBytes, Fact::SharedLatency},
+      {Fact::SharedBytes, Fact::L1Latency},
+      {Fact::PortBytes, Fact::L2Latency},
+      {Fact::L2Bytes, Fact::L2Latency},
+      {Fact::HbmBytesPerNs, Fact::HbmLatency},
+  };
+  return infos[unsigned(source)];
+}
+
+Way mx::sim::time::wayOf(const Figure &figure) {
+  if (figure.unit == "cycles" || figure.unit == "us")
+    return Way::Grows;
+  return figure.unit.find('/') != figure.unit.npos ? Way::Falls : Way::Neither;
+}
+
+//===----------------------------------------------------------------------===//
+// Changes
+//===----------------------------------------------------------------------===//
+
+/// Enough for work to take no time.
+static constexpr double kNoLimit = 1e9;
+
+static Figure *find(Chip &chip, std::string_view key) {
+  for (const FactInfo &info : kFactInfos)
+    if (info.key == key)
+      return &chip.figures[unsigned(info.fact)];
+  return nullptr;
+}
+
+Chip mx::sim::time::changed(const Chip &chip, const TimeChanges &changes) {
+  Chip now = chip;
+  for (const auto &[key, value] : changes.figures)
+    if (Figure *figure = find(now, key))
+      figure->value = figure->low = figure->high = value;
+  for (const FactInfo &info : kFactInfos) {
+    Figure &figure = now.figures[unsigned(info.fact)];
+    if (infoOf(info.part).key != changes.without)
+      continue;
+    if (wayOf(figure) == Way::Grows)
+      figure.value = figure.low = figure.high = 0;
+    else if (wayOf(figure) == Way::Falls)
+      figure.value = figure.low = figure.high = kNoLimit;
+  }
+  return now;
+}
+
+static std::string listOfKeys() {
+  std::string all;
+  for (const FactInfo &info : kFactInfos)
+    if (info.fact != Fact::Multiprocessors)
+      all += (all.empty() ? "" : ", ") + std::string(info.key);
+  return all;
+}
+
+/// Latencies up to so many cycles, and rates up to as many a cycle.
+static constexpr double kGreatest = 50000;
+
+std::string mx::sim::setFigure(TimeChanges &changes, std::string_view text) {
+  size_t at = text.find('=');
+  std::string key(text.substr(0, at));
+  double value = 0;
+  const char *end = text.data() + text.size();
+  bool isNumber = false;
+  if (at != text.npos) {
+    auto [stop, why] = std::from_chars(text.data() + at + 1, end, value);
+    isNumber = why == std::errc() && stop == end && std::isfinite(value);
+  }
+  if (!isNumber)
+    return "expected KEY=NUMBER, found '" + std::string(text) + "'";
+  auto info = std::find_if(std::begin(kFactInfos), std::end(kFactInfos),
+                           [&](const FactInfo &i) { return i.key == key; });
+  if (info == std::end(kFactInfos) || info->fact == Fact::Multiprocessors)
+    return "expected a figure out of " + listOfKeys() + ", found '" + key + "'";
+  // Units do not differ between chips.
+  const Figure &figure =
+      findChip(namesOfTimedChips().front())->figures[unsigned(info->fact)];
+  bool isLatency = wayOf(figure) == Way::Grows;
+  if (value > kGreatest || value < 0 || (!isLatency && !(value >= 0.001)))
+    return key + ": expected a number from " + (isLatency ? "0" : "0.001") +
+           " to 50000" +
+           (figure.unit.empty() ? "" : " " + std::string(figure.unit)) +
+           ", found " + std::string(text.substr(at + 1));
+  changes.figures.emplace_back(key, value);
+  return {};
+}
+
+std::string mx::sim::setWithout(TimeChanges &changes, std::string_view part) {
+  std::string all;
+  for (unsigned k = 0; k < kParts; ++k) {
+    if (Part(k) == Part::Other)
+      continue;
+    if (kPartInfos[k].key == part) {
+      changes.without = part;
+      return {};
+    }
+    all += (k ? ", " : "") + std::string(kPartInfos[k].key);
+  }
+  return "expected a part out of " + all + ", found '" + std::string(part) +
+         "'";
+}
