@@ -189,7 +189,9 @@ static llvm::Error assembleKernels(const CompileModuleOptions &options,
 static llvm::Error tune(ModuleOp module, CompileModuleOptions &options) {
   if (!options.tune.count)
     return llvm::Error::success();
-  auto stopwatch = makeGpuStopwatch(options.chip);
+  auto stopwatch = options.tune.isModelled
+                       ? makeModelStopwatch(options.chip, options.ptxas)
+                       : makeGpuStopwatch(options.chip);
   if (!stopwatch)
     return stopwatch.takeError();
   llvm::Expected<Tuned> tuned = tuneModule(module, options, **stopwatch);
@@ -286,7 +288,9 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
     mxSetErrorPolicy(MX_ERRORS_RETURN);
   StringRef stem = llvm::sys::path::stem(options.inputFile);
   llvm::Expected<CompiledModule> compiled = [&] {
-    Progress progress(notices, options.tune.count ? "tuning" : "compiling");
+    Progress progress(notices, !options.tune.count       ? "compiling"
+                               : options.tune.isModelled ? "modelling"
+                                                         : "tuning");
     return compileModule(*module, options, stem == "-" ? "program" : stem);
   }();
   if (!compiled)

@@ -148,17 +148,13 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   return {};
 }
 
-Expected<std::string> mx::assemble(const std::string &ptxas,
-                                   const std::string &chip,
-                                   const std::string &ptx) {
-  if (!sys::path::has_parent_path(ptxas))
-    return makeError("expected the assembler '" + ptxas +
-                     "' on PATH, found none: name its path, or none");
-  TemporaryFile input("ptx"), output("cubin");
-  for (const TemporaryFile *file : {&input, &output})
-    if (file->error)
-      return makeError("cannot make a temporary file: " +
-                       file->error.message());
+/// The cubin of `ptx`, with further options.
+static Expected<std::string>
+assembleWith(const std::string &ptxas, const std::string &chip,
+             const std::string &ptx, ArrayRef<StringRef> more, StringRef path) {
+  TemporaryFile input("ptx");
+  if (input.error)
+    return makeError("cannot make a temporary file: " + input.error.message());
   std::error_code error;
   raw_fd_ostream stream(input.path, error);
   if (!error) {
@@ -170,18 +166,95 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
   if (error)
     return makeError(input.path + ": cannot write: " + error.message());
   std::string log, arch = "-arch=" + chip;
-  SmallVector<StringRef> options = {arch, input.path, "-o", output.path};
-  // Kernels at the same time, on as many processors as there are.
-  constexpr llvm::StringLiteral kSplitCompile = "--split-compile";
-  std::string split = kSplitCompile.str() + "=0";
-  if (knows(ptxas, kSplitCompile))
-    options.push_back(split);
+  SmallVector<StringRef> options = {arch, input.path, "-o", path};
+  options.append(more.begin(), more.end());
   if (int status = execute(ptxas, options, log))
     return makeError(ptxas + ": " + StringRef(log).rtrim() +
                          (isTooOld(ptxas) ? kTooOld : ""),
                      status < 0 ? kExitBadInput : kExitFault);
-  std::string cubin = readFile(output.path);
+  std::string cubin = readFile(path);
   if (cubin.empty())
     return makeError(ptxas + ": expected a cubin, found no bytes", kExitFault);
   return cubin;
+}
+
+Expected<std::string> mx::assemble(const std::string &ptxas,
+                                   const std::string &chip,
+                                   const std::string &ptx) {
+  if (!sys::path::has_parent_path(ptxas))
+    return makeError("expected the assembler '" + ptxas +
+                     "' on PATH, found none: name its path, or none");
+  TemporaryFile output("cubin");
+  if (output.error)
+    return makeError("cannot make a temporary file: " + output.error.message());
+  // Kernels at the same time, on as many processors as there are.
+  constexpr llvm::StringLiteral kSplitCompile = "--split-compile";
+  std::string split = kSplitCompile.str() + "=0";
+  SmallVector<StringRef> more;
+  if (knows(ptxas, kSplitCompile))
+    more.push_back(split);
+  return assembleWith(ptxas, chip, ptx, more, output.path);
+}
+
+//===----------------------------------------------------------------------===//
+// Machine code
+//===----------------------------------------------------------------------===//
+
+static std::string findNvdisasm(const std::string &ptxas) {
+  constexpr llvm::StringLiteral kName = "nvdisasm";
+  if (const char *asked = std::getenv("MX_NVDISASM"); asked && *asked)
+    return asked;
+  if (ErrorOr<std::string> found = sys::findProgramByName(kName))
+    return *found;
+  SmallString<128> beside(sys::path::parent_path(ptxas));
+  sys::path::append(beside, kName);
+  return sys::fs::can_execute(beside) ? beside.str().str() : std::string();
+}
+
+Expected<MachineCodeTools> mx::findMachineCodeTools(const std::string &ptxas,
+                                                    const std::string &chip) {
+  constexpr llvm::StringLiteral kInstead =
+      ", or price instructions by their PTX with --ptxas=none";
+  MachineCodeTools tools;
+  tools.ptxas = findPtxas(ptxas, chip);
+  if (!sys::fs::can_execute(tools.ptxas))
+    return makeError("expected ptxas, by whose machine code instructions are "
+                     "priced, found none: name it with --ptxas" +
+                     kInstead);
+  tools.nvdisasm = findNvdisasm(tools.ptxas);
+  if (!sys::fs::can_execute(tools.nvdisasm))
+    return makeError("expected nvdisasm, which lists the machine code that "
+                     "prices instructions, found " +
+                     (tools.nvdisasm.empty() ? "none" : tools.nvdisasm) +
+                     ": name it in MX_NVDISASM" + kInstead);
+  return tools;
+}
+
+/// Without .loc, whose lines would stand for those of the PTX.
+static std::string withoutPlaces(StringRef ptx) {
+  std::string text;
+  for (StringRef rest = ptx; !rest.empty();) {
+    auto [line, after] = rest.split('\n');
+    if (!line.ltrim().starts_with(".loc"))
+      text += line;
+    text += '\n';
+    rest = after;
+  }
+  return text;
+}
+
+Expected<std::string> mx::listMachineCode(const MachineCodeTools &tools,
+                                          const std::string &chip,
+                                          const std::string &ptx) {
+  TemporaryFile cubin("cubin");
+  if (cubin.error)
+    return makeError("cannot make a temporary file: " + cubin.error.message());
+  Expected<std::string> bytes = assembleWith(
+      tools.ptxas, chip, withoutPlaces(ptx), {"-lineinfo"}, cubin.path);
+  if (!bytes)
+    return bytes.takeError();
+  std::string listing;
+  if (execute(tools.nvdisasm, {"-hex", "-gp", "-c", cubin.path}, listing))
+    return makeError(tools.nvdisasm + ": " + StringRef(listing).rtrim());
+  return listing;
 }

@@ -96,7 +96,8 @@ MX_API void mxClearError(void);
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
-MX_API void mxReportError(const char *format, ...);
+MX_API void
+mxReportError(const char *format, ...);
 
 /* What happens when an error is recorded, in all threads of the process:
  *   print   the text goes to standard error, the call returns its status; so
@@ -224,7 +225,8 @@ MX_API int mxSynchronize(void);
 
 /* A place in a stream, whose time a GPU writes down when it gets there: the
  * driver's CUevent. It is of the device in use when it is made. The simulator
- * has no time, and refuses to make one (MX_ERROR_UNSUPPORTED). */
+ * has modelled time with its option "time"; without it, it refuses to make one
+ * (MX_ERROR_UNSUPPORTED). */
 typedef void *mxEvent;
 
 MX_API int mxEventCreate(mxEvent *event);

@@ -33,9 +33,15 @@ struct Options : mx::CompilerOptions {
       cl::desc("time the model's best K schedules of each product on the GPU "
                "that is there (8 without a number), and take the fastest"),
       cl::cat(category)};
+  cl::opt<std::string> choose{
+      "choose", cl::value_desc("simulated[:K]"),
+      cl::desc("the same without a GPU: model the time of the best K schedules "
+               "on the simulator"),
+      cl::cat(category)};
   cl::list<int64_t> tuneRows{
       "tune-rows", cl::CommaSeparated, cl::value_desc("N,..."),
-      cl::desc("rows at which --tune times products whose rows no type knows; "
+      cl::desc("rows at which --tune or --choose times products whose rows no "
+               "type knows; "
                "default: one size of each range that has a schedule"),
       cl::cat(category)};
 };
@@ -43,9 +49,26 @@ struct Options : mx::CompilerOptions {
 /// Schedules that are timed where no number is given, and the most.
 constexpr int64_t kTuneCount = 8, kMostTuneCount = 1000;
 
-/// Reads --tune; false after a message.
+/// The K of --choose=simulated:K; false after a message.
+bool readChoose(const Options &asked, llvm::StringRef &text) {
+  text = asked.choose;
+  if (asked.tune.getNumOccurrences()) {
+    llvm::errs() << "mx-compile: expected --tune or --choose, found both\n";
+    return false;
+  }
+  if (text.consume_front("simulated") &&
+      (text.empty() || (text.consume_front(":") && !text.empty())))
+    return true;
+  llvm::errs() << "mx-compile: expected --choose=simulated or "
+                  "--choose=simulated:K, found '"
+               << mx::printable(asked.choose) << "'\n";
+  return false;
+}
+
+/// Reads --tune and --choose; false after a message.
 bool readTune(const Options &asked, mx::TuneOptions &tune) {
-  if (asked.tune.getNumOccurrences() == 0) {
+  tune.isModelled = asked.choose.getNumOccurrences();
+  if (asked.tune.getNumOccurrences() == 0 && !tune.isModelled) {
     if (asked.tuneRows.empty())
       return true;
     llvm::errs() << "mx-compile: expected --tune with --tune-rows, found none: "
@@ -54,12 +77,14 @@ bool readTune(const Options &asked, mx::TuneOptions &tune) {
   }
   tune.count = kTuneCount;
   llvm::StringRef text = asked.tune;
+  if (tune.isModelled && !readChoose(asked, text))
+    return false;
   if (!text.empty() && (text.getAsInteger(10, tune.count) || tune.count < 1 ||
                         tune.count > kMostTuneCount)) {
-    llvm::errs() << "mx-compile: expected --tune with a number of schedules "
-                    "from 1 to "
-                 << kMostTuneCount << ", found '" << mx::printable(text.str())
-                 << "'\n";
+    llvm::errs() << "mx-compile: expected "
+                 << (tune.isModelled ? "--choose=simulated:K" : "--tune")
+                 << " with a number of schedules from 1 to " << kMostTuneCount
+                 << ", found '" << mx::printable(text.str()) << "'\n";
     return false;
   }
   for (int64_t rows : asked.tuneRows) {

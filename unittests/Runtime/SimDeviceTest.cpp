@@ -293,6 +293,14 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "simulator option data: expected values or none, found "
        "'all'"},
       {"machine-code", "/no/listing", "/no/listing: No such file or directory"},
+      {"clock", "fast",
+       "simulator option clock: expected KEY=NUMBER, found 'clock=fast'"},
+      {"time-figure", "clock=1500,hbm-bytes=-1",
+       "simulator option time-figure: hbm-bytes: expected a number from 0.001 "
+       "to 50000 bytes/ns, found -1"},
+      {"time-without", "gpu",
+       "simulator option time-without: expected a part out of tensor, issue, "
+       "results, shared, copy, l2, hbm, barriers, launch, found 'gpu'"},
       {"tensor-sums", "fast",
        "simulator option tensor-sums: expected exact or truncated, found "
        "'fast'"},

@@ -28,6 +28,8 @@ namespace mx {
 struct TuneOptions {
   /// Schedules of each product that are timed; with 0 nothing is measured.
   int64_t count = 0;
+  /// On the simulator, by its model of time, instead of a GPU.
+  bool isModelled = false;
   /// Rows at which products are timed whose rows no type knows; one size of
   /// each of the model's ranges when empty.
   std::vector<int64_t> rows;

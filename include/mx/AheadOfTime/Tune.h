@@ -23,9 +23,16 @@ public:
   /// Microseconds that what `launch` puts on the default stream takes.
   virtual llvm::Expected<double>
   measure(llvm::function_ref<llvm::Error()> launch) = 0;
+  /// Before a turn of a program with these kernels.
+  virtual llvm::Error use(const std::string &ptx);
 
-  /// Rounds, in each of which all candidates take a turn.
-  int rounds = 15;
+  /// What the table calls the GPU; empty: its own name.
+  std::string gpu;
+  /// Whether results are compared, so that wrong ones are left out.
+  bool comparesResults = true;
+  /// Turns that do not count, then rounds, in each of which all candidates take
+  /// a turn.
+  int warmUps = 2, rounds = 15;
   /// What a turn should take at least, and how many launches it has.
   double turnMicroseconds = 1000;
   int leastLaunches = 4, mostLaunches = 64;
@@ -37,6 +44,13 @@ public:
 /// The table of this user, where none is named: in MX_CACHE_DIR, or else the
 /// folder in which the Python package keeps programs.
 std::string getTunedTablePath();
+
+/// By the simulator's model of time, which becomes the device in use, for
+/// kernels of a chip that it knows. `ptxas`: as CompileModuleOptions has it;
+/// what it makes of kernels prices their instructions, or with "none" their PTX
+/// does.
+llvm::Expected<std::unique_ptr<Stopwatch>>
+makeModelStopwatch(const std::string &chip, const std::string &ptxas);
 
 /// By the events of the GPU in use; an error where that is none of `chip`.
 llvm::Expected<std::unique_ptr<Stopwatch>> makeGpuStopwatch(std::string chip);

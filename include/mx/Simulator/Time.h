@@ -49,7 +49,8 @@ std::string setWithout(TimeChanges &changes, std::string_view part);
 
 /// The chips that there are figures of: "h200", "b200".
 std::vector<std::string_view> namesOfTimedChips();
-/// Its SMs; 0 for other names.
+/// Its SMs; 0 for other names. Here and in options the target of a chip,
+/// "sm_90a", is a name of it, too.
 uint32_t smsOfTimedChip(std::string_view name);
 /// For messages: "'h200', 'b200'".
 std::string listOfTimedChips();

@@ -31,10 +31,12 @@ class Loaded {
 public:
   Loaded() = default;
   Loaded(Loaded &&other)
-      : program(std::exchange(other.program, nullptr)), entry(other.entry) {}
+      : program(std::exchange(other.program, nullptr)), entry(other.entry),
+        ptx(std::move(other.ptx)) {}
   Loaded &operator=(Loaded &&other) {
     std::swap(program, other.program);
     std::swap(entry, other.entry);
+    std::swap(ptx, other.ptx);
     return *this;
   }
   ~Loaded() {
@@ -44,6 +46,7 @@ public:
   static llvm::Expected<Loaded> compile(const ProductModule &product,
                                         ScheduleAttr schedule,
                                         const CompileModuleOptions &options);
+  const std::string &getPtx() const { return ptx; }
 
   llvm::Expected<size_t> getWorkspaceBytes(const OperandSet &set) const;
   llvm::Error launch(const OperandSet &set, const DeviceBuffer &workspace,
@@ -52,6 +55,7 @@ public:
 private:
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
+  std::string ptx;
 };
 
 struct Timed {
@@ -109,7 +113,8 @@ llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
   getProduct(*module)->setAttr(kScheduleAttrName, schedule);
   CompileModuleOptions one;
   one.chip = options.chip;
-  one.ptxas = options.ptxas;
+  // The simulator runs PTX.
+  one.ptxas = options.tune.isModelled ? "none" : options.ptxas;
   one.fuse = options.fuse;
   std::string messages;
   llvm::Expected<CompiledModule> compiled = [&] {
@@ -142,6 +147,7 @@ llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
       mxProgramGetEntry(&loaded.entry, loaded.program, ProductModule::kEntry) !=
           MX_SUCCESS)
     return takeRuntimeError();
+  loaded.ptx = std::move(compiled->ptx);
   return loaded;
 }
 
@@ -237,6 +243,8 @@ llvm::Error Measurement::prepare() {
 /// Leaves out what differs from the first candidate, with operands whose sums
 /// are exact.
 llvm::Error Measurement::compareAll() {
+  if (!stopwatch.comparesResults)
+    return llvm::Error::success();
   std::optional<std::vector<uint8_t>> expected;
   return forEach([&](Timed &timed) -> llvm::Error {
     auto bytes = compute(timed);
@@ -283,6 +291,8 @@ llvm::Error Measurement::makeSets() {
 
 /// Microseconds of one launch, in a row of them.
 llvm::Expected<double> Measurement::takeTurn(Timed &timed) {
+  if (llvm::Error error = stopwatch.use(timed.program.getPtx()))
+    return error;
   llvm::Expected<double> taken = stopwatch.measure([&]() -> llvm::Error {
     for (int i = 0; i < timed.launches; ++i)
       if (llvm::Error error = timed.program.launch(
@@ -296,8 +306,10 @@ llvm::Expected<double> Measurement::takeTurn(Timed &timed) {
 }
 
 llvm::Error Measurement::takeTurns() {
-  // Twice: the first launches load code and raise the clock.
-  for (int warmUp = 0; warmUp < 2; ++warmUp) {
+  for (Timed &timed : candidates)
+    timed.launches = stopwatch.leastLaunches;
+  // The first launches load code and raise the clock.
+  for (int warmUp = 0; warmUp < stopwatch.warmUps; ++warmUp) {
     llvm::Error error = forEach([&](Timed &timed) -> llvm::Error {
       timed.launches = stopwatch.leastLaunches;
       llvm::Expected<double> once = takeTurn(timed);

@@ -122,7 +122,8 @@ void Tuner::tell(const Product &product, const TunedSizes &sizes) const {
   if (!fastest)
     return;
   const TimedSchedule &first = sizes.candidates.front();
-  InFlightDiagnostic remark = product.op->emitRemark("tuned ");
+  InFlightDiagnostic remark =
+      product.op->emitRemark(options.tune.isModelled ? "modelled " : "tuned ");
   remark << sizes.m << " x " << sizes.n << " x " << sizes.k << ": "
          << llvm::formatv("{0:f2} us", fastest->microseconds).str();
   if (fastest == &first)
@@ -247,7 +248,7 @@ llvm::Expected<Tuned> mx::tuneModule(ModuleOp module,
   if (mxGetDeviceInfo(&info) != MX_SUCCESS)
     return takeRuntimeError();
   Tuned tuned = {options.tuned.empty() ? getTunedTablePath() : options.tuned,
-                 info.name};
+                 stopwatch.gpu.empty() ? info.name : stopwatch.gpu};
   Tuner tuner(options, stopwatch, tuned.table, tuned.gpu);
   if (llvm::Error failure = tuner.run(module, *target))
     return failure;

@@ -118,6 +118,17 @@ void Stopwatch::addCauses(LaunchTime &time, const Path &path) const {
       [](const PartTime &a, const PartTime &b) { return a.busy > b.busy; });
 }
 
+std::vector<const CauseTime *>
+mx::sim::assumedThatMatter(const LaunchTime &time) {
+  constexpr double kMatters = 0.01;
+  std::vector<const CauseTime *> all;
+  for (const CauseTime &c : time.causes)
+    if (c.origin == Origin::Assumed &&
+        std::max(-c.fastest, c.slowest) > kMatters * time.microseconds())
+      all.push_back(&c);
+  return all;
+}
+
 void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
   time.isModelled = true;
   time.chip = chip.name;

@@ -125,7 +125,7 @@ std::string_view mx::sim::toString(Origin origin) {
 
 const Chip *mx::sim::time::findChip(std::string_view name) {
   for (const Chip *chip : kChips)
-    if (chip->name == name)
+    if (chip->name == name || chip->target == name)
       return chip;
   return nullptr;
 }

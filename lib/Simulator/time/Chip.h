@@ -121,7 +121,7 @@ struct Chip {
 
 extern const Chip kB200;
 
-/// Null where there is no chip of this name.
+/// Null where there is no chip of this name, nor with this target.
 const Chip *findChip(std::string_view name);
 
 } // namespace mx::sim::time

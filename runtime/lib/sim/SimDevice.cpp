@@ -265,6 +265,38 @@ Error SimDevice::create(Handle::Kind kind, void *&handle) {
   return {};
 }
 
+Error SimDevice::createTimedEvent(void *&event) {
+  Simulator &simulator = Simulator::get();
+  {
+    std::lock_guard<std::mutex> lock(simulator.mutex);
+    if (simulator.options.timedChip.empty())
+      return Device::createTimedEvent(event);
+  }
+  return create(Handle::Event, event);
+}
+
+Error SimDevice::recordEvent(void *event, void *stream) {
+  if (Error error = check(Handle::Stream, stream))
+    return error;
+  if (Error error = check(Handle::Event, event))
+    return error;
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  simulator.handles[event].recorded = simulator.modelled;
+  return {};
+}
+
+Error SimDevice::elapsed(void *begin, void *end, double &microseconds) {
+  for (void *event : {begin, end})
+    if (Error error = checkKind(Handle::Event, event))
+      return error;
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  microseconds =
+      simulator.handles[end].recorded - simulator.handles[begin].recorded;
+  return {};
+}
+
 Error SimDevice::destroy(Handle::Kind kind, void *handle) {
   if (Error error = check(kind, handle))
     return error;

@@ -256,6 +256,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
     counters.warpInstructions += report.statistics.warpInstructions;
     counters.mmas += report.statistics.mmas;
     counters.tmaBytes += report.statistics.tmaBytes;
+    simulator.modelled += report.time.microseconds();
   }
   if (!options.report.empty())
     if (Error error = write(report, options.report); error && report.clean())

@@ -74,7 +74,7 @@ def check_latency():
 
 def check_registers():
     """A register of each lane of four warps a cycle."""
-    near("cycles of a load", slope(lambda count: launch("registers", count, block=128), "--data=none"), 16, 0.02)
+    near("cycles of four loads", slope(lambda count: launch("registers", count, block=128), "--data=none"), 64, 0.02)
 
 
 def check_boxes():

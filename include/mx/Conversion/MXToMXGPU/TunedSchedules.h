@@ -18,6 +18,9 @@
 
 namespace mx::mxgpu {
 
+/// Begins the name of a GPU whose times are modelled.
+inline constexpr llvm::StringLiteral kModelOf = "the model of ";
+
 /// What a measurement holds for: no more than it was made for.
 struct TunedKey {
   std::string chip;     ///< "sm_90a"

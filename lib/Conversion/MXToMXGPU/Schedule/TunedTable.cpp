@@ -30,7 +30,10 @@ bool TunedKey::operator==(const TunedKey &other) const {
 }
 
 std::string TunedEntry::describe() const {
-  std::string text = llvm::formatv("measured {0} on {1}", date, key.gpu);
+  std::string text = llvm::formatv(
+      "{0} {1} on {2}",
+      StringRef(key.gpu).starts_with(kModelOf) ? "modelled" : "measured", date,
+      key.gpu);
   if (sizes.size() != 1)
     return text;
   for (const TimedSchedule &one : sizes.front().candidates)
