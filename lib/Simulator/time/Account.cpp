@@ -162,14 +162,3 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
   addCauses(time, path);
 }
 
-
-std::vector<const CauseTime *>
-mx::sim::assumedThatMatter(const LaunchTime &time) {
-  constexpr double kMatters = 0.01;
-  std::vector<const CauseTime *> all;
-  for (const CauseTime &c : time.causes)
-    if (c.origin == Origin::Assumed &&
-        std::max(-c.fastest, c.slowest) > kMatters * time.microseconds())
-      all.push_back(&c);
-  return all;
-}

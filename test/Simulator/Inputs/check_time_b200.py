@@ -88,7 +88,7 @@ def check_boxes():
 
 def check_control():
     """600 cycles, an arrival and the end of a wait."""
-    near("cycles of a question", slope(lambda count: launch("asks", count, block=1)), 600 + 13 + 50, 0.05)
+    near("cycles of a question", slope(lambda count: launch("asks", count, block=1)), 600 + 13 + 50 + 38, 0.05)
 
 
 def check_dependence():

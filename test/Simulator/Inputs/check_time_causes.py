@@ -40,7 +40,7 @@ HAND_OVER = launch("handOver", 1, 64, 200)
 BOUND = {
     "tensor core": (PRODUCTS, 0.8, "tensor", ["wgmma-shared-least"]),
     "HBM": (READ, 0.8, "hbm", ["hbm-bytes"]),
-    "barriers": (HAND_OVER, 0.6, "barriers", ["mbarrier-woken", "mbarrier-arrive"]),
+    "barriers": (HAND_OVER, 0.6, "barriers", ["mbarrier-woken"]),
 }
 
 
