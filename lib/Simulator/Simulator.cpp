@@ -342,6 +342,8 @@ std::string_view mx::sim::toString(FindingKind kind) {
     return "phase-overrun";
   case FindingKind::SparseMetadata:
     return "sparse-metadata";
+  case FindingKind::LeftOut:
+    return "left-out";
   }
   return "unknown";
 }

@@ -30,8 +30,9 @@ namespace mx::sim {
 
 class Overlap;
 namespace time {
+class LeftOut;
 class Tags;
-}
+} // namespace time
 
 /// The global memory of a simulated device. Addresses are deterministic:
 /// they depend only on the order and the sizes of the allocations. Every
@@ -122,6 +123,11 @@ public:
 
   /// What launches that are timed have left in L2; null before the first.
   std::shared_ptr<time::Tags> l2;
+  /// Bytes whose values launches with LaunchConfig::skipsProducts have left
+  /// out; null before the first.
+  std::shared_ptr<time::LeftOut> leftOut;
+  /// The host has written these.
+  void define(uint64_t address, uint64_t bytes);
 
   uint64_t bytesInUse() const { return inUse; }
   uint64_t bytesCapacity() const { return capacity; }
@@ -398,6 +404,7 @@ enum class FindingKind {
   CtaExit,
   PhaseOverrun,
   SparseMetadata,
+  LeftOut, ///< a value that decides was not computed (--data=none)
 };
 
 /// "deadlock", "out-of-bounds", ...: stable names, used in reports and tests.

@@ -4,6 +4,10 @@
 
 #include "AsyncOperands.h"
 
+#include "../time/LeftOut.h"
+
+#include <algorithm>
+
 using namespace mx::sim;
 
 void mx::sim::addPlace(Decoder &d, const Address &a) {
@@ -59,4 +63,24 @@ std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w,
   // What the issuer does from now on does not come before the operation.
   order->of(w).nextStep();
   return copy;
+}
+
+void mx::sim::followLoad(Warp &w, const std::vector<TmaStretch> &from, Cta &to,
+                         uint32_t offset, uint64_t bytes) {
+  time::LeftOut &global = *w.machine->memory.leftOut;
+  bool meets = std::any_of(from.begin(), from.end(), [&](TmaStretch s) {
+    return global.meets(s.address, s.bytes);
+  });
+  meets ? to.leftOut->mark(offset, bytes) : to.leftOut->clear(offset, bytes);
+}
+
+void mx::sim::followStore(Warp &w, Cta &from, uint32_t offset, uint64_t bytes,
+                          const std::vector<TmaStretch> &to, bool isReduce) {
+  time::LeftOut &global = *w.machine->memory.leftOut;
+  bool meets = w.cta->leavesOut || from.leftOut->meets(offset, bytes);
+  for (TmaStretch s : to)
+    if (meets)
+      global.mark(s.address, s.bytes);
+    else if (!isReduce)
+      global.clear(s.address, s.bytes);
 }

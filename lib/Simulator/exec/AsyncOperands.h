@@ -14,6 +14,8 @@
 #include "Mbarriers.h"
 #include "MemoryAccess.h"
 
+#include "mx/Simulator/tensor/Tma.h"
+
 namespace mx::sim {
 
 constexpr unsigned kPlaceSlots = 4;
@@ -57,6 +59,17 @@ private:
   Order *order;
   EngineScope scope;
 };
+
+/// Whether bytes of shared memory may be among those that are left out.
+inline bool followsLeftOut(const Warp &w) {
+  return w.cta->leftOut && !w.cta->leavesOut;
+}
+/// Where values may be left out: a copy has moved `bytes` to shared memory, or
+/// from it. Bytes that it took from others that were left out are so too.
+void followLoad(Warp &w, const std::vector<TmaStretch> &from, Cta &to,
+                uint32_t offset, uint64_t bytes);
+void followStore(Warp &w, Cta &from, uint32_t offset, uint64_t bytes,
+                 const std::vector<TmaStretch> &to, bool isReduce);
 
 /// Modifiers.
 inline unsigned takeCtaGroup(Decoder &d) {

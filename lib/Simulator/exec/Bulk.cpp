@@ -4,6 +4,7 @@
 // PTX ISA: cp.async.bulk, cp.reduce.async.bulk, their bulk groups and prefetch.
 //===----------------------------------------------------------------------===//
 
+#include "../time/LeftOut.h"
 #include "BulkCopies.h"
 #include "CopyAsync.h"
 
@@ -79,6 +80,8 @@ const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
                                       : bulkStore(cluster.engineGlobal, dst,
                                                   from->view(), offset, size);
           r.fault = withBuffer(w, r.fault, "to", dst, size);
+          if (from->leftOut)
+            followStore(w, *from, offset, size, {{dst, size}}, copy.isReduce);
           return r;
         });
   }
@@ -143,6 +146,12 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
                             : bulkShared(there, offset, from->view(), at, size);
         if (!from)
           r.fault = withBuffer(w, r.fault, "from", src, size);
+        if (!followsLeftOut(w))
+          ;
+        else if (!from)
+          followLoad(w, {{src, size}}, *target, offset, size);
+        else if (from->leftOut->meets(at, size))
+          target->leftOut->mark(offset, size);
         w.counts.bulkLoadBytes += r.bytes;
         w.counts.bulkReadBytes += isFirst ? r.bytes : 0;
         return r;

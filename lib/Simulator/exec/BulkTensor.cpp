@@ -76,13 +76,16 @@ uint64_t boxBytes(const TensorCopy &copy, const Box &box) {
   return tmaTransactionBytes(box.map) * (copy.tile == Tile::Tile ? 1 : 4);
 }
 
+std::vector<TmaStretch> stretchesOf(const TensorCopy &copy, const Box &box) {
+  return tmaStretches(box.map, box.at.data(), copy.tile != Tile::Tile);
+}
+
 /// What the copy moves; which memory that is counts where time is modelled.
 time::Transfer transferOf(const Warp &w, const TensorCopy &copy,
                           const Box &box) {
   time::Transfer t{boxBytes(copy, box)};
   if (w.watch)
-    for (TmaStretch s :
-         tmaStretches(box.map, box.at.data(), copy.tile != Tile::Tile))
+    for (TmaStretch s : stretchesOf(copy, box))
       time::addPieces(t.pieces, s.address, s.bytes);
   return t;
 }
@@ -144,6 +147,9 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
                              cluster.engineGlobal, target->view(), offset);
         w.counts.bulkLoadBytes += r.bytes;
         w.counts.bulkReadBytes += isFirst ? r.bytes : 0;
+        if (followsLeftOut(w))
+          followLoad(w, stretchesOf(copy, box), *target, offset,
+                     tmaSharedBytes(box.map));
         return r;
       });
     }
@@ -183,8 +189,11 @@ const Instr *tensorStore(Warp &w, const Instr *i, uint32_t mask) {
     time::Transfer transfer =
         w.trace ? transferOf(w, copy, box) : time::Transfer();
     next = issueInGroup(
-        w, i, lane, copy.isReduce, *from, offset, transfer, [=, &cluster] {
+        w, i, lane, copy.isReduce, *from, offset, transfer, [=, &w, &cluster] {
           auto &global = cluster.engineGlobal;
+          if (from->leftOut)
+            followStore(w, *from, offset, tmaSharedBytes(box.map),
+                        stretchesOf(copy, box), copy.isReduce);
           return copy.isReduce ? tmaReduce(copy.reduce, box.map, box.at.data(),
                                            global, from->view(), offset)
                  : copy.tile == Tile::Tile

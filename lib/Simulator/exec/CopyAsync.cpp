@@ -91,7 +91,10 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
         if (order)
           order->engineGlobal(c.from, c.take, false);
       }
-      std::memcpy(c.target, data, bytes);
+      if (!w.cta->leavesOut)
+        std::memcpy(c.target, data, bytes);
+      if (followsLeftOut(w))
+        followLoad(w, {{c.from, c.take}}, *c.cta, c.offset, bytes);
       if (order)
         order->engineShared(*c.cta, c.offset, bytes, true);
       w.counts.copyBytes += bytes;

@@ -289,6 +289,17 @@ void decodeMovmatrix(Decoder &d) {
 
 } // namespace
 
+const Instr *mx::sim::touchMatrices(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u))
+    return nullptr;
+  Move move(i);
+  w.cta->cluster->effects += move.form.isStore;
+  uint8_t *rows[maxMatrices * matrixRows];
+  return wholeWarp(w, i, mask, move.name()) && resolveRows(w, i, move, rows)
+             ? i + 1
+             : nullptr;
+}
+
 void mx::sim::addMatrixMoveInstructions(DecodeTable &t) {
   t["ldmatrix"] = [](Decoder &d) { decodeMove(d, false); };
   t["stmatrix"] = [](Decoder &d) { decodeMove(d, true); };

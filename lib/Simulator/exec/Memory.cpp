@@ -17,7 +17,7 @@ using ptx::Type;
 namespace {
 
 /// aux: first slot in extra; aux2: elements | is64 << 8 | space << 9 |
-/// strength << 16 | scope << 18.
+/// log2 of an element's bytes << 13 | strength << 16 | scope << 18.
 struct Access {
   unsigned count;
   bool is64;
@@ -28,6 +28,9 @@ struct Access {
       : count(i->aux2 & 0xff), is64(i->aux2 >> 8 & 1),
         space(Space(i->aux2 >> 9 & 15)), strength(Strength(i->aux2 >> 16 & 3)),
         scope(MemoryScope(i->aux2 >> 18)) {}
+  static unsigned bytesOf(const Instr *i) {
+    return (i->aux2 & 0xff) << (i->aux2 >> 13 & 7);
+  }
 };
 
 /// Where the bytes of a space begin, and how many there are.
@@ -318,6 +321,22 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
+/// A load or store whose values are left out.
+template <bool IsWrite>
+const Instr *touch(Warp &w, const Instr *i, uint32_t mask) {
+  Access access(i);
+  uint8_t *at[32];
+  if (IsWrite && access.space != Space::Local)
+    ++w.cta->cluster->effects;
+  uint32_t unwritten = 0;
+  if (!resolveLanes(w, i, access, Access::bytesOf(i), mask, IsWrite, at,
+                    unwritten))
+    return nullptr;
+  noteAccess(w, i, access, Access::bytesOf(i), mask,
+             IsWrite ? Touch::Write : Touch::Read);
+  return i + 1;
+}
+
 struct Bytes16 {
   uint64_t lo, hi;
 };
@@ -406,6 +425,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
   i.imm = address.offset;
   i.aux = first;
   i.aux2 = count | unsigned(address.is64) << 8 | unsigned(space) << 9 |
+           unsigned(__builtin_ctz(t.bits / 8)) << 13 |
            unsigned(order.strength) << 16 | unsigned(order.scope) << 18;
 }
 
@@ -419,6 +439,12 @@ void decodeSt(Decoder &d) {
 }
 
 } // namespace
+
+Handler mx::sim::touchOf(const ptx::Instruction &source) {
+  if (source.opcode == "ldmatrix" || source.opcode == "stmatrix")
+    return touchMatrices;
+  return source.opcode == "st" ? touch<true> : touch<false>;
+}
 
 void mx::sim::addMemoryInstructions(DecodeTable &t) {
   t["ld"] = decodeLd;

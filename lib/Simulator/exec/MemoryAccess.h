@@ -37,6 +37,12 @@ struct AccessOrder {
 };
 AccessOrder takeOrder(Decoder &d, bool isLoad);
 
+/// What a load or store does whose values are left out: it finds its bytes,
+/// which are counted and take their time.
+Handler touchOf(const ptx::Instruction &source);
+/// The same of ldmatrix and stmatrix.
+const Instr *touchMatrices(Warp &w, const Instr *i, uint32_t mask);
+
 /// Tells the order of an access of each lane that was found legal.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,

@@ -99,13 +99,13 @@ Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
   op.transposeB = flag(kTransposeB);
   op.firstRow = w.index % 4 * warpRows;
   op.aInRegisters = flag(kInRegisters);
-  if (op.aInRegisters)
+  if (!op.aInRegisters)
+    op.aDesc = w.at<uint64_t>(i->a)[0];
+  else if (!w.machine->skipsProducts)
     gatherA(w, &w.machine->program.extra[i->aux + i->imm], registersOfA,
             warpRows, op.aRows.data());
-  else
-    op.aDesc = w.at<uint64_t>(i->a)[0];
   op.bDesc = w.at<uint64_t>(i->b)[0];
-  if (flag(kSparse))
+  if (flag(kSparse) && !w.machine->skipsProducts)
     return setSparsity(product, w.at<uint32_t>(i->d), i->aux2 >> kSelector,
                        /*isOrdered=*/false);
   return {};

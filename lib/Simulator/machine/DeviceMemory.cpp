@@ -8,6 +8,7 @@
 #include "Program.h"
 
 #include "../checks/Overlap.h"
+#include "../time/LeftOut.h"
 
 #include "mx/Simulator/Simulator.h"
 
@@ -186,10 +187,16 @@ void *DeviceMemory::translate(uint64_t address, uint64_t bytes) const {
   return b->host + offset;
 }
 
+void DeviceMemory::define(uint64_t address, uint64_t bytes) {
+  if (leftOut)
+    leftOut->clear(address, bytes);
+}
+
 bool DeviceMemory::copyIn(uint64_t address, const void *from, uint64_t bytes) {
   void *p = translate(address, bytes);
   if (p && bytes)
     std::memcpy(p, from, bytes);
+  define(address, bytes);
   return p != nullptr;
 }
 
@@ -205,6 +212,10 @@ bool DeviceMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   if (!t || !f)
     return false;
   std::memmove(t, f, bytes);
+  if (leftOut && leftOut->meets(from, bytes))
+    leftOut->mark(to, bytes);
+  else
+    define(to, bytes);
   return true;
 }
 
@@ -212,6 +223,7 @@ bool DeviceMemory::fill(uint64_t address, uint8_t byte, uint64_t bytes) {
   void *p = translate(address, bytes);
   if (p && bytes)
     std::memset(p, byte, bytes);
+  define(address, bytes);
   return p != nullptr;
 }
 

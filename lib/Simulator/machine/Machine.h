@@ -38,8 +38,9 @@ class WorldDevice;
 class Recording;
 class Workers;
 namespace time {
+class LeftOut;
 class Stopwatch;
-}
+} // namespace time
 struct Cta;
 struct Cluster;
 
@@ -320,6 +321,9 @@ struct Cta {
   uint32_t liveWarps = 0;
   std::vector<NamedBarrier> barriers;
   std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< by offset
+  bool leavesOut = false;                           ///< copies move nothing
+  /// Of its shared memory; null where nothing is left out.
+  std::shared_ptr<time::LeftOut> leftOut;
   TensorMemory *tensor = nullptr;
   uint32_t owner = 0;
   /// Warps of other CTAs and engines that used its memory: their last access.
@@ -327,7 +331,7 @@ struct Cta {
   Knowledge atExit; ///< of its warps that have ended
 
   SharedMemory view() {
-    return {shared.data(), uint32_t(shared.size()), tracker.get()};
+    return {shared.data(), uint32_t(shared.size()), tracker.get(), leavesOut};
   }
 };
 
@@ -512,6 +516,8 @@ public:
   std::unique_ptr<time::Stopwatch> watch;
   /// Products of wgmma are not computed.
   bool skipsProducts = false;
+  /// Copies move nothing into shared memory, and from it.
+  bool leavesOutShared = false;
   /// Groups of the cluster that can go on are put in line, after an event at
   /// `cycle`.
   void wake(Cluster &c, uint64_t cycle);
@@ -552,6 +558,7 @@ public:
 private:
   std::unique_ptr<Cluster> startCluster(uint64_t index, uint64_t slot);
   void fillSpecials(Warp &w);
+  void leaveOut();
   bool bindShape();
   void bindScopes();
 

@@ -17,6 +17,8 @@
 
 #include "../report/Groups.h"
 #include "../report/Recorder.h"
+#include "../time/LeftOut.h"
+#include "../time/Needs.h"
 #include "../time/Stopwatch.h"
 
 #include <algorithm>
@@ -338,11 +340,8 @@ bool Machine::begin() {
   uint32_t size = cluster.count();
   if (const time::Chip *chip = time::findChip(config.timedChip))
     watch = std::make_unique<time::Stopwatch>(*this, *chip);
-  if (watch && config.skipsProducts) {
-    const InstrInfo *needs = time::findDependenceOnProducts(program);
-    skipsProducts = !needs;
-    report.time.computedForLine = needs ? needs->line : 0;
-  }
+  if (watch && config.skipsProducts)
+    leaveOut();
   workers = std::make_unique<Workers>(
       sharesTensorMemory || totalClusters == 1 ? 1 : config.threads);
 
@@ -355,6 +354,17 @@ bool Machine::begin() {
   for (uint64_t slot = 0; slot < slots; ++slot)
     waiting.push_back({nextCluster(), slot});
   return true;
+}
+
+/// Checks look at values, so that with them only products are left out.
+void Machine::leaveOut() {
+  time::Needs needs = time::findNeeds(program, config.checks != 0);
+  skipsProducts = !needs.ofProducts;
+  leavesOutShared = needs.leavesOutShared;
+  report.time.computedForLine = needs.ofProducts ? needs.ofProducts->line : 0;
+  if (!memory.leftOut)
+    memory.leftOut = std::make_shared<time::LeftOut>();
+  watch->leaveOut(needs.work);
 }
 
 Machine::Pass Machine::pass(uint64_t most) {

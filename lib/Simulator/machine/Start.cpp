@@ -5,6 +5,7 @@
 // registers, memories and special registers.
 //===----------------------------------------------------------------------===//
 
+#include "../time/LeftOut.h"
 #include "../time/Stopwatch.h"
 #include "Machine.h"
 
@@ -216,6 +217,9 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       if (followsOrder)
         cta->tracker->shadow.resize((sharedBytes + 3) / 4);
     }
+    if (memory.leftOut && watch)
+      cta->leftOut = std::make_shared<time::LeftOut>();
+    cta->leavesOut = leavesOutShared;
     // Variables with an initialiser: PTX does not have them in .shared, so
     // there is nothing to copy.
     cta->barriers.resize(16);

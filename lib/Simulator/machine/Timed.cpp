@@ -53,7 +53,11 @@ void Warp::runTimed() {
     ++counts.instructions;
     ++cluster.executed;
     const Instr *at = i;
-    i = execute(i, m);
+    Handler instead = watch->priceOf(i).instead;
+    if (__builtin_expect(!instead, 1))
+      i = execute(i, m);
+    else
+      i = m ? instead(*this, i, m) : i + 1;
     watch->retire(*this, at, i);
     if (i)
       trace->next(*this, at);

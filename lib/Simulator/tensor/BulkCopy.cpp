@@ -84,7 +84,7 @@ TmaResult mx::sim::bulkLoad(GlobalAccess &global, uint64_t source,
       size ? global.translate(source, size, /*write=*/false) : nullptr;
   if (Fault fault = checkGlobal(host, source, size))
     return {fault, 0};
-  if (size)
+  if (size && !shared.isLeftOut)
     std::memcpy(shared.data + destination, host, size);
   observeWrite(shared, destination, size);
   return {{}, size};
@@ -101,7 +101,7 @@ TmaResult mx::sim::bulkStore(GlobalAccess &global, uint64_t destination,
       size ? global.translate(destination, size, /*write=*/true) : nullptr;
   if (Fault fault = checkGlobal(host, destination, size))
     return {fault, 0};
-  if (size)
+  if (size && !shared.isLeftOut)
     std::memcpy(host, shared.data + source, size);
   observeRead(shared, source, size);
   return {{}, size};
@@ -116,7 +116,7 @@ TmaResult mx::sim::bulkShared(const SharedMemory &to, uint32_t destination,
     return {fault, 0};
   if (Fault fault = checkShared(from, source, size))
     return {fault, 0};
-  if (size)
+  if (size && !to.isLeftOut)
     std::memmove(to.data + destination, from.data + source, size);
   observeRead(from, source, size);
   observeWrite(to, destination, size);
@@ -139,7 +139,7 @@ TmaResult mx::sim::bulkReduce(ReduceOp op, ReduceType type,
   if (Fault fault = checkGlobal(host, destination, size))
     return {fault, 0};
   observeRead(shared, source, size);
-  if (size)
+  if (size && !shared.isLeftOut)
     reduce(host, shared.data + source, size);
   return {{}, size};
 }
@@ -159,7 +159,8 @@ TmaResult mx::sim::bulkReduceShared(ReduceOp op, ReduceType type,
   if (Fault fault = checkShared(from, source, size))
     return {fault, 0};
   observeRead(from, source, size);
-  reduce(to.data + destination, from.data + source, size);
+  if (!to.isLeftOut)
+    reduce(to.data + destination, from.data + source, size);
   observeWrite(to, destination, size);
   return {{}, size};
 }

@@ -255,6 +255,8 @@ Fault loadLine(const Geometry &geometry, const Line &line, GlobalAccess &global,
     if (!host)
       return outOfBounds(line.global + valid.begin, valid.size(), "reads");
   }
+  if (shared.isLeftOut)
+    return {};
   bool convert = convertsToTf32(geometry.map.type);
   if (valid.size() == geometry.lineBytes && !convert) {
     source = host;
@@ -298,6 +300,8 @@ Fault storeLine(const Geometry &geometry, const Line &line,
       global.translate(line.global + valid.begin, valid.size(), true);
   if (!host)
     return outOfBounds(line.global + valid.begin, valid.size(), "writes");
+  if (shared.isLeftOut)
+    return {};
   uint8_t buffer[maxLineBytes];
   readLine(geometry, line, shared, buffer);
   std::memcpy(host, buffer + valid.begin, valid.size());
@@ -342,6 +346,11 @@ Fault checkPlace(const Geometry &geometry, int64_t coordinate,
 }
 
 } // namespace
+
+uint64_t mx::sim::tmaSharedBytes(const TensorMapDesc &map) {
+  Geometry geometry(map);
+  return geometry.pitch * geometry.lines;
+}
 
 uint64_t mx::sim::tmaTransactionBytes(const TensorMapDesc &map) {
   Geometry geometry(map);
@@ -472,6 +481,8 @@ TmaResult mx::sim::tmaReduce(ReduceOp op, const TensorMapDesc &map,
         if (!host)
           return outOfBounds(line.global + valid.begin, valid.size(),
                              "reduces into");
+        if (shared.isLeftOut)
+          return {};
         uint8_t buffer[maxLineBytes];
         readLine(geometry, line, shared, buffer);
         reduce(host, buffer + valid.begin, valid.size());

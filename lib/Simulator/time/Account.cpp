@@ -161,4 +161,3 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
   path.reach(cycles, kOther);
   addCauses(time, path);
 }
-

@@ -127,6 +127,7 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
 }
 
 void Stopwatch::issue(Warp &w, const Instr *i) {
+  current = i;
   arrival = {};
   isDropped = priceOf(i).isDropped;
   hasWaited = std::exchange(w.group().hasWaited, false);

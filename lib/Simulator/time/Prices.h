@@ -10,6 +10,7 @@
 
 #include "../machine/Program.h"
 #include "Facts.h"
+#include "Needs.h"
 
 namespace mx::sim::time {
 
@@ -55,11 +56,10 @@ struct Price {
   bool isLast = false;    ///< and the last
   bool isFree = false;    ///< other instructions' machine code does its work
   bool isDropped = false; ///< ptxas has found it unnecessary
+  Work work;
+  /// Executes it where not all of it is done, else null.
+  Handler instead = nullptr;
 };
-
-/// The first instruction that branches, or accesses memory, by what a product
-/// of wgmma has given; null where none does.
-const InstrInfo *findDependenceOnProducts(const Program &program);
 
 /// The price of each instruction of a program. `listing`: its machine code
 /// (MachineCode.h), or empty; `hasMachineCode`: it has that of the kernel.

@@ -157,6 +157,8 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   if (space == ptx::Space::Param || space == ptx::Space::Const || !mask ||
       isDropped)
     return;
+  if (w.cta->leftOut && space != ptx::Space::Local)
+    followLeftOut(w, space, addresses, bytes, mask);
   if (space == ptx::Space::Shared) {
     uint64_t passes = sharedLines(addresses, bytes, mask);
     sm.sharedLines += passes;

@@ -75,6 +75,8 @@ public:
     if (g.step > steppedTo)
       g.block = g.step;
   }
+  /// From now on no more is done of instructions than is said here.
+  void leaveOut(const std::vector<Work> &work);
   /// Lanes read or write memory: `addresses` of those in `mask`.
   void access(Warp &w, ptx::Space space, const uint64_t addresses[32],
               uint32_t bytes, uint32_t mask, bool isWrite);
@@ -135,6 +137,8 @@ private:
   void account(Warp &w, const Price &price);
   void arrive(Warp &w, uint64_t cycle, Source source, const Path &path);
   void addCauses(LaunchTime &time, const Path &path) const;
+  void followLeftOut(Warp &w, ptx::Space space, const uint64_t addresses[32],
+                     uint32_t bytes, uint32_t mask);
   uint64_t sharedLines(const uint64_t addresses[32], uint32_t bytes,
                        uint32_t mask);
 
@@ -164,6 +168,7 @@ private:
   Moment operands, arrival;
   uint64_t issuedAt = 0, steppedTo = 0;
   bool isDropped = false; ///< ptxas has left the running instruction out
+  const Instr *current = nullptr; ///< that was issued last
   bool hasWaited = false; ///< for the mbarrier that the instruction tests
   std::vector<Piece> pieces;
 };

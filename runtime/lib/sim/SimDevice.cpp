@@ -244,6 +244,7 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
     bytes = static_cast<uint8_t *>(memory.translate(address(to), size));
   if (!bytes)
     return notAllocated("fill", to, size);
+  memory.define(address(to), size);
   if (width == 1)
     memset(bytes, int(value), count);
   else

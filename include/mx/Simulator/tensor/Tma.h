@@ -34,6 +34,9 @@ bool parseReduceType(std::string_view name, ReduceType &type);
 /// before the copy is done.
 uint64_t tmaTransactionBytes(const TensorMapDesc &map);
 
+/// The shared memory that a box takes, with gaps between its lines.
+uint64_t tmaSharedBytes(const TensorMapDesc &map);
+
 /// Global memory of a box, a stretch for each line that has elements in the
 /// tensor. Of gather4 and scatter4 the coordinates are a column and four rows.
 struct TmaStretch {

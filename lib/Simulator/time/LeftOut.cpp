@@ -1,0 +1,81 @@
+//===- LeftOut.cpp - how instructions leave values out --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "LeftOut.h"
+
+#include "../exec/MemoryAccess.h"
+#include "../report/OpcodeClass.h"
+#include "Stopwatch.h"
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+static const Instr *takeTime(Warp &, const Instr *i, uint32_t) { return i + 1; }
+
+static const Instr *takeTimeTogether(Warp &w, const Instr *i, uint32_t mask) {
+  return mask == w.live ? i + 1 : i->fn(w, i, mask);
+}
+
+static const Instr *takeTimeOfProduct(Warp &w, const Instr *i, uint32_t mask) {
+  if (mask != w.live)
+    return i->fn(w, i, mask);
+  ++w.counts.mmas;
+  return i + 1;
+}
+
+void Stopwatch::leaveOut(const std::vector<Work> &work) {
+  for (size_t k = 0; k < prices.size(); ++k) {
+    prices[k].work = work[k];
+    switch (work[k].part) {
+    case Work::All:
+      break;
+    case Work::Time:
+      prices[k].instead = takeTime;
+      break;
+    case Work::TimeTogether:
+      prices[k].instead = isWarpMma(*machine.program.info[k].source)
+                              ? takeTimeOfProduct
+                              : takeTimeTogether;
+      break;
+    case Work::Access:
+      prices[k].instead = touchOf(*machine.program.info[k].source);
+      break;
+    }
+  }
+}
+
+/// Of an access of lanes. A load that needs what was left out ends the launch.
+void Stopwatch::followLeftOut(Warp &w, ptx::Space space,
+                              const uint64_t addresses[32], uint32_t bytes,
+                              uint32_t mask) {
+  const Work &work = priceOf(current).work;
+  bool isShared = space == ptx::Space::Shared;
+  if (!(work.leavesOut || work.stores || work.needs) ||
+      (isShared && w.cta->leavesOut))
+    return;
+  for (uint32_t m = mask; m;) {
+    // Lanes side by side are one range.
+    unsigned lane = firstLane(m);
+    uint64_t begin = addresses[lane], end = begin;
+    uint32_t lanes = 0;
+    for (; m && addresses[firstLane(m)] == end; m &= m - 1, end += bytes)
+      lanes |= 1u << firstLane(m);
+    LeftOut &set = isShared
+                       ? *w.cta->cluster->ctas[begin >> kRankShift]->leftOut
+                       : *machine.memory.leftOut;
+    uint64_t at = isShared ? begin & kOffsetMask : begin;
+    if (work.leavesOut)
+      set.mark(at, end - begin);
+    else if (work.stores)
+      set.clear(at, end - begin);
+    if (!work.needs || !set.meets(at, end - begin))
+      continue;
+    w.fail(current, FindingKind::LeftOut,
+           "a branch or an address may depend on " +
+               describeAddress(w, space, begin, end - begin) +
+               ", which --data=none has left out: run it with --data=values",
+           lanes);
+    return;
+  }
+}
