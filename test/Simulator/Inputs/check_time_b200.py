@@ -91,6 +91,13 @@ def check_control():
     near("cycles of a question", slope(lambda count: launch("asks", count, block=1)), 600 + 13 + 50 + 38, 0.05)
 
 
+def check_assumed():
+    """How long an answer takes is assumed, and matters."""
+    time = run([launch("asks", 64, block=1)], "--data=none")[0][0]["time"]
+    if "launch-control" not in time["assumed"]:
+        sys.exit(f"expected an assumed figure that matters, found {time['assumed']}")
+
+
 def check_dependence():
     """A branch by an accumulator: products are computed, and the line named."""
     launches, text = run([launch("depends", descriptor(128, 64))], "--data=none")
@@ -105,4 +112,5 @@ check_latency()
 check_registers()
 check_boxes()
 check_control()
+check_assumed()
 check_dependence()

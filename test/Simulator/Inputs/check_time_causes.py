@@ -95,10 +95,7 @@ def check_band():
 
 
 def check_assumed():
-    """Two products, each waited for: the latency after a product is assumed."""
-    time = run(launch("products", 1, 128, "out", 4, out=512), "--time-without=launch")
-    if "wgmma-latency" not in time["assumed"]:
-        sys.exit(f"expected an assumed figure that matters, found {time['assumed']}")
+    """What bounds it is measured."""
     if run(READ)["assumed"]:
         sys.exit("expected no assumed figure that matters for a read from HBM")
 
