@@ -122,7 +122,7 @@ public:
   void beginLaunch(bool isProgrammatic);
 
   /// What launches that are timed have left in L2; null before the first.
-  std::shared_ptr<time::Tags> l2;
+  std::shared_ptr<std::vector<time::Tags>> l2;
   /// Bytes whose values launches with LaunchConfig::skipsProducts have left
   /// out; null before the first.
   std::shared_ptr<time::LeftOut> leftOut;

@@ -151,7 +151,7 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
       {"issue", double(issued) / all / kQuarters},
       {"shared memory", double(shared) / all},
       {"copy engine", copies / all},
-      {"L2", memory.l2Bytes() / most / memory.l2Rate},
+      {"L2", memory.l2Work() / most / memory.l2Rate},
       {"HBM", memory.hbmBytes() / most / memory.hbmRate},
   };
   time.l2HitRate =

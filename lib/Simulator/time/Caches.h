@@ -18,11 +18,22 @@ public:
       : sets(std::max<uint64_t>(1, bytes / kLineBytes / kWays)),
         lines(sets * kWays) {}
 
+  struct Line {
+    uint64_t tag = 0, used = 0; ///< tag 0: none
+    uint64_t filled = 0;        ///< for the owner: when its bytes came
+    bool isDirty = false;
+  };
   struct Answer {
+    Line *line;
     bool isHit = false;
     /// A line that was written had to go.
     bool writesBack = false;
   };
+  /// All bytes are there.
+  void settle() {
+    for (Line &line : lines)
+      line.filled = 0;
+  }
   /// `line`: an address divided by kLineBytes.
   Answer touch(uint64_t line, bool isWrite) {
     Line *set = &lines[mix(line) % sets * kWays];
@@ -31,13 +42,13 @@ public:
       if (l->tag == line + 1) {
         l->used = ++clock;
         l->isDirty |= isWrite;
-        return {true, false};
+        return {l, true, false};
       }
       if (l->used < oldest->used)
         oldest = l;
     }
-    Answer answer{false, oldest->isDirty};
-    *oldest = {line + 1, ++clock, isWrite};
+    Answer answer{oldest, false, oldest->isDirty};
+    *oldest = {line + 1, ++clock, 0, isWrite};
     return answer;
   }
 
@@ -48,10 +59,6 @@ public:
   }
 
 private:
-  struct Line {
-    uint64_t tag = 0, used = 0; ///< tag 0: none
-    bool isDirty = false;
-  };
   static constexpr unsigned kWays = 16;
   uint64_t sets, clock = 0;
   std::vector<Line> lines;

@@ -63,8 +63,7 @@ Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
   join(when, taken, isTaken, Fact::CopyIssue);
   Memory::Times times;
   if (!t.pieces.empty()) {
-    times = memory.pass(w.cta->sm, when.begin, begun, t.pieces, false,
-                        chip[Fact::CopyHbmCost]);
+    times = memory.pass(w.cta->sm, when.begin, begun, t.pieces, Traffic::Copy);
     join(when, times.hits, times.hitsPath, infoOf(times.hitsSource).rate);
     join(when, times.misses, times.missesPath, Fact::HbmBytesPerNs);
   }
@@ -86,17 +85,24 @@ Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   Interval when;
   Multiprocessor &sm = smOf(w);
   const Path &path = w.group().path;
-  double work = chip[Fact::CopyIssue] + double(t.bytes) / chip[Fact::CopyBytes];
+  double work = chip[Fact::CopyIssue] +
+                double(t.bytes) /
+                    chip[chip.has(Fact::CopyStoreBytes) ? Fact::CopyStoreBytes
+                                                        : Fact::CopyBytes];
   when.read = sm.copies.take(from, work, path);
   sm.copyIssue += chip[Fact::CopyIssue];
   when.readPath = alongCopies(sm, when.read);
   when.begin = from;
-  Memory::Times times = memory.pass(w.cta->sm, from, path, t.pieces, true);
+  Memory::Times times =
+      memory.pass(w.cta->sm, from, path, t.pieces, Traffic::Store);
   join(when, when.read, when.readPath, Fact::CopyBytes);
   join(when, times.hits, times.hitsPath, infoOf(times.hitsSource).rate);
-  when.end += times.far + chip.cycles(Fact::L2Latency);
+  // What L2 does not take stays in shared memory.
+  when.read = when.end;
+  when.readPath = when.path;
+  // L2 has taken it: nobody waits for its answer.
+  when.end += times.far;
   when.path.add(Fact::L2FarLatency, times.far);
-  when.path.reach(when.end, Fact::L2Latency);
   ends(when.end, when.path);
   return when;
 }
@@ -108,7 +114,8 @@ Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
   Path path = sm.sharedBusy.serve(from, through >= from + t.pieces.size(),
                                   w.group().path);
   path.reach(through, Fact::SharedBytes);
-  Memory::Times times = memory.pass(w.cta->sm, through, path, t.pieces, false);
+  Memory::Times times =
+      memory.pass(w.cta->sm, through, path, t.pieces, Traffic::Load);
   Interval when;
   when.begin = from;
   auto arrive = [&](uint64_t cycle, Path path, Source source) {

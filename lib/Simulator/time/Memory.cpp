@@ -9,51 +9,124 @@ using namespace mx::sim::time;
 static constexpr double kMiB = 1 << 20;
 
 Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
-               std::shared_ptr<Tags> &l2)
+               std::shared_ptr<std::vector<Tags>> &l2)
     // Memory has a clock of its own, and L2 where its rate is in nanoseconds.
     : l2Rate(chip.has(Fact::L2BytesPerNs)
                  ? chip[Fact::L2BytesPerNs] * 1000 / mhz
                  : chip[Fact::L2Bytes]),
       hbmRate(chip[Fact::HbmBytesPerNs] * 1000 / mhz),
+      fillLatency(chip.cycles(Fact::HbmLatency) - chip.cycles(Fact::L2Latency)),
       farLatency(chip.cycles(Fact::L2FarLatency)),
       ports(multiprocessors, Queue(chip[Fact::PortBytes])), output(l2Rate),
       channels(hbmRate) {
-  if (!l2)
-    l2 = std::make_shared<Tags>(uint64_t(chip[Fact::L2Capacity] * kMiB));
+  auto ratio = [&](Fact fact) {
+    return chip.has(fact) ? l2Rate / chip[fact] : 1;
+  };
+  writeWork = ratio(Fact::L2WriteBytes);
+  lineWork = chip.has(Fact::L2WriteLines) ? ratio(Fact::L2WriteLines) : 0;
+  loadWork = ratio(Fact::L2LoadBytes);
+  if (chip.has(Fact::PortLoadBytes))
+    portWork = chip[Fact::PortBytes] / chip[Fact::PortLoadBytes];
+  window = chip.cycles(Fact::L2Window);
+  if (window)
+    recent.fill(std::vector<Asked>(kRecent));
+  copyCost = chip[Fact::CopyHbmCost];
+  if (!l2) {
+    unsigned copies =
+        chip.has(Fact::L2Parts) ? unsigned(chip[Fact::L2Parts]) : 1;
+    uint64_t size = uint64_t(chip[Fact::L2Capacity] * kMiB) / copies;
+    l2 = std::make_shared<std::vector<Tags>>(copies, Tags(size));
+  }
+  // The bytes of earlier launches are there.
+  for (Tags &part : *l2)
+    part.settle();
   tags = l2;
 }
 
-/// Two dies have half of the SMs and of L2 each. Which lines are where is not
-/// published: blocks of 4 KiB, spread like the lines over sets.
-bool Memory::isFar(unsigned sm, uint64_t line) const {
+/// Two dies, or parts of one, have half of the SMs and of L2 each. Which lines
+/// are where is not published: blocks of 4 KiB, spread like the lines over
+/// sets.
+unsigned Memory::homeOf(uint64_t line) {
   constexpr unsigned kBlockLines = 32;
-  return (Tags::mix(line / kBlockLines) >> 32 & 1) != (2 * sm >= ports.size());
+  return Tags::mix(line / kBlockLines) >> 32 & 1;
+}
+
+/// Whether an SM of the same GPC has asked for the line a moment ago: both get
+/// it at once.
+bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
+  if (!window)
+    return false;
+  Asked &asked = recent[sm * kGpcs / unsigned(ports.size())]
+                       [Tags::mix(line) >> 20 & (kRecent - 1)];
+  bool isSame = asked.line == line + 1 && cycle <= asked.cycle + window &&
+                asked.cycle <= cycle + window;
+  if (!isSame)
+    asked = {line + 1, cycle};
+  return isSame;
+}
+
+/// Each part of L2 keeps a copy of what its SMs read; what none has comes from
+/// HBM. Whole sectors that are written need not be read first.
+Memory::Found Memory::look(unsigned sm, uint64_t line, bool isWrite) {
+  bool isOne = tags->size() == 1;
+  unsigned home = !isOne && homeOf(line);
+  unsigned own = isOne || isWrite ? home : halfOf(sm);
+  Found found;
+  found.answer = (*tags)[own].touch(line, isWrite);
+  if (own != home && !found.answer.isHit) {
+    Tags::Answer there = (*tags)[home].touch(line, false);
+    found.writesBack = found.answer.writesBack;
+    found.copy = found.answer.line;
+    found.answer = there;
+  }
+  found.writesBack += found.answer.writesBack;
+  return found;
 }
 
 Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
-                           const std::vector<Piece> &pieces, bool isWrite,
-                           double cost) {
+                           const std::vector<Piece> &pieces, Traffic traffic) {
+  bool isWrite = traffic == Traffic::Store;
   Times times;
-  double bytes = 0, fromHbm = 0;
+  missed.clear();
+  double bytes = 0, fromHbm = 0, work = 0;
   for (const Piece &piece : pieces) {
     bytes += piece.bytes;
-    Tags::Answer answer = tags->touch(piece.line, isWrite);
+    if (isWrite)
+      work += std::max(piece.bytes * writeWork, lineWork);
+    else if (!isMerged(sm, cycle, piece.line))
+      work += piece.bytes * (traffic == Traffic::Load ? loadWork : 1);
+    Found found = look(sm, piece.line, isWrite);
     ++lines;
-    hits += answer.isHit;
-    if (farLatency && isFar(sm, piece.line))
+    hits += found.answer.isHit;
+    if (farLatency && homeOf(piece.line) != halfOf(sm))
       times.far = farLatency;
-    // Whole sectors that are written need not be read first.
-    if (!answer.isHit && !isWrite)
+    if (found.writesBack)
+      fromHbm += kLineBytes * found.writesBack;
+    if (isWrite)
+      continue;
+    if (found.copy)
+      missed.push_back(found.copy);
+    uint64_t filled = found.answer.line->filled;
+    if (!found.answer.isHit) {
       fromHbm += piece.bytes;
-    if (answer.writesBack)
-      fromHbm += kLineBytes;
+      missed.push_back(found.answer.line);
+    } else if (filled + fillLatency > cycle) {
+      times.misses = std::max(times.misses, filled);
+      times.missesPath = channels.path();
+    }
   }
   if (fromHbm > 0) {
-    times.misses = channels.take(cycle, fromHbm * cost, path);
+    double cost = traffic == Traffic::Copy ? copyCost : 1;
+    times.misses =
+        std::max(times.misses, channels.take(cycle, fromHbm * cost, path));
     times.missesPath = channels.path();
   }
-  uint64_t out = output.take(cycle, bytes, path);
-  times.hits = ports[sm].take(cycle, bytes, path);
+  for (Tags::Line *line : missed)
+    line->filled = times.misses;
+  uint64_t out = work > 0 ? output.take(cycle, work, path) : cycle;
+  moved += bytes;
+  double through = traffic == Traffic::Load ? bytes * portWork : bytes;
+  times.hits = ports[sm].take(cycle, through, path);
   times.hitsSource = times.hits < out ? Source::L2 : Source::L2Port;
   times.hitsPath = times.hits < out ? output.path() : ports[sm].path();
   times.hits = std::max(times.hits, out);

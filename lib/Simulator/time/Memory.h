@@ -13,14 +13,18 @@
 #include "Caches.h"
 #include "Queue.h"
 
+#include <array>
 #include <memory>
 
 namespace mx::sim::time {
 
+/// Who asks: a copy engine, threads that load, or anyone who stores.
+enum class Traffic : uint8_t { Copy, Load, Store };
+
 class Memory {
 public:
   Memory(const Chip &chip, unsigned multiprocessors, double mhz,
-         std::shared_ptr<Tags> &l2);
+         std::shared_ptr<std::vector<Tags>> &l2);
 
   struct Times {
     uint64_t far = 0;          ///< cycles more, of L2 that is not the SM's own
@@ -30,20 +34,44 @@ public:
     Source hitsSource = Source::L2;
   };
   /// `pieces` leave L2 for an SM, or come from one, from `cycle` on.
-  /// `cost`: bytes of HBM for each that is asked for.
   Times pass(unsigned sm, uint64_t cycle, const Path &path,
-             const std::vector<Piece> &pieces, bool isWrite, double cost = 1);
+             const std::vector<Piece> &pieces, Traffic traffic);
 
   uint64_t lines = 0, hits = 0;
   /// Bytes a cycle of both.
   double l2Rate, hbmRate;
-  double l2Bytes() const { return output.total(); }
+  double l2Bytes() const { return moved; }
+  double l2Work() const { return output.total(); }
   double hbmBytes() const { return channels.total(); }
 
 private:
-  bool isFar(unsigned sm, uint64_t line) const;
+  static unsigned homeOf(uint64_t line);
+  unsigned halfOf(unsigned sm) const { return 2 * sm >= ports.size(); }
 
-  std::shared_ptr<Tags> tags;
+  struct Found {
+    Tags::Answer answer;        ///< of the part that is its home, or has it
+    Tags::Line *copy = nullptr; ///< that is made in another part
+    unsigned writesBack = 0;    ///< lines that had to go
+  };
+  Found look(unsigned sm, uint64_t line, bool isWrite);
+  bool isMerged(unsigned sm, uint64_t cycle, uint64_t line);
+
+  static constexpr unsigned kGpcs = 8, kRecent = 1u << 13;
+  struct Asked {
+    uint64_t line = 0, cycle = 0;
+  };
+  std::array<std::vector<Asked>, kGpcs> recent;
+  uint64_t window; ///< in which requests are merged; 0: they are not
+
+  /// Work of L2 for a byte that is written or that threads load, beside one of
+  /// a copy, and for a line that is written.
+  double writeWork, loadWork, lineWork;
+  double portWork = 1; ///< of an SM's port, for a byte that threads load
+  double copyCost;     ///< bytes of HBM for one of a copy
+  double moved = 0;
+  std::shared_ptr<std::vector<Tags>> tags;
+  uint64_t fillLatency; ///< from HBM into L2
+  std::vector<Tags::Line *> missed;
   uint64_t farLatency; ///< 0 where all of L2 is one
   std::vector<Queue> ports;
   Queue output, channels;

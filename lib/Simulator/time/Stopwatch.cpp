@@ -186,7 +186,8 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                  pieces.end());
   if (pieces.empty())
     return;
-  Memory::Times times = memory.pass(w.cta->sm, through, path, pieces, isWrite);
+  Memory::Times times = memory.pass(w.cta->sm, through, path, pieces,
+                                    isWrite ? Traffic::Store : Traffic::Load);
   arrive(w, times.hits + times.far, times.hitsSource, times.hitsPath);
   if (times.misses)
     arrive(w, times.misses, Source::Hbm, times.missesPath);

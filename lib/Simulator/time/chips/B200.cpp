@@ -196,6 +196,14 @@ constexpr Row kRows[] = {
 /// What the chip lacks, and what another figure says.
 constexpr Fact kAbsent[] = {
     Fact::L2Bytes,
+    Fact::CopyGive,
+    Fact::CopyStoreBytes,
+    Fact::PortLoadBytes,
+    Fact::L2LoadBytes,
+    Fact::L2WriteBytes,
+    Fact::L2WriteLines,
+    Fact::L2Window,
+    Fact::L2Parts,
     Fact::WgmmaColumns,
     Fact::WgmmaSharedLeast,
     Fact::WgmmaSharedColumns,
