@@ -313,14 +313,17 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   g.ticket = ticket;
   g.address = where;
   g.cta = target;
-  if (!mayWait || w.cta->cluster->timeout) {
+  bool hasGivenUp = std::exchange(g.hasGivenUp, false);
+  if (!mayWait || w.cta->cluster->timeout || hasGivenUp) {
     setPredicate(w, i->d, done, mask);
     if (w.trace)
       w.trace->testFailed(w, i, *target, where, ticket);
-    return done ? i + 1 : w.poll(i + 1);
+    return done || hasGivenUp ? i + 1 : w.poll(i + 1);
   }
   if (!isSame)
     return w.poll(i);
+  if (w.watch)
+    g.givesUpAt = w.watch->givesUpAt(i, g.step);
   return w.block(i, Wait::Mbarrier);
 }
 

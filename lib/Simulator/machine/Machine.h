@@ -90,6 +90,9 @@ struct Group {
   const Instr *entered = nullptr;
   std::vector<Delay> delays;
   time::Path path;        ///< of the clock
+  /// When its try_wait gives up, and whether it has.
+  uint64_t givesUpAt = 0;
+  bool hasGivenUp = false;
   uint32_t strand = 0;
 };
 
@@ -566,6 +569,11 @@ private:
   void runTimed();
   void startTimed(uint64_t cycle, time::Path path, time::Cause cause);
   void retireTimed(Cluster &c);
+  bool giveUpWaits(Warp &w, uint64_t cycle);
+  bool endWaits();
+  void runEarliest(Warp &w, uint64_t cycle);
+  bool isStuck() const;
+  uint64_t testsAlone = 0; ///< try_waits that gave up since anything else
   Warp *running = nullptr;
   uint64_t lastCycle = 0; ///< at which a CTA has ended
   time::Path lastPath;

@@ -130,6 +130,60 @@ void Machine::wake(Cluster &c, uint64_t cycle) {
     }
 }
 
+/// Lets groups go on whose try_wait is over at `cycle`; the warp comes back for
+/// the others. False where there was none.
+bool Machine::giveUpWaits(Warp &w, uint64_t cycle) {
+  bool hasAny = false;
+  for (Group &g : w.groups) {
+    if (g.wait != Wait::Mbarrier || g.givesUpAt > cycle)
+      continue;
+    noteWait(w, g, g.wait, cycle);
+    g.path.reach(cycle, time::Fact::MbarrierTest);
+    g.wait = Wait::None;
+    g.step = g.block = std::max(g.step, cycle);
+    hasAny = g.hasGivenUp = true;
+  }
+  return hasAny;
+}
+
+/// Where nothing else can happen, a try_wait gives up whatever its limit.
+bool Machine::endWaits() {
+  bool hasAny = false;
+  for (auto &c : active)
+    for (auto &cta : c->ctas)
+      for (Warp &w : cta->warps)
+        for (Group &g : w.groups)
+          if (g.wait == Wait::Mbarrier) {
+            g.givesUpAt = watch->now;
+            watch->schedule(w, watch->now);
+            hasAny = true;
+          }
+  return hasAny;
+}
+
+/// The earliest warp goes on.
+void Machine::runEarliest(Warp &w, uint64_t cycle) {
+  Cluster &c = *w.cta->cluster;
+  uint64_t effects = c.effects;
+  bool hasGivenUp = giveUpWaits(w, cycle);
+  running = &w;
+  w.runTimed();
+  running = nullptr;
+  if (w.pickEarliest())
+    watch->schedule(w, w.group().step);
+  for (Group &g : w.groups)
+    if (g.wait == Wait::Mbarrier && g.givesUpAt != Warp::kNotQueued)
+      watch->schedule(w, g.givesUpAt);
+  testsAlone = hasGivenUp && c.effects == effects ? testsAlone + 1 : 0;
+}
+
+/// Whether warps have done nothing but repeat their tests, each many times.
+bool Machine::isStuck() const {
+  constexpr uint64_t kTests = 64;
+  uint64_t warps = active.size() * cluster.count() * warpsPerCta;
+  return testsAlone > kTests * warps && !watch->hasOperations();
+}
+
 /// Clusters that wait start at `cycle`: after `path`, and `cause`.
 void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
   path.reach(cycle, cause);
@@ -177,7 +231,8 @@ void Machine::runTimed() {
       // Nothing can happen any more, unless lanes go on without the others.
       if (active.empty())
         break;
-      if (!breakConvergence()) {
+      bool isReleased = breakConvergence() || (!isStuck() && endWaits());
+      if (!isReleased) {
         reportDeadlock();
         break;
       }
@@ -188,12 +243,13 @@ void Machine::runTimed() {
     Cluster &c =
         event.warp ? *event.warp->cta->cluster : watch->clusterOf(event);
     if (event.warp) {
-      running = event.warp;
-      running->runTimed();
-      running = nullptr;
-      if (event.warp->pickEarliest())
-        watch->schedule(*event.warp, event.warp->group().step);
+      runEarliest(*event.warp, event.cycle);
+      if (isStuck()) {
+        reportDeadlock();
+        break;
+      }
     } else {
+      testsAlone = 0;
       watch->take(event.operation);
       --c.timedOperations;
       wake(c, event.cycle);

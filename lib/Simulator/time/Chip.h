@@ -102,6 +102,7 @@ enum class Fact : uint8_t {
   L2BytesPerNs,
   L2FarLatency,
   LaunchControl,
+  MbarrierLimit,
   Count
 };
 constexpr unsigned kFacts = unsigned(Fact::Count);

@@ -96,6 +96,7 @@ static constexpr FactInfo kFactInfos[] = {
     {Fact::L2BytesPerNs, "l2-bytes-per-ns", Part::L2},
     {Fact::L2FarLatency, "l2-far-latency", Part::L2},
     {Fact::LaunchControl, "launch-control", Part::Launch},
+    {Fact::MbarrierLimit, "mbarrier-limit", Part::Barriers},
 };
 static_assert(std::size(kFactInfos) == kFacts, "a row for each Fact");
 static_assert(

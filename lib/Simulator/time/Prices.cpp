@@ -236,6 +236,7 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
     p.isRequest = (i.opcode == "ld" || i.opcode == "st") &&
                   !hasModifier(i, "shared*") && !hasModifier(i, "param*") &&
                   !hasModifier(i, "const*") && !hasModifier(i, "local");
+    p.hasHint = i.opcode == "mbarrier" && i.operands.size() > 3;
     if (row.latency == Fact::MmaSyncLatency)
       p.tensor = tensorCycles(i, chip);
     return p;

@@ -39,6 +39,8 @@ struct Price {
   Cause cause = kIssue; ///< of the latency
   /// Warps see each other in it: executed in the order of time.
   bool isPoint = false;
+  /// Of mbarrier.try_wait: the program says how long it may wait.
+  bool hasHint = false;
   /// It asks L2, whose answers depend on who came first.
   bool isRequest = false;
   /// What comes after in the text is not executed before.

@@ -52,6 +52,9 @@ public:
             uint64_t end);
   /// An arrival of the running group has come a longer way to who waits.
   void arriveRemotely(Warp &w, Group &g) const;
+  bool hasOperations() const {
+    return freeOperations.size() < operations.size();
+  }
   /// Of an operation's issuer.
   Cluster &clusterOf(const Event &event) const {
     return *operations[event.operation].issuer.warp->cta->cluster;
@@ -114,6 +117,11 @@ public:
     double more = double(machine.cluster.count()) - 2;
     return uint64_t(chip[Fact::ClusterBarrier] +
                     chip[Fact::ClusterBarrierCta] * std::max(0.0, more));
+  }
+  /// The cycle at which a try_wait that waits from `cycle` on is over.
+  uint64_t givesUpAt(const Instr *i, uint64_t cycle) const {
+    bool hasLimit = chip.has(Fact::MbarrierLimit) && !priceOf(i).hasHint;
+    return hasLimit ? cycle + chip.cycles(Fact::MbarrierLimit) : ~0ull;
   }
   uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
   uint64_t ctaStart() const { return chip.cycles(Fact::CtaStart); }

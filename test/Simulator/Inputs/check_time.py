@@ -82,6 +82,13 @@ def check_barriers():
     near("cycles of a hand-over", (many - few) / 128, 75.2, 0.1)
 
 
+def check_peeks():
+    """A test that nothing can make true gives up, and the thread goes on."""
+    few, many = cycles(run([launch("peeks", 1, 1, count) for count in (8, 16)])[0])
+    if not few < many:
+        sys.exit(f"expected more tests to take longer, found {few} and {many}")
+
+
 def check_machine_code():
     """Stalls of machine code come on top, three in each round of the first warp."""
     with open(PTX, encoding="utf-8") as file:
@@ -127,6 +134,7 @@ check_products()
 check_memory()
 check_copies()
 check_barriers()
+check_peeks()
 check_machine_code()
 check_repeats()
 check_dependence()
