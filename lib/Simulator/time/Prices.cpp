@@ -236,7 +236,6 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
     p.isRequest = (i.opcode == "ld" || i.opcode == "st") &&
                   !hasModifier(i, "shared*") && !hasModifier(i, "param*") &&
                   !hasModifier(i, "const*") && !hasModifier(i, "local");
-    p.hasHint = i.opcode == "mbarrier" && i.operands.size() > 3;
     if (row.latency == Fact::MmaSyncLatency)
       p.tensor = tensorCycles(i, chip);
     return p;
@@ -244,6 +243,27 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
   // The others work on integers and bits, halves one after the other.
   uint8_t slots = !isWide(i) ? 1 : i.opcode == "mul" ? 4 : 2;
   return make(chip, slots, Pipe::Alu, kAlu, 0);
+}
+
+/// Whether a few instructions after a test go back to it where it has failed.
+bool isRepeated(const Program &program, size_t test) {
+  constexpr size_t kNear = 8;
+  size_t end = std::min(program.code.size(), test + kNear);
+  for (size_t k = test + 1; k < end; ++k) {
+    const Instr &i = program.code[k];
+    size_t target = size_t(i.imm);
+    if ((i.fn == branchIf || i.fn == branchAlways) && target <= test &&
+        test - target < kNear)
+      return true;
+  }
+  return false;
+}
+
+bool isPeek(const Program &program, size_t k) {
+  constexpr size_t kOperands = 3; // beside the time that it may wait
+  const ptx::Instruction &i = *program.info[k].source;
+  return i.opcode == "mbarrier" && hasModifier(i, "try_wait") &&
+         i.operands.size() <= kOperands && !isRepeated(program, k);
 }
 
 } // namespace
@@ -263,6 +283,7 @@ std::vector<Price> mx::sim::time::pricesOf(const Program &program,
     Price &p = prices[k];
     p = readsClock ? make(chip, 1, Pipe::None, kNone, kPoint)
                    : priceOf(*info.source, chip);
+    p.isPeek = isPeek(program, k);
     if (!info.isFirst)
       setSlots(p, Pipe::None, 0);
   }

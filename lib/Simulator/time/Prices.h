@@ -39,8 +39,9 @@ struct Price {
   Cause cause = kIssue; ///< of the latency
   /// Warps see each other in it: executed in the order of time.
   bool isPoint = false;
-  /// Of mbarrier.try_wait: the program says how long it may wait.
-  bool hasHint = false;
+  /// mbarrier.try_wait that may fail: no loop repeats it, and the program does
+  /// not say how long it may wait.
+  bool isPeek = false;
   /// It asks L2, whose answers depend on who came first.
   bool isRequest = false;
   /// What comes after in the text is not executed before.

@@ -120,7 +120,7 @@ public:
   }
   /// The cycle at which a try_wait that waits from `cycle` on is over.
   uint64_t givesUpAt(const Instr *i, uint64_t cycle) const {
-    bool hasLimit = chip.has(Fact::MbarrierLimit) && !priceOf(i).hasHint;
+    bool hasLimit = chip.has(Fact::MbarrierLimit) && priceOf(i).isPeek;
     return hasLimit ? cycle + chip.cycles(Fact::MbarrierLimit) : ~0ull;
   }
   uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }

@@ -52,10 +52,10 @@ def check_products():
     # M, N, cycles of one SM
     for m, n, cycles in ((128, 256, 128), (128, 128, 64), (128, 96, 56), (128, 64, 48), (64, 256, 128), (64, 64, 32)):
         take = lambda count: launch("products", count, descriptor(m, n))
-        near(f"cycles of {m}x{n}", slope(take, "--data=none"), cycles, 0.04)
+        near(f"cycles of {m}x{n}", slope(take, "--data=none"), cycles, 0.01)
     for m, n, cycles in ((256, 256, 128), (256, 128, 64), (256, 64, 43), (128, 256, 64), (128, 128, 32)):
         take = lambda count: launch("pairs", count, descriptor(m, n), grid=2)
-        near(f"cycles of {m}x{n} by a pair", slope(take, "--data=none"), cycles, 0.04)
+        near(f"cycles of {m}x{n} by a pair", slope(take, "--data=none"), cycles, 0.01)
     # Two pairs on four SMs do not hinder each other; two CTAs of one SM do.
     two = lambda count: launch("pairs", count, descriptor(256, 256), grid=4)
     near("cycles of two pairs", slope(two, "--data=none"), 128, 0.01)
@@ -99,8 +99,8 @@ def check_assumed():
 
 
 def check_peeks():
-    """200 cycles until a test gives up, an arrival of 13, a test of 75 of a phase that is over, and the loop."""
-    near("cycles of a test that fails", slope(lambda count: launch("peeks", count, block=1)), 200 + 13 + 75 + 18, 0.03)
+    """20 cycles until a test gives up, an arrival of 13, a test of 75 of a phase that is over, and the loop."""
+    near("cycles of a test that fails", slope(lambda count: launch("peeks", count, block=1)), 20 + 13 + 75 + 18, 0.03)
 
 
 def check_dependence():
