@@ -97,7 +97,7 @@ public:
   Interval control(Warp &w, uint64_t from);
   Interval wgmma(Warp &w, uint64_t from, unsigned columns, bool aInRegisters);
   Interval mma(Warp &w, uint64_t from, const MmaOp &op, const InstrDesc &desc);
-  /// tcgen05.cp, of so many bytes in each CTA, and tcgen05.shift.
+  /// tcgen05.cp, of `bytes` in each CTA, and tcgen05.shift.
   Interval copyToTensor(Warp &w, uint64_t from, unsigned group, uint64_t bytes);
   Interval commit(Warp &w, uint64_t from);
   void accessTensor(Warp &w, unsigned registers, bool isLoad);
