@@ -366,6 +366,10 @@ bool Machine::bindShape() {
                  home.target);
     if (device)
       return bad("cannot be timed: expected one device, found several");
+    for (const auto &[key, value] : config.timeChanges.figures)
+      if (!time::hasFigure(*chip, key))
+        return bad("cannot be timed on " + std::string(chip->name) +
+                   ": it has no figure '" + key + "'");
   }
   ptx::SmLimits sm = ptx::limitsOf(home.chip);
   if (sharedBytes > sm.sharedBytes)

@@ -64,7 +64,7 @@ Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
   Memory::Times times;
   if (!t.pieces.empty()) {
     times = memory.pass(w.cta->sm, when.begin, begun, t.pieces, Traffic::Copy);
-    join(when, times.hits, times.hitsPath, infoOf(times.hitsSource).rate);
+    join(when, times.hits, times.hitsPath, rateOf(times.hitsSource));
     join(when, times.misses, times.missesPath, Fact::HbmBytesPerNs);
   }
   for (; ranks; ranks &= ranks - 1) {
@@ -96,7 +96,7 @@ Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   Memory::Times times =
       memory.pass(w.cta->sm, from, path, t.pieces, Traffic::Store);
   join(when, when.read, when.readPath, Fact::CopyBytes);
-  join(when, times.hits, times.hitsPath, infoOf(times.hitsSource).rate);
+  join(when, times.hits, times.hitsPath, rateOf(times.hitsSource));
   // What L2 does not take stays in shared memory.
   when.read = when.end;
   when.readPath = when.path;
@@ -119,7 +119,7 @@ Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
   Interval when;
   when.begin = from;
   auto arrive = [&](uint64_t cycle, Path path, Source source) {
-    path.reach(cycle, infoOf(source).rate);
+    path.reach(cycle, rateOf(source));
     Fact latency = infoOf(source).latency;
     join(when, cycle + chip.cycles(latency), path, latency);
   };
@@ -165,7 +165,10 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
   when.end = when.read + roundUp(chip[Fact::WgmmaLatency] +
                                  columns / chip[Fact::WgmmaLatencyColumns]);
   when.path = when.readPath = engine.path;
-  when.path.reach(when.end, Fact::WgmmaLatency);
+  when.path.reach(
+      std::min(when.end, when.read + chip.cycles(Fact::WgmmaLatency)),
+      Fact::WgmmaLatency);
+  when.path.reach(when.end, Fact::WgmmaLatencyColumns);
   ends(when.end, when.path);
   return when;
 }

@@ -153,6 +153,12 @@ static Figure *find(Chip &chip, std::string_view key) {
   return nullptr;
 }
 
+bool mx::sim::time::hasFigure(const Chip &chip, std::string_view key) {
+  return std::any_of(
+      std::begin(kFactInfos), std::end(kFactInfos),
+      [&](const FactInfo &i) { return i.key == key && chip.has(i.fact); });
+}
+
 Chip mx::sim::time::changed(const Chip &chip, const TimeChanges &changes) {
   Chip now = chip;
   for (const auto &[key, value] : changes.figures)
@@ -197,9 +203,11 @@ std::string mx::sim::setFigure(TimeChanges &changes, std::string_view text) {
                            [&](const FactInfo &i) { return i.key == key; });
   if (info == std::end(kFactInfos) || info->fact == Fact::Multiprocessors)
     return "expected a figure out of " + listOfKeys() + ", found '" + key + "'";
-  // Units do not differ between chips.
-  const Figure &figure =
-      findChip(namesOfTimedChips().front())->figures[unsigned(info->fact)];
+  // Units do not differ between chips, of which not all have each figure.
+  Figure figure = {};
+  for (std::string_view name : namesOfTimedChips())
+    if (const Chip *chip = findChip(name); chip->has(info->fact))
+      figure = chip->figures[unsigned(info->fact)];
   bool isLatency = wayOf(figure) == Way::Grows;
   if (value > kGreatest || value < 0 || (!isLatency && !(value >= 0.001)))
     return key + ": expected a number from " + (isLatency ? "0" : "0.001") +

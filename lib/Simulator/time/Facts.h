@@ -63,6 +63,9 @@ const SourceInfo &infoOf(Source source);
 enum class Way : uint8_t { Grows, Falls, Neither };
 Way wayOf(const Figure &figure);
 
+/// Whether the chip has the figure with this key.
+bool hasFigure(const Chip &chip, std::string_view key);
+
 /// `chip` with figures changed, and with parts that take no time.
 Chip changed(const Chip &chip, const TimeChanges &changes);
 

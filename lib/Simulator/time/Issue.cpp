@@ -48,7 +48,7 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 Moment Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
   const Program &p = machine.program;
   const InstrInfo &info = p.infoOf(i);
-  Moment cycle(w.groups[w.current].block, kOther);
+  Moment cycle(w.groups[w.current].block, kIssue);
   for (uint32_t k = 0; k < info.numUses; ++k)
     if (Slot s = p.uses[info.firstUse + k]; !(s & kSlotConstant))
       cycle = std::max(cycle, w.ready[p.placeOf(s)]);
@@ -87,7 +87,8 @@ void Stopwatch::follow(Warp &w, Moment ready) const {
   const SourceInfo &source = infoOf(ready.source());
   if (const Path *request = w.requests->find(ready.number()))
     path = *request;
-  path.reach(ready.cycle() - chip.cycles(source.latency), source.rate);
+  path.reach(ready.cycle() - chip.cycles(source.latency),
+             rateOf(ready.source()));
   path.reach(ready.cycle(), source.latency);
 }
 

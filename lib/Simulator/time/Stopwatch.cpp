@@ -143,6 +143,13 @@ void mx::sim::time::addSectors(std::vector<Piece> &pieces,
   }
 }
 
+/// L2 has its rate in cycles or in nanoseconds.
+Fact Stopwatch::rateOf(Source source) const {
+  return source == Source::L2 && chip.has(Fact::L2BytesPerNs)
+             ? Fact::L2BytesPerNs
+             : infoOf(source).rate;
+}
+
 /// What an access asks for has left its source at `cycle`; the latest counts.
 void Stopwatch::arrive(Warp &w, uint64_t cycle, Source source,
                        const Path &path) {

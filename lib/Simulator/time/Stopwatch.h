@@ -143,6 +143,7 @@ private:
   Moment operandsReady(const Warp &w, const Instr *i) const;
   void follow(Warp &w, Moment ready) const;
   void account(Warp &w, const Price &price);
+  Fact rateOf(Source source) const;
   void arrive(Warp &w, uint64_t cycle, Source source, const Path &path);
   void addCauses(LaunchTime &time, const Path &path) const;
   void followLeftOut(Warp &w, ptx::Space space, const uint64_t addresses[32],
