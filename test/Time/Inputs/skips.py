@@ -1,0 +1,7 @@
+"""Runs scripts/golden-times, which may be skipped for want of tools (status 77)."""
+
+import subprocess
+import sys
+
+status = subprocess.run([sys.executable, *sys.argv[1:]]).returncode
+sys.exit(0 if status == 77 else status)
