@@ -184,7 +184,7 @@ static std::string listOfKeys() {
   return all;
 }
 
-/// Latencies up to so many cycles, and rates up to as many a cycle.
+/// The greatest latency in cycles, and the greatest rate a cycle.
 static constexpr double kGreatest = 50000;
 
 std::string mx::sim::setFigure(TimeChanges &changes, std::string_view text) {

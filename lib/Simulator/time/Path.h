@@ -56,7 +56,7 @@ private:
     uint32_t uses = 1;
     std::array<uint32_t, kCauses> cycles = {};
   };
-  /// Nobody else sees what changes.
+  /// No other path has the vector from now on.
   void own() {
     if (node && node->uses == 1)
       return;
