@@ -45,13 +45,16 @@ void Stopwatch::leaveOut(const std::vector<Work> &work) {
   }
 }
 
-/// Of an access of lanes. A load that needs what was left out ends the launch.
+/// Of an access of lanes. A load by which something decides ends the launch
+/// where its bytes were left out. After one that passes them on nobody knows
+/// which of the bytes that the launch stores have values.
 void Stopwatch::followLeftOut(Warp &w, ptx::Space space,
                               const uint64_t addresses[32], uint32_t bytes,
-                              uint32_t mask) {
+                              uint32_t mask, bool isWrite) {
   const Work &work = priceOf(current).work;
   bool isShared = space == ptx::Space::Shared;
-  if (!(work.leavesOut || work.stores || work.needs) ||
+  bool marks = work.leavesOut || (isWrite && passesOnLeftOut);
+  if (!(marks || work.stores || work.decides || work.passesOn) ||
       (isShared && w.cta->leavesOut))
     return;
   for (uint32_t m = mask; m;) {
@@ -65,11 +68,14 @@ void Stopwatch::followLeftOut(Warp &w, ptx::Space space,
                        ? *w.cta->cluster->ctas[begin >> kRankShift]->leftOut
                        : *machine.memory.leftOut;
     uint64_t at = isShared ? begin & kOffsetMask : begin;
-    if (work.leavesOut)
+    if (marks)
       set.mark(at, end - begin);
     else if (work.stores)
       set.clear(at, end - begin);
-    if (!work.needs || !set.meets(at, end - begin))
+    if (!(work.decides || work.passesOn) || !set.meets(at, end - begin))
+      continue;
+    passesOnLeftOut = true;
+    if (!work.decides)
       continue;
     w.fail(current, FindingKind::LeftOut,
            "a branch or an address may depend on " +

@@ -6,10 +6,10 @@
 // instructions, local memory as a whole: that may find a need where there is
 // none, never the other way round.
 //
-// Through other memory no value is followed: what is stored there is computed
-// where a load of the same kind of memory needs its result, but for results of
-// arithmetic (isArithmetic), which mostly nothing decides by. Their bytes are
-// marked as left out, and a load that needs them ends the launch (LeftOut.h).
+// What is stored to shared memory is computed where a load of shared memory
+// needs its result, and what is stored to global memory always, since another
+// kernel may load it. But products are not: their bytes are marked as left out,
+// and a load that decides by such bytes ends the launch (LeftOut.h).
 //===----------------------------------------------------------------------===//
 
 #include "Needs.h"
@@ -130,29 +130,10 @@ bool isProduct(const ptx::Instruction &i) {
   return isWarpMma(i) || i.opcode == "tcgen05";
 }
 
-/// A result of it is a number with a fraction: a sum, a conversion.
-bool isArithmetic(const ptx::Instruction &i) {
-  if (i.opcode == "ld" || i.opcode == "ldu" || i.opcode == "st" ||
-      i.opcode == "mov" || i.opcode == "atom" || i.opcode == "selp" ||
-      i.opcode == "slct" || i.opcode == "setp" || i.opcode == "set")
-    return false;
-  // The first type is that of the result.
-  for (std::string_view m : i.modifiers) {
-    for (std::string_view prefix : {"f16", "f32", "f64", "bf16", "tf32", "e2m1",
-                                    "e2m3", "e3m2", "e4m3", "e5m2", "ue8m0"})
-      if (m.substr(0, prefix.size()) == prefix)
-        return true;
-    ptx::Type type;
-    if (ptx::parseType(m, type))
-      return false;
-  }
-  return false;
-}
-
 /// Kinds of memory.
 enum Kind : uint8_t { kShared = 1, kLocal = 2, kGlobal = 4 };
 
-uint8_t kindsOf(const ptx::Instruction &i) {
+uint8_t kindsOf(const ptx::Instruction &i, bool hasLocal) {
   if (i.opcode == "ldmatrix" || i.opcode == "stmatrix" ||
       hasModifier(i, "shared*"))
     return kShared;
@@ -163,7 +144,7 @@ uint8_t kindsOf(const ptx::Instruction &i) {
   // Without calls these are never stored to.
   if (hasModifier(i, "const") || hasModifier(i, "param*"))
     return 0;
-  return kShared | kLocal | kGlobal;
+  return kShared | kGlobal | (hasLocal ? kLocal : 0);
 }
 
 class Slice {
@@ -185,25 +166,30 @@ public:
 
   Needs find() {
     Needs needs;
-    repeat([&](uint32_t k) { followArithmetic(k); });
+    repeat([&](uint32_t k) { followProducts(k); });
+    for (uint32_t k = 0; k < size; ++k)
+      storesOthers |= program.info[k].source && isStore(k) &&
+                      kindsOf(k) == kShared && !usesProduct(k);
     repeat([&](uint32_t k) { followNeeds(k); });
     bool hasCalls = false;
     for (uint32_t k = 0; k < size && !needs.ofProducts; ++k) {
       bool gives = roles[k] == Role::Multiplies || roles[k] == Role::Fetches;
-      uint32_t by = gives ? user(k) : kNone;
+      uint32_t by = gives ? decider(k) : kNone;
       hasCalls |= roles[k] == Role::Calls;
+      if (roles[k] == Role::Multiplies && by == kNone && isStored(k))
+        by = k;
       if (by != kNone || hasCalls)
         needs.ofProducts = &program.info[hasCalls ? k : by];
     }
     needs.leavesOutShared =
-        !onlyProducts && !needs.ofProducts && !(neededKinds & kShared);
+        !onlyProducts && !needs.ofProducts && !(wantedKinds & kShared);
     for (uint32_t k = 0; k < size; ++k) {
       Work work = workOf(k);
       if (onlyProducts || needs.ofProducts)
         work.part = Work::All;
       if (needs.ofProducts && work.leavesOut)
         work = {Work::All, false, /*stores=*/true};
-      work.needs |= hasCalls && roles[k] == Role::Loads;
+      work.decides |= hasCalls && roles[k] == Role::Loads;
       needs.work.push_back(work);
     }
     return needs;
@@ -212,8 +198,10 @@ public:
 private:
   static constexpr uint32_t kNone = ~0u;
   struct Register {
-    uint32_t user = kNone;     ///< an instruction that decides by it
-    bool isArithmetic = false; ///< it may hold a result of arithmetic
+    uint32_t decider = kNone; ///< an instruction that decides by it
+    bool isStored = false;    ///< it may reach memory where it is wanted
+    bool isProduct = false;   ///< it may hold what was made of a product
+    bool isLoaded = false;    ///< or was, through shared or local memory
   };
 
   template <class F>
@@ -240,67 +228,102 @@ private:
       f(registers[program.defs[info.firstDef + d] / 4]);
   }
   /// Who decides by a result.
-  uint32_t user(uint32_t k) {
+  uint32_t decider(uint32_t k) {
     uint32_t by = kNone;
-    forDefs(k, [&](Register &r) { by = std::min(by, r.user); });
+    forDefs(k, [&](Register &r) { by = std::min(by, r.decider); });
     return by;
   }
-
-  //===-- Forwards: results of arithmetic ---------------------------------===//
-
-  bool usesArithmetic(uint32_t k) {
+  bool isStored(uint32_t k) {
     bool any = false;
-    forUses(k, [&](Register &r) { any |= r.isArithmetic; });
+    forDefs(k, [&](Register &r) { any |= r.isStored; });
     return any;
   }
-  void followArithmetic(uint32_t k) {
+  bool isStore(uint32_t k) const {
+    return roles[k] == Role::Stores || roles[k] == Role::Combines ||
+           program.info[k].source->opcode == "st";
+  }
+  bool isWanted(uint32_t k) { return decider(k) != kNone || isStored(k); }
+
+  //===-- Forwards: what is made of products ------------------------------===//
+
+  bool uses(uint32_t k, bool Register::*what) {
+    bool any = false;
+    forUses(k, [&](Register &r) { any |= r.*what; });
+    return any;
+  }
+  bool usesProduct(uint32_t k) { return uses(k, &Register::isProduct); }
+  void mark(uint32_t k, bool Register::*what) {
+    forDefs(k, [&](Register &r) {
+      changed |= !(r.*what);
+      r.*what = true;
+    });
+  }
+  void followProducts(uint32_t k) {
     const ptx::Instruction &source = *program.info[k].source;
-    bool isOwn = isProduct(source) || (!onlyProducts && isArithmetic(source));
-    bool any = isOwn || usesArithmetic(k);
-    // An integer that is made of a number decides more often.
-    if (source.opcode == "cvt" && !isArithmetic(source))
-      any = onlyProducts && any;
-    // What memory holds is looked at there.
-    if (roles[k] == Role::Loads || roles[k] == Role::Combines)
-      any = false;
-    if (any)
-      forDefs(k, [&](Register &r) {
-        changed |= !r.isArithmetic;
-        r.isArithmetic = true;
-      });
+    uint8_t kinds = kindsOf(k);
+    bool isLoad = roles[k] == Role::Loads;
+    if (roles[k] == Role::Stores && usesProduct(k) && kinds & ~productKinds) {
+      productKinds |= kinds;
+      changed = true;
+    }
+    if (!isLoad && (isProduct(source) || usesProduct(k)))
+      mark(k, &Register::isProduct);
+    // Of global memory LeftOut knows.
+    if (isLoad ? kinds & productKinds & ~kGlobal
+               : isProduct(source) || uses(k, &Register::isLoaded))
+      mark(k, &Register::isLoaded);
   }
 
   //===-- Backwards: needs ------------------------------------------------===//
 
+  uint8_t kindsOf(uint32_t k) const {
+    return ::kindsOf(*program.info[k].source, program.localBytes != 0);
+  }
+  /// `by`: who decides, or kNone for what is only stored.
   void need(Slot s, uint32_t by) {
     if (s != kNoSlot && !(s & kSlotConstant))
       need(registers[s / 4], by);
   }
   void need(Register &r, uint32_t by) {
-    changed |= r.user == kNone;
-    r.user = r.user == kNone ? by : r.user;
+    changed |= by == kNone ? !r.isStored : r.decider == kNone;
+    r.isStored |= by == kNone;
+    r.decider = r.decider == kNone ? by : r.decider;
   }
   void needOperands(uint32_t k, uint32_t by) {
     need(program.code[k].guard, by);
     forUses(k, [&](Register &r) { need(r, by); });
   }
+  /// The operands serve as the results do.
+  void passOn(uint32_t k) {
+    if (uint32_t by = decider(k); by != kNone)
+      needOperands(k, by);
+    if (isStored(k))
+      needOperands(k, kNone);
+  }
+  /// A bulk copy to global memory of what is not made of products.
+  bool copiesValues(uint32_t k) {
+    return hasModifier(*program.info[k].source, "bulk_group") &&
+           (storesOthers || !(productKinds & kShared));
+  }
   void needMemory(uint8_t kinds) {
-    changed |= kinds & ~neededKinds;
-    neededKinds |= kinds;
+    changed |= kinds & ~wantedKinds;
+    wantedKinds |= kinds;
   }
-  bool isArithmeticElsewhere(uint32_t k) {
-    return !(kindsOf(*program.info[k].source) & kLocal) && usesArithmetic(k);
-  }
-  /// Other kernels may load what is stored to global memory.
-  bool needsStored(uint32_t k) {
-    uint8_t kinds = kindsOf(*program.info[k].source);
-    return (kinds & (neededKinds | kGlobal)) && !isArithmeticElsewhere(k);
+  /// Whether what a store or an atomic operation brings is wanted in memory.
+  bool isWantedInMemory(uint32_t k) {
+    uint8_t kinds = kindsOf(k);
+    if (kinds == kLocal)
+      return wantedKinds & kLocal;
+    // What is not followed through memory is mostly a tile of results on its
+    // way to global memory.
+    return kinds & (wantedKinds | kGlobal) &&
+           !uses(k,
+                 kinds == kGlobal ? &Register::isLoaded : &Register::isProduct);
   }
 
   void followNeeds(uint32_t k) {
     const Instr &i = program.code[k];
-    uint8_t kinds = kindsOf(*program.info[k].source);
-    uint32_t by = user(k);
+    uint8_t kinds = kindsOf(k);
     switch (roles[k]) {
     case Role::Unknown:
       needMemory(kShared | kLocal);
@@ -310,14 +333,14 @@ private:
       need(i.a, k); // of a branch
       if (program.info[k].flow == DataFlow::Loads)
         needMemory(kinds);
+      if (copiesValues(k))
+        needMemory(kShared);
       return needOperands(k, k);
-    case Role::Computes:
     case Role::Gathers:
-      if (by != kNone)
-        return needOperands(k, by);
-      if (roles[k] == Role::Gathers)
-        need(i.guard, k);
-      return;
+      need(i.guard, k);
+      [[fallthrough]];
+    case Role::Computes:
+      return passOn(k);
     case Role::Fetches:
       return needOperands(k, k);
     case Role::Multiplies:
@@ -329,12 +352,16 @@ private:
     case Role::Combines:
       need(i.guard, k);
       need(i.a, k);
-      if (by != kNone)
+      if (isWanted(k))
         needMemory(kinds);
-      if (roles[k] == Role::Combines && by != kNone)
-        needOperands(k, by);
-      else if (roles[k] != Role::Loads && needsStored(k))
+      if (roles[k] == Role::Loads)
+        return;
+      passOn(k);
+      // It may be local memory, where nothing is marked.
+      if (kinds != kLocal && kinds & kLocal && usesProduct(k))
         needOperands(k, k);
+      if (isWantedInMemory(k))
+        needOperands(k, kNone);
       return;
     }
   }
@@ -342,23 +369,31 @@ private:
   Work workOf(uint32_t k) {
     if (!program.info[k].source)
       return {};
-    bool isNeeded = user(k) != kNone;
+    Work work;
+    bool wants = isWanted(k);
+    work.decides = decider(k) != kNone;
+    work.passesOn = isStored(k);
     switch (roles[k]) {
     case Role::Computes:
-      return {isNeeded ? Work::All : Work::Time};
+      return {wants ? Work::All : Work::Time};
     case Role::Gathers:
-      return {isNeeded ? Work::All : Work::TimeTogether};
+      return {wants ? Work::All : Work::TimeTogether};
     case Role::Loads:
-      return {isNeeded ? Work::All : Work::Access, false, false, isNeeded};
+      work.part = wants ? Work::All : Work::Access;
+      return work;
     case Role::Stores:
-      isNeeded = needsStored(k);
-      return {isNeeded ? Work::All : Work::Access, !isNeeded, isNeeded};
+      work.stores = isWantedInMemory(k);
+      work.leavesOut = !work.stores;
+      work.part = work.stores ? Work::All : Work::Access;
+      return work;
     case Role::Combines:
-      return {Work::All, !isNeeded && !needsStored(k), false, isNeeded};
+      work.leavesOut = !wants && !isWantedInMemory(k);
+      return work;
     default:
       // Strong accesses.
-      return {Work::All, false, program.info[k].flow == DataFlow::Stores,
-              program.info[k].flow == DataFlow::Loads && isNeeded};
+      work.stores = program.info[k].flow == DataFlow::Stores;
+      return program.info[k].flow == DataFlow::Loads || work.stores ? work
+                                                                    : Work();
     }
   }
 
@@ -369,7 +404,8 @@ private:
   std::vector<Role> roles;
   /// The last of what the same instruction of PTX has become.
   std::vector<uint32_t> lasts;
-  uint8_t neededKinds = 0;
+  uint8_t wantedKinds = 0, productKinds = 0;
+  bool storesOthers = false; ///< than products, to shared memory
   bool changed = false;
 };
 

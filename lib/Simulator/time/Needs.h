@@ -23,9 +23,11 @@ struct Work {
     TimeTogether,
     Access, ///< a load or store goes to its addresses, and moves nothing
   } part = All;
-  /// Of the bytes of memory that it accesses: it leaves values out, stores
-  /// values, or needs them.
-  bool leavesOut = false, stores = false, needs = false;
+  // What it does with bytes of memory.
+  bool leavesOut = false; ///< it does not store what it should
+  bool stores = false;
+  bool decides = false;  ///< something decides by what it loads
+  bool passesOn = false; ///< it loads what is stored again
 };
 
 struct Needs {

@@ -165,7 +165,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
       isDropped)
     return;
   if (w.cta->leftOut && space != ptx::Space::Local)
-    followLeftOut(w, space, addresses, bytes, mask);
+    followLeftOut(w, space, addresses, bytes, mask, isWrite);
   if (space == ptx::Space::Shared) {
     uint64_t passes = sharedLines(addresses, bytes, mask);
     sm.sharedLines += passes;

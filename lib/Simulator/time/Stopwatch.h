@@ -147,7 +147,7 @@ private:
   void arrive(Warp &w, uint64_t cycle, Source source, const Path &path);
   void addCauses(LaunchTime &time, const Path &path) const;
   void followLeftOut(Warp &w, ptx::Space space, const uint64_t addresses[32],
-                     uint32_t bytes, uint32_t mask);
+                     uint32_t bytes, uint32_t mask, bool isWrite);
   uint64_t sharedLines(const uint64_t addresses[32], uint32_t bytes,
                        uint32_t mask);
 
@@ -178,6 +178,7 @@ private:
   uint64_t issuedAt = 0, steppedTo = 0;
   bool isDropped = false; ///< ptxas has left the running instruction out
   const Instr *current = nullptr; ///< that was issued last
+  bool passesOnLeftOut = false;
   bool hasWaited = false; ///< for the mbarrier that the instruction tests
   std::vector<Piece> pieces;
 };

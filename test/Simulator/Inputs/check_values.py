@@ -40,10 +40,12 @@ def line_of(comment):
         return next(n for n, words in enumerate(file, 1) if words.rstrip().endswith(comment))
 
 
-def check_same():
-    cases = [("loaded", "data"), ("passed", "data"), ("chased", "data", 50), ("ticket", "data"), ("product",),
-             ("idle", "data")]
-    for launches in [[case] for case in cases] + [[("counts", "data"), ("loaded", "data")]]:
+CASES = [("loaded", "data"), ("passed", "data"), ("chased", "data", 50), ("ticket", "data"), ("product",), ("idle", "data"),
+         ("fraction",), ("copies", "data")]
+
+
+def check_same(programs):
+    for launches in programs:
         none, values = (run(data, launches)[0] for data in ("none", "values"))
         for a, b in zip(none, values):
             for key in ("status", "warp_instructions", "time", "roles"):
@@ -63,6 +65,8 @@ def check_left_out(launches, line):
         sys.exit(f"{launches}: expected a clean launch with all values")
 
 
-check_same()
-check_left_out([("fraction",)], line_of("NEEDS FRACTION"))
-check_left_out([("writes", "data"), ("loaded", "data")], line_of("ld.global.u32 %r0, [%d1];"))
+check_same([[case] for case in CASES] + [[("counts", "data"), ("copies", "data"), ("loaded", "data")]])
+check_left_out([("kept",)], line_of("DECIDES BY A PRODUCT"))
+for between in ([], [("copies", "data")]):
+    check_left_out([("writes", "data"), *between, ("loaded", "data")], line_of("ld.global.u32 %r0, [%d1]; // ROUNDS"))
+check_same([[("writes", "data"), ("counts", "data"), ("loaded", "data")]])
