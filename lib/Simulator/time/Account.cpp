@@ -90,7 +90,7 @@ void Stopwatch::addCauses(LaunchTime &time, const Path &path) const {
   std::array<double, kParts> parts = {};
   for (unsigned k = 0; k < kCauses; ++k) {
     Cause cause = Cause(k);
-    double share = double(path.of(cause)) / mhz;
+    double share = double(path.of(cause)) / time.mhz;
     if (cause == Fact::LaunchOverhead)
       share += time.overheadMicroseconds;
     if (share <= 0)
@@ -134,18 +134,24 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
   time.chip = chip.name;
   time.hasMachineCode = hasMachineCode;
   time.cycles = cycles;
-  time.mhz = mhz;
   time.overheadMicroseconds = chip[Fact::LaunchOverhead];
   double copies = 0;
   uint64_t tensor = 0, issued = 0, shared = 0;
   for (const Multiprocessor &sm : sms) {
-    tensor += sm.wgmma.total + sm.pipe.engine.total;
+    tensor +=
+        sm.wgmma.total + sm.pipe.engine.total + sm.warpProducts / kQuarters;
     copies += std::max(sm.copies.total(), sm.rows.total());
     issued += sm.issued;
     shared += sm.sharedLines;
   }
   double all = std::max(1.0, double(cycles) * double(sms.size()));
   double most = std::max(1.0, double(cycles));
+  time.mhz = mhz;
+  if (mhz == chip[Fact::TensorMHz]) {
+    double busy = double(tensor) / all, time1 = chip[Fact::TensorBusyTime];
+    time.mhz -= chip[Fact::TensorBusyMHz] * std::min(1.0, busy) *
+                (1 - std::exp(-double(cycles) / mhz / time1));
+  }
   time.parts = {
       {"tensor core", double(tensor) / all},
       {"issue", double(issued) / all / kQuarters},

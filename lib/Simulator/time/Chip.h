@@ -25,6 +25,9 @@ enum class Fact : uint8_t {
   // The chip.
   Multiprocessors,
   BoostMHz,
+  TensorMHz,
+  TensorBusyMHz,
+  TensorBusyTime,
   LaunchOverhead,
   KernelStart,
   CtaStart,

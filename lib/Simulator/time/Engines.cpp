@@ -74,9 +74,13 @@ Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
   }
   uint64_t far = times.misses ? chip.cycles(Fact::CopyHbmLatency) : 0;
   when.path.add(Fact::CopyHbmLatency, far);
+  when.end += far;
+  if (times.underWay)
+    join(when, times.underWay + chip.cycles(Fact::CopyHbmLatency),
+         times.underWayPath, Fact::CopyHbmLatency);
   when.path.add(Fact::L2FarLatency, times.far);
   when.path.add(Fact::CopyLatency, chip.cycles(Fact::CopyLatency));
-  when.end += far + times.far + chip.cycles(Fact::CopyLatency);
+  when.end += times.far + chip.cycles(Fact::CopyLatency);
   ends(when.end, when.path);
   return when;
 }
@@ -126,6 +130,8 @@ Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
   arrive(times.hits + times.far, std::move(times.hitsPath), times.hitsSource);
   if (times.misses)
     arrive(times.misses, std::move(times.missesPath), Source::Hbm);
+  if (times.underWay)
+    arrive(times.underWay, std::move(times.underWayPath), Source::Hbm);
   ends(when.end, when.path);
   return when;
 }

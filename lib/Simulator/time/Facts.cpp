@@ -28,6 +28,9 @@ static_assert(std::size(kPartInfos) == kParts);
 static constexpr FactInfo kFactInfos[] = {
     {Fact::Multiprocessors, "sms", Part::Other},
     {Fact::BoostMHz, "clock", Part::Other},
+    {Fact::TensorMHz, "tensor-clock", Part::Other},
+    {Fact::TensorBusyMHz, "tensor-clock-drop", Part::Other},
+    {Fact::TensorBusyTime, "tensor-clock-time", Part::Other},
     {Fact::LaunchOverhead, "launch", Part::Launch},
     {Fact::KernelStart, "kernel-start", Part::Launch},
     {Fact::CtaStart, "cta-start", Part::Launch},

@@ -138,6 +138,7 @@ void Stopwatch::issue(Warp &w, const Instr *i) {
   else
     issueByOperands(w, i);
   smOf(w).issued += priceOf(i).slots;
+  smOf(w).warpProducts += priceOf(i).tensor;
   w.counts.slots += priceOf(i).slots;
   steppedTo = w.group().step;
 }

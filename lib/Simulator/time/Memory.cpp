@@ -111,16 +111,16 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
       fromHbm += piece.bytes;
       missed.push_back(found.answer.line);
     } else if (filled + fillLatency > cycle) {
-      times.misses = std::max(times.misses, filled);
-      times.missesPath = channels.path();
+      times.underWay = std::max(times.underWay, filled);
     }
   }
   if (fromHbm > 0) {
     double cost = traffic == Traffic::Copy ? copyCost : 1;
-    times.misses =
-        std::max(times.misses, channels.take(cycle, fromHbm * cost, path));
+    times.misses = channels.take(cycle, fromHbm * cost, path);
     times.missesPath = channels.path();
   }
+  if (times.underWay)
+    times.underWayPath = channels.path();
   for (Tags::Line *line : missed)
     line->filled = times.misses;
   uint64_t out = work > 0 ? output.take(cycle, work, path) : cycle;

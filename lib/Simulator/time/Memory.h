@@ -27,10 +27,14 @@ public:
          std::shared_ptr<std::vector<Tags>> &l2);
 
   struct Times {
-    uint64_t far = 0;          ///< cycles more, of L2 that is not the SM's own
-    uint64_t hits = 0;         ///< when the last byte has left L2
-    uint64_t misses = 0;       ///< the same of HBM; 0: none was needed
-    Path hitsPath, missesPath; ///< up to what has taken them
+    uint64_t far = 0;    ///< cycles more, of L2 that is not the SM's own
+    uint64_t hits = 0;   ///< when the last byte has left L2
+    uint64_t misses = 0; ///< the same of HBM; 0: none was needed
+    /// The same of lines that others have asked HBM for, and that are under
+    /// way; 0: none.
+    uint64_t underWay = 0;
+    /// Up to what has taken them.
+    Path hitsPath, missesPath, underWayPath;
     Source hitsSource = Source::L2;
   };
   /// `pieces` leave L2 for an SM, or come from one, from `cycle` on.

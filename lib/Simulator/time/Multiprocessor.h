@@ -65,6 +65,7 @@ struct Multiprocessor {
   double copyIssue = 0; ///< of them, those that boxes take
   Tags l1;
   uint64_t issued = 0, sharedLines = 0;
+  uint64_t warpProducts = 0; ///< cycles of mma.sync in its quarters
 };
 
 } // namespace mx::sim::time

@@ -12,10 +12,25 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
+/// Tensor cores take the clock down as soon as a kernel has products, however
+/// few.
+static double clockOf(const Machine &machine, const Chip &chip) {
+  bool isSet = false;
+  for (const auto &[key, value] : machine.config.timeChanges.figures)
+    isSet |= key == infoOf(Fact::BoostMHz).key;
+  if (isSet || !chip.has(Fact::TensorMHz))
+    return chip[Fact::BoostMHz];
+  for (const InstrInfo &info : machine.program.info)
+    if (info.source &&
+        (info.source->opcode == "wgmma" || isWarpMma(*info.source)))
+      return chip[Fact::TensorMHz];
+  return chip[Fact::BoostMHz];
+}
+
 Stopwatch::Stopwatch(Machine &machine, const Chip &table)
     : machine(machine), chip(changed(table, machine.config.timeChanges)),
       hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
-      mhz(chip[Fact::BoostMHz]),
+      mhz(clockOf(machine, chip)),
       prices(pricesOf(machine.program, chip, machine.config.machineCode,
                       hasMachineCode)),
       memory(chip, machine.config.smCount, mhz, machine.memory.l2) {
@@ -198,6 +213,8 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   arrive(w, times.hits + times.far, times.hitsSource, times.hitsPath);
   if (times.misses)
     arrive(w, times.misses, Source::Hbm, times.missesPath);
+  if (times.underWay)
+    arrive(w, times.underWay, Source::Hbm, times.underWayPath);
 }
 
 uint64_t Stopwatch::barrierLatency(const Warp &w, uint32_t number) const {

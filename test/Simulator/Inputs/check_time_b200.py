@@ -100,7 +100,7 @@ def check_assumed():
 
 def check_peeks():
     """20 cycles until a test gives up, an arrival of 13, a test of 75 of a phase that is over, and the loop."""
-    near("cycles of a test that fails", slope(lambda count: launch("peeks", count, block=1)), 20 + 13 + 75 + 18, 0.03)
+    near("cycles of a test that fails", slope(lambda count: launch("peeks", count, block=1)), 20 + 13 + 75 + 38, 0.03)
 
 
 def check_machine_code():

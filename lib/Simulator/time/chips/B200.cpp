@@ -200,6 +200,9 @@ constexpr Row kRows[] = {
 /// What the chip lacks, and what another figure says.
 constexpr Fact kAbsent[] = {
     Fact::L2Bytes,
+    Fact::TensorMHz,
+    Fact::TensorBusyMHz,
+    Fact::TensorBusyTime,
     Fact::CopyGive,
     Fact::CopyStoreBytes,
     Fact::PortLoadBytes,
