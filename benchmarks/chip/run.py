@@ -19,9 +19,13 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOPICS = {"wgmma": "wgmma", "instructions": "Instructions of threads",
-          "shared": "Shared memory", "tma": "Loads by the copy engine", "memory": "L2 and HBM",
-          "barriers": "Barriers", "launch": "Launches in a CUDA graph",
+TOPICS = {"wgmma": "wgmma", "products": "wgmma that is waited for, and beside other traffic",
+          "mma": "mma.sync", "instructions": "Instructions of threads",
+          "latencies": "Results of instructions", "code": "Branches and long code",
+          "shared": "Shared memory", "tma": "Loads by the copy engine",
+          "copies": "Copies of one SM and of all", "memory": "L2 and HBM",
+          "traffic": "L2 and HBM by who asks", "barriers": "Barriers", "ctas": "Starts of CTAs",
+          "launch": "Launches in a CUDA graph", "energy": "Power and clock",
           "peers": "Memory of another GPU", "peer_processes": "Memory of another process"}
 BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
 WGMMA = """template <> struct Wgmma<{n}, {kind}> {{

@@ -103,26 +103,6 @@ def check_peeks():
     near("cycles of a test that fails", slope(lambda count: launch("peeks", count, block=1)), 20 + 13 + 75 + 38, 0.03)
 
 
-def check_machine_code():
-    """Instructions of the tensor core take a slot each, and no pipe."""
-    with open(PTX, encoding="utf-8") as file:
-        text = file.read()
-    line = text[:text.index("tcgen05.mma", text.index("entry turns"))].count("\n") + 1
-    opcodes = ("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCIMMA", "UTCBAR.MULTICAST", "UTCCP.T.S", "UTCATOMSWS", "UTCSHIFT")
-
-    def turn(count):
-        path = os.path.join(DIRECTORY, "listing")
-        code = f'\n.text.turns:\n\t//## File ".nv_debug_ptx_txt", line {line}\n'
-        for place, opcode in enumerate(opcodes[:count]):
-            code += f"        /*{16 * place:04x}*/    @UP1 {opcode} gdesc[UR36] ;    /* 0x0000000000000000 */\n"
-            code += "                                /* 0x0000000000000000 */\n"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(code)
-        return slope(lambda n: launch("turns", n, descriptor(128, 64)), "--data=none", f"--machine-code={path}")
-
-    near("cycles of 4 more instructions", turn(8) - turn(4), 4, 0.1)
-
-
 def check_dependence():
     """A branch by an accumulator: products are computed, and the line named."""
     launches, text = run([launch("depends", descriptor(128, 64))], "--data=none")
@@ -139,5 +119,4 @@ check_boxes()
 check_control()
 check_assumed()
 check_peeks()
-check_machine_code()
 check_dependence()
