@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(256)
     uint32_t seed = threadIdx.x * 2654435761u + 12345;
     for (int i = threadIdx.x; i < 48 * 1024 / 4; i += blockDim.x) {
       seed = seed * 1664525u + 1013904223u;
-      // Numbers near one, of random signs and bits behind the point.
+      // Numbers near one, of random signs and fractions.
       uint32_t value = WORK == Work::E4m3 ? (seed & 0x8f8f8f8f) | 0x30303030 : (seed & 0x807f807f) | 0x3f803f80;
       reinterpret_cast<uint32_t *>(memory)[i] = WORK == Work::Bf16Zeros ? 0 : value;
     }

@@ -104,7 +104,7 @@ Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   // What L2 does not take stays in shared memory.
   when.read = when.end;
   when.readPath = when.path;
-  // L2 has taken it: nobody waits for its answer.
+  // The store ends when L2 has taken it, without an answer.
   when.end += times.far;
   when.path.add(Fact::L2FarLatency, times.far);
   ends(when.end, when.path);

@@ -46,7 +46,7 @@ void Stopwatch::leaveOut(const std::vector<Work> &work) {
 }
 
 /// Of an access of lanes. A load by which something decides ends the launch
-/// where its bytes were left out. After one that passes them on nobody knows
+/// where its bytes were left out. After one that passes them on it is open
 /// which of the bytes that the launch stores have values.
 void Stopwatch::followLeftOut(Warp &w, ptx::Space space,
                               const uint64_t addresses[32], uint32_t bytes,

@@ -271,7 +271,7 @@ void Stopwatch::passCluster(Path &path, uint64_t end) const {
 
 void Stopwatch::arriveRemotely(Warp &w, Group &g) const {
   const Group &from = w.group();
-  // What an engine signals has its way behind it.
+  // What an engine signals has made its way.
   uint64_t cycle =
       isEngine ? now : from.step + chip.cycles(Fact::ClusterArrive);
   if (cycle <= g.step)

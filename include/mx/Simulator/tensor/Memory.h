@@ -27,7 +27,7 @@ struct SharedMemory {
   uint8_t *data = nullptr;
   uint32_t size = 0;
   SharedObserver *observer = nullptr;
-  /// Nobody looks at the bytes: copies check their operands, and move nothing.
+  /// The bytes are not used: copies check their operands, and move nothing.
   bool isLeftOut = false;
 
   bool contains(uint64_t offset, uint64_t bytes) const {
