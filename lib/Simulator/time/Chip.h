@@ -41,6 +41,7 @@ enum class Fact : uint8_t {
   // Shared memory.
   SharedBytes,
   SharedLatency,
+  SharedQueue,
   L1Bytes,
   L1Latency,
   // The tensor core, of the whole SM.

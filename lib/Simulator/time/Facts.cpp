@@ -42,6 +42,7 @@ static constexpr FactInfo kFactInfos[] = {
     {Fact::BranchTaken, "branch-taken", Part::Issue},
     {Fact::SharedBytes, "shared-bytes", Part::Shared},
     {Fact::SharedLatency, "shared-latency", Part::Shared},
+    {Fact::SharedQueue, "shared-queue", Part::Other},
     {Fact::L1Bytes, "l1-size", Part::Shared},
     {Fact::L1Latency, "l1-latency", Part::Shared},
     {Fact::WgmmaColumns, "wgmma-columns", Part::Tensor},

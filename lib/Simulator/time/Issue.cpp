@@ -130,6 +130,7 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
 void Stopwatch::issue(Warp &w, const Instr *i) {
   current = i;
   arrival = {};
+  portUntil = 0;
   isDropped = priceOf(i).isDropped;
   hasWaited = std::exchange(w.group().hasWaited, false);
   operands = dueAt(w, i);
@@ -161,8 +162,10 @@ void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
       taken = std::max(taken, quarter.scheduler.take(cycle));
       quarter.scheduler.take(cycle, price.slots - 1u);
     }
-    if (price.tensor)
-      taken = std::max(taken, quarter.tensor.take(cycle, price.tensor));
+    if (price.tensor) {
+      taken = std::max(taken, quarter.tensor.take(cycle));
+      quarter.tensor.take(cycle, price.tensor - 1u);
+    }
     // Where ptxas has put it before others of the warp, they have taken what
     // was free, and have waited since: that does not keep it.
     if (price.place >= g.furthest) {
@@ -240,6 +243,12 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
     w.ready[p.placeOf(p.defs[info.firstDef + k])] = ready;
   Group &g = w.group();
   g.entered = nullptr;
+  // The port takes in more than it serves, but not without end.
+  if (uint64_t queue = chip.cycles(Fact::SharedQueue);
+      portUntil > issuedAt + queue) {
+    g.block = std::max(g.block, portUntil - queue);
+    g.step = std::max(g.step, g.block);
+  }
   // Where the code goes on elsewhere, it must be fetched.
   if (price.isBranch && next && next != i + 1 && !price.isFree) {
     g.step += chip.cycles(Fact::BranchTaken);

@@ -314,7 +314,7 @@ bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     p.place = it->second.at;
     p.isFree = false;
     // The stalls of those after it wait for what comes after a fixed time.
-    if (!it->second.isVariable && !p.isPoint)
+    if (!it->second.isVariable && !p.isPoint && !p.tensor)
       p.latency = 0;
     p.stall = uint8_t(std::min<uint32_t>(it->second.stall, 255));
     if (!info.isFirst)

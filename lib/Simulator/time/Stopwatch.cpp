@@ -184,7 +184,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   if (space == ptx::Space::Shared) {
     uint64_t passes = sharedLines(addresses, bytes, mask);
     sm.sharedLines += passes;
-    uint64_t last = sm.shared.take(issuedAt, passes);
+    uint64_t last = portUntil = sm.shared.take(issuedAt, passes);
     arrive(w, last, Source::Shared,
            sm.sharedBusy.serve(issuedAt, last >= issuedAt + passes,
                                w.group().path));
@@ -192,7 +192,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   }
   pieces.clear();
   addSectors(pieces, addresses, bytes, mask);
-  uint64_t through = sm.shared.take(issuedAt, pieces.size());
+  uint64_t through = portUntil = sm.shared.take(issuedAt, pieces.size());
   bool isLocal = space == ptx::Space::Local;
   const Path &path = sm.sharedBusy.serve(
       issuedAt, through >= issuedAt + pieces.size(), w.group().path);

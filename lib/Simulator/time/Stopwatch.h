@@ -178,6 +178,7 @@ private:
   uint64_t issuedAt = 0, steppedTo = 0;
   bool isDropped = false; ///< ptxas has left the running instruction out
   const Instr *current = nullptr; ///< that was issued last
+  uint64_t portUntil = 0;         ///< when its access has passed the SM's port
   bool passesOnLeftOut = false;
   bool hasWaited = false; ///< for the mbarrier that the instruction tests
   std::vector<Piece> pieces;
