@@ -132,7 +132,7 @@ struct Chip {
   }
 };
 
-extern const Chip kB200;
+extern const Chip kH200, kB200;
 
 /// Null where there is no chip of this name, nor with this target.
 const Chip *findChip(std::string_view name);

@@ -12,19 +12,14 @@
 // - trace: gau-nernst/learn-cuda, 02e_matmul_sm100, trace_v5 and trace_v6.
 //===----------------------------------------------------------------------===//
 
-#include "../Chip.h"
+#include "Table.h"
 
 using namespace mx::sim;
 using namespace mx::sim::time;
 
 namespace {
 
-struct Row {
-  Fact fact;
-  Figure figure;
-};
-
-constexpr Row kRows[] = {
+constexpr Row kB200Rows[] = {
     {Fact::Multiprocessors,
      {"SMs", 148, 148, 148, "", kPublished,
       "chipsandcheese.com; 2 dies of 74"}},
@@ -201,7 +196,7 @@ constexpr Row kRows[] = {
 };
 
 /// What the chip lacks, and what another figure says.
-constexpr Fact kAbsent[] = {
+constexpr Fact kB200Absent[] = {
     Fact::L2Bytes,
     Fact::TensorMHz,
     Fact::TensorBusyMHz,
@@ -221,29 +216,9 @@ constexpr Fact kAbsent[] = {
     Fact::WgmmaLatency,
     Fact::WgmmaLatencyColumns,
 };
-
-/// Each fact must be named once: a new one does not compile until it is.
-constexpr bool namesEachFactOnce() {
-  std::array<unsigned, kFacts> count = {};
-  for (const Row &row : kRows)
-    ++count[unsigned(row.fact)];
-  for (Fact fact : kAbsent)
-    ++count[unsigned(fact)];
-  for (unsigned n : count)
-    if (n != 1)
-      return false;
-  return true;
-}
-static_assert(namesEachFactOnce());
-
-constexpr std::array<Figure, kFacts> figures() {
-  std::array<Figure, kFacts> all = {};
-  for (const Row &row : kRows)
-    all[unsigned(row.fact)] = row.figure;
-  return all;
-}
+static_assert(namesEachFactOnce(kB200Rows, kB200Absent));
 
 } // namespace
 
 constexpr Chip mx::sim::time::kB200 = {"b200", "NVIDIA B200", "sm_100a", 100,
-                                       figures()};
+                                       figuresOf(kB200Rows)};
