@@ -288,7 +288,8 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "instruction-limit, tensor-sums, warnings, report, record, time, "
        "machine-code, data, clock, time-figure and time-without, found "
        "'speed'"},
-      {"time", "b200", "simulator option time: expected 'h200', found 'b200'"},
+      {"time", "b100",
+       "simulator option time: expected 'h200', 'b200', found 'b100'"},
       {"data", "all",
        "simulator option data: expected values or none, found "
        "'all'"},
