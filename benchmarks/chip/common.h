@@ -79,3 +79,30 @@ __device__ inline void waitBarrier(uint32_t bar, uint32_t parity) {
 __device__ inline void fenceInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+
+/// What one of `count` launches in a CUDA graph takes, the best of ten times.
+template <typename F> double microseconds(int count, F launch) {
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  for (int i = 0; i < count; ++i)
+    launch(stream);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  cudaEvent_t begin, end;
+  CHECK(cudaEventCreate(&begin));
+  CHECK(cudaEventCreate(&end));
+  float best = 1e9;
+  for (int i = 0; i < 10; ++i) {
+    CHECK(cudaEventRecord(begin, stream));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaEventRecord(end, stream));
+    CHECK(cudaEventSynchronize(end));
+    float milliseconds;
+    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    best = std::min(best, milliseconds);
+  }
+  return best * 1e3 / count;
+}

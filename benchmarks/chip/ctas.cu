@@ -95,32 +95,6 @@ __global__ void touches(int *data) {
   *place = *(volatile int *)(place + 1) + 1;
 }
 
-template <typename F> static double microseconds(int count, F launch) {
-  cudaStream_t stream;
-  CHECK(cudaStreamCreate(&stream));
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < count; ++i)
-    launch(stream);
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  cudaEvent_t begin, end;
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  float best = 1e9;
-  for (int i = 0; i < 10; ++i) {
-    CHECK(cudaEventRecord(begin, stream));
-    CHECK(cudaGraphLaunch(exec, stream));
-    CHECK(cudaEventRecord(end, stream));
-    CHECK(cudaEventSynchronize(end));
-    float milliseconds;
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    best = std::min(best, milliseconds);
-  }
-  return best * 1e3 / count;
-}
-
 int main() {
   measureLives(128, 0, 16, "16 of 128 threads");
   measureLives(256, 100 << 10, 2, "2 of 256 threads and 100 KiB");

@@ -15,8 +15,6 @@ __global__ void overlapping() {
 static double measure(void (*kernel)(), int ctas, int threads, int bytes, bool programmatic) {
   const int count = 200;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  cudaStream_t stream;
-  CHECK(cudaStreamCreate(&stream));
   cudaLaunchAttribute attribute;
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -24,30 +22,12 @@ static double measure(void (*kernel)(), int ctas, int threads, int bytes, bool p
   config.gridDim = dim3(ctas);
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = bytes;
-  config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = programmatic;
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < count; ++i)
+  return microseconds(count, [&](cudaStream_t stream) {
+    config.stream = stream;
     CHECK(cudaLaunchKernelEx(&config, kernel));
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  cudaEvent_t begin, end;
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  float best = 1e9;
-  for (int i = 0; i < 10; ++i) {
-    CHECK(cudaEventRecord(begin, stream));
-    CHECK(cudaGraphLaunch(exec, stream));
-    CHECK(cudaEventRecord(end, stream));
-    CHECK(cudaEventSynchronize(end));
-    float milliseconds;
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    best = std::min(best, milliseconds);
-  }
-  return best * 1e3 / count;
+  });
 }
 
 int main() {

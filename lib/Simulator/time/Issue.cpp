@@ -131,7 +131,6 @@ void Stopwatch::issue(Warp &w, const Instr *i) {
   current = i;
   arrival = {};
   portUntil = 0;
-  isDropped = priceOf(i).isDropped;
   hasWaited = std::exchange(w.group().hasWaited, false);
   operands = dueAt(w, i);
   if (hasMachineCode)

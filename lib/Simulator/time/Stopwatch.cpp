@@ -177,7 +177,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                        uint32_t bytes, uint32_t mask, bool isWrite) {
   Multiprocessor &sm = smOf(w);
   if (space == ptx::Space::Param || space == ptx::Space::Const || !mask ||
-      isDropped)
+      priceOf(current).isDropped)
     return;
   if (w.cta->leftOut && space != ptx::Space::Local)
     followLeftOut(w, space, addresses, bytes, mask, isWrite);

@@ -176,7 +176,6 @@ private:
   /// where it makes none.
   Moment operands, arrival;
   uint64_t issuedAt = 0, steppedTo = 0;
-  bool isDropped = false; ///< ptxas has left the running instruction out
   const Instr *current = nullptr; ///< that was issued last
   uint64_t portUntil = 0;         ///< when its access has passed the SM's port
   bool passesOnLeftOut = false;
