@@ -89,7 +89,7 @@ struct Group {
   uint32_t furthest = 0; ///< place that it has come to
   const Instr *entered = nullptr;
   std::vector<Delay> delays;
-  time::Path path;        ///< of the clock
+  time::Path path; ///< of the clock
   /// When its try_wait gives up, and whether it has.
   uint64_t givesUpAt = 0;
   bool hasGivenUp = false;
@@ -148,8 +148,9 @@ public:
   uint64_t tensorDone = 0, tensorLoads = 0, tensorStores = 0;
   time::Path tensorPath; ///< to tensorDone
   /// Of a launch that is timed: when registers hold their values
-  /// (Program::placeOf), and the event at which it goes on.
+  /// (time::Registers), the latest of them, and the event at which it goes on.
   std::vector<time::Moment> ready;
+  time::Moment latestReady;
   std::unique_ptr<time::RequestPaths> requests;
   static constexpr uint64_t kNotQueued = ~0ull;
   uint64_t queuedAt = kNotQueued, queueNumber = 0;

@@ -145,12 +145,6 @@ struct Program {
   std::vector<uint8_t> constants;
   std::vector<SpecialSlot> specials;
   uint32_t registerBytes = 0;
-  /// A number below `places()` for each register and each predicate, of which
-  /// 32 share the space of one register.
-  uint32_t placeOf(Slot s) const {
-    return s / 128 + s % 128 / 4 * (registerBytes / 128 + 1);
-  }
-  uint32_t places() const { return 32 * (registerBytes / 128 + 1); }
   uint32_t localBytes = 0;
   uint32_t staticSharedEnd = 0; ///< offset of the first free byte
   uint32_t dynamicSharedAlign = 16;

@@ -193,7 +193,7 @@ void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
     for (auto &cta : active[k]->ctas)
       for (Warp &w : cta->warps) {
         w.watch = watch.get();
-        w.ready.assign(program.places(), {});
+        w.ready.assign(watch->registers.count(), {});
         w.requests = std::make_unique<time::RequestPaths>();
         w.groups[0].path = path;
         w.startCycle = cycle;

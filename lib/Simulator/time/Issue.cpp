@@ -45,35 +45,25 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 // Begin, issue, end
 //===----------------------------------------------------------------------===//
 
-Moment Stopwatch::operandsReady(const Warp &w, const Instr *i) const {
-  const Program &p = machine.program;
-  const InstrInfo &info = p.infoOf(i);
-  Moment cycle(w.groups[w.current].block, kIssue);
-  for (uint32_t k = 0; k < info.numUses; ++k)
-    if (Slot s = p.uses[info.firstUse + k]; !(s & kSlotConstant))
-      cycle = std::max(cycle, w.ready[p.placeOf(s)]);
-  if (i->guard != kNoSlot && !(i->guard & kSlotConstant))
-    cycle = std::max(cycle, w.ready[p.placeOf(i->guard)]);
-  return cycle;
-}
-
 /// When the group can issue the instruction, whoever else wants to.
 Moment Stopwatch::dueAt(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
-  if (!hasMachineCode)
-    return operandsReady(w, i);
-  if (price.isLeader && g.entered != i) {
+  if (hasMachineCode && price.isLeader && g.entered != i) {
     g.base = std::max(g.step, g.block);
     g.delays.clear();
     g.furthest = 0;
     g.entered = i;
   }
-  Moment cycle = operandsReady(w, i);
-  if (price.isFree)
-    return cycle;
-  return std::max(
-      cycle, Moment(g.base + price.place + delayAt(g, price.place), kIssue));
+  uint64_t cycle = g.block;
+  if (hasMachineCode && !price.isFree)
+    cycle = std::max(cycle, g.base + price.place + delayAt(g, price.place));
+  Moment due(cycle, kIssue);
+  // Mostly no register is that late.
+  if (due < w.latestReady)
+    for (uint32_t number : registers.reads(placeOf(i)))
+      due = std::max(due, w.ready[number]);
+  return due;
 }
 
 /// The path of the group goes on to what it has waited for.
@@ -109,11 +99,12 @@ void Stopwatch::account(Warp &w, const Price &price) {
 bool Stopwatch::reach(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
-  Moment ready = dueAt(w, i);
-  uint64_t due = ready.cycle();
+  operands = dueAt(w, i);
+  uint64_t due = operands.cycle();
   if (price.isPoint) {
-    follow(w, ready);
+    follow(w, operands);
     g.step = g.block = std::max(g.step, due);
+    operands = std::max(operands, Moment(g.block, kIssue));
   }
   // One warp's requests must not come long before those of the others.
   if (price.isRequest) {
@@ -132,7 +123,6 @@ void Stopwatch::issue(Warp &w, const Instr *i) {
   arrival = {};
   portUntil = 0;
   hasWaited = std::exchange(w.group().hasWaited, false);
-  operands = dueAt(w, i);
   if (hasMachineCode)
     issueInOrder(w, i);
   else
@@ -227,8 +217,6 @@ void Stopwatch::issueByOperands(Warp &w, const Instr *i) {
 }
 
 void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
-  const Program &p = machine.program;
-  const InstrInfo &info = p.infoOf(i);
   const Price &price = priceOf(i);
   uint64_t latency =
       hasWaited ? chip.cycles(Fact::MbarrierWoken) : price.latency;
@@ -238,8 +226,11 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
   if (!price.slots)
     ready = operands.later(issuedAt + latency - operands.cycle());
   ready = std::max(ready, arrival);
-  for (uint32_t k = 0; k < info.numDefs; ++k)
-    w.ready[p.placeOf(p.defs[info.firstDef + k])] = ready;
+  Registers::Range writes = registers.writes(placeOf(i));
+  for (uint32_t number : writes)
+    w.ready[number] = ready;
+  if (!writes.empty())
+    w.latestReady = std::max(w.latestReady, ready);
   Group &g = w.group();
   g.entered = nullptr;
   // The port takes in more than it serves, but not without end.

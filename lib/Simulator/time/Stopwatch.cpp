@@ -28,7 +28,8 @@ static double clockOf(const Machine &machine, const Chip &chip) {
 }
 
 Stopwatch::Stopwatch(Machine &machine, const Chip &table)
-    : machine(machine), chip(changed(table, machine.config.timeChanges)),
+    : registers(machine.program), machine(machine),
+      chip(changed(table, machine.config.timeChanges)),
       hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
       mhz(clockOf(machine, chip)),
       prices(pricesOf(machine.program, chip, machine.config.machineCode,

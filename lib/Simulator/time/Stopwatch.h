@@ -16,6 +16,7 @@
 #include "../machine/Machine.h"
 #include "Memory.h"
 #include "Multiprocessor.h"
+#include "Registers.h"
 
 #include <set>
 
@@ -60,12 +61,14 @@ public:
     return *operations[event.operation].issuer.warp->cta->cluster;
   }
   uint64_t now = 0; ///< of the event that is being handled
+  const Registers registers;
 
   //===-- Instructions of the running group -------------------------------===//
 
-  const Price &priceOf(const Instr *i) const {
-    return prices[size_t(i - machine.program.code.data())];
+  size_t placeOf(const Instr *i) const {
+    return size_t(i - machine.program.code.data());
   }
+  const Price &priceOf(const Instr *i) const { return prices[placeOf(i)]; }
   /// The clock of the group becomes the cycle at which it can begin a point of
   /// synchronization. False: others come first.
   bool reach(Warp &w, const Instr *i);
@@ -140,7 +143,6 @@ private:
   Moment dueAt(Warp &w, const Instr *i);
   void issueInOrder(Warp &w, const Instr *i);
   void issueByOperands(Warp &w, const Instr *i);
-  Moment operandsReady(const Warp &w, const Instr *i) const;
   void follow(Warp &w, Moment ready) const;
   void account(Warp &w, const Price &price);
   Fact rateOf(Source source) const;
@@ -172,8 +174,8 @@ private:
   uint64_t completion = 0;
   bool isEngine = false; ///< an operation takes effect
   Path completionPath;
-  /// Of the running instruction: its operands, and the access that it makes, 0
-  /// where it makes none.
+  /// Of the running instruction: when it is due, and the access that it makes,
+  /// 0 where it makes none.
   Moment operands, arrival;
   uint64_t issuedAt = 0, steppedTo = 0;
   const Instr *current = nullptr; ///< that was issued last
