@@ -80,7 +80,8 @@ struct Group {
   uint64_t block = 0;
   bool hasWaited = false; ///< for the mbarrier that it tests next
   /// With machine code: the cycle at which its block began, the instruction
-  /// that has begun it, and by how much what comes from a place on is late.
+  /// that has begun it, the next step to be issued, and by how much what comes
+  /// from a place on is late.
   struct Delay {
     uint32_t place;
     uint64_t cycles;
@@ -88,6 +89,7 @@ struct Group {
   uint64_t base = 0;
   uint32_t furthest = 0; ///< place that it has come to
   const Instr *entered = nullptr;
+  uint32_t walked = 0; ///< in time::Schedule::steps
   std::vector<Delay> delays;
   time::Path path; ///< of the clock
   /// When its try_wait gives up, and whether it has.

@@ -16,8 +16,9 @@
 
 namespace mx::sim::time {
 
-/// How far ahead of the time of the machine a warp may be.
-constexpr uint64_t kMostAhead = 4096;
+/// How far ahead of the time of the machine a warp may be. The warps of a
+/// scheduler take turns: one that were far ahead would leave the others nothing.
+constexpr uint64_t kMostAhead = 8;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
 inline uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }

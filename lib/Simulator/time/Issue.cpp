@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With machine code, in its order: each instruction issues at its place in the
-// block, later by what has kept those before it. Without, within a block when
-// operands and a slot are there, as if ptxas had found the best order.
+// block, later by what has kept those before it. A group walks through the
+// machine code, and executes an instruction of PTX when it has come to its
+// place. Without, an instruction issues within a block when operands and a slot
+// are there, as if ptxas had found the best order.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
@@ -45,19 +47,60 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 // Begin, issue, end
 //===----------------------------------------------------------------------===//
 
+/// At the first instruction of a block, which is then at its begin.
+void Stopwatch::enter(Group &g, const Instr *i) {
+  const Price &price = priceOf(i);
+  if (!price.isLeader || g.entered == i)
+    return;
+  g.base = std::max(g.step, g.block);
+  g.delays.clear();
+  g.furthest = 0;
+  g.entered = i;
+  g.walked = machineCode.begins[price.block];
+}
+
+/// Issues the machine code up to the instruction; false where other warps come
+/// first.
+bool Stopwatch::walk(Warp &w, const Price &price) {
+  Group &g = w.group();
+  Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
+  uint32_t end = machineCode.begins[price.block + 1];
+  uint32_t last = price.isLast ? ~0u : price.place;
+  for (; g.walked < end && machineCode.steps[g.walked].place <= last;
+       ++g.walked) {
+    const Step &step = machineCode.steps[g.walked];
+    uint64_t planned = g.base + step.place;
+    uint64_t cycle = std::max(planned + delayAt(g, step.place), g.block);
+    if (cycle > now + kMostAhead && !isDue(cycle)) {
+      g.step = std::max(g.step, cycle);
+      return false;
+    }
+    if (hasNoIssue)
+      continue;
+    uint64_t taken = quarter.scheduler.take(cycle);
+    if (step.pipe != Pipe::None)
+      taken = std::max(taken, quarter.pipes[unsigned(step.pipe)].take(cycle));
+    if (step.tensor) {
+      taken = std::max(taken, quarter.tensor.take(cycle));
+      quarter.tensor.take(cycle, step.tensor - 1u);
+    }
+    if (taken > planned)
+      delayFrom(g, step.place, taken - planned);
+  }
+  return true;
+}
+
 /// When the group can issue the instruction, whoever else wants to.
 Moment Stopwatch::dueAt(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
-  if (hasMachineCode && price.isLeader && g.entered != i) {
-    g.base = std::max(g.step, g.block);
-    g.delays.clear();
-    g.furthest = 0;
-    g.entered = i;
-  }
   uint64_t cycle = g.block;
-  if (hasMachineCode && !price.isFree)
-    cycle = std::max(cycle, g.base + price.place + delayAt(g, price.place));
+  if (hasMachineCode && !price.isFree) {
+    uint64_t place = g.base + price.place + delayAt(g, price.place);
+    // Where ptxas has put it before what the group has executed, it was issued
+    // before the group has waited.
+    cycle = price.place < g.furthest ? place : std::max(cycle, place);
+  }
   Moment due(cycle, kIssue);
   // Mostly no register is that late.
   if (due < w.latestReady)
@@ -99,6 +142,11 @@ void Stopwatch::account(Warp &w, const Price &price) {
 bool Stopwatch::reach(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
+  if (hasMachineCode) {
+    enter(g, i);
+    if ((!price.isFree || price.isLast) && !walk(w, price))
+      return false;
+  }
   operands = dueAt(w, i);
   uint64_t due = operands.cycle();
   if (price.isPoint) {
@@ -139,30 +187,13 @@ void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
   uint64_t cycle = operands.cycle();
   issuedAt = cycle;
   if (!price.isFree && !hasNoIssue) {
-    Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
-    // Those after the first have places of their own, which are not known.
-    uint64_t taken = cycle;
-    for (unsigned pipe = 1; pipe < kPipes; ++pipe)
-      if (price.counts[pipe]) {
-        taken = std::max(taken, quarter.pipes[pipe].take(cycle));
-        quarter.pipes[pipe].take(cycle, price.counts[pipe] - 1u);
-      }
-    if (price.slots) {
-      taken = std::max(taken, quarter.scheduler.take(cycle));
-      quarter.scheduler.take(cycle, price.slots - 1u);
-    }
-    if (price.tensor) {
-      taken = std::max(taken, quarter.tensor.take(cycle));
-      quarter.tensor.take(cycle, price.tensor - 1u);
-    }
-    // Where ptxas has put it before others of the warp, they have taken what
-    // was free, and have waited since: that does not keep it.
-    if (price.place >= g.furthest) {
+    bool isPassed = price.place < g.furthest;
+    uint64_t planned = g.base + price.place;
+    if (cycle > planned && !(isPassed && price.isPoint))
+      delayFrom(g, price.place, cycle - planned);
+    if (!isPassed) {
       g.furthest = price.place;
-      issuedAt = taken;
       account(w, price);
-      delayFrom(g, price.place,
-                issuedAt - std::min(issuedAt, g.base + price.place));
     }
     g.step = std::max(g.step, issuedAt + 1);
     if (price.holds) {

@@ -271,7 +271,7 @@ bool isPeek(const Program &program, size_t k) {
 std::vector<Price> mx::sim::time::pricesOf(const Program &program,
                                            const Chip &chip,
                                            std::string_view listing,
-                                           bool &hasMachineCode) {
+                                           Schedule &schedule) {
   std::vector<Price> prices(program.code.size());
   for (size_t k = 0; k < prices.size(); ++k) {
     const InstrInfo &info = program.info[k];
@@ -287,6 +287,6 @@ std::vector<Price> mx::sim::time::pricesOf(const Program &program,
     if (!info.isFirst)
       setSlots(p, Pipe::None, 0);
   }
-  hasMachineCode = readSchedule(program, chip, listing, prices);
+  schedule = readSchedule(program, chip, listing, prices);
   return prices;
 }

@@ -52,6 +52,7 @@ struct Price {
 
   //===-- With machine code (Schedule.h) ----------------------------------===//
 
+  uint32_t block = 0;     ///< Schedule::begins
   uint32_t place = 0;     ///< cycles from the begin of its block to its issue
   uint32_t length = 0;    ///< of its block, in cycles
   uint8_t stall = 0;      ///< cycles from the issue of its last to the next
@@ -64,10 +65,12 @@ struct Price {
   Handler instead = nullptr;
 };
 
+struct Schedule;
+
 /// The price of each instruction of a program. `listing`: its machine code
-/// (MachineCode.h), or empty; `hasMachineCode`: it has that of the kernel.
+/// (MachineCode.h), or empty; what it has of the kernel is in `schedule`.
 std::vector<Price> pricesOf(const Program &program, const Chip &chip,
-                            std::string_view listing, bool &hasMachineCode);
+                            std::string_view listing, Schedule &schedule);
 
 } // namespace mx::sim::time
 

@@ -128,6 +128,26 @@ uint32_t TextBlocks::dominatorOf(const std::vector<uint32_t> &blocks) const {
   return nearest;
 }
 
+/// The tables of lines name lines before those of wgmma.mma_async. Machine
+/// code has as many of them after a wgmma.fence as the PTX.
+void findProducts(std::vector<MachineBlock> &machine, const Program &program) {
+  std::vector<uint32_t> lines;
+  for (const InstrInfo &info : program.info)
+    if (info.source && info.source->opcode == "wgmma" &&
+        !info.source->modifiers.empty() &&
+        info.source->modifiers[0] == "mma_async")
+      lines.push_back(info.line);
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  auto next = lines.end();
+  for (MachineBlock &block : machine)
+    for (MachineInstr &i : block.code)
+      if (i.opcode.substr(0, 16) == "WARPGROUP.ARRIVE")
+        next = std::lower_bound(lines.begin(), lines.end(), i.line);
+      else if (i.opcode.substr(1, 4) == "GMMA" && next != lines.end())
+        i.line = *next++;
+}
+
 /// A block of machine code, and how often it repeats the PTX.
 struct Share {
   const MachineBlock *block;
@@ -233,6 +253,7 @@ uint32_t latencyOf(Pipe pipe, const Chip &chip) {
 /// Of a line of PTX in the parts of its block.
 struct Place {
   uint32_t at = ~0u;
+  uint32_t step = 0; ///< its first, in Schedule::steps
   uint32_t stall = 0;
   std::array<uint16_t, kPipes> counts = {};
   bool isVariable = false;
@@ -240,13 +261,14 @@ struct Place {
 
 } // namespace
 
-bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
-                                 std::string_view listing,
-                                 std::vector<Price> &prices) {
+Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
+                                     std::string_view listing,
+                                     std::vector<Price> &prices) {
   std::vector<MachineBlock> machine =
       readMachineCode(listing, program.kernel->name);
   if (machine.empty())
-    return false;
+    return {};
+  findProducts(machine, program);
   TextBlocks text(program);
   std::set<uint32_t> anywhere;
   for (const MachineBlock &block : machine)
@@ -256,12 +278,15 @@ bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
   std::vector<std::vector<Share>> parts = partsOf(machine, text);
   std::vector<uint32_t> lengths(text.first.size());
   std::map<uint32_t, Place> places;
+  Schedule schedule;
   for (uint32_t b = 0; b < parts.size(); ++b) {
+    schedule.begins.push_back(uint32_t(schedule.steps.size()));
     uint32_t begin = 0;
     for (const Share &part : parts[b]) {
       uint32_t cycles = 0;
       Place *last = nullptr;
       std::array<Counter, kCounters> counters;
+      std::map<std::pair<uint32_t, std::string_view>, unsigned> copies;
       for (const MachineInstr &i : part.block->code) {
         auto it = text.ofLine.find(i.line);
         bool isOwn = it != text.ofLine.end() && it->second == b;
@@ -273,8 +298,13 @@ bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           counters[i.counter] = {i.line, cycles + latencyOf(i.pipe, chip)};
         // What has come from elsewhere is booked on what is before it.
         Place *place = isOwn ? &places[i.line] : last;
-        if (isOwn && place->at == ~0u)
-          place->at = begin + cycles / part.copies;
+        uint32_t at = begin + cycles / part.copies;
+        if (isOwn && place->at == ~0u) {
+          place->at = at;
+          place->step = uint32_t(schedule.steps.size());
+        }
+        if (copies[{i.line, i.opcode}]++ % part.copies == 0)
+          schedule.steps.push_back({at, i.pipe, 0});
         if (place) {
           ++place->counts[unsigned(i.pipe)];
           place->stall = i.stall;
@@ -292,10 +322,12 @@ bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     }
     lengths[b] = begin;
   }
+  schedule.begins.push_back(uint32_t(schedule.steps.size()));
 
   for (size_t k = 0; k < prices.size(); ++k) {
     Price &p = prices[k];
     uint32_t b = text.blockOf[k];
+    p.block = b;
     p.isLeader = text.first[b] == k;
     p.isLast = k + 1 == prices.size() || text.blockOf[k + 1] != b;
     p.length = lengths[b];
@@ -324,6 +356,7 @@ bool mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           uint8_t(std::min<unsigned>(it->second.counts[pipe], 255));
       p.slots = uint16_t(p.slots + p.counts[pipe]);
     }
+    schedule.steps[it->second.step].tensor = p.tensor;
   }
-  return true;
+  return schedule;
 }

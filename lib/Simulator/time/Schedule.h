@@ -14,14 +14,30 @@
 
 namespace mx::sim::time {
 
-/// Gives each instruction its place, and what it takes of the pipes, from its
-/// machine code; false where the listing does not have the kernel.
+/// An instruction of machine code: what it takes, and when if nothing keeps it.
+struct Step {
+  uint32_t place = 0;
+  Pipe pipe = Pipe::None;
+  uint16_t tensor = 0; ///< cycles of the quarter's tensor core
+};
+
+struct Schedule {
+  std::vector<Step> steps; ///< of one block after the other, by place
+  /// Where the steps of each block of the PTX begin, and their end. Empty
+  /// without machine code.
+  std::vector<uint32_t> begins;
+  bool isEmpty() const { return begins.empty(); }
+};
+
+/// Gives each instruction its block, its place, and what it takes of the pipes,
+/// from its machine code; an empty schedule where the listing does not have the
+/// kernel.
 ///
 /// Blocks of machine code belong to a block of PTX from which many of their
 /// instructions come, and which is in as many loops. ptxas unrolls loops, and
 /// repeats code where paths part: of what is there n times, one counts.
-bool readSchedule(const Program &program, const Chip &chip,
-                  std::string_view listing, std::vector<Price> &prices);
+Schedule readSchedule(const Program &program, const Chip &chip,
+                      std::string_view listing, std::vector<Price> &prices);
 
 } // namespace mx::sim::time
 

@@ -33,7 +33,8 @@ Stopwatch::Stopwatch(Machine &machine, const Chip &table)
       hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
       mhz(clockOf(machine, chip)),
       prices(pricesOf(machine.program, chip, machine.config.machineCode,
-                      hasMachineCode)),
+                      machineCode)),
+      hasMachineCode(!machineCode.isEmpty()),
       memory(chip, machine.config.smCount, mhz, machine.memory.l2) {
   uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
   uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);

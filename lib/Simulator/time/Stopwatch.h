@@ -17,6 +17,7 @@
 #include "Memory.h"
 #include "Multiprocessor.h"
 #include "Registers.h"
+#include "Schedule.h"
 
 #include <set>
 
@@ -141,6 +142,8 @@ private:
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
                         Fact cause, uint64_t tail, Fact latency);
   Moment dueAt(Warp &w, const Instr *i);
+  void enter(Group &g, const Instr *i);
+  bool walk(Warp &w, const Price &price);
   void issueInOrder(Warp &w, const Instr *i);
   void issueByOperands(Warp &w, const Instr *i);
   void follow(Warp &w, Moment ready) const;
@@ -156,9 +159,10 @@ private:
   Machine &machine;
   const Chip chip;
   const bool hasNoIssue; ///< the issue of instructions takes no time
-  bool hasMachineCode = false;
   const double mhz;
+  Schedule machineCode;
   std::vector<Price> prices;
+  const bool hasMachineCode;
   std::vector<Multiprocessor> sms;
   Memory memory;
 
