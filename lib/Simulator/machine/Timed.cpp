@@ -214,6 +214,7 @@ void Machine::retireTimed(Cluster &c) {
   if (cycle >= lastCycle)
     lastPath = path;
   lastCycle = std::max(lastCycle, cycle);
+  watch->forget(c);
   retire(c);
   takeStatistics(c);
   active.erase(std::find_if(active.begin(), active.end(),

@@ -48,23 +48,47 @@ Stopwatch::Stopwatch(Machine &machine, const Chip &table)
 bool Stopwatch::next(Event &event) {
   if (events.empty())
     return false;
-  event = *events.begin();
-  events.erase(events.begin());
+  event = events.front();
+  std::pop_heap(events.begin(), events.end());
+  events.pop_back();
   if (event.warp)
     event.warp->queuedAt = Warp::kNotQueued;
+  dropOld();
   now = event.cycle;
   return true;
+}
+
+void Stopwatch::dropOld() {
+  auto isOld = [](const Event &e) {
+    return e.warp && e.warp->queueNumber != e.number;
+  };
+  while (!events.empty() && isOld(events.front())) {
+    std::pop_heap(events.begin(), events.end());
+    events.pop_back();
+  }
+}
+
+void Stopwatch::push(const Event &event) {
+  events.push_back(event);
+  std::push_heap(events.begin(), events.end());
+}
+
+void Stopwatch::forget(const Cluster &c) {
+  auto isOfIt = [&](const Event &e) {
+    return e.warp && e.warp->cta->cluster == &c;
+  };
+  events.erase(std::remove_if(events.begin(), events.end(), isOfIt),
+               events.end());
+  std::make_heap(events.begin(), events.end());
 }
 
 void Stopwatch::schedule(Warp &w, uint64_t cycle) {
   cycle = std::max(cycle, now);
   if (w.queuedAt <= cycle)
     return;
-  if (w.queuedAt != Warp::kNotQueued)
-    events.erase({w.queuedAt, w.queueNumber, nullptr, 0});
   w.queuedAt = cycle;
   w.queueNumber = numbers++;
-  events.insert({cycle, w.queueNumber, &w, 0});
+  push({cycle, w.queueNumber, &w, 0});
 }
 
 void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
@@ -76,7 +100,7 @@ void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
     freeOperations.pop_back();
   }
   operations[at] = {issuer, std::move(action), completionPath};
-  events.insert({std::max(completion, now), numbers++, nullptr, at});
+  push({std::max(completion, now), numbers++, nullptr, at});
 }
 
 void Stopwatch::take(uint32_t operation) {

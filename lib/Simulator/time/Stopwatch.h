@@ -19,7 +19,7 @@
 #include "Registers.h"
 #include "Schedule.h"
 
-#include <set>
+#include <vector>
 
 namespace mx::sim::time {
 
@@ -33,8 +33,9 @@ public:
     uint64_t cycle = 0, number = 0;
     Warp *warp = nullptr;   ///< that goes on; null:
     uint32_t operation = 0; ///< that takes effect
+    /// In a heap of std the greatest comes first.
     bool operator<(const Event &o) const {
-      return cycle != o.cycle ? cycle < o.cycle : number < o.number;
+      return cycle != o.cycle ? cycle > o.cycle : number > o.number;
     }
   };
   /// The earliest; false where nothing is left.
@@ -43,8 +44,10 @@ public:
   void schedule(Warp &w, uint64_t cycle);
   /// Whether nothing comes before `cycle`.
   bool isDue(uint64_t cycle) const {
-    return events.empty() || events.begin()->cycle >= cycle;
+    return events.empty() || events.front().cycle >= cycle;
   }
+  /// The cluster has ended.
+  void forget(const Cluster &c);
   /// The operation that was timed last takes effect when it is done.
   void complete(const AsyncIssuer &issuer, AsyncQueue::Action action);
   void take(uint32_t operation);
@@ -166,7 +169,11 @@ private:
   std::vector<Multiprocessor> sms;
   Memory memory;
 
-  std::set<Event> events;
+  /// A heap. A warp that goes on earlier than was said has several; only that
+  /// with its number counts, and the first of all is one that counts.
+  std::vector<Event> events;
+  void push(const Event &event);
+  void dropOld();
   uint64_t numbers = 0;
   struct Operation {
     AsyncIssuer issuer;
