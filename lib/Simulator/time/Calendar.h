@@ -70,6 +70,51 @@ private:
   std::vector<uint64_t> words;
 };
 
+/// Slots of several columns that are mostly taken together: those of the same
+/// cycles lie in one line of a cache.
+class Board {
+public:
+  static constexpr unsigned kColumns = 8;
+  Board() : lines(kWindow / 64) {}
+
+  /// Takes all that is free from `cycle` on until `count` are taken; the last.
+  /// The column has a slot each `interval` cycles, a power of two up to 8.
+  uint64_t take(unsigned column, unsigned interval, uint64_t cycle,
+                uint64_t count) {
+    while (count--)
+      cycle = take(column, interval, cycle);
+    return cycle;
+  }
+
+private:
+  uint64_t take(unsigned column, unsigned interval, uint64_t cycle) {
+    uint64_t begin = std::max(cycle & ~uint64_t(interval - 1), first * 64);
+    uint64_t open = ~0ull << begin % 64;
+    for (uint64_t at = begin / 64;; ++at, open = ~0ull) {
+      while (at >= first + lines.size())
+        lines[first++ % lines.size()] = {};
+      uint64_t &word = lines[at % lines.size()].columns[column];
+      open &= ~word & kEach[interval];
+      if (!open)
+        continue;
+      word |= open & -open;
+      return std::max(cycle, at * 64 + unsigned(__builtin_ctzll(open)));
+    }
+  }
+
+  /// Cycles that can be told apart; older ones are over.
+  static constexpr uint64_t kWindow = 1u << 14;
+  /// By interval: the cycles at which its slots begin.
+  static constexpr uint64_t kEach[] = {
+      0, ~0ull, 0x5555555555555555ull, 0, 0x1111111111111111ull, 0,
+      0, 0,     0x0101010101010101ull};
+  struct alignas(64) Line {
+    uint64_t columns[kColumns] = {};
+  };
+  uint64_t first = 0; ///< line of the window
+  std::vector<Line> lines;
+};
+
 /// An amount for each cycle: bytes of a port, of L2, of memory.
 class Rate {
 public:

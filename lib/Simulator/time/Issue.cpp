@@ -77,12 +77,12 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
     }
     if (hasNoIssue)
       continue;
-    uint64_t taken = quarter.scheduler.take(cycle);
+    uint64_t taken = quarter.schedule(cycle);
     if (step.pipe != Pipe::None)
-      taken = std::max(taken, quarter.pipes[unsigned(step.pipe)].take(cycle));
+      taken = std::max(taken, quarter.pipe(unsigned(step.pipe), cycle));
     if (step.tensor) {
-      taken = std::max(taken, quarter.tensor.take(cycle));
-      quarter.tensor.take(cycle, step.tensor - 1u);
+      taken = std::max(taken, quarter.tensor(cycle));
+      quarter.tensor(cycle, step.tensor - 1u);
     }
     if (taken > planned)
       delayFrom(g, step.place, taken - planned);
@@ -228,12 +228,11 @@ void Stopwatch::issueByOperands(Warp &w, const Instr *i) {
     uint64_t begin = cycle;
     for (unsigned pipe = 1; pipe < kPipes; ++pipe)
       if (price.counts[pipe])
-        cycle = std::max(cycle,
-                         quarter.pipes[pipe].take(begin, price.counts[pipe]));
-    issuedAt = std::max(cycle, quarter.scheduler.take(begin, price.slots));
+        cycle = std::max(cycle, quarter.pipe(pipe, begin, price.counts[pipe]));
+    issuedAt = std::max(cycle, quarter.schedule(begin, price.slots));
   }
   if (price.tensor)
-    issuedAt = quarter.tensor.take(issuedAt, price.tensor);
+    issuedAt = quarter.tensor(issuedAt, price.tensor);
   account(w, price);
   uint64_t held = price.holds      ? price.latency
                   : hasNoIssue     ? 0

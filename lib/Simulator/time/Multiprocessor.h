@@ -35,15 +35,25 @@ private:
   uint64_t free = 0;
 };
 
-/// A quarter of an SM.
-struct Quarter {
-  Slots scheduler;
-  std::array<Slots, kPipes> pipes = {Slots(kIntervals[0]), Slots(kIntervals[1]),
-                                     Slots(kIntervals[2]), Slots(kIntervals[3]),
-                                     Slots(kIntervals[4]), Slots(kIntervals[5]),
-                                     Slots(kIntervals[6])};
-  Slots tensor; ///< of mma.sync
+/// A quarter of an SM. Who takes slots gets the last of them.
+class Quarter {
+public:
+  uint64_t schedule(uint64_t cycle, uint64_t count = 1) {
+    return board.take(0, 1, cycle, count);
+  }
+  uint64_t pipe(unsigned pipe, uint64_t cycle, uint64_t count = 1) {
+    return board.take(pipe, kIntervals[pipe], cycle, count);
+  }
+  /// Of mma.sync.
+  uint64_t tensor(uint64_t cycle, uint64_t count = 1) {
+    return board.take(kPipes, 1, cycle, count);
+  }
   Slots tensorMemory;
+
+private:
+  // No pipe takes the scheduler's column.
+  static_assert(unsigned(Pipe::None) == 0 && kPipes < Board::kColumns);
+  Board board;
 };
 constexpr unsigned kQuarters = 4;
 
