@@ -16,12 +16,13 @@ class Tags {
 public:
   explicit Tags(uint64_t bytes)
       : sets(std::max<uint64_t>(1, bytes / kLineBytes / kWays)),
-        lines(sets * kWays) {}
+        tags(sets * kWays), lines(sets * kWays) {
+    for (size_t k = 0; k < tags.size(); ++k)
+      tags[k] = k % kWays;
+  }
 
   struct Line {
-    uint64_t tag = 0, used = 0; ///< tag 0: none
-    uint64_t filled = 0;        ///< for the owner: when its bytes came
-    bool isDirty = false;
+    uint64_t filled = 0; ///< for the owner: when its bytes came
   };
   struct Answer {
     Line *line;
@@ -30,26 +31,31 @@ public:
     bool writesBack = false;
   };
   /// All bytes are there.
-  void settle() {
-    for (Line &line : lines)
-      line.filled = 0;
-  }
+  void settle() { std::fill(lines.begin(), lines.end(), Line()); }
   /// `line`: an address divided by kLineBytes.
   Answer touch(uint64_t line, bool isWrite) {
-    Line *set = &lines[mix(line) % sets * kWays];
-    Line *oldest = set;
-    for (Line *l = set; l != set + kWays; ++l) {
-      if (l->tag == line + 1) {
-        l->used = ++clock;
-        l->isDirty |= isWrite;
-        return {l, true, false};
-      }
-      if (l->used < oldest->used)
-        oldest = l;
-    }
-    Answer answer{oldest, false, oldest->isDirty};
-    *oldest = {line + 1, ++clock, 0, isWrite};
-    return answer;
+    uint64_t first = firstOf(line), tag = (line + 1) << kTagShift;
+    uint64_t *set = &tags[first];
+    unsigned at = 0;
+    while (at < kWays - 1 && set[at] >> kTagShift << kTagShift != tag)
+      ++at;
+    uint64_t found = set[at], way = found % kWays;
+    bool isHit = found >> kTagShift << kTagShift == tag;
+    bool wasDirty = found & kDirty;
+    std::copy_backward(set, set + at, set + at + 1);
+    set[0] = tag | way | (isWrite || (isHit && wasDirty) ? kDirty : 0);
+    Line &is = lines[first + way];
+    if (!isHit)
+      is = {};
+    return {&is, isHit, !isHit && wasDirty};
+  }
+  /// The line will be touched soon.
+  void prefetch(uint64_t line) const {
+    uint64_t first = firstOf(line);
+    __builtin_prefetch(&tags[first], 1);
+    __builtin_prefetch(&tags[first + kWays / 2], 1);
+    __builtin_prefetch(&lines[first], 1);
+    __builtin_prefetch(&lines[first + kWays / 2], 1);
   }
 
   /// As the chip spreads addresses over slices: no stride falls into few sets.
@@ -59,9 +65,16 @@ public:
   }
 
 private:
+  uint64_t firstOf(uint64_t line) const { return mix(line) % sets * kWays; }
+
   static constexpr unsigned kWays = 16;
-  uint64_t sets, clock = 0;
-  std::vector<Line> lines;
+  /// Of a line that was written; below is its way.
+  static constexpr uint64_t kDirty = kWays;
+  static constexpr unsigned kTagShift = 5;
+  uint64_t sets;
+  /// By set, the latest first: line + 1 (0: none), kDirty and the way.
+  std::vector<uint64_t> tags;
+  std::vector<Line> lines; ///< by set and way
 };
 
 } // namespace mx::sim::time

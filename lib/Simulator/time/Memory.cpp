@@ -89,6 +89,9 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
   Times times;
   missed.clear();
   double bytes = 0, fromHbm = 0, work = 0;
+  for (const Piece &piece : pieces)
+    for (const Tags &part : *tags)
+      part.prefetch(piece.line);
   for (const Piece &piece : pieces) {
     bytes += piece.bytes;
     if (isWrite)
