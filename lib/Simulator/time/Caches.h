@@ -11,12 +11,27 @@
 
 namespace mx::sim::time {
 
+/// Remainders of one divisor, without a division.
+struct Modulo {
+  explicit Modulo(uint64_t divisor)
+      : divisor(divisor), inverse(~0ull / divisor) {}
+  uint64_t operator()(uint64_t value) const {
+    // The quotient, or a little less.
+    uint64_t quotient = uint64_t(__uint128_t(value) * inverse >> 64);
+    uint64_t rest = value - quotient * divisor;
+    while (rest >= divisor)
+      rest -= divisor;
+    return rest;
+  }
+  uint64_t divisor, inverse;
+};
+
 /// Tags of lines, with the one that was used longest ago as the next to go.
 class Tags {
 public:
   explicit Tags(uint64_t bytes)
-      : sets(std::max<uint64_t>(1, bytes / kLineBytes / kWays)),
-        tags(sets * kWays), lines(sets * kWays) {
+      : setOf(std::max<uint64_t>(1, bytes / kLineBytes / kWays)),
+        tags(setOf.divisor * kWays), lines(tags.size()) {
     for (size_t k = 0; k < tags.size(); ++k)
       tags[k] = k % kWays;
   }
@@ -65,13 +80,13 @@ public:
   }
 
 private:
-  uint64_t firstOf(uint64_t line) const { return mix(line) % sets * kWays; }
+  uint64_t firstOf(uint64_t line) const { return setOf(mix(line)) * kWays; }
 
   static constexpr unsigned kWays = 16;
   /// Of a line that was written; below is its way.
   static constexpr uint64_t kDirty = kWays;
   static constexpr unsigned kTagShift = 5;
-  uint64_t sets;
+  Modulo setOf;
   /// By set, the latest first: line + 1 (0: none), kDirty and the way.
   std::vector<uint64_t> tags;
   std::vector<Line> lines; ///< by set and way

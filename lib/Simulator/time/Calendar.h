@@ -27,8 +27,7 @@ inline uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }
 class Slots {
 public:
   /// `interval`: cycles from one to the next.
-  explicit Slots(unsigned interval = 1)
-      : interval(interval), words(kWindow / 64) {}
+  explicit Slots(unsigned interval = 1) : interval(interval), words(kWords) {}
 
   /// The first free slot from `cycle` on, which is then taken.
   uint64_t take(uint64_t cycle) {
@@ -36,7 +35,7 @@ public:
     advanceFor(slot);
     for (uint64_t at = slot / 64;; ++at) {
       advanceFor(at * 64);
-      uint64_t &word = words[at % words.size()];
+      uint64_t &word = words[at % kWords];
       uint64_t open = ~word;
       if (at == slot / 64)
         open &= ~0ull << slot % 64;
@@ -58,11 +57,11 @@ public:
 
 private:
   /// Slots that can be told apart; older ones are over.
-  static constexpr uint64_t kWindow = 1u << 14;
+  static constexpr uint64_t kWindow = 1u << 14, kWords = kWindow / 64;
 
   void advanceFor(uint64_t slot) {
-    while (slot / 64 >= first + words.size())
-      words[first++ % words.size()] = 0;
+    while (slot / 64 >= first + kWords)
+      words[first++ % kWords] = 0;
   }
 
   unsigned interval;
@@ -75,7 +74,7 @@ private:
 class Board {
 public:
   static constexpr unsigned kColumns = 8;
-  Board() : lines(kWindow / 64) {}
+  Board() : lines(kLines) {}
 
   /// Takes all that is free from `cycle` on until `count` are taken; the last.
   /// The column has a slot each `interval` cycles, a power of two up to 8.
@@ -91,9 +90,9 @@ private:
     uint64_t begin = std::max(cycle & ~uint64_t(interval - 1), first * 64);
     uint64_t open = ~0ull << begin % 64;
     for (uint64_t at = begin / 64;; ++at, open = ~0ull) {
-      while (at >= first + lines.size())
-        lines[first++ % lines.size()] = {};
-      uint64_t &word = lines[at % lines.size()].columns[column];
+      while (at >= first + kLines)
+        lines[first++ % kLines] = {};
+      uint64_t &word = lines[at % kLines].columns[column];
       open &= ~word & kEach[interval];
       if (!open)
         continue;
@@ -103,7 +102,7 @@ private:
   }
 
   /// Cycles that can be told apart; older ones are over.
-  static constexpr uint64_t kWindow = 1u << 14;
+  static constexpr uint64_t kWindow = 1u << 14, kLines = kWindow / 64;
   /// By interval: the cycles at which its slots begin.
   static constexpr uint64_t kEach[] = {
       0, ~0ull, 0x5555555555555555ull, 0, 0x1111111111111111ull, 0,
