@@ -16,13 +16,14 @@ using namespace mx::sim;
 static constexpr uint64_t kShortest = 8;
 
 Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
-                   bool hasTimeline, uint64_t maxSpans)
-    : executed(machine.warpsPerCta), mmas(machine.warpsPerCta),
+                   bool hasTimeline, uint64_t maxSpans, Counts *counts)
+    : executed(counts ? *counts : own), mmas(machine.warpsPerCta),
       failedTests(places, machine.warpsPerCta), machine(machine),
       cluster(cluster), hasTimeline(hasTimeline), maxSpans(maxSpans),
       watch(machine.watch.get()) {
-  for (auto &counts : executed)
-    counts.resize(machine.program.code.size());
+  executed.resize(machine.warpsPerCta);
+  for (auto &ofWarp : executed)
+    ofWarp.resize(machine.program.code.size());
   size_t size = machine.cluster.count();
   warps.resize(size * machine.warpsPerCta);
   barriers.resize(size);

@@ -42,9 +42,12 @@ constexpr unsigned kNumEngines = unsigned(Engine::Commit) + 1;
 
 class Recorder {
 public:
-  /// `places`: null unless instructions are counted.
+  /// Instructions executed, by index of the warp and place in the program.
+  using Counts = std::vector<std::vector<uint64_t>>;
+  /// `places`: null unless instructions are counted. `counts`: where others
+  /// count, too, or null.
   Recorder(Machine &machine, Cluster &cluster, const Places *places,
-           bool hasTimeline, uint64_t maxSpans);
+           bool hasTimeline, uint64_t maxSpans, Counts *counts);
 
   // For the interpreter: around each instruction of a warp.
   void resume(Warp &w);
@@ -106,8 +109,7 @@ public:
   void finding(const Finding &f) { finding(f, now); }
   void finding(const Finding &f, uint64_t step);
 
-  /// Instructions executed, by index of the warp and place in the program.
-  std::vector<std::vector<uint64_t>> executed;
+  Counts own, &executed;
   std::vector<std::map<std::string, uint64_t>> mmas; ///< by warp and shape
   FailedTests failedTests;
   /// Ends what is open and adds everything to a timeline.
@@ -285,7 +287,7 @@ public:
 private:
   Machine &machine;
   std::unique_ptr<Places> places;
-  std::vector<std::vector<uint64_t>> executed;
+  Recorder::Counts executed;
   std::vector<std::map<std::string, uint64_t>> mmas;
   std::vector<FailedTests::Counts> failedTests;
   std::map<uint64_t, Timeline> timelines; ///< by cluster

@@ -32,7 +32,9 @@ std::shared_ptr<Recorder> Recording::start(Cluster &c) {
       machine, c, places.get(), hasTimeline,
       hasTimeline
           ? config.timelineSpans / std::min(traced, machine.numClusters())
-          : 0);
+          : 0,
+      // Clusters that are timed take turns on one thread.
+      machine.watch ? &executed : nullptr);
 }
 
 void Recording::take(Cluster &c) {
@@ -42,10 +44,12 @@ void Recording::take(Cluster &c) {
   executed.resize(r.executed.size());
   mmas.resize(r.mmas.size());
   failedTests.resize(r.failedTests.counts.size());
-  for (size_t w = 0; w < executed.size(); ++w) {
-    executed[w].resize(r.executed[w].size());
+  for (size_t w = 0; w < r.own.size(); ++w) {
+    executed[w].resize(r.own[w].size());
     for (size_t k = 0; k < executed[w].size(); ++k)
-      executed[w][k] += r.executed[w][k];
+      executed[w][k] += r.own[w][k];
+  }
+  for (size_t w = 0; w < mmas.size(); ++w) {
     for (auto &[shape, n] : r.mmas[w])
       mmas[w][shape] += n;
     failedTests[w].tests += r.failedTests.counts[w].tests;
