@@ -36,7 +36,7 @@ uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
     return nullptr;
   }
   offset = address & kOffsetMask;
-  return &owner->mbarriers[offset].word;
+  return &owner->mbarrier(offset).word;
 }
 
 /// Books what an operation did for reports, and wakes who waits.
@@ -46,7 +46,7 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
   ++w.cta->cluster->effects;
   if (w.trace)
     w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
-  Mbarrier &log = owner.mbarriers[offset];
+  Mbarrier &log = owner.mbarrier(offset);
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
     // Threads that are suspended in a try_wait wake up when the phase
     // completes, however late they get to run.
@@ -73,7 +73,7 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
 
 Fault mx::sim::completeTx(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
                           uint32_t offset, uint32_t bytes) {
-  uint64_t *word = &owner.mbarriers[offset].word;
+  uint64_t *word = &owner.mbarrier(offset).word;
   uint64_t before = *word;
   MbarrierState s = mbarrierState(before);
   if (s.live && !s.pending && s.tx > 0 && int64_t(s.tx) < int64_t(bytes))
@@ -95,7 +95,7 @@ Fault mx::sim::arriveOn(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
                         const Knowledge *known) {
   if (Order *order = w.order(); order && known)
     order->arrive(*known, owner, offset);
-  uint64_t *word = &owner.mbarriers[offset].word;
+  uint64_t *word = &owner.mbarrier(offset).word;
   uint64_t before = *word;
   Fault f = mbarrierArrive(*word, count);
   if (!f)
@@ -169,7 +169,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
              mask);
     switch (op) {
     case Init: {
-      Mbarrier &b = owner->mbarriers[offset];
+      Mbarrier &b = owner->mbarrier(offset);
       b.arrivals.clear();
       b.phases = 0;
       b.order.reset();

@@ -338,7 +338,7 @@ bool Machine::ready(Warp &w, Group &g) {
       return true;
     if (w.cta->cluster->timeout)
       return w.cta->cluster->round != g.index;
-    uint64_t word = g.cta->mbarriers[g.address].word;
+    uint64_t word = g.cta->mbarrier(g.address).word;
     return mbarrierState(word).parity != g.ticket;
   }
   case Wait::NamedBarrier:

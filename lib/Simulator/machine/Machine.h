@@ -24,6 +24,7 @@
 #include "mx/Simulator/tensor/Memory.h"
 #include "mx/Simulator/tensor/TensorMemory.h"
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <set>
@@ -325,9 +326,21 @@ struct Cta {
   std::vector<char> registerStorage;
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
+  /// Of a launch that is timed: warps that wait, or that others let go on.
+  uint32_t waitingWarps = 0;
   std::vector<NamedBarrier> barriers;
   std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< by offset
-  bool leavesOut = false;                           ///< copies move nothing
+  /// One of them, mostly without a search.
+  Mbarrier &mbarrier(uint32_t offset) {
+    auto &[at, found] = foundMbarriers[offset / 8 % foundMbarriers.size()];
+    if (!found || at != offset) {
+      found = &mbarriers[offset];
+      at = offset;
+    }
+    return *found;
+  }
+  std::array<std::pair<uint32_t, Mbarrier *>, 16> foundMbarriers = {};
+  bool leavesOut = false; ///< copies move nothing
   /// Of its shared memory; null where nothing is left out.
   std::shared_ptr<time::LeftOut> leftOut;
   TensorMemory *tensor = nullptr;

@@ -102,15 +102,17 @@ static void noteWait(Warp &w, const Group &g, Wait wait, uint64_t cycle) {
 void Machine::wake(Cluster &c, uint64_t cycle) {
   ++c.round;
   for (auto &cta : c.ctas)
-    for (Warp &w : cta->warps) {
+    for (uint32_t left = cta->waitingWarps; left; left &= left - 1) {
+      Warp &w = cta->warps[unsigned(__builtin_ctz(left))];
       uint64_t first = Warp::kNotQueued;
+      bool waits = false;
       for (Group &g : w.groups) {
-        // The last warp of a warpgroup lets the others go on.
-        if (g.wait == Wait::Warpgroup)
-          continue;
         if (g.wait != Wait::None) {
-          if (!ready(w, g))
+          // The last warp of a warpgroup lets the others go on.
+          if (g.wait == Wait::Warpgroup || !ready(w, g)) {
+            waits = true;
             continue;
+          }
           uint64_t latency = watch->wakeLatency(w, g);
           Wait wait = g.wait;
           g.wait = Wait::None;
@@ -125,6 +127,8 @@ void Machine::wake(Cluster &c, uint64_t cycle) {
         }
         first = std::min(first, g.step);
       }
+      if (!waits)
+        cta->waitingWarps &= ~(1u << w.index);
       if (&w != running && first != Warp::kNotQueued)
         watch->schedule(w, first);
     }
@@ -237,8 +241,11 @@ void Machine::runTimed() {
         reportDeadlock();
         break;
       }
-      for (auto &c : active)
+      for (auto &c : active) {
+        for (auto &cta : c->ctas)
+          cta->waitingWarps = uint32_t((1ull << cta->warps.size()) - 1);
         wake(*c, watch->now);
+      }
       continue;
     }
     Cluster &c =

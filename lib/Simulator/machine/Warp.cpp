@@ -122,6 +122,7 @@ const Instr *Warp::block(const Instr *pc, Wait wait) {
   Group &g = group();
   g.pc = pc;
   g.wait = wait;
+  cta->waitingWarps |= 1u << index;
   if (wait == Wait::Poll || wait == Wait::Mbarrier ||
       wait == Wait::TensorAlloc || wait == Wait::Warpgroup ||
       wait == Wait::Word)
