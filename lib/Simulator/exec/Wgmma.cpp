@@ -80,8 +80,8 @@ enum : unsigned {
 /// extra; aux2: flags; imm: number of registers of D; d: metadata.
 Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
   auto flag = [&](unsigned at) { return bool(i->aux2 >> at & 1); };
-  op = WgmmaOp();
-  WarpMmaOp &product = op.product;
+  WarpMmaOp &product = op.product = WarpMmaOp();
+  op.aDesc = 0;
   product.a = ElementType(i->aux2 >> kTypeA & 15);
   product.b = ElementType(i->aux2 >> kTypeB & 15);
   product.d = AccumulatorType(i->aux2 >> kAccumulator & 3);
