@@ -8,6 +8,7 @@
 #include "Transfer.h"
 
 #include <algorithm>
+#include <array>
 
 namespace mx::sim::time {
 
@@ -30,11 +31,8 @@ struct Modulo {
 class Tags {
 public:
   explicit Tags(uint64_t bytes)
-      : setOf(std::max<uint64_t>(1, bytes / kLineBytes / kWays)),
-        tags(setOf.divisor * kWays), lines(tags.size()) {
-    for (size_t k = 0; k < tags.size(); ++k)
-      tags[k] = k % kWays;
-  }
+      : numberOf(std::max<uint64_t>(1, bytes / kLineBytes / kWays)),
+        sets(numberOf.divisor) {}
 
   struct Line {
     uint64_t filled = 0; ///< for the owner: when its bytes came
@@ -46,31 +44,35 @@ public:
     bool writesBack = false;
   };
   /// All bytes are there.
-  void settle() { std::fill(lines.begin(), lines.end(), Line()); }
+  void settle() {
+    for (Set &set : sets)
+      set.lines.fill({});
+  }
   /// `line`: an address divided by kLineBytes.
   Answer touch(uint64_t line, bool isWrite) {
-    uint64_t first = firstOf(line), tag = (line + 1) << kTagShift;
-    uint64_t *set = &tags[first];
+    Set &set = sets[numberOf(mix(line))];
+    uint64_t tag = (line + 1) << kTagShift;
     unsigned at = 0;
-    while (at < kWays - 1 && set[at] >> kTagShift << kTagShift != tag)
+    while (at < kWays - 1 && set.tags[at] >> kTagShift << kTagShift != tag)
       ++at;
-    uint64_t found = set[at], way = found % kWays;
+    uint64_t found = set.tags[at];
     bool isHit = found >> kTagShift << kTagShift == tag;
     bool wasDirty = found & kDirty;
-    std::copy_backward(set, set + at, set + at + 1);
-    set[0] = tag | way | (isWrite || (isHit && wasDirty) ? kDirty : 0);
-    Line &is = lines[first + way];
+    std::copy_backward(&set.tags[0], &set.tags[at], &set.tags[at] + 1);
+    set.tags[0] = tag | found % kWays;
+    if (isWrite || (isHit && wasDirty))
+      set.tags[0] |= kDirty;
+    Line &is = set.lines[found % kWays];
     if (!isHit)
       is = {};
     return {&is, isHit, !isHit && wasDirty};
   }
   /// The line will be touched soon.
   void prefetch(uint64_t line) const {
-    uint64_t first = firstOf(line);
-    __builtin_prefetch(&tags[first], 1);
-    __builtin_prefetch(&tags[first + kWays / 2], 1);
-    __builtin_prefetch(&lines[first], 1);
-    __builtin_prefetch(&lines[first + kWays / 2], 1);
+    const char *set =
+        reinterpret_cast<const char *>(&sets[numberOf(mix(line))]);
+    for (unsigned at = 0; at < sizeof(Set); at += 64)
+      __builtin_prefetch(set + at, 1);
   }
 
   /// As the chip spreads addresses over slices: no stride falls into few sets.
@@ -80,16 +82,22 @@ public:
   }
 
 private:
-  uint64_t firstOf(uint64_t line) const { return setOf(mix(line)) * kWays; }
-
   static constexpr unsigned kWays = 16;
   /// Of a line that was written; below is its way.
   static constexpr uint64_t kDirty = kWays;
   static constexpr unsigned kTagShift = 5;
-  Modulo setOf;
-  /// By set, the latest first: line + 1 (0: none), kDirty and the way.
-  std::vector<uint64_t> tags;
-  std::vector<Line> lines; ///< by set and way
+  /// In lines of a cache of the host.
+  struct alignas(64) Set {
+    Set() {
+      for (unsigned way = 0; way < kWays; ++way)
+        tags[way] = way;
+    }
+    /// The latest first: line + 1 (0: none), kDirty and the way.
+    std::array<uint64_t, kWays> tags;
+    std::array<Line, kWays> lines; ///< by way
+  };
+  Modulo numberOf;
+  std::vector<Set> sets;
 };
 
 } // namespace mx::sim::time

@@ -56,8 +56,7 @@ unsigned Memory::homeOf(uint64_t line) {
 bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
   if (!window)
     return false;
-  Asked &asked = recent[sm * kGpcs / unsigned(ports.size())]
-                       [Tags::mix(line) >> 20 & (kRecent - 1)];
+  Asked &asked = recent[gpcOf(sm)][placeOf(line)];
   bool isSame = asked.line == line + 1 && cycle <= asked.cycle + window &&
                 asked.cycle <= cycle + window;
   if (!isSame)
@@ -83,16 +82,25 @@ Memory::Found Memory::look(unsigned sm, uint64_t line, bool isWrite) {
   return found;
 }
 
+/// What looking for the line needs is on its way to a cache of the host.
+void Memory::prefetch(unsigned sm, uint64_t line) const {
+  for (const Tags &part : *tags)
+    part.prefetch(line);
+  if (window)
+    __builtin_prefetch(&recent[gpcOf(sm)][placeOf(line)], 1);
+}
+
 Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
                            const std::vector<Piece> &pieces, Traffic traffic) {
   bool isWrite = traffic == Traffic::Store;
   Times times;
   missed.clear();
   double bytes = 0, fromHbm = 0, work = 0;
-  for (const Piece &piece : pieces)
-    for (const Tags &part : *tags)
-      part.prefetch(piece.line);
-  for (const Piece &piece : pieces) {
+  constexpr size_t kAhead = 8; // lines that are fetched side by side
+  for (size_t k = 0; k < pieces.size(); ++k) {
+    const Piece &piece = pieces[k];
+    if (k + kAhead < pieces.size())
+      prefetch(sm, pieces[k + kAhead].line);
     bytes += piece.bytes;
     if (isWrite)
       work += std::max(piece.bytes * writeWork, lineWork);

@@ -59,11 +59,18 @@ private:
   };
   Found look(unsigned sm, uint64_t line, bool isWrite);
   bool isMerged(unsigned sm, uint64_t cycle, uint64_t line);
+  void prefetch(unsigned sm, uint64_t line) const;
 
   static constexpr unsigned kGpcs = 8, kRecent = 1u << 13;
   struct Asked {
     uint64_t line = 0, cycle = 0;
   };
+  unsigned gpcOf(unsigned sm) const {
+    return sm * kGpcs / unsigned(ports.size());
+  }
+  static size_t placeOf(uint64_t line) {
+    return Tags::mix(line) >> 20 & (kRecent - 1);
+  }
   std::array<std::vector<Asked>, kGpcs> recent;
   uint64_t window; ///< in which requests are merged; 0: they are not
 
