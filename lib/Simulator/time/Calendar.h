@@ -17,7 +17,8 @@
 namespace mx::sim::time {
 
 /// How far ahead of the time of the machine a warp may be. The warps of a
-/// scheduler take turns: one that were far ahead would leave the others nothing.
+/// scheduler take turns: one that were far ahead would leave the others
+/// nothing.
 constexpr uint64_t kMostAhead = 8;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
@@ -85,14 +86,30 @@ public:
     return cycle;
   }
 
+  /// Takes all cycles from `begin` to `end` that are in `pattern`, modulo 64.
+  void block(unsigned column, uint64_t pattern, uint64_t begin, uint64_t end) {
+    for (begin = std::max(begin, first * 64); begin < end;) {
+      uint64_t next = std::min(end, (begin / 64 + 1) * 64);
+      uint64_t range = ~0ull >> (64 - (next - begin)) << begin % 64;
+      lineOf(begin / 64).columns[column] |= pattern & range;
+      begin = next;
+    }
+  }
+
 private:
+  struct alignas(64) Line {
+    uint64_t columns[kColumns] = {};
+  };
+  Line &lineOf(uint64_t at) {
+    while (at >= first + kLines)
+      lines[first++ % kLines] = {};
+    return lines[at % kLines];
+  }
   uint64_t take(unsigned column, unsigned interval, uint64_t cycle) {
     uint64_t begin = std::max(cycle & ~uint64_t(interval - 1), first * 64);
     uint64_t open = ~0ull << begin % 64;
     for (uint64_t at = begin / 64;; ++at, open = ~0ull) {
-      while (at >= first + kLines)
-        lines[first++ % kLines] = {};
-      uint64_t &word = lines[at % kLines].columns[column];
+      uint64_t &word = lineOf(at).columns[column];
       open &= ~word & kEach[interval];
       if (!open)
         continue;
@@ -107,9 +124,6 @@ private:
   static constexpr uint64_t kEach[] = {
       0, ~0ull, 0x5555555555555555ull, 0, 0x1111111111111111ull, 0,
       0, 0,     0x0101010101010101ull};
-  struct alignas(64) Line {
-    uint64_t columns[kColumns] = {};
-  };
   uint64_t first = 0; ///< line of the window
   std::vector<Line> lines;
 };

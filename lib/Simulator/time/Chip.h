@@ -51,6 +51,8 @@ enum class Fact : uint8_t {
   WgmmaRegistersLeast,
   WgmmaLatency,
   WgmmaLatencyColumns,
+  WgmmaSlots,
+  WgmmaRegistersRead,
   MmaSyncProducts,
   MmaSyncLatency,
   // The copy engine.

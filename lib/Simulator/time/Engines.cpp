@@ -158,6 +158,13 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
   Interval when;
   when.read = engine.work(from, roundUp(cycles), w.group().path);
   when.begin = engine.begin;
+  double sums = columns / chip[Fact::WgmmaColumns];
+  if (aInRegisters)
+    sums += chip[Fact::WgmmaRegistersRead];
+  if (!hasNoIssue)
+    for (Quarter &quarter : smOf(w).quarters)
+      quarter.giveToProducts(unsigned(chip[Fact::WgmmaSlots]), when.begin,
+                             when.begin + uint64_t(sums));
   if (cycles > least) {
     engine.path.reach(when.read, Fact::WgmmaColumns);
   } else if (aInRegisters) {

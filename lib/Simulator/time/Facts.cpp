@@ -51,6 +51,8 @@ static constexpr FactInfo kFactInfos[] = {
     {Fact::WgmmaRegistersLeast, "wgmma-registers-least", Part::Tensor},
     {Fact::WgmmaLatency, "wgmma-latency", Part::Tensor},
     {Fact::WgmmaLatencyColumns, "wgmma-latency-columns", Part::Tensor},
+    {Fact::WgmmaSlots, "wgmma-slots", Part::Issue},
+    {Fact::WgmmaRegistersRead, "wgmma-registers-read", Part::Issue},
     {Fact::MmaSyncProducts, "mma-sync-products", Part::Tensor},
     {Fact::MmaSyncLatency, "mma-sync-latency", Part::Tensor},
     {Fact::CopyGive, "copy-give", Part::Copy},

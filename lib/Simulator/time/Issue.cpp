@@ -90,16 +90,22 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
   return true;
 }
 
+/// Whether ptxas has put it before what the group has executed: then it was
+/// issued before the group has waited.
+static bool isPassed(const Group &g, const Price &price) {
+  return !price.isFree && price.place < g.furthest;
+}
+
 /// When the group can issue the instruction, whoever else wants to.
 Moment Stopwatch::dueAt(Warp &w, const Instr *i) {
   Group &g = w.group();
   const Price &price = priceOf(i);
   uint64_t cycle = g.block;
-  if (hasMachineCode && !price.isFree) {
+  if (hasMachineCode && price.isFree && !price.isPoint) {
+    cycle = g.base;
+  } else if (hasMachineCode && !price.isFree) {
     uint64_t place = g.base + price.place + delayAt(g, price.place);
-    // Where ptxas has put it before what the group has executed, it was issued
-    // before the group has waited.
-    cycle = price.place < g.furthest ? place : std::max(cycle, place);
+    cycle = isPassed(g, price) ? place : std::max(cycle, place);
   }
   Moment due(cycle, kIssue);
   // Mostly no register is that late.
@@ -152,7 +158,8 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
   if (price.isPoint) {
     follow(w, operands);
     g.step = g.block = std::max(g.step, due);
-    operands = std::max(operands, Moment(g.block, kIssue));
+    if (!isPassed(g, price))
+      operands = std::max(operands, Moment(g.block, kIssue));
   }
   // One warp's requests must not come long before those of the others.
   if (price.isRequest) {
@@ -187,11 +194,10 @@ void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
   uint64_t cycle = operands.cycle();
   issuedAt = cycle;
   if (!price.isFree && !hasNoIssue) {
-    bool isPassed = price.place < g.furthest;
     uint64_t planned = g.base + price.place;
-    if (cycle > planned && !(isPassed && price.isPoint))
+    if (cycle > planned)
       delayFrom(g, price.place, cycle - planned);
-    if (!isPassed) {
+    if (!isPassed(g, price)) {
       g.furthest = price.place;
       account(w, price);
     }

@@ -28,25 +28,25 @@ constexpr CodeRow kPipesOfCode[] = {
     {"FSWZ", Pipe::Fma},      {"F", Pipe::Fma},
     {"HMNMX", Pipe::Alu},     {"HSETP", Pipe::Alu},
     {"HSET", Pipe::Alu},      {"HMMA", Pipe::None},
-    {"HGMMA", Pipe::None},    {"H", Pipe::Fma},
-    {"D", Pipe::Multiply},    {"MUFU", Pipe::Special},
-    {"I2FP", Pipe::Alu},      {"I2F", Pipe::Special},
-    {"POPC", Pipe::Special},  {"FLO", Pipe::Special},
-    {"SHFL", Pipe::Convert},  {"BREV", Pipe::Special},
-    {"REDUX", Pipe::Convert}, {"MATCH", Pipe::Convert},
-    {"LOP3", Pipe::Alu},      {"IADD", Pipe::Alu},
-    {"SHF", Pipe::Alu},       {"PRMT", Pipe::Alu},
-    {"ISETP", Pipe::Alu},     {"SEL", Pipe::Alu},
-    {"LEA", Pipe::Alu},       {"IMNMX", Pipe::Alu},
-    {"IABS", Pipe::Alu},      {"SGXT", Pipe::Alu},
-    {"BMSK", Pipe::Alu},      {"PLOP3", Pipe::Alu},
-    {"VIADD", Pipe::Fma},     {"VI", Pipe::Alu},
-    {"VH", Pipe::Alu},        {"VOTE", Pipe::Alu},
-    {"P2R", Pipe::Alu},       {"R2P", Pipe::Alu},
-    {"MOV", Pipe::Alu},       {"UTMA", Pipe::None},
-    {"UTC", Pipe::None},      {"UBLK", Pipe::None},
-    {"UCGA", Pipe::None},     {"USETMAX", Pipe::None},
-    {"U", Pipe::Uniform},
+    {"HGMMA", Pipe::None},    {"HFMA2.MMA", Pipe::Fma},
+    {"H", Pipe::Multiply},    {"D", Pipe::Multiply},
+    {"MUFU", Pipe::Special},  {"I2FP", Pipe::Alu},
+    {"I2F", Pipe::Special},   {"POPC", Pipe::Special},
+    {"FLO", Pipe::Special},   {"SHFL", Pipe::Convert},
+    {"BREV", Pipe::Special},  {"REDUX", Pipe::Convert},
+    {"MATCH", Pipe::Convert}, {"LOP3", Pipe::Alu},
+    {"IADD", Pipe::Alu},      {"SHF", Pipe::Alu},
+    {"PRMT", Pipe::Alu},      {"ISETP", Pipe::Alu},
+    {"SEL", Pipe::Alu},       {"LEA", Pipe::Alu},
+    {"IMNMX", Pipe::Alu},     {"IABS", Pipe::Alu},
+    {"SGXT", Pipe::Alu},      {"BMSK", Pipe::Alu},
+    {"PLOP3", Pipe::Alu},     {"VIADD", Pipe::Fma},
+    {"VI", Pipe::Alu},        {"VH", Pipe::Alu},
+    {"VOTE", Pipe::Alu},      {"P2R", Pipe::Alu},
+    {"R2P", Pipe::Alu},       {"MOV", Pipe::Alu},
+    {"UTMA", Pipe::None},     {"UTC", Pipe::None},
+    {"UBLK", Pipe::None},     {"UCGA", Pipe::None},
+    {"USETMAX", Pipe::None},  {"U", Pipe::Uniform},
 };
 
 /// The number after `word` in a line; 0 where there is none.
@@ -163,7 +163,7 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     MachineInstr i;
     i.line = line;
     i.opcode = opcode;
-    i.pipe = pipeOf(opcode.substr(0, opcode.find('.')));
+    i.pipe = pipeOf(opcode);
     i.stall = uint8_t(std::max<uint64_t>(1, bits >> 41 & 15));
     i.counter = uint8_t(std::min<uint64_t>(bits >> 46 & 7, kCounters));
     i.waits = uint8_t(bits >> 52 & 63);

@@ -49,6 +49,18 @@ public:
     return board.take(kPipes, 1, cycle, count);
   }
   Slots tensorMemory;
+  /// A running wgmma takes `slots` of 8 of the scheduler, and every second one
+  /// of the pipes of arithmetic: it reads and writes its sums in registers.
+  void giveToProducts(unsigned slots, uint64_t begin, uint64_t end) {
+    constexpr unsigned kOrder[] = {7, 5, 3, 1, 6, 2, 4, 0};
+    uint64_t taken = 0;
+    for (unsigned k = 0; k < slots; ++k)
+      taken |= 0x0101010101010101ull << kOrder[k];
+    board.block(0, taken, begin, end);
+    board.block(unsigned(Pipe::Fma), 0xaaaaaaaaaaaaaaaaull, begin, end);
+    for (Pipe pipe : {Pipe::Alu, Pipe::Multiply})
+      board.block(unsigned(pipe), 0xccccccccccccccccull, begin, end);
+  }
 
 private:
   // No pipe takes the scheduler's column.

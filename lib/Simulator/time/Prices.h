@@ -18,9 +18,9 @@ namespace mx::sim::time {
 /// for one cycle, one of 16 lanes for two.
 enum class Pipe : uint8_t {
   None,
-  Fma,      ///< 32 lanes: f32, f16x2, bf16x2
+  Fma,      ///< 32 lanes: f32
   Alu,      ///< 16 lanes: integers, logic, comparisons, conversions of pairs
-  Multiply, ///< 16 lanes: products of integers
+  Multiply, ///< 16 lanes: products of integers and of halves
   Convert,  ///< 8 lanes: shfl, conversions to 8 bits
   Special,  ///< 4 lanes: functions, conversions of integers
   Uniform,  ///< one value for a warp

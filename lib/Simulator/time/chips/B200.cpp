@@ -215,6 +215,8 @@ constexpr Fact kB200Absent[] = {
     Fact::WgmmaRegistersLeast,
     Fact::WgmmaLatency,
     Fact::WgmmaLatencyColumns,
+    Fact::WgmmaSlots,
+    Fact::WgmmaRegistersRead,
 };
 static_assert(namesEachFactOnce(kB200Rows, kB200Absent));
 
