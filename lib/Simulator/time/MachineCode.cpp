@@ -4,6 +4,8 @@
 
 #include "MachineCode.h"
 
+#include "Flow.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -138,6 +140,7 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
   std::map<std::string_view, size_t> labels; // the block of each
   std::vector<std::pair<size_t, std::string_view>>
       jumps; // of a block, to where
+  std::vector<bool> goesOn;
   uint32_t line = 0;
   bool isOpen = false;
   for (at += label.size(); at < text.size();) {
@@ -157,8 +160,10 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     std::string_view opcode = opcodeOf(s);
     if (opcode.empty() || opcode == "NOP")
       continue;
-    if (!isOpen)
+    if (!isOpen) {
       blocks.emplace_back();
+      goesOn.push_back(true);
+    }
     uint64_t bits = at < text.size() ? upperHalf(take()) : upperHalf({});
     MachineInstr i;
     i.line = line;
@@ -169,13 +174,22 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     i.waits = uint8_t(bits >> 52 & 63);
     blocks.back().code.push_back(i);
     isOpen = !endsBlock(opcode);
+    if (!isOpen)
+      goesOn.back() =
+          s.find('@') < s.find(opcode) || opcode.substr(0, 4) == "CALL";
     if (std::string_view target = targetOf(s); !isOpen && !target.empty())
       jumps.push_back({blocks.size() - 1, target});
   }
-  // A jump back makes a loop of what lies between.
+  std::vector<std::vector<uint32_t>> next(blocks.size());
   for (auto &[from, target] : jumps)
-    if (auto to = labels.find(target); to != labels.end())
-      for (size_t k = to->second; k <= from && k < blocks.size(); ++k)
-        ++blocks[k].depth;
+    if (auto to = labels.find(target);
+        to != labels.end() && to->second < blocks.size())
+      next[from].push_back(uint32_t(to->second));
+  for (uint32_t k = 0; k + 1 < blocks.size(); ++k)
+    if (goesOn[k])
+      next[k].push_back(k + 1);
+  Flow flow(next);
+  for (uint32_t k = 0; k < blocks.size(); ++k)
+    blocks[k].depth = flow.depth(k);
   return blocks;
 }

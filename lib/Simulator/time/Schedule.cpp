@@ -6,6 +6,7 @@
 
 #include "../machine/Handlers.h"
 #include "../machine/Routines.h"
+#include "Flow.h"
 #include "MachineCode.h"
 
 #include <algorithm>
@@ -17,21 +18,17 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// The blocks of the PTX: the first instruction of each, how many loops are
-/// around it, and those through which every way to it goes.
+/// The blocks of the PTX: the first instruction of each, and how they follow
+/// each other.
 struct TextBlocks {
   explicit TextBlocks(const Program &program);
   std::vector<uint32_t> blockOf; ///< of each instruction
   std::vector<uint32_t> first;
-  std::vector<unsigned> depth;
-  std::vector<std::vector<bool>> dominators;
+  Flow flow;
   std::map<uint32_t, uint32_t> ofLine;
 
-  /// The nearest block through which every way to each of `blocks` goes.
-  uint32_t dominatorOf(const std::vector<uint32_t> &blocks) const;
-
 private:
-  void findDominators(const Program &program);
+  std::vector<std::vector<uint32_t>> waysOf(const Program &program) const;
 };
 
 bool isBranch(const Instr &i) {
@@ -52,15 +49,11 @@ TextBlocks::TextBlocks(const Program &program) {
   const std::vector<Instr> &code = program.code;
   std::vector<char> leads(code.size() + 1);
   leads[0] = 1;
-  std::vector<std::pair<uint32_t, uint32_t>> jumps;
   for (uint32_t k = 0; k < code.size(); ++k) {
     if (isBranch(code[k]) || leaves(code[k]))
       leads[k + 1] = 1;
     if (isBranch(code[k]))
-      forTargets(code, code[k], [&](uint32_t to) {
-        leads[to] = 1;
-        jumps.push_back({k, to});
-      });
+      forTargets(code, code[k], [&](uint32_t to) { leads[to] = 1; });
   }
   for (uint32_t k = 0; k < code.size(); ++k) {
     if (leads[k])
@@ -69,63 +62,26 @@ TextBlocks::TextBlocks(const Program &program) {
     if (program.info[k].source)
       ofLine.emplace(program.info[k].line, blockOf[k]);
   }
-  depth.resize(first.size());
-  for (auto [from, to] : jumps)
-    for (uint32_t b = blockOf[to]; to <= from && b <= blockOf[from]; ++b)
-      ++depth[b];
-  findDominators(program);
+  flow = Flow(waysOf(program));
 }
 
-void TextBlocks::findDominators(const Program &program) {
+/// From each block to those that may come next.
+std::vector<std::vector<uint32_t>>
+TextBlocks::waysOf(const Program &program) const {
   size_t n = first.size();
-  std::vector<std::vector<uint32_t>> before(n);
+  std::vector<std::vector<uint32_t>> next(n);
   for (uint32_t b = 0; b < n; ++b) {
     size_t last = (b + 1 < n ? first[b + 1] : program.code.size()) - 1;
     const Instr &i = program.code[last];
     if (isBranch(i))
       forTargets(program.code, i,
-                 [&](uint32_t to) { before[blockOf[to]].push_back(b); });
+                 [&](uint32_t to) { next[b].push_back(blockOf[to]); });
     bool goesOn =
         i.fn == branchIf || i.guard != kNoSlot || !(isBranch(i) || leaves(i));
     if (goesOn && b + 1 < n)
-      before[b + 1].push_back(b);
+      next[b].push_back(b + 1);
   }
-  dominators.assign(n, std::vector<bool>(n, true));
-  dominators[0].assign(n, false);
-  dominators[0][0] = true;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t b = 1; b < n; ++b) {
-      std::vector<bool> of(n, true);
-      for (uint32_t p : before[b])
-        for (uint32_t d = 0; d < n; ++d)
-          of[d] = of[d] && dominators[p][d];
-      of[b] = true;
-      if (of == dominators[b])
-        continue;
-      dominators[b] = std::move(of);
-      changed = true;
-    }
-  }
-}
-
-uint32_t TextBlocks::dominatorOf(const std::vector<uint32_t> &blocks) const {
-  std::vector<bool> all = dominators[blocks[0]];
-  for (uint32_t b : blocks)
-    for (size_t d = 0; d < all.size(); ++d)
-      all[d] = all[d] && dominators[b][d];
-  uint32_t nearest = 0;
-  size_t most = 0;
-  for (uint32_t d = 0; d < all.size(); ++d)
-    if (all[d]) {
-      size_t count =
-          size_t(std::count(dominators[d].begin(), dominators[d].end(), true));
-      if (count > most) {
-        most = count;
-        nearest = d;
-      }
-    }
-  return nearest;
+  return next;
 }
 
 /// The tables of lines name lines before those of wgmma.mma_async. Machine
@@ -181,16 +137,19 @@ uint32_t ownerOf(const std::map<uint32_t, unsigned> &votes, unsigned depth,
   for (bool anyDepth : {false, true}) {
     unsigned most = 0;
     for (auto [block, count] : votes)
-      if (anyDepth || text.depth[block] == depth)
+      if (anyDepth || text.flow.depth(block) == depth)
         most = std::max(most, count);
     std::vector<uint32_t> parts;
     for (auto [block, count] : votes)
-      if ((anyDepth || text.depth[block] == depth) && 4 * count >= most)
+      if ((anyDepth || text.flow.depth(block) == depth) && 4 * count >= most)
         parts.push_back(block);
     if (parts.empty())
       continue;
-    uint32_t common = text.dominatorOf(parts);
-    return text.depth[common] == text.depth[parts[0]] ? common : parts[0];
+    uint32_t common = parts[0];
+    for (uint32_t part : parts)
+      common = text.flow.commonDominator(common, part);
+    bool isInSameLoops = text.flow.depth(common) == text.flow.depth(parts[0]);
+    return isInSameLoops ? common : parts[0];
   }
   return kNoOwner;
 }
