@@ -96,6 +96,11 @@ struct Options {
       cl::desc("With --time: a part that takes no time (tensor, issue, "
                "results, shared, copy, l2, hbm, barriers, launch)"),
       cl::value_desc("part"), cl::cat(category)};
+  cl::opt<std::string> timeLines{
+      "time-lines",
+      cl::desc("With --time: print the lines (default: 10) at which warps "
+               "spend most cycles, and write all into the report"),
+      cl::value_desc("number"), cl::ValueOptional, cl::cat(category)};
   cl::opt<bool> stats{
       "statistics",
       cl::desc("Print counts of each role, and speed, to standard error"),
@@ -145,6 +150,25 @@ static std::string readTimeChanges(const Options &asked,
     return "--time-without needs --time";
   std::string why = setWithout(changes, asked.without);
   return why.empty() ? why : "--time-without: " + why;
+}
+
+/// How many lines --time-lines asks for, or 0. Returns what is wrong, or
+/// nothing.
+static std::string readTimeLines(const Options &asked, size_t &count,
+                                 bool isTimed) {
+  constexpr size_t kDefault = 10;
+  count = 0;
+  if (!asked.timeLines.getNumOccurrences())
+    return {};
+  if (!isTimed)
+    return "--time-lines needs --time";
+  StringRef text = asked.timeLines.getValue();
+  if (text.empty())
+    count = kDefault;
+  else if (text.getAsInteger(10, count) || !count)
+    return "--time-lines: expected a number of lines, at least 1, found '" +
+           text.str() + "'";
+  return {};
 }
 
 /// The word "warning:" has LLVM's color for it on a terminal.
@@ -320,6 +344,12 @@ extern "C" int mxSimMain(int argc, char **argv) {
                                         !options.timedChip.empty());
       !why.empty())
     return badUsage(why);
+  size_t linesToPrint = 0;
+  if (std::string why =
+          readTimeLines(asked, linesToPrint, !options.timedChip.empty());
+      !why.empty())
+    return badUsage(why);
+  options.timeLines = linesToPrint > 0;
   if (asked.data == Data::None && options.timedChip.empty())
     return badUsage("--data=none needs --time");
   options.skipsProducts = asked.data == Data::None;
@@ -366,6 +396,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
     if (asked.stats)
       errs() << mx::printable(mx::sim::statisticsText(r));
     errs() << mx::printable(mx::sim::timeText(r));
+    errs() << mx::printable(mx::sim::linesText(r, linesToPrint));
     instructions += r.statistics.warpInstructions;
     mmas += r.statistics.mmas;
   }

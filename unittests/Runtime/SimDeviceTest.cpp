@@ -286,8 +286,8 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
        "instruction-limit, tensor-sums, warnings, report, record, time, "
-       "machine-code, data, clock, time-figure and time-without, found "
-       "'speed'"},
+       "machine-code, data, clock, time-figure, time-without and time-lines, "
+       "found 'speed'"},
       {"time", "b100",
        "simulator option time: expected 'h200', 'b200', found 'b100'"},
       {"data", "all",
@@ -302,6 +302,9 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
       {"time-without", "gpu",
        "simulator option time-without: expected a part out of tensor, issue, "
        "results, shared, copy, l2, hbm, barriers, launch, found 'gpu'"},
+      {"time-lines", "0",
+       "simulator option time-lines: expected a number of lines, at least 1, "
+       "found '0'"},
       {"tensor-sums", "fast",
        "simulator option tensor-sums: expected exact or truncated, found "
        "'fast'"},

@@ -30,6 +30,7 @@ struct LaunchFileOptions {
   uint32_t timelineCtas = 0;
   std::string timedChip;
   TimeChanges timeChanges;
+  bool timeLines = false;
   bool skipsProducts = false;
   std::string machineCode;
 

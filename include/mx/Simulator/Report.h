@@ -38,6 +38,10 @@ std::string statisticsText(const LaunchReport &report);
 /// busy with, and what each role waited for; empty where that was not asked.
 std::string timeText(const LaunchReport &report);
 
+/// The `count` lines of the PTX, and of the source, at which warps spend most
+/// cycles; empty where LaunchConfig::timeLines was not asked for.
+std::string linesText(const LaunchReport &report, size_t count);
+
 /// A name of a kernel or function for people: C++ names as in the source,
 /// without what they return and take, and long template arguments left out.
 std::string shortName(const std::string &name);

@@ -365,6 +365,8 @@ struct LaunchConfig {
   /// host thread then runs all clusters, and the seed has no say.
   std::string timedChip;
   TimeChanges timeChanges;
+  /// Of a launch that is timed: LaunchTime::lines. Costs some speed.
+  bool timeLines = false;
   /// What nvdisasm prints of the kernel's machine code, where its instructions
   /// are to be priced by that.
   std::string machineCode;
@@ -410,17 +412,6 @@ enum class FindingKind {
 /// "deadlock", "out-of-bounds", ...: stable names, used in reports and tests.
 std::string_view toString(FindingKind kind);
 std::string_view toString(LaunchStatus status);
-
-/// A place in the source, from .loc.
-struct SourcePlace {
-  std::string file; ///< empty: there is no .loc, and only the function is known
-  unsigned line = 0, column = 0;
-  std::string function; ///< as in the PTX; a person reads its shortName
-};
-
-/// Where an instruction comes from: its own place, then the calls by which the
-/// compiler inlined it, the outermost last. Empty where nothing is known.
-using SourceChain = std::vector<SourcePlace>;
 
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;

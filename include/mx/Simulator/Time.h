@@ -8,6 +8,8 @@
 #ifndef MX_SIMULATOR_TIME_H
 #define MX_SIMULATOR_TIME_H
 
+#include "mx/Simulator/LineCost.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -97,6 +99,9 @@ struct LaunchTime {
   /// Where products were to be left out: the line of the PTX that needs their
   /// values, so that they were computed; 0: none.
   unsigned computedForLine = 0;
+  /// What each line of the PTX cost, in their order; where
+  /// LaunchConfig::timeLines asks for it.
+  std::vector<LineCost> lines;
   double l2HitRate = 0; ///< of lines, between 0 and 1
   uint64_t l2Bytes = 0, hbmBytes = 0;
   double microseconds() const {

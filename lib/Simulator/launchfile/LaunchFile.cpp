@@ -487,6 +487,7 @@ bool LaunchFile::readDefaults(const JsonReader &json) {
   defaults.truncatesTensorSums = options.truncatingSums;
   defaults.timedChip = options.timedChip;
   defaults.timeChanges = options.timeChanges;
+  defaults.timeLines = options.timeLines;
   defaults.skipsProducts = options.skipsProducts;
   defaults.machineCode = options.machineCode;
   if (uint32_t count = smsOfTimedChip(options.timedChip))

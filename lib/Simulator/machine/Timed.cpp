@@ -38,6 +38,9 @@ void Warp::runTimed() {
   const Instr *i = group().pc;
   mask = group().mask;
   trace->resume(*this);
+  time::Lines *lines = watch->lines.get();
+  if (lines)
+    lines->resume(*this);
   while (i && !cluster.stopped) {
     if (!watch->reach(*this, i)) {
       group().pc = i;
@@ -63,6 +66,8 @@ void Warp::runTimed() {
       trace->next(*this, at);
     else
       trace->stop(*this, at);
+    if (lines)
+      lines->end(*this, at, i);
     if (!i || cluster.effects != effects)
       machine->wake(cluster, cycle);
     // Lanes that are busy for so long may be waiting for lanes that wait for
@@ -203,6 +208,8 @@ void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
         w.startCycle = cycle;
         w.groups[0].step = w.groups[0].block = cycle;
         watch->schedule(w, cycle);
+        if (watch->lines)
+          watch->lines->start(w, cycle);
       }
 }
 

@@ -191,6 +191,33 @@ static void write(JsonWriter &w, const CauseTime &c) {
   w.endObject();
 }
 
+static void write(JsonWriter &w, const LineCost &cost, bool isOfPtx) {
+  w.beginObject();
+  if (isOfPtx) {
+    w.member("line", cost.line);
+    w.member("text", cost.text);
+    if (hasPlace(cost.source))
+      write(w, cost.source);
+  } else {
+    w.member("file", cost.source.front().file);
+    w.member("line", cost.source.front().line);
+  }
+  w.member("executed", cost.executed);
+  w.member("cycles", cost.allCycles());
+  for (unsigned k = 0; k < kSpent; ++k)
+    w.member(infoOf(Spent(k)).key, cost.cycles[k]);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, std::string_view name,
+                  const std::vector<LineCost> &costs, bool isOfPtx) {
+  w.key(name);
+  w.beginArray();
+  for (const LineCost &cost : costs)
+    write(w, cost, isOfPtx);
+  w.endArray();
+}
+
 static void write(JsonWriter &w, const LaunchTime &t) {
   w.key("time");
   w.beginObject();
@@ -219,6 +246,10 @@ static void write(JsonWriter &w, const LaunchTime &t) {
   w.member("l2_hit_rate", t.l2HitRate);
   w.member("l2_bytes", t.l2Bytes);
   w.member("hbm_bytes", t.hbmBytes);
+  if (!t.lines.empty()) {
+    write(w, "lines", t.lines, /*isOfPtx=*/true);
+    write(w, "source_lines", costsBySource(t.lines), /*isOfPtx=*/false);
+  }
   w.endObject();
 }
 

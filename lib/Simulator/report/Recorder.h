@@ -273,6 +273,10 @@ private:
   std::vector<Mark> marks;
 };
 
+/// Lines of other modules that are linked to the one of `text` say nothing
+/// about it.
+bool isOfText(const ptx::Instruction &i, const std::string &text);
+
 /// All recorders of a launch.
 class Recording {
 public:

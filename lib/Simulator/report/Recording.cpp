@@ -100,8 +100,7 @@ static void append(Timeline &all, Timeline &&one) {
   all.tracksDropped += one.tracksDropped;
 }
 
-/// Lines of other modules that are linked to this one say nothing here.
-static bool isOfText(const ptx::Instruction &i, const std::string &text) {
+bool mx::sim::isOfText(const ptx::Instruction &i, const std::string &text) {
   const char *at = i.opcode.data();
   return at >= text.data() && at < text.data() + text.size();
 }

@@ -41,6 +41,21 @@ static void write(json::OStream &out, const TimelineSpan &s) {
   });
 }
 
+/// By line of this module: the line, how often warps executed it, and cycles in
+/// the order of Spent.
+static void write(json::OStream &out, const std::vector<LineCost> &costs) {
+  out.attributeArray("costs", [&] {
+    for (const LineCost &cost : costs)
+      if (cost.line)
+        out.array([&] {
+          out.value(cost.line);
+          out.value(cost.executed);
+          for (uint64_t cycles : cost.cycles)
+            out.value(cycles);
+        });
+  });
+}
+
 static void write(json::OStream &out, const LaunchReport &r, int64_t module) {
   const Timeline &t = *r.timeline;
   out.object([&] {
@@ -48,6 +63,7 @@ static void write(json::OStream &out, const LaunchReport &r, int64_t module) {
     out.attribute("status", std::string(toString(r.status)));
     out.attribute("module", module);
     out.attribute("seed", r.facts.seed);
+    out.attribute("chip", r.time.chip);
     out.attribute("steps", t.steps);
     out.attribute("totalCtas", t.totalCtas);
     out.attribute("spansDropped", t.spansDropped);
@@ -98,6 +114,7 @@ static void write(json::OStream &out, const LaunchReport &r, int64_t module) {
           out.value(entry.second.line);
         });
     });
+    write(out, r.time.lines);
   });
 }
 
@@ -122,6 +139,10 @@ std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
     out.attributeArray("kinds", [&] {
       for (unsigned k = 0; k < kNumSpanKinds; ++k)
         out.value(toString(SpanKind(k)));
+    });
+    out.attributeArray("spent", [&] {
+      for (unsigned k = 0; k < kSpent; ++k)
+        out.value(std::string(infoOf(Spent(k)).column));
     });
     out.attributeArray("modules", [&] {
       for (const Timeline *t : modules)

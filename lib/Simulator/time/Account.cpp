@@ -166,4 +166,6 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
   time.hbmBytes = uint64_t(memory.hbmBytes());
   path.reach(cycles, kOther);
   addCauses(time, path);
+  if (lines)
+    time.lines = lines->costs();
 }

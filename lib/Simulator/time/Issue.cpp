@@ -156,6 +156,8 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
   operands = dueAt(w, i);
   uint64_t due = operands.cycle();
   if (price.isPoint) {
+    if (lines)
+      lines->await(operands);
     follow(w, operands);
     g.step = g.block = std::max(g.step, due);
     if (!isPassed(g, price))
@@ -186,6 +188,8 @@ void Stopwatch::issue(Warp &w, const Instr *i) {
   smOf(w).warpProducts += priceOf(i).tensor;
   w.counts.slots += priceOf(i).slots;
   steppedTo = w.group().step;
+  if (lines)
+    lines->issue(w, i, operands, issuedAt);
 }
 
 void Stopwatch::issueInOrder(Warp &w, const Instr *i) {

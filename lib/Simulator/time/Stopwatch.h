@@ -14,6 +14,7 @@
 #include "mx/Simulator/tensor/Tcgen05.h"
 
 #include "../machine/Machine.h"
+#include "Lines.h"
 #include "Memory.h"
 #include "Multiprocessor.h"
 #include "Registers.h"
@@ -137,6 +138,8 @@ public:
   /// Of the event that is being handled, or of the last point of the warp that
   /// runs.
   Path cause;
+  /// What lines cost; null where that was not asked for.
+  std::unique_ptr<Lines> lines;
 
 private:
   Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }

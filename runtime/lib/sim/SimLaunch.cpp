@@ -10,6 +10,7 @@
 #include "SimDevice.h"
 
 #include "mx/Simulator/tensor/TensorMap.h"
+#include "mx/Support/Printable.h"
 
 #include <cerrno>
 #include <chrono>
@@ -210,6 +211,15 @@ std::unique_lock<std::mutex> SimDevice::lockUnless(const int32_t *interrupt) {
   return lock;
 }
 
+/// What lines cost, to standard error; nothing where that was not asked for.
+static void printLines(const mx::sim::LaunchReport &report, uint32_t count) {
+  std::string text = mx::printable(mx::sim::linesText(report, count));
+  if (text.empty())
+    return;
+  fflush(stdout);
+  fputs(text.c_str(), stderr);
+}
+
 Error SimDevice::run(SimFunction &function, const Launch &launch,
                      mx::sim::LaunchConfig &config, std::string &warning) {
   const mx::sim::KernelInfo &kernel = *function.kernel;
@@ -227,6 +237,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   config.smCount = options.smCount;
   config.timedChip = options.timedChip;
   config.timeChanges = options.timeChanges;
+  config.timeLines = options.timeLines > 0;
   config.skipsProducts = options.skipsProducts;
   config.machineCode = options.machineCode;
   config.seed = options.seed;
@@ -258,6 +269,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
     counters.tmaBytes += report.statistics.tmaBytes;
     simulator.modelled += report.time.microseconds();
   }
+  printLines(report, options.timeLines);
   if (!options.report.empty())
     if (Error error = write(report, options.report); error && report.clean())
       return error;

@@ -40,6 +40,7 @@ const OptionName kOptions[] = {
     {"clock", "MX_SIM_CLOCK"},
     {"time-figure", "MX_SIM_TIME_FIGURE"},
     {"time-without", "MX_SIM_TIME_WITHOUT"},
+    {"time-lines", "MX_SIM_TIME_LINES"},
 };
 
 /// Decimal digits only, within [low, high].
@@ -154,6 +155,12 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     smCount = count;
     return {};
   }
+  if (option == "time-lines") {
+    if (!parseNumber(value, 1, UINT32_MAX, number))
+      return badValue(option, "a number of lines, at least 1", value);
+    timeLines = uint32_t(number);
+    return {};
+  }
   if (option == "clock" || option == "time-figure" || option == "time-without")
     return setTimeChange(option, value);
   if (option == "checks") {
@@ -167,8 +174,8 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
   return {MX_ERROR_INVALID_VALUE,
           "expected a simulator option out of seed, checks, sm-count, "
           "instruction-limit, tensor-sums, warnings, report, record, time, "
-          "machine-code, data, clock, time-figure and time-without, "
-          "found '" +
+          "machine-code, data, clock, time-figure, time-without and "
+          "time-lines, found '" +
               std::string(option) + "'"};
 }
 

@@ -23,6 +23,7 @@ struct SimOptions {
   std::string machineCode; ///< a listing; empty: none
   std::string timedChip;   ///< empty: time is not modelled
   sim::TimeChanges timeChanges;
+  uint32_t timeLines = 0; ///< lines to print after each launch
   uint64_t maxInstructions = 10'000'000'000ull;
   bool truncatesTensorSums = false;
   /// What becomes of findings of a launch that succeeds.

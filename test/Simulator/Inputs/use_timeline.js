@@ -1,5 +1,5 @@
 // Runs the program of a timeline page against a document that only remembers:
-// use_timeline.js PAGE.html. Draws, zooms, pans, searches, selects and folds, and
+// use_timeline.js PAGE.html [timed]. Draws, zooms, pans, searches, selects and folds, and
 // looks at what became of it. No browser is needed.
 'use strict';
 const fs = require('fs'), assert = require('assert');
@@ -86,7 +86,20 @@ const data = JSON.parse(text), launch = data.launches[0];
 assert(numFilled > Math.min(launch.tracks.length, 30), 'nothing was drawn');
 assert.strictEqual($('source').children.length,
                    data.modules[launch.module].ptx.split('\n').length);
-assert(/not time/.test($('note').textContent));
+const isTimed = process.argv[3] === 'timed';
+assert((isTimed ? /modelled cycles of b200/ : /not time/).test($('note').textContent));
+
+// What lines cost stands beside them, and is all of it.
+assert.strictEqual(launch.costs.length > 0, isTimed);
+assert.strictEqual($('source').classes.has('costs'), isTimed);
+let shares = 0;
+for (const [line, executed, ...cycles] of launch.costs) {
+  assert.strictEqual(cycles.length, data.spent.length);
+  const shown = $('source').children[line - 1];
+  assert(shown.title.startsWith('executed ' + executed + ' times; '), shown.title);
+  shares += parseFloat(shown.dataset.cost || '0');
+}
+assert(!isTimed || Math.abs(shares - 100) < 2, 'shares add up to ' + shares);
 
 // The first span, its line in the text, and the ones after it.
 key('ArrowRight');

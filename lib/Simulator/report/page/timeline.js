@@ -30,6 +30,18 @@ const HEADINGS = {warp: 'warps', engine: 'asynchronous engines',
                   barrier: 'mbarriers', slot: 'shared memory of copies'};
 const HEAD = 20, GUTTER = 220, RULER = 24;
 
+// By line: its part of all cycles of warps, and what they were spent on.
+function costsOf(launch, names) {
+  const sum = numbers => numbers.reduce((a, b) => a + b, 0);
+  const all = sum(launch.costs.map(c => sum(c.slice(2))));
+  const part = n => (100 * n / Math.max(all, 1)).toFixed(1) + ' %';
+  return new Map(launch.costs.map(([line, executed, ...cycles]) => [line, [
+    sum(cycles) ? part(sum(cycles)) : '',
+    'executed ' + executed + ' times; ' +
+      names.map((name, k) => [name, cycles[k]]).filter(([, n]) => n)
+           .map(([name, n]) => name + ' ' + part(n)).join(', ')]]));
+}
+
 // For each row of a track the range of its spans.
 function indexRows(track) {
   const rows = [];
@@ -452,6 +464,16 @@ function start() {
     for (const m of state.launch.marks)
       if (m[2]) $('source').children[m[2] - 1]?.classList.add('bad');
   }
+  // Beside each line its part of the cycles of warps, where that was asked for.
+  function showCosts() {
+    const costs = costsOf(state.launch, data.spent), lines = $('source').children;
+    $('source').classList[costs.size ? 'add' : 'remove']('costs');
+    for (let k = 0; k < lines.length; ++k) {
+      const [share, text] = costs.get(k + 1) || ['', ''];
+      lines[k].dataset.cost = share;
+      lines[k].title = text;
+    }
+  }
   function highlight(first, last) {
     for (const line of $('source').querySelectorAll('.here, .range'))
       line.classList.remove('here', 'range');
@@ -585,8 +607,10 @@ function start() {
     state.match = null;
     const note = $('note');
     note.replaceChildren();
-    note.append('The axis counts simulated steps, not time: an instruction is one step, ' +
-                'asynchronous operations take nominal numbers. No speed can be read from it. ');
+    note.append(launch.chip
+      ? 'The axis counts modelled cycles of ' + launch.chip + ', which are not measured. '
+      : 'The axis counts simulated steps, not time: an instruction is one step, ' +
+        'asynchronous operations take nominal numbers. No speed can be read from it. ');
     const warn = text => {
       const b = document.createElement('b');
       b.textContent = text;
@@ -602,6 +626,7 @@ function start() {
     if (launch.marks.length) warn(launch.marks.length + ' findings are marked. ');
     showSource();
     markLines();
+    showCosts();
     select(null);
     fit();
   }
