@@ -70,10 +70,8 @@ static CauseTime causeOf(const Figure &figure, Fact fact, double time) {
 static CauseTime causeOf(Cause cause, double time, const IssueRange &range) {
   CauseTime c;
   bool isOther = cause == kOther;
-  c.key = isOther ? "other" : cause == kStalls ? "stalls" : "issue";
-  c.name = isOther            ? "not told apart"
-           : cause == kStalls ? "stalls in machine code"
-                              : "slots of schedulers and pipes";
+  c.key = isOther ? "other" : "issue";
+  c.name = isOther ? "not told apart" : "slots of schedulers and pipes";
   c.value = c.low = c.high = 1;
   c.origin = Origin::Derived;
   if (cause == kIssue) {

@@ -16,11 +16,9 @@ namespace mx::sim::time {
 using Cause = Fact;
 /// A scheduler or a pipe takes one machine instruction after the other.
 constexpr Cause kIssue = Cause(kFacts);
-/// Stalls that ptxas has written into machine code.
-constexpr Cause kStalls = Cause(kFacts + 1);
 /// What the model does not tell apart.
-constexpr Cause kOther = Cause(kFacts + 2);
-constexpr unsigned kCauses = kFacts + 3;
+constexpr Cause kOther = Cause(kFacts + 1);
+constexpr unsigned kCauses = kFacts + 2;
 
 enum class Part : uint8_t {
   Tensor,
