@@ -3,31 +3,7 @@
 // The copy engine of one SM, and of all: rows of 32 to 128 bytes, latency by size,
 // copies without a map, stores, additions, and the fetch of a tensor map.
 
-#include "common.h"
-
-static CUtensorMap makeMap(void *data, uint64_t rows, uint32_t rowBytes, uint32_t boxRows) {
-  static PFN_cuTensorMapEncodeTiled_v12000 encode;
-  if (!encode) {
-    cudaDriverEntryPointQueryResult found;
-    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
-                                           cudaEnableDefault, &found));
-  }
-  CUtensorMap map;
-  cuuint64_t extents[2] = {4096, rows}, strides[1] = {4096};
-  cuuint32_t box[2] = {rowBytes, boxRows}, steps[2] = {1, 1};
-  CUtensorMapSwizzle swizzle = rowBytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
-                               : rowBytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                               : rowBytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
-                                                : CU_TENSOR_MAP_SWIZZLE_NONE;
-  CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, data, extents, strides, box,
-                           steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(result));
-    exit(1);
-  }
-  return map;
-}
+#include "maps.h"
 
 /// With a map a box, without one `bytes` in a row.
 __device__ void load(const CUtensorMap *map, const uint8_t *data, uint32_t to, uint32_t bar,
@@ -136,24 +112,10 @@ __global__ void storeAll(const __grid_constant__ CUtensorMap map, uint8_t *data,
   cycles[blockIdx.x] = clock64() - begin;
 }
 
-static CUtensorMap makeFloatMap(void *data) {
-  PFN_cuTensorMapEncodeTiled_v12000 encode;
-  cudaDriverEntryPointQueryResult found;
-  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
-                                         cudaEnableDefault, &found));
-  CUtensorMap map;
-  cuuint64_t extents[2] = {1024, 2048}, strides[1] = {4096};
-  cuuint32_t box[2] = {32, 64}, steps[2] = {1, 1};
-  if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, data, extents, strides, box, steps,
-             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
-    exit(1);
-  return map;
-}
-
 template <bool ADDS>
 static void measureStores(uint8_t *data, bool hasMap, uint32_t bytes, const char *name) {
-  CUtensorMap map = ADDS ? makeFloatMap(data) : makeMap(data, 2048, 128, 64);
+  CUtensorMap map = makeMap(data, 2048, 128, 64,
+                            ADDS ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : CU_TENSOR_MAP_DATA_TYPE_UINT8);
   CHECK(cudaFuncSetAttribute(storeAll<ADDS>, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
   for (int ctas : {1, countSMs()})
     for (bool all : {false, true}) {

@@ -3,34 +3,7 @@
 // L2 and HBM by ordinary loads and stores: bytes that all SMs together move in a
 // second and in a cycle, and the latency of a load.
 
-#include "common.h"
-
-static constexpr int kThreads = 512, kUnroll = 8;
-
-__global__ void __launch_bounds__(kThreads)
-    readAll(const uint4 *data, size_t pieces, int rounds, long long *cycles, uint4 *out) {
-  uint4 sum = {};
-  long long begin = clock64();
-  for (int round = 0; round < rounds; ++round)
-    for (size_t i = size_t(blockIdx.x) * kThreads * kUnroll + threadIdx.x; i < pieces;
-         i += size_t(gridDim.x) * kThreads * kUnroll) {
-      uint4 x[kUnroll];
-#pragma unroll
-      for (int j = 0; j < kUnroll; ++j)
-        asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(x[j].x), "=r"(x[j].y), "=r"(x[j].z), "=r"(x[j].w)
-                     : "l"(data + i + j * kThreads));
-#pragma unroll
-      for (int j = 0; j < kUnroll; ++j) {
-        sum.x ^= x[j].x ^ x[j].y;
-        sum.z ^= x[j].z ^ x[j].w;
-      }
-    }
-  if (threadIdx.x == 0)
-    cycles[blockIdx.x] = clock64() - begin;
-  if (sum.x == 1 && sum.z == 7)
-    *out = sum;
-}
+#include "reads.h"
 
 __global__ void __launch_bounds__(kThreads)
     writeAll(uint4 *data, size_t pieces, int rounds, long long *cycles) {
@@ -96,11 +69,11 @@ int main() {
   };
   int rounds = 64;
   double time = seconds([&] {
-    readAll<<<ctas, kThreads>>>((uint4 *)data, small / 16, rounds, cycles.device, nullptr);
+    readAll<8><<<ctas, kThreads>>>((uint4 *)data, small / 16, rounds, 1, cycles.device, nullptr);
   });
   emitBoth("reads from L2", double(small) * rounds, time);
   time = seconds([&] {
-    readAll<<<ctas, kThreads>>>((uint4 *)data, large / 16, 1, cycles.device, nullptr);
+    readAll<8><<<ctas, kThreads>>>((uint4 *)data, large / 16, 1, 1, cycles.device, nullptr);
   });
   emitBoth("reads from HBM", double(large), time);
   time = seconds([&] {

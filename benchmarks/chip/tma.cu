@@ -4,30 +4,9 @@
 // rows of a box of 128-byte rows, for what lies in L2 and for what does not, and with
 // multicast to both CTAs of a cluster, each of which loads half. And the latency of one.
 
-#include "common.h"
+#include "maps.h"
 
 static constexpr int kStageBytes = 32768, kStages = 6, kRowBytes = 128;
-
-static CUtensorMap makeMap(void *data, uint64_t rows, uint32_t boxRows) {
-  static PFN_cuTensorMapEncodeTiled_v12000 encode;
-  if (!encode) {
-    cudaDriverEntryPointQueryResult found;
-    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
-                                           cudaEnableDefault, &found));
-  }
-  // Rows of 4 KiB, of which a box has 128 bytes.
-  CUtensorMap map;
-  cuuint64_t extents[2] = {4096, rows}, strides[1] = {4096};
-  cuuint32_t box[2] = {kRowBytes, boxRows}, steps[2] = {1, 1};
-  CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, data, extents, strides, box,
-                           steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(result));
-    exit(1);
-  }
-  return map;
-}
 
 __device__ void load(const CUtensorMap *map, uint32_t to, uint32_t bar, int column, int row,
                      bool multicast) {
@@ -97,7 +76,7 @@ double run(void *data, int rows, int boxRows, int stages, int inFlight) {
   auto kernel = stream<MULTICAST>;
   int bytes = kStages * kStageBytes, count = countSMs();
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  CUtensorMap map = makeMap(data, rows, boxRows);
+  CUtensorMap map = makeMap(data, rows, kRowBytes, boxRows);
   Cycles cycles(count);
   cudaLaunchAttribute attribute;
   attribute.id = cudaLaunchAttributeClusterDimension;
@@ -147,7 +126,7 @@ int main() {
          run<false>(data, large, 128, 384, inFlight), "bytes/cycle/SM");
   Cycles cycles(1);
   for (bool hit : {false, true}) {
-    CUtensorMap map = makeMap((char *)data + (size_t(1) << 30), 4096, 8);
+    CUtensorMap map = makeMap((char *)data + (size_t(1) << 30), 4096, kRowBytes, 8);
     once<<<1, 1, 4096>>>(map, cycles.device, 64);
     emit(std::string("latency of a box of 1 KiB from ") + (hit ? "L2" : "HBM"), cycles.median(),
          "cycles");

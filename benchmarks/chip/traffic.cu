@@ -3,36 +3,7 @@
 // L2 and HBM by who asks: few SMs and all, lines that SMs share, sets of data beside
 // the capacity of L2, near and far slices; stores by pattern, and atomics.
 
-#include "common.h"
-
-static constexpr int kThreads = 512, kUnroll = 4;
-
-/// Pieces of 16 bytes, a multiple of 2048; `sharing` SMs in a row read the same ones.
-__global__ void __launch_bounds__(kThreads)
-    readAll(const uint4 *data, size_t pieces, int rounds, int sharing, long long *cycles, uint4 *out) {
-  uint4 sum = {};
-  size_t part = blockIdx.x / sharing, parts = (gridDim.x + sharing - 1) / sharing;
-  long long begin = clock64();
-  for (int round = 0; round < rounds; ++round)
-    for (size_t i = part * kThreads * kUnroll + threadIdx.x; i < pieces;
-         i += parts * kThreads * kUnroll) {
-      uint4 x[kUnroll];
-#pragma unroll
-      for (int j = 0; j < kUnroll; ++j)
-        asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(x[j].x), "=r"(x[j].y), "=r"(x[j].z), "=r"(x[j].w)
-                     : "l"(data + i + j * kThreads));
-#pragma unroll
-      for (int j = 0; j < kUnroll; ++j) {
-        sum.x ^= x[j].x ^ x[j].y;
-        sum.z ^= x[j].z ^ x[j].w;
-      }
-    }
-  if (threadIdx.x == 0)
-    cycles[blockIdx.x] = clock64() - begin;
-  if (sum.x == 1 && sum.z == 7)
-    *out = sum;
-}
+#include "reads.h"
 
 /// Loads with nothing else of the SM under way, 4 KiB apart.
 __global__ void latencies(const uint32_t *data, int count, uint32_t *times) {
@@ -161,7 +132,8 @@ int main() {
   auto reads = [&](size_t bytes, int ctas, int rounds, int sharing, const std::string &name) {
     Cycles cycles(ctas);
     for (int i = 0; i < 2; ++i)
-      readAll<<<ctas, kThreads>>>((uint4 *)data, bytes / 16, rounds, sharing, cycles.device, nullptr);
+      readAll<4><<<ctas, kThreads>>>((uint4 *)data, bytes / 16, rounds, sharing, cycles.device,
+                                             nullptr);
     double read = double(bytes) * rounds * sharing;
     emit(name, read / cycles.most(), "bytes/cycle");
   };
