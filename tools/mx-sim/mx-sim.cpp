@@ -84,8 +84,11 @@ struct Options {
                             "nothing, for --time: results are meaningless")),
       cl::cat(category)};
   cl::opt<std::string> clock{
-      "clock", cl::desc("With --time: the clock, by default the highest"),
-      cl::value_desc("MHz"), cl::cat(category)};
+      "clock",
+      cl::desc("With --time: the clock in MHz, or sustained, that of a launch "
+               "that goes on and on; by default that of one launch, which "
+               "products lower"),
+      cl::value_desc("MHz|sustained"), cl::cat(category)};
   cl::list<std::string> figures{
       "time-figure",
       cl::desc("With --time: another figure than the chip's, as "
@@ -133,23 +136,21 @@ static int badUsage(const Twine &message) {
 static std::string readTimeChanges(const Options &asked,
                                    mx::sim::TimeChanges &changes,
                                    bool isTimed) {
-  std::vector<std::pair<std::string, std::string>> figures;
+  using Setter = std::string (*)(mx::sim::TimeChanges &, std::string_view);
+  std::vector<std::tuple<std::string, Setter, std::string>> all;
   if (asked.clock.getNumOccurrences())
-    figures.emplace_back("--clock", "clock=" + asked.clock);
+    all.emplace_back("--clock", mx::sim::setClock, asked.clock);
   for (const std::string &figure : asked.figures)
-    figures.emplace_back("--time-figure", figure);
-  for (auto &[option, text] : figures) {
+    all.emplace_back("--time-figure", mx::sim::setFigure, figure);
+  if (asked.without.getNumOccurrences())
+    all.emplace_back("--time-without", mx::sim::setWithout, asked.without);
+  for (auto &[option, set, text] : all) {
     if (!isTimed)
       return option + " needs --time";
-    if (std::string why = setFigure(changes, text); !why.empty())
+    if (std::string why = set(changes, text); !why.empty())
       return option + ": " + why;
   }
-  if (!asked.without.getNumOccurrences())
-    return {};
-  if (!isTimed)
-    return "--time-without needs --time";
-  std::string why = setWithout(changes, asked.without);
-  return why.empty() ? why : "--time-without: " + why;
+  return {};
 }
 
 /// How many lines --time-lines asks for, or 0. Returns what is wrong, or

@@ -295,7 +295,8 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "'all'"},
       {"machine-code", "/no/listing", "/no/listing: No such file or directory"},
       {"clock", "fast",
-       "simulator option clock: expected KEY=NUMBER, found 'clock=fast'"},
+       "simulator option clock: expected a number of MHz or sustained, found "
+       "'fast'"},
       {"time-figure", "clock=1500,hbm-bytes=-1",
        "simulator option time-figure: hbm-bytes: expected a number from 0.001 "
        "to 50000 bytes/ns, found -1"},

@@ -42,9 +42,13 @@ struct TimeChanges {
   std::vector<std::pair<std::string, double>> figures;
   /// The key of a part of the chip that takes no time; empty: none.
   std::string without;
+  /// The clock is that of a launch that goes on and on.
+  bool isSustained = false;
 };
 /// Adds "KEY=NUMBER". Returns what is wrong with it, or nothing.
 std::string setFigure(TimeChanges &changes, std::string_view text);
+/// The same for the clock: a number of MHz, or "sustained".
+std::string setClock(TimeChanges &changes, std::string_view text);
 /// The same for a part: tensor, issue, results, shared, copy, l2, hbm,
 /// barriers or launch.
 std::string setWithout(TimeChanges &changes, std::string_view part);

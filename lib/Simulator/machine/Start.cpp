@@ -370,6 +370,10 @@ bool Machine::bindShape() {
       if (!time::hasFigure(*chip, key))
         return bad("cannot be timed on " + std::string(chip->name) +
                    ": it has no figure '" + key + "'");
+    if (config.timeChanges.isSustained && !chip->has(time::Fact::TensorMHz))
+      return bad("cannot be timed on " + std::string(chip->name) +
+                 " at a sustained clock, of which it has no figures: expected "
+                 "a number of MHz");
   }
   ptx::SmLimits sm = ptx::limitsOf(home.chip);
   if (sharedBytes > sm.sharedBytes)

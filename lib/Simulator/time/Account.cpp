@@ -145,10 +145,12 @@ void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
   double all = std::max(1.0, double(cycles) * double(sms.size()));
   double most = std::max(1.0, double(cycles));
   time.mhz = mhz;
-  if (mhz == chip[Fact::TensorMHz]) {
+  if (!hasFixedClock && mhz == chip[Fact::TensorMHz]) {
     double busy = double(tensor) / all, time1 = chip[Fact::TensorBusyTime];
-    time.mhz -= chip[Fact::TensorBusyMHz] * std::min(1.0, busy) *
-                (1 - std::exp(-double(cycles) / mhz / time1));
+    double drop = machine.config.timeChanges.isSustained
+                      ? 1
+                      : 1 - std::exp(-double(cycles) / mhz / time1);
+    time.mhz -= chip[Fact::TensorBusyMHz] * std::min(1.0, busy) * drop;
   }
   time.parts = {
       {"tensor core", double(tensor) / all},

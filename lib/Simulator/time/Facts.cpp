@@ -193,17 +193,37 @@ static std::string listOfKeys() {
 /// The greatest latency in cycles, and the greatest rate a cycle.
 static constexpr double kGreatest = 50000;
 
+static bool parseNumber(std::string_view text, double &value) {
+  const char *end = text.data() + text.size();
+  auto [stop, why] = std::from_chars(text.data(), end, value);
+  return why == std::errc() && stop == end && std::isfinite(value);
+}
+
+std::string mx::sim::setClock(TimeChanges &changes, std::string_view text) {
+  double value = 0;
+  if (text != "sustained" && !parseNumber(text, value))
+    return "expected a number of MHz or sustained, found '" +
+           std::string(text) + "'";
+  std::string key(infoOf(Fact::BoostMHz).key);
+  if (text != "sustained") {
+    std::string why = setFigure(changes, key + "=" + std::string(text));
+    changes.isSustained &= !why.empty();
+    return why;
+  }
+  // The last one counts.
+  auto &figures = changes.figures;
+  figures.erase(std::remove_if(figures.begin(), figures.end(),
+                               [&](auto &f) { return f.first == key; }),
+                figures.end());
+  changes.isSustained = true;
+  return {};
+}
+
 std::string mx::sim::setFigure(TimeChanges &changes, std::string_view text) {
   size_t at = text.find('=');
   std::string key(text.substr(0, at));
   double value = 0;
-  const char *end = text.data() + text.size();
-  bool isNumber = false;
-  if (at != text.npos) {
-    auto [stop, why] = std::from_chars(text.data() + at + 1, end, value);
-    isNumber = why == std::errc() && stop == end && std::isfinite(value);
-  }
-  if (!isNumber)
+  if (at == text.npos || !parseNumber(text.substr(at + 1), value))
     return "expected KEY=NUMBER, found '" + std::string(text) + "'";
   auto info = std::find_if(std::begin(kFactInfos), std::end(kFactInfos),
                            [&](const FactInfo &i) { return i.key == key; });

@@ -13,12 +13,12 @@ using namespace mx::sim;
 using namespace mx::sim::time;
 
 /// Tensor cores take the clock down as soon as a kernel has products, however
-/// few.
-static double clockOf(const Machine &machine, const Chip &chip) {
-  bool isSet = false;
+/// few. `isFixed`: it was asked for.
+static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
+  isFixed = false;
   for (const auto &[key, value] : machine.config.timeChanges.figures)
-    isSet |= key == infoOf(Fact::BoostMHz).key;
-  if (isSet || !chip.has(Fact::TensorMHz))
+    isFixed |= key == infoOf(Fact::BoostMHz).key;
+  if (isFixed || !chip.has(Fact::TensorMHz))
     return chip[Fact::BoostMHz];
   for (const InstrInfo &info : machine.program.info)
     if (info.source &&
@@ -31,7 +31,7 @@ Stopwatch::Stopwatch(Machine &machine, const Chip &table)
     : registers(machine.program), machine(machine),
       chip(changed(table, machine.config.timeChanges)),
       hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
-      mhz(clockOf(machine, chip)),
+      mhz(clockOf(machine, chip, hasFixedClock)),
       prices(pricesOf(machine.program, chip, machine.config.machineCode,
                       machineCode)),
       hasMachineCode(!machineCode.isEmpty()),

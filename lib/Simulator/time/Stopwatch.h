@@ -165,6 +165,7 @@ private:
   Machine &machine;
   const Chip chip;
   const bool hasNoIssue; ///< the issue of instructions takes no time
+  bool hasFixedClock = false;
   const double mhz;
   Schedule machineCode;
   std::vector<Price> prices;

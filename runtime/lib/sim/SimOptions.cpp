@@ -185,7 +185,7 @@ Error SimOptions::setTimeChange(std::string_view option,
   if (option == "time-without")
     why = setWithout(timeChanges, value);
   else if (option == "clock")
-    why = setFigure(timeChanges, "clock=" + std::string(value));
+    why = setClock(timeChanges, value);
   // Several, with a comma between them.
   for (size_t begin = 0;
        option == "time-figure" && why.empty() && begin <= value.size();) {

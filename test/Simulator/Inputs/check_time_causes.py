@@ -85,6 +85,13 @@ def check_clock(times):
     near("time at half the clock", (slow["us"] - LAUNCH_US) / (fast["us"] - LAUNCH_US), 2, 1e-3)
     if not 1500 < times["tensor core"]["mhz"] <= 1850:
         sys.exit(f"expected a clock below 1850 MHz, found {times['tensor core']['mhz']}")
+    # That of a launch that goes on and on is what time takes it down to, and kernels without products keep theirs.
+    steady = run(PRODUCTS, "--clock=sustained")
+    near("a sustained clock", steady["mhz"], run(PRODUCTS, "--time-figure=tensor-clock-time=0.001")["mhz"], 1e-6)
+    if not steady["mhz"] < times["tensor core"]["mhz"] - 0.05:
+        sys.exit(f"expected a sustained clock below {times['tensor core']['mhz']} MHz, found {steady['mhz']}")
+    near("a sustained clock without products", run(HAND_OVER, "--clock=sustained")["mhz"], 1980, 0)
+    near("a clock that is that of products", run(PRODUCTS, "--clock=1850")["mhz"], 1850, 0)
     near("time of memory at half the clock", run(READ, "--clock=990")["us"] / times["HBM"]["us"], 1, 0.2)
 
 
