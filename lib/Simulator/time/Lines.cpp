@@ -110,6 +110,12 @@ Lines::Strand &Lines::enter(const Group &g) {
   return book->strands[strand];
 }
 
+/// An instruction of the PTX may be several of the program.
+void Lines::count(const Instr *i, int64_t times) {
+  if (machine.program.infoOf(i).isFirst)
+    spent[indexOf(i)].executed += uint64_t(times);
+}
+
 void Lines::start(const Warp &w, uint64_t cycle) {
   books[&w] = Book();
   books[&w].counted = cycle;
@@ -123,8 +129,7 @@ void Lines::resume(const Warp &w) {
     return;
   spend(s.last, waits[indexOf(s.last)], g.step);
   // Another warp has executed it for this one.
-  spent[indexOf(s.last)].executed +=
-      s.wait == Wait::Warpgroup && g.pc != s.last;
+  count(s.last, s.wait == Wait::Warpgroup && g.pc != s.last);
   s.wait = Wait::None;
 }
 
@@ -140,7 +145,7 @@ void Lines::issue(const Warp &w, const Instr *i, Moment operands,
     return;
   Strand &s = book->strands[strand];
   s.last = i;
-  ++spent[indexOf(i)].executed;
+  count(i, 1);
   const Price &price = prices[indexOf(i)];
   if (price.slots && !price.isFree)
     s.issued.push_back(
@@ -166,7 +171,7 @@ void Lines::end(const Warp &w, const Instr *i, const Instr *next) {
     if (next)
       return;
     s.wait = g->wait;
-    spent[indexOf(at)].executed -= g->pc == i; // it comes again
+    count(at, -int64_t(g->pc == i)); // it comes again
     return;
   }
   s = Strand();

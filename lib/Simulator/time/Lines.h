@@ -67,6 +67,7 @@ private:
     return size_t(i - machine.program.code.data());
   }
   Strand &enter(const Group &g);
+  void count(const Instr *i, int64_t times);
   void spend(const Instr *i, Spent on, uint64_t until);
   void settle(Strand &s, uint64_t end);
 

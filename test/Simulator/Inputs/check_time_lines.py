@@ -168,6 +168,11 @@ def check_lanes():
     expect("rounds of lanes", at(check("lanes", 64, grid=3), "ROUNDS")["executed"], 2 * 3 * 32)
 
 
+def check_jumps():
+    """A jump is one instruction, however it is executed."""
+    expect("jumps by a table", at(check("jumps", 64, grid=2), "TABLE")["executed"], 2 * 2)
+
+
 check_chase()
 check_fmas()
 check_shared_scheduler()
@@ -176,3 +181,4 @@ check_barrier()
 check_products()
 check_mmas()
 check_lanes()
+check_jumps()
