@@ -86,6 +86,8 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
     }
     if (taken > planned)
       delayFrom(g, step.place, taken - planned);
+    if (lines)
+      lines->step(machineCode.lines[g.walked], cycle, taken);
   }
   return true;
 }

@@ -69,10 +69,16 @@ static Spent spentOn(Moment operand) {
   }
 }
 
-Lines::Lines(const Machine &machine, const std::vector<Price> &prices)
-    : machine(machine), prices(prices), spent(prices.size()) {
-  for (const InstrInfo &info : machine.program.info)
+Lines::Lines(const Machine &machine, const std::vector<Price> &prices,
+             bool hasMachineCode)
+    : machine(machine), prices(prices), hasMachineCode(hasMachineCode),
+      spent(prices.size()) {
+  for (const Instr &i : machine.program.code) {
+    const InstrInfo &info = machine.program.infoOf(&i);
     waits.push_back(info.source ? waitOf(*info.source) : Spent::Issue);
+    if (info.source)
+      firstOf.emplace(info.line, &i);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,8 +98,9 @@ void Lines::settle(Strand &s, uint64_t end) {
       s.issued.begin(), s.issued.end(),
       [](const Issued &a, const Issued &b) { return a.cycle < b.cycle; });
   for (const Issued &one : s.issued) {
-    uint64_t more = std::max(1u, prices[indexOf(one.instr)].slots + 0u) - 1;
-    uint64_t first = std::min(one.cycle - std::min(one.cycle, more), end);
+    // Without machine code its slots are one after the other.
+    uint64_t slots = hasMachineCode ? 1 : prices[indexOf(one.instr)].slots;
+    uint64_t first = std::min(one.cycle - std::min(one.cycle, slots - 1), end);
     spend(one.instr, spentOn(one.operand),
           std::min(one.operand.cycle(), first));
     spend(one.instr, Spent::Issue, std::min(one.due, first));
@@ -136,6 +143,13 @@ void Lines::resume(const Warp &w) {
 void Lines::await(Moment operand) {
   if (spentOn(operand) != Spent::Issue)
     book->strands[strand].awaited = operand;
+}
+
+void Lines::step(uint32_t line, uint64_t due, uint64_t cycle) {
+  auto found = firstOf.find(line);
+  if (found != firstOf.end())
+    book->strands[strand].issued.push_back(
+        {cycle, due, Moment(0, kIssue), found->second});
 }
 
 void Lines::issue(const Warp &w, const Instr *i, Moment operands,

@@ -3,10 +3,11 @@
 //
 // A warp's cycles from one instruction's issue to the next one's belong to the
 // next one: it has waited and issued in them. What an instruction waits for
-// after its issue is its own. Instructions of straight code are taken in the
-// order in which they issue, not in that of the PTX. Each cycle counts once:
-// where lanes have parted, for the ones whose instruction is looked at first.
-// So the cycles of all instructions of a warp are those of its life.
+// after its issue is its own. Instructions of straight code, and machine code
+// of lines, are taken in the order in which they issue, not in that of the PTX.
+// Each cycle counts once: where lanes have parted, for those whose instruction
+// is looked at first. So the cycles of all instructions of a warp are those of
+// its life.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_TIME_LINES_H
@@ -23,7 +24,8 @@ namespace mx::sim::time {
 
 class Lines {
 public:
-  Lines(const Machine &machine, const std::vector<Price> &prices);
+  Lines(const Machine &machine, const std::vector<Price> &prices,
+        bool hasMachineCode);
   /// The life of a warp begins.
   void start(const Warp &w, uint64_t cycle);
 
@@ -33,6 +35,8 @@ public:
   void resume(const Warp &w);
   /// The point of synchronization that comes next has waited for an operand.
   void await(Moment operand);
+  /// Machine code of a line of the PTX has issued at `cycle`; it was due then.
+  void step(uint32_t line, uint64_t due, uint64_t cycle);
   /// An instruction whose operands were there, and which began, then.
   void issue(const Warp &w, const Instr *i, Moment operands, uint64_t cycle);
   /// It has been executed, and its group goes on at `next`, or waits.
@@ -73,6 +77,8 @@ private:
 
   const Machine &machine;
   const std::vector<Price> &prices;
+  const bool hasMachineCode;
+  std::unordered_map<uint32_t, const Instr *> firstOf; ///< each line
   std::vector<Spent> waits; ///< for what each instruction does, once issued
   std::vector<Cost> spent;  ///< by instruction
   std::unordered_map<const Warp *, Book> books;

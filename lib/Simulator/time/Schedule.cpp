@@ -244,6 +244,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     for (const Share &part : parts[b]) {
       uint32_t cycles = 0;
       Place *last = nullptr;
+      uint32_t line = 0;
       std::array<Counter, kCounters> counters;
       std::map<std::pair<uint32_t, std::string_view>, unsigned> copies;
       for (const MachineInstr &i : part.block->code) {
@@ -262,8 +263,11 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           place->at = at;
           place->step = uint32_t(schedule.steps.size());
         }
-        if (copies[{i.line, i.opcode}]++ % part.copies == 0)
+        line = isOwn ? i.line : line;
+        if (copies[{i.line, i.opcode}]++ % part.copies == 0) {
           schedule.steps.push_back({at, i.pipe, 0});
+          schedule.lines.push_back(line);
+        }
         if (place) {
           ++place->counts[unsigned(i.pipe)];
           place->stall = i.stall;

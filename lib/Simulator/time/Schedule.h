@@ -22,7 +22,8 @@ struct Step {
 };
 
 struct Schedule {
-  std::vector<Step> steps; ///< of one block after the other, by place
+  std::vector<Step> steps;     ///< of one block after the other, by place
+  std::vector<uint32_t> lines; ///< of the PTX, of each step; 0: none
   /// Where the steps of each block of the PTX begin, and their end. Empty
   /// without machine code.
   std::vector<uint32_t> begins;

@@ -40,7 +40,7 @@ Stopwatch::Stopwatch(Machine &machine, const Chip &table)
   uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
   sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
   if (machine.config.timeLines)
-    lines = std::make_unique<Lines>(machine, prices);
+    lines = std::make_unique<Lines>(machine, prices, hasMachineCode);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 """What lines cost, against arithmetic: latencies are set, and waits go with them.
 
-usage: check_time_lines.py MX_SIM LINES.ptx DIRECTORY
+usage: check_time_lines.py MX_SIM LINES.ptx DIRECTORY LIST_MACHINE_CODE
 """
 
 import json
@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-MX_SIM, PTX, DIRECTORY = sys.argv[1:]
+MX_SIM, PTX, DIRECTORY, LIST = sys.argv[1:]
 CAUSES = ("issues", "waits_slot", "waits_result", "waits_mbarrier", "waits_barrier", "waits_group", "waits_product")
 with open(PTX, encoding="utf-8") as source:
     TEXT = source.read().split("\n")
@@ -23,7 +23,7 @@ def line_of(mark):
 def run(kernel, block, *args, options=(), grid=1, lines=True):
     """The report of a launch."""
     args = [{"buffer": arg} if isinstance(arg, str) else {"u32": arg} for arg in args]
-    launch = {"buffers": {"in": {"bytes": 1024}, "out": {"bytes": 512}}, "kernel": kernel, "grid": [grid, 1, 1],
+    launch = {"buffers": {"in": {"bytes": 1024}, "out": {"bytes": 4096}}, "kernel": kernel, "grid": [grid, 1, 1],
               "block": [block, 1, 1], "dynamic_smem": 16384, "args": args}
     path, report = os.path.join(DIRECTORY, "launch.json"), os.path.join(DIRECTORY, "report.json")
     with open(path, "w", encoding="utf-8") as file:
@@ -98,7 +98,7 @@ def check_chase():
 def check_fmas():
     """Seven of eight wait for the latency, less the cycle of issue, and the test for the eighth."""
     for latency in (4, 20):
-        few, report = (check("fmas", 32, count, options=[f"--time-figure=float-latency={latency}"])
+        few, report = (check("fmas", 32, "out", count, options=[f"--time-figure=float-latency={latency}"])
                        for count in (100, 300))
         more = lambda mark, cause: at(report, mark)[cause] - at(few, mark)[cause]
         expect("waits of sums of products", more("FMAS", "waits_result"), 200 * 7 * (latency - 1))
@@ -119,7 +119,7 @@ def check_fmas():
 
 def check_shared_scheduler():
     """16 warps on four schedulers: an issue each, and what they wait for each other's."""
-    one = at(check("fmas", 512, 100, options=["--time-figure=float-latency=4"]), "FMAS")
+    one = at(check("fmas", 512, "out", 100, options=["--time-figure=float-latency=4"]), "FMAS")
     expect("issue of 16 warps", one["issues"], 16 * 800, 16)
     if not one["waits_slot"] > 0:
         sys.exit("expected warps to wait for their scheduler")
@@ -173,6 +173,23 @@ def check_jumps():
     expect("jumps by a table", at(check("jumps", 64, grid=2), "TABLE")["executed"], 2 * 2)
 
 
+def check_machine_code():
+    """In the order of machine code, where its tools are there: sums are right, and warps wait for their scheduler."""
+    listing = os.path.join(DIRECTORY, "listing")
+    done = subprocess.run([sys.executable, LIST, PTX, "-o", listing], capture_output=True, text=True)
+    if done.returncode:
+        print(f"skipped: machine code: {done.stderr}")
+        return
+    options = [f"--machine-code={listing}"]
+    alone, many = (at(check("fmas", block, "out", 100, options=options), "FMAS") for block in (32, 1024))
+    expect("a warp that no other keeps", alone["waits_slot"], 0)
+    expect("a round of the chain, by the stalls that ptxas writes", alone["cycles"] / 100, 8 * 4, 4)
+    expect("warps that keep each other", many["waits_slot"] > 0, True)
+    check("barrier", 128, "out", options=options)
+    check("products", 128, 20, options=options)
+    check("copies", 32, "in", 20, options=options)
+
+
 check_chase()
 check_fmas()
 check_shared_scheduler()
@@ -182,3 +199,4 @@ check_products()
 check_mmas()
 check_lanes()
 check_jumps()
+check_machine_code()
