@@ -153,7 +153,7 @@ def check_products():
     """A wait for each, of all four warps."""
     before, after = (at(check("products", 128, 20, options=[f"--time-figure=wgmma-latency={latency}"]), "PRODUCTS")
                      for latency in (40, 140))
-    expect("waits for products", after["waits_product"] - before["waits_product"], 4 * 20 * 100)
+    expect("waits for products", after["waits_product"] - before["waits_product"], 4 * 20 * 100, 4 * 20)
 
 
 def check_mmas():
