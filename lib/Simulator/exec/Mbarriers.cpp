@@ -242,13 +242,24 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   Group &own = w.group();
   bool isWoken = own.isWoken;
   own.isWoken = false;
+  // Mostly all lanes ask for the same: that is tested once.
+  uint64_t lastAddress = 0, lastPhase = 0;
+  bool isDone = false;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
+    uint64_t address = laneAddress(w, i->a, is64, i->imm, lane);
+    uint64_t phase =
+        byParity ? w.at<uint32_t>(i->b)[lane] & 1 : w.at<uint64_t>(i->b)[lane];
+    bool isAsked = m != mask && address == lastAddress && phase == lastPhase;
+    if (isAsked) {
+      done |= uint32_t(isDone) << lane;
+      continue;
+    }
+    lastAddress = address;
+    lastPhase = phase;
     Cta *owner;
     uint32_t offset;
-    uint64_t *word =
-        mbarrierWord(w, i, space, laneAddress(w, i->a, is64, i->imm, lane),
-                     lane, owner, offset);
+    uint64_t *word = mbarrierWord(w, i, space, address, lane, owner, offset);
     if (!word)
       return nullptr;
     if (owner != w.cta)
@@ -261,17 +272,10 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
       used = offset;
       order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
     }
-    bool isDone = false;
-    uint32_t parity;
-    Fault f;
-    if (byParity) {
-      parity = w.at<uint32_t>(i->b)[lane] & 1;
-      f = mbarrierTestParity(*word, parity, isDone);
-    } else {
-      uint64_t token = w.at<uint64_t>(i->b)[lane];
-      parity = mbarrierState(token).parity;
-      f = mbarrierTest(*word, token, isDone);
-    }
+    uint32_t parity = byParity ? uint32_t(phase) : mbarrierState(phase).parity;
+    isDone = false;
+    Fault f = byParity ? mbarrierTestParity(*word, parity, isDone)
+                       : mbarrierTest(*word, phase, isDone);
     if (f) {
       f.message +=
           " (mbarrier at " + w.machine->describeSharedOffset(offset) + ")";
