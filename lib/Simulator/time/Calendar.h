@@ -81,9 +81,10 @@ public:
   /// The column has a slot each `interval` cycles, a power of two up to 8.
   uint64_t take(unsigned column, unsigned interval, uint64_t cycle,
                 uint64_t count) {
+    uint64_t at = std::max(cycle & ~uint64_t(interval - 1), first * 64);
     while (count--)
-      cycle = take(column, interval, cycle);
-    return cycle;
+      at = takeOne(column, interval, at);
+    return std::max(cycle, at);
   }
 
   /// Takes all cycles from `begin` to `end` that are in `pattern`, modulo 64.
@@ -101,12 +102,17 @@ private:
     uint64_t columns[kColumns] = {};
   };
   Line &lineOf(uint64_t at) {
-    while (at >= first + kLines)
-      lines[first++ % kLines] = {};
+    if (at >= first + kLines)
+      advance(at);
     return lines[at % kLines];
   }
-  uint64_t take(unsigned column, unsigned interval, uint64_t cycle) {
-    uint64_t begin = std::max(cycle & ~uint64_t(interval - 1), first * 64);
+  void advance(uint64_t at) {
+    while (at >= first + kLines)
+      lines[first++ % kLines] = {};
+    // The next comes soon.
+    __builtin_prefetch(&lines[first % kLines], 1);
+  }
+  uint64_t takeOne(unsigned column, unsigned interval, uint64_t begin) {
     uint64_t open = ~0ull << begin % 64;
     for (uint64_t at = begin / 64;; ++at, open = ~0ull) {
       uint64_t &word = lineOf(at).columns[column];
@@ -114,7 +120,7 @@ private:
       if (!open)
         continue;
       word |= open & -open;
-      return std::max(cycle, at * 64 + unsigned(__builtin_ctzll(open)));
+      return at * 64 + unsigned(__builtin_ctzll(open));
     }
   }
 

@@ -35,9 +35,8 @@ public:
     Warp *warp = nullptr;   ///< that goes on; null:
     uint32_t operation = 0; ///< that takes effect
     /// In a heap of std the greatest comes first.
-    bool operator<(const Event &o) const {
-      return cycle != o.cycle ? cycle > o.cycle : number > o.number;
-    }
+    bool operator<(const Event &o) const { return key() > o.key(); }
+    __uint128_t key() const { return __uint128_t(cycle) << 64 | number; }
   };
   /// The earliest; false where nothing is left.
   bool next(Event &event);
