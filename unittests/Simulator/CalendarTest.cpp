@@ -1,0 +1,95 @@
+//===- CalendarTest.cpp - slots and tags of the model of time -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Against the plainest way to do the same: a set of taken cycles, and a list in
+// the order of use.
+//===----------------------------------------------------------------------===//
+
+#include "time/Calendar.h"
+#include "time/Caches.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <list>
+#include <random>
+#include <set>
+
+using namespace mx::sim::time;
+
+namespace {
+
+/// Of one column: cycles at which slots begin that are taken.
+struct PlainColumn {
+  unsigned interval;
+  std::set<uint64_t> taken;
+  uint64_t take(uint64_t cycle) {
+    uint64_t at = cycle - cycle % interval;
+    while (!taken.insert(at).second)
+      at += interval;
+    return std::max(cycle, at);
+  }
+};
+
+TEST(Calendar, ColumnsGiveTheirFirstFreeSlots) {
+  std::mt19937 random(1);
+  Board board;
+  PlainColumn columns[] = {{1, {}}, {2, {}}, {4, {}}, {8, {}}, {1, {}}};
+  for (uint64_t now = 0; now < 100'000; now += random() % 40) {
+    unsigned k = random() % 5;
+    uint64_t cycle = now + random() % 4096, count = random() % 12;
+    Board::Taken taken = board.take(k, columns[k].interval, cycle, count);
+    uint64_t first = cycle, last = cycle;
+    for (uint64_t n = 0; n < count; ++n) {
+      last = columns[k].take(last);
+      if (!n)
+        first = last;
+    }
+    ASSERT_EQ(taken.first, first) << "column " << k << ", cycle " << cycle;
+    ASSERT_EQ(taken.last, last) << "column " << k << ", cycle " << cycle;
+  }
+}
+
+TEST(Calendar, RemaindersWithoutDivision) {
+  std::mt19937_64 random(2);
+  for (uint64_t divisor : {1ull, 2ull, 3ull, 127ull, 13'312ull, 1ull << 40})
+    for (int n = 0; n < 1000; ++n) {
+      uint64_t value = n ? random() : ~0ull;
+      ASSERT_EQ(Modulo(divisor)(value), value % divisor) << value;
+    }
+}
+
+TEST(Calendar, TheLineUsedLongestAgoGoes) {
+  // One set of 16 lines.
+  constexpr uint64_t kLines = 16;
+  std::mt19937 random(3);
+  Tags tags(kLines * kLineBytes);
+  struct Plain {
+    uint64_t line, filled;
+    bool isDirty;
+  };
+  std::list<Plain> plain; // the latest first
+  for (uint64_t n = 1; n < 10'000; ++n) {
+    uint64_t line = random() % 24;
+    bool isWrite = random() % 4 == 0;
+    auto at = std::find_if(plain.begin(), plain.end(),
+                           [&](const Plain &p) { return p.line == line; });
+    bool isHit = at != plain.end();
+    bool writesBack = !isHit && plain.size() == kLines && plain.back().isDirty;
+    Plain now = isHit ? *at : Plain{line, 0, false};
+    if (isHit)
+      plain.erase(at);
+    else if (plain.size() == kLines)
+      plain.pop_back();
+    now.isDirty |= isWrite;
+
+    Tags::Answer answer = tags.touch(line, isWrite);
+    ASSERT_EQ(answer.isHit, isHit) << n;
+    ASSERT_EQ(answer.writesBack, writesBack) << n;
+    ASSERT_EQ(answer.line->filled, now.filled) << n;
+    answer.line->filled = now.filled = n;
+    plain.push_front(now);
+  }
+}
+
+} // namespace
