@@ -76,11 +76,18 @@ void Stopwatch::push(const Event &event) {
 }
 
 void Stopwatch::forget(const Cluster &c) {
+  // By addresses: looking at each warp would fetch all of them.
   auto isOfIt = [&](const Event &e) {
-    return e.warp && e.warp->cta->cluster == &c;
+    for (auto &cta : c.ctas)
+      if (e.warp >= cta->warps.data() &&
+          e.warp < cta->warps.data() + cta->warps.size())
+        return true;
+    return false;
   };
-  events.erase(std::remove_if(events.begin(), events.end(), isOfIt),
-               events.end());
+  auto kept = std::remove_if(events.begin(), events.end(), isOfIt);
+  if (kept == events.end())
+    return;
+  events.erase(kept, events.end());
   std::make_heap(events.begin(), events.end());
 }
 
