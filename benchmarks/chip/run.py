@@ -20,7 +20,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOPICS = {"wgmma": "wgmma", "products": "wgmma that is waited for, and beside other traffic",
-          "mma": "mma.sync", "instructions": "Instructions of threads",
+          "turns": "Warps that share a scheduler", "mma": "mma.sync",
+          "instructions": "Instructions of threads",
           "latencies": "Results of instructions", "code": "Branches and long code",
           "shared": "Shared memory", "tma": "Loads by the copy engine",
           "copies": "Copies of one SM and of all", "memory": "L2 and HBM",

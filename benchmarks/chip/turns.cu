@@ -126,7 +126,7 @@ void measureBeside(const char *name, int warpgroups, bool multiplies) {
   if (warpgroups == 3)
     emit(what + ", first to last warp", double(all[1]) / all[3], "");
   if (multiplies)
-    emit(what + ", that", products.median() / 1000, "cycles");
+    emit(what + ", the wgmma", products.median() / 1000, "cycles");
 }
 
 template <Work WORK> void measureWork(const char *name) {

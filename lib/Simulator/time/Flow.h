@@ -3,7 +3,7 @@
 //
 // Of PTX and of machine code: by how many loops a block is surrounded, and
 // through which blocks every way to it goes. ptxas moves blocks, and puts loops
-// that wait behind all others: where a block stands in the text says nothing.
+// that wait after all others: where a block stands in the text says nothing.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_TIME_FLOW_H

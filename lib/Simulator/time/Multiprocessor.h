@@ -50,7 +50,7 @@ public:
   }
   Slots tensorMemory;
   /// A running wgmma takes `slots` of 8 of the scheduler, and every second one
-  /// of the pipes of arithmetic: it reads and writes its sums in registers.
+  /// of the pipes of arithmetic: its accumulators are in registers.
   void giveToProducts(unsigned slots, uint64_t begin, uint64_t end) {
     constexpr unsigned kOrder[] = {7, 5, 3, 1, 6, 2, 4, 0};
     uint64_t taken = 0;

@@ -68,7 +68,7 @@ struct Price {
 struct Schedule;
 
 /// The price of each instruction of a program. `listing`: its machine code
-/// (MachineCode.h), or empty; what it has of the kernel is in `schedule`.
+/// (MachineCode.h), or empty; `schedule`: the part of it that is the kernel's.
 std::vector<Price> pricesOf(const Program &program, const Chip &chip,
                             std::string_view listing, Schedule &schedule);
 
