@@ -202,6 +202,7 @@ void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
     for (auto &cta : active[k]->ctas)
       for (Warp &w : cta->warps) {
         w.watch = watch.get();
+        watch->begin(w);
         w.ready.assign(watch->registers.count(), {});
         w.requests = std::make_unique<time::RequestPaths>();
         w.groups[0].path = path;
@@ -226,6 +227,7 @@ void Machine::retireTimed(Cluster &c) {
     lastPath = path;
   lastCycle = std::max(lastCycle, cycle);
   watch->forget(c);
+  watch->end(c);
   retire(c);
   takeStatistics(c);
   active.erase(std::find_if(active.begin(), active.end(),

@@ -16,10 +16,11 @@
 
 namespace mx::sim::time {
 
-/// How far ahead of the time of the machine a warp may be. The warps of a
-/// scheduler take turns: one that were far ahead would leave the others
-/// nothing.
-constexpr uint64_t kMostAhead = 8;
+/// How far ahead of the time of the machine a warp may be; and where others of
+/// its scheduler have something to issue. They take turns: one that were far
+/// ahead would leave the others nothing.
+constexpr uint64_t kMostAhead = 128;
+constexpr uint64_t kMostAheadOfOthers = 8;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
 inline uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }

@@ -59,11 +59,23 @@ void Stopwatch::enter(Group &g, const Instr *i) {
   g.walked = machineCode.begins[price.block];
 }
 
+/// Whether the warp need not let others go on before.
+bool Stopwatch::mayIssue(const Warp &w, uint64_t cycle) {
+  if (cycle <= now + kMostAheadOfOthers)
+    return true;
+  if (cycle > now + kMostAhead)
+    return isDue(cycle);
+  for (const Warp *other : quarterOf(w).warps)
+    if (other->queuedAt < cycle)
+      return false;
+  return true;
+}
+
 /// Issues the machine code up to the instruction; false where other warps come
 /// first.
 bool Stopwatch::walk(Warp &w, const Price &price) {
   Group &g = w.group();
-  Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
+  Quarter &quarter = quarterOf(w);
   uint32_t end = machineCode.begins[price.block + 1];
   uint32_t last = price.isLast ? ~0u : price.place;
   for (; g.walked < end && machineCode.steps[g.walked].place <= last;
@@ -71,7 +83,7 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
     const Step &step = machineCode.steps[g.walked];
     uint64_t planned = g.base + step.place;
     uint64_t cycle = std::max(planned + delayAt(g, step.place), g.block);
-    if (cycle > now + kMostAhead && !isDue(cycle)) {
+    if (!mayIssue(w, cycle)) {
       g.step = std::max(g.step, cycle);
       return false;
     }
@@ -174,7 +186,7 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
     }
   }
   // Calendars know the near future only.
-  return !(price.isPoint || g.step > now + kMostAhead) || isDue(g.step);
+  return price.isPoint ? isDue(g.step) : mayIssue(w, g.step);
 }
 
 void Stopwatch::issue(Warp &w, const Instr *i) {
@@ -235,7 +247,7 @@ void Stopwatch::issueByOperands(Warp &w, const Instr *i) {
   issuedAt = std::max(cycle, g.block);
   if (!price.slots)
     return;
-  Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
+  Quarter &quarter = quarterOf(w);
   if (!hasNoIssue) {
     uint64_t begin = cycle;
     for (unsigned pipe = 1; pipe < kPipes; ++pipe)

@@ -11,6 +11,10 @@
 
 #include <deque>
 
+namespace mx::sim {
+class Warp;
+}
+
 namespace mx::sim::time {
 
 /// What works in order: one after the other.
@@ -49,6 +53,7 @@ public:
     return board.take(kPipes, 1, cycle, count);
   }
   Slots tensorMemory;
+  std::vector<const Warp *> warps; ///< that live in it
   /// A running wgmma takes `slots` of 8 of the scheduler, and every second one
   /// of the pipes of arithmetic: its accumulators are in registers.
   void giveToProducts(unsigned slots, uint64_t begin, uint64_t end) {

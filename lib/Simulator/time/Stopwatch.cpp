@@ -91,6 +91,17 @@ void Stopwatch::forget(const Cluster &c) {
   std::make_heap(events.begin(), events.end());
 }
 
+void Stopwatch::begin(const Warp &w) { quarterOf(w).warps.push_back(&w); }
+
+void Stopwatch::end(const Cluster &c) {
+  for (auto &cta : c.ctas)
+    for (Quarter &quarter : sms[cta->sm].quarters)
+      quarter.warps.erase(
+          std::remove_if(quarter.warps.begin(), quarter.warps.end(),
+                         [&](const Warp *w) { return w->cta == cta.get(); }),
+          quarter.warps.end());
+}
+
 void Stopwatch::schedule(Warp &w, uint64_t cycle) {
   cycle = std::max(cycle, now);
   if (w.queuedAt <= cycle)

@@ -40,6 +40,9 @@ public:
   };
   /// The earliest; false where nothing is left.
   bool next(Event &event);
+  /// The warp begins to live in its SM; the warps of a cluster have ended.
+  void begin(const Warp &w);
+  void end(const Cluster &c);
   /// The warp goes on at `cycle`, or earlier where that is said already.
   void schedule(Warp &w, uint64_t cycle);
   /// Whether nothing comes before `cycle`.
@@ -142,6 +145,10 @@ public:
 
 private:
   Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
+  Quarter &quarterOf(const Warp &w) {
+    return smOf(w).quarters[w.index % kQuarters];
+  }
+  bool mayIssue(const Warp &w, uint64_t cycle);
   void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
               const Transfer &t, Interval &when);
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
