@@ -47,11 +47,19 @@ TEST(Calendar, ColumnsGiveTheirFirstFreeSlots) {
     if (n % 16)
       continue;
     uint64_t pattern = uint64_t(random()) << 32 | random(), end = cycle + count;
-    board.block(k, pattern, cycle, end);
+    board.block(k, pattern, cycle, end, now);
     for (uint64_t at = cycle; at < end; ++at)
       if (pattern >> at % 64 & 1)
         columns[k].taken.insert(at);
   }
+}
+
+TEST(Calendar, WhatIsFarAheadDoesNotMoveTheWindow) {
+  Board board;
+  board.block(0, ~0ull, 100'000, 100'100, 0);
+  EXPECT_EQ(board.take(0, 1, 5, 1), 5u);
+  board.block(0, ~0ull, 6, 1'000'000, 5);
+  EXPECT_LT(board.take(0, 1, 6, 1), 16'384u);
 }
 
 TEST(Calendar, RemaindersWithoutDivision) {

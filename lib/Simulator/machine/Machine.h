@@ -90,7 +90,8 @@ struct Group {
   uint64_t base = 0;
   uint32_t furthest = 0; ///< place that it has come to
   const Instr *entered = nullptr;
-  uint32_t walked = 0; ///< in time::Schedule::steps
+  uint32_t enteredBlock = ~0u; ///< in time::Schedule::begins
+  uint32_t walked = 0;         ///< in time::Schedule::steps
   std::vector<Delay> delays;
   time::Path path; ///< of the clock
   /// When its try_wait gives up, and whether it has.

@@ -16,10 +16,10 @@
 
 namespace mx::sim::time {
 
-/// How far ahead of the time of the machine a warp may be; and where others of
-/// its scheduler have something to issue. They take turns: one that were far
-/// ahead would leave the others nothing.
+/// How far ahead of the time of the machine a warp may be.
 constexpr uint64_t kMostAhead = 128;
+/// The same where another warp of its scheduler comes before: they take turns,
+/// and one that were far ahead would leave the others nothing.
 constexpr uint64_t kMostAheadOfOthers = 8;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
@@ -88,8 +88,11 @@ public:
     return std::max(cycle, at);
   }
 
-  /// Takes all cycles from `begin` to `end` that are in `pattern`, modulo 64.
-  void block(unsigned column, uint64_t pattern, uint64_t begin, uint64_t end) {
+  /// Takes all cycles from `begin` to `end` that are in `pattern`, modulo 64;
+  /// those far from `now` are left, since it must stay in the window.
+  void block(unsigned column, uint64_t pattern, uint64_t begin, uint64_t end,
+             uint64_t now) {
+    end = std::min(end, now + kWindow / 2);
     for (begin = std::max(begin, first * 64); begin < end;) {
       uint64_t next = std::min(end, (begin / 64 + 1) * 64);
       uint64_t range = ~0ull >> (64 - (next - begin)) << begin % 64;

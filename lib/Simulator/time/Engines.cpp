@@ -164,7 +164,7 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
   if (!hasNoIssue)
     for (Quarter &quarter : smOf(w).quarters)
       quarter.giveToProducts(unsigned(chip[Fact::WgmmaSlots]), when.begin,
-                             when.begin + uint64_t(sums));
+                             when.begin + uint64_t(sums), now);
   if (cycles > least) {
     engine.path.reach(when.read, Fact::WgmmaColumns);
   } else if (aInRegisters) {

@@ -47,16 +47,26 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 // Begin, issue, end
 //===----------------------------------------------------------------------===//
 
-/// At the first instruction of a block, which is then at its begin.
+/// A block begins with its first instruction, or with another one where lanes
+/// part or meet in it, and where a function has returned.
 void Stopwatch::enter(Group &g, const Instr *i) {
   const Price &price = priceOf(i);
-  if (!price.isLeader || g.entered == i)
+  bool isBegin = price.isLeader && g.entered != i;
+  if (!isBegin && (price.block == g.enteredBlock || price.isFree))
     return;
-  g.base = std::max(g.step, g.block);
-  g.delays.clear();
-  g.furthest = 0;
   g.entered = i;
+  g.enteredBlock = price.block;
+  g.delays.clear();
+  g.base = std::max(g.step, g.block);
+  g.furthest = 0;
   g.walked = machineCode.begins[price.block];
+  if (price.isLeader)
+    return;
+  g.base -= std::min<uint64_t>(g.base, price.place);
+  g.furthest = price.place;
+  uint32_t end = machineCode.begins[price.block + 1];
+  while (g.walked < end && machineCode.steps[g.walked].place < price.place)
+    ++g.walked;
 }
 
 /// Whether the warp need not let others go on before.
@@ -285,8 +295,11 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
     w.ready[number] = ready;
   if (!writes.empty())
     w.latestReady = std::max(w.latestReady, ready);
+  if (w.current >= w.groups.size())
+    return; // its lanes have ended
   Group &g = w.group();
-  g.entered = nullptr;
+  if (next)
+    g.entered = nullptr;
   // The port takes in more than it serves, but not without end.
   if (uint64_t queue = chip.cycles(Fact::SharedQueue);
       portUntil > issuedAt + queue) {

@@ -185,7 +185,8 @@ void Lines::end(const Warp &w, const Instr *i, const Instr *next) {
     if (next)
       return;
     s.wait = g->wait;
-    count(at, -int64_t(g->pc == i)); // it comes again
+    s.last = at;
+    count(at, -int64_t(at == i && g->pc == i)); // it comes again
     return;
   }
   s = Strand();

@@ -56,15 +56,16 @@ public:
   std::vector<const Warp *> warps; ///< that live in it
   /// A running wgmma takes `slots` of 8 of the scheduler, and every second one
   /// of the pipes of arithmetic: its accumulators are in registers.
-  void giveToProducts(unsigned slots, uint64_t begin, uint64_t end) {
+  void giveToProducts(unsigned slots, uint64_t begin, uint64_t end,
+                      uint64_t now) {
     constexpr unsigned kOrder[] = {7, 5, 3, 1, 6, 2, 4, 0};
     uint64_t taken = 0;
-    for (unsigned k = 0; k < slots; ++k)
+    for (unsigned k = 0; k < std::min(slots, 8u); ++k)
       taken |= 0x0101010101010101ull << kOrder[k];
-    board.block(0, taken, begin, end);
-    board.block(unsigned(Pipe::Fma), 0xaaaaaaaaaaaaaaaaull, begin, end);
+    board.block(0, taken, begin, end, now);
+    board.block(unsigned(Pipe::Fma), 0xaaaaaaaaaaaaaaaaull, begin, end, now);
     for (Pipe pipe : {Pipe::Alu, Pipe::Multiply})
-      board.block(unsigned(pipe), 0xccccccccccccccccull, begin, end);
+      board.block(unsigned(pipe), 0xccccccccccccccccull, begin, end, now);
   }
 
 private:

@@ -209,6 +209,10 @@ uint32_t latencyOf(Pipe pipe, const Chip &chip) {
                                  : 0;
 }
 
+/// A listing is of another text of the kernel where it has less than a quarter
+/// of the PTX's instructions.
+constexpr size_t kMostPerFound = 4;
+
 /// Of a line of PTX in the parts of its block.
 struct Place {
   uint32_t at = ~0u;
@@ -233,6 +237,14 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
   for (const MachineBlock &block : machine)
     for (const MachineInstr &i : block.code)
       anywhere.insert(i.line);
+  size_t instructions = 0, found = 0;
+  for (const InstrInfo &info : program.info)
+    if (info.source) {
+      ++instructions;
+      found += anywhere.count(info.line);
+    }
+  if (found * kMostPerFound < instructions)
+    return {};
 
   std::vector<std::vector<Share>> parts = partsOf(machine, text);
   std::vector<uint32_t> lengths(text.first.size());

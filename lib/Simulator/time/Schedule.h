@@ -32,7 +32,7 @@ struct Schedule {
 
 /// Gives each instruction its block, its place, and what it takes of the pipes,
 /// from its machine code; an empty schedule where the listing does not have the
-/// kernel.
+/// kernel, or has it of another text.
 ///
 /// Blocks of machine code belong to a block of PTX from which many of their
 /// instructions come, and which is in as many loops. ptxas unrolls loops, and

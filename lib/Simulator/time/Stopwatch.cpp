@@ -89,6 +89,7 @@ void Stopwatch::forget(const Cluster &c) {
     return;
   events.erase(kept, events.end());
   std::make_heap(events.begin(), events.end());
+  dropOld();
 }
 
 void Stopwatch::begin(const Warp &w) { quarterOf(w).warps.push_back(&w); }
