@@ -209,9 +209,9 @@ uint32_t latencyOf(Pipe pipe, const Chip &chip) {
                                  : 0;
 }
 
-/// A listing is of another text of the kernel where it has less than a quarter
-/// of the PTX's instructions.
-constexpr size_t kMostPerFound = 4;
+/// A listing is of another text of the kernel where less than a quarter of its
+/// lines are instructions there.
+constexpr size_t kMostPerKnown = 4;
 
 /// Of a line of PTX in the parts of its block.
 struct Place {
@@ -237,13 +237,10 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
   for (const MachineBlock &block : machine)
     for (const MachineInstr &i : block.code)
       anywhere.insert(i.line);
-  size_t instructions = 0, found = 0;
-  for (const InstrInfo &info : program.info)
-    if (info.source) {
-      ++instructions;
-      found += anywhere.count(info.line);
-    }
-  if (found * kMostPerFound < instructions)
+  size_t known = 0;
+  for (uint32_t line : anywhere)
+    known += text.ofLine.count(line);
+  if (known * kMostPerKnown < anywhere.size())
     return {};
 
   std::vector<std::vector<Share>> parts = partsOf(machine, text);

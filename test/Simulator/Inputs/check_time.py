@@ -90,11 +90,12 @@ def check_peeks():
 
 
 def check_machine_code():
-    """Stalls of machine code come on top, three in each round of the first warp."""
+    """Stalls of machine code come on top, three in each round of the first warp; a
+    listing of another text of the kernel is none."""
     with open(PTX, encoding="utf-8") as file:
         line = next(n for n, words in enumerate(file, 1) if "COUNTS" in words)
 
-    def rounds(stall):
+    def rounds(stall, line=line):
         path = os.path.join(DIRECTORY, "listing")
         code = f'.text.handOver:\n\t//## File ".nv_debug_ptx_txt", line {line}\n'
         for place, opcode in enumerate(("FADD", "FMUL.FTZ", "FFMA")):
@@ -102,10 +103,14 @@ def check_machine_code():
             code += f"                                /* 0x{stall << 41:016x} */\n"
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n" + code)
-        few, many = cycles(run([launch("handOver", 1, 64, n) for n in (64, 128)], f"--machine-code={path}")[0])
-        return (many - few) / 64
+        found = run([launch("handOver", 1, 64, n) for n in (64, 128)], f"--machine-code={path}")[0]
+        few, many = cycles(found)
+        return (many - few) / 64, found[0]["time"]["machine_code"]
 
-    near("cycles that 30 stalls add", rounds(15) - rounds(5), 30, 0.1)
+    slow, fast = rounds(15), rounds(5)
+    near("cycles that 30 stalls add", slow[0] - fast[0], 30, 0.1)
+    if not slow[1] or rounds(15, line + 100000)[1]:
+        sys.exit("expected a listing to count where its lines are those of the kernel, and only there")
 
 
 def check_repeats():
