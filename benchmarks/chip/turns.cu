@@ -33,6 +33,11 @@ template <Work WORK, int K> __device__ void step(uint32_t &value, uint32_t y) {
     asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+r"(value) : "r"(y));
 }
 
+__device__ void fill(uint32_t (&x)[8]) {
+  for (int c = 0; c < 8; ++c)
+    x[c] = threadIdx.x + c;
+}
+
 /// kLength instructions on eight chains.
 template <Work WORK, int... K>
 __device__ void workOf(uint32_t (&x)[8], uint32_t y, std::integer_sequence<int, K...>) {
@@ -75,8 +80,7 @@ __global__ void __launch_bounds__(512)
   clearShared(memory, kOperandBytes);
   uint64_t a = describe(smemAddress(memory)), b = describe(smemAddress(memory) + 16384);
   uint32_t x[8];
-  for (int c = 0; c < 8; ++c)
-    x[c] = threadIdx.x + c;
+  fill(x);
   float d[N / 2] = {};
   if (threadIdx.x == 0)
     ended = 0;
@@ -92,9 +96,8 @@ __global__ void __launch_bounds__(512)
       products[blockIdx.x] = batches ? (clock64() - begin) * 1000 / (batches * 4) : 0;
     while (clock64() - begin < 50000)
       __nanosleep(1000);
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
       ended = 1;
-    }
   } else {
     int rounds = 0;
     for (; !ended; ++rounds)
@@ -147,8 +150,7 @@ __global__ void __launch_bounds__(512) rounds(long long *cycles, uint32_t y, flo
   clearShared(memory, kOperandBytes);
   uint64_t a = describe(smemAddress(memory)), b = describe(smemAddress(memory) + 16384);
   uint32_t x[8];
-  for (int c = 0; c < 8; ++c)
-    x[c] = threadIdx.x + c;
+  fill(x);
   float d[N / 2] = {};
   __syncthreads();
   long long begin = clock64();

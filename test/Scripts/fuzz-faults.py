@@ -6,22 +6,9 @@ REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
 """
 
-import pathlib
 import re
-import shutil
-import subprocess
-import sys
 
-script, tools, work = map(pathlib.Path, sys.argv[1:])
-shutil.rmtree(work, ignore_errors=True)
-work.mkdir(parents=True)
-
-
-def fuzz(tools, name, *arguments):
-    done = subprocess.run([sys.executable, script, f"--bin={tools}", f"--out={work / name}",
-                           *arguments], capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
-
+from fuzz_runs import fuzz, tools, work
 
 # An mx-opt that does not like one word, in each of the ways.
 WAYS = {

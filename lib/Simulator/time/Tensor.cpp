@@ -109,7 +109,7 @@ Interval Stopwatch::commit(Warp &w, uint64_t from) {
 /// tcgen05.ld and tcgen05.st of a warp, which are there after a wait.
 void Stopwatch::accessTensor(Warp &w, unsigned registers, bool isLoad) {
   double cycles = registers * chip[isLoad ? Fact::TmemLoad : Fact::TmemStore];
-  Quarter &quarter = smOf(w).quarters[w.index % kQuarters];
+  Quarter &quarter = quarterOf(w);
   uint64_t through = quarter.tensorMemory.take(issuedAt, roundUp(cycles));
   Fact latency = isLoad ? Fact::TmemLoadLatency : Fact::TmemStoreLatency;
   uint64_t done = through + chip.cycles(latency);
