@@ -167,12 +167,13 @@ MX_API int mxGetDeviceNumber(int32_t *number);
 MX_API int mxCanRunTarget(const char *target);
 
 /* Options of the simulator, as text: "seed", "checks" (all, none or a list of
- * names), "sm-count", "instruction-limit", "tensor-sums" (exact or truncated),
- * "warnings" (print, error or none), "report" (a file for a report of all
- * launches in JSON), "record" (a directory for launches as files that mx-sim
- * repeats). MX_SIM_SEED, MX_SIM_CHECKS, MX_SIM_SM_COUNT,
- * MX_SIM_INSTRUCTION_LIMIT, MX_SIM_TENSOR_SUMS, MX_SIM_WARNINGS, MX_SIM_REPORT
- * and MX_SIM_RECORD set them from outside. Without effect on a GPU. */
+ * names), "sm-count", "instruction-limit", "jobs" (threads of the host; 0: one
+ * per core), "tensor-sums" (exact or truncated), "warnings" (print, error or
+ * none), "report" (a file for a report of all launches in JSON), "record" (a
+ * directory for launches as files that mx-sim repeats). MX_SIM_SEED,
+ * MX_SIM_CHECKS, MX_SIM_SM_COUNT, MX_SIM_INSTRUCTION_LIMIT, MX_SIM_JOBS,
+ * MX_SIM_TENSOR_SUMS, MX_SIM_WARNINGS, MX_SIM_REPORT and MX_SIM_RECORD set them
+ * from outside. Without effect on a GPU. */
 MX_API int mxSetSimulatorOption(const char *option, const char *value);
 
 /* A launch on the simulator may succeed and still have findings: those of class

@@ -285,9 +285,9 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "sparse-metadata, found 'all,none'"},
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
-       "instruction-limit, tensor-sums, warnings, report, record, time, "
-       "machine-code, data, clock, time-figure, time-without and time-lines, "
-       "found 'speed'"},
+       "instruction-limit, jobs, tensor-sums, warnings, report, record, "
+       "time, machine-code, data, clock, time-figure, time-without and "
+       "time-lines, found 'speed'"},
       {"time", "b100",
        "simulator option time: expected 'h200', 'b200', found 'b100'"},
       {"data", "all",

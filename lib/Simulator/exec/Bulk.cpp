@@ -170,9 +170,10 @@ const Instr *commitBulk(Warp &w, const Instr *i, uint32_t) {
 
 /// imm: groups that may be pending; aux: .read.
 const Instr *waitBulk(Warp &w, const Instr *i, uint32_t) {
-  if (w.trace)
+  bool isOver = w.bulkGroups.atMost(i->imm);
+  if (w.trace && (isOver || !w.watch))
     w.trace->waitGroups(w, Recorder::Groups::Bulk, i->imm, i->aux);
-  if (!w.bulkGroups.atMost(i->imm)) {
+  if (!isOver) {
     w.block(i, Wait::BulkGroup);
     w.group().index = uint32_t(i->imm);
     return nullptr;

@@ -78,7 +78,7 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
     time::Transfer transfer{copies->size() * bytes};
     if (w.watch)
       time::addSectors(transfer.pieces, sources, bytes, reads);
-    w.trace->copyAsync(w, i, transfer);
+    w.trace->copyAsync(w, i, std::move(transfer));
   }
   auto action = [=, &w]() -> Fault {
     Order *order = w.order();
@@ -148,9 +148,10 @@ const Instr *commitCopies(Warp &w, const Instr *i, uint32_t) {
 const Instr *waitCopies(Warp &w, const Instr *i, uint32_t mask) {
   if (i->aux)
     commitCopies(w, i, mask);
-  if (w.trace)
+  bool isOver = w.copyGroups.atMost(i->imm);
+  if (w.trace && (isOver || !w.watch))
     w.trace->waitGroups(w, Recorder::Groups::Copy, i->imm, false);
-  if (!w.copyGroups.atMost(i->imm)) {
+  if (!isOver) {
     // After wait_all the open group is committed: wait from here on.
     w.block(i->aux ? i + 1 : i, Wait::CopyGroup);
     w.group().index = uint32_t(i->imm);

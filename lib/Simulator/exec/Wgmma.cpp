@@ -140,8 +140,7 @@ void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
                                  op.aInRegisters, op.bDesc);
   time::Path path = w.watch ? w.watch->pathOfOperation() : time::Path();
   for (uint32_t k = first; k < end; ++k)
-    w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, done, path,
-                       path);
+    w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, path);
 }
 
 /// The product of the whole warpgroup, for each of its warps. Null after a

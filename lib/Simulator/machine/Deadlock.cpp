@@ -130,6 +130,7 @@ std::string Machine::waitText(Warp &w, Group &g) {
            "wgmma.mma_async";
   case Wait::Turn:
     return "is about to access memory that clusters share";
+  case Wait::Answer:
   case Wait::None:
     break;
   }

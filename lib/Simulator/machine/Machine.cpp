@@ -367,7 +367,9 @@ bool Machine::ready(Warp &w, Group &g) {
   case Wait::CopyGroup:
     return w.copyGroups.atMost(g.index);
   case Wait::Turn:
-    return w.cta->cluster->hasTurn;
+    return w.cta->cluster->hasTurn && !w.watch;
+  case Wait::Answer:
+    return false;
   case Wait::Collective: {
     uint32_t here = 0, needed = g.needed & w.live;
     for (const Group &o : w.groups)

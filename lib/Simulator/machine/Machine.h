@@ -40,8 +40,10 @@ class Recording;
 class Workers;
 namespace time {
 class LeftOut;
+class Model;
 class Stopwatch;
 } // namespace time
+class Shard;
 struct Cta;
 struct Cluster;
 
@@ -60,6 +62,7 @@ enum class Wait : uint8_t {
   Turn,           ///< for its turn to talk to other clusters
   Warpgroup,      ///< for the other warps of its warpgroup; polls
   Word,           ///< until a word that it has read changes, in a world
+  Answer,         ///< for memory to say when a load comes; is timed
 };
 
 struct Group {
@@ -156,6 +159,9 @@ public:
   std::vector<time::Moment> ready;
   time::Moment latestReady;
   std::unique_ptr<time::RequestPaths> requests;
+  /// Its requests to memory that have no answer yet, and the latest of all.
+  uint32_t openRequests = 0;
+  uint64_t lastRequest = 0;
   static constexpr uint64_t kNotQueued = ~0ull;
   uint64_t queuedAt = kNotQueued, queueNumber = 0;
   uint64_t startCycle = 0, endCycle = 0;
@@ -188,6 +194,8 @@ public:
   uint64_t run(uint64_t budget);
   /// Runs the group that can go on first, until something else comes before.
   void runTimed();
+  /// The same for `current`, which with the turn executes one instruction.
+  void runTimedGroup();
   /// Whether any group can go on; `current` is the one whose clock is lowest.
   bool pickEarliest();
 
@@ -236,7 +244,7 @@ public:
   template <class F>
   const Instr *issueCopy(const Instr *i, unsigned lane, F &&action);
   /// The same of a launch that is timed: at the time that its engine said.
-  const Instr *completeTimed(const Instr *i, uint32_t lanes,
+  const Instr *completeTimed(const Instr *i, uint32_t lanes, bool needsTurn,
                              AsyncQueue::Action action);
   /// True when operations take effect as they are issued.
   bool isEager() const;
@@ -459,8 +467,10 @@ struct Cluster {
   std::vector<PairAlloc> pairs;
   uint64_t slot = 0;
   Machine *machine = nullptr;
+  Shard *shard = nullptr;       ///< null: the launch is not timed
   uint64_t lateStores = 0;      ///< so far
   uint64_t timedOperations = 0; ///< under way
+  bool hasEnded = false;        ///< is to be retired
   void putLate(LateStore store);
   bool done() const { return liveThreads == 0 && queue.empty(); }
   bool wantsTurn() const;
@@ -533,15 +543,11 @@ public:
   GlobalShadow &shadow();
   std::shared_ptr<Recording> recording;
   /// Null where the launch is not timed.
-  std::unique_ptr<time::Stopwatch> watch;
+  std::unique_ptr<time::Model> timing;
   /// Products of wgmma are not computed.
   bool skipsProducts = false;
   /// Copies move nothing into shared memory, and from it.
   bool leavesOutShared = false;
-  /// Groups of the cluster that can go on are put in line, after an event at
-  /// `cycle`.
-  void wake(Cluster &c, uint64_t cycle);
-
   /// Whether the host has asked for the end of the launch. The host may take
   /// its flag back; clusters that have stopped do not go on.
   bool isInterrupted() {
@@ -584,15 +590,20 @@ private:
 
   // Launches that are timed (Timed.cpp).
   void runTimed();
+  bool hasSafeShards() const;
+  void makeShards();
   void startTimed(uint64_t cycle, time::Path path, time::Cause cause);
-  void retireTimed(Cluster &c);
-  bool giveUpWaits(Warp &w, uint64_t cycle);
-  bool endWaits();
-  void runEarliest(Warp &w, uint64_t cycle);
+  void runWindow(uint64_t begin);
+  void exchange();
+  void retireTimed();
+  void collectAll();
+  bool releaseWaits();
   bool isStuck() const;
-  uint64_t testsAlone = 0; ///< try_waits that gave up since anything else
-  Warp *running = nullptr;
-  uint64_t lastCycle = 0; ///< at which a CTA has ended
+  bool endWaits(uint64_t cycle);
+  std::vector<std::unique_ptr<Shard>> shards;
+  std::vector<Shard *> shardOf; ///< by SM
+  uint64_t testsAlone = 0;      ///< try_waits that gave up since anything else
+  uint64_t lastCycle = 0;       ///< at which a CTA has ended
   time::Path lastPath;
 
   // The scheduler (Scheduler.cpp).
@@ -644,7 +655,7 @@ const Instr *Warp::issue(const Instr *i, uint32_t lanes, uint32_t line,
   if (isEager())
     return fault(i, action(), lanes);
   if (watch)
-    return completeTimed(i, lanes, std::forward<F>(action));
+    return completeTimed(i, lanes, needsTurn, std::forward<F>(action));
   cta->cluster->queue.push({this, i, lanes}, line, cta->cluster->round,
                            needsTurn, std::forward<F>(action));
   return i + 1;
@@ -653,7 +664,7 @@ const Instr *Warp::issue(const Instr *i, uint32_t lanes, uint32_t line,
 template <class F>
 const Instr *Warp::issueCopy(const Instr *i, unsigned lane, F &&action) {
   if (watch)
-    return completeTimed(i, 1u << lane, std::forward<F>(action));
+    return completeTimed(i, 1u << lane, false, std::forward<F>(action));
   cta->cluster->queue.push({this, i, 1u << lane}, AsyncQueue::kNoLine,
                            cta->cluster->round, false, std::forward<F>(action));
   return i + 1;

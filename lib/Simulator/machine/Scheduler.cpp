@@ -18,8 +18,8 @@
 #include "../report/Groups.h"
 #include "../report/Recorder.h"
 #include "../time/LeftOut.h"
+#include "../time/Model.h"
 #include "../time/Needs.h"
-#include "../time/Stopwatch.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -296,7 +296,8 @@ void Machine::collect(Cluster &c) {
       ++report.findingsDropped;
   }
   c.findings.clear();
-  std::fwrite(c.output.data(), 1, c.output.size(), stdout);
+  if (!c.output.empty())
+    std::fwrite(c.output.data(), 1, c.output.size(), stdout);
   c.output.clear();
   executed += c.executed - c.counted;
   c.counted = c.executed;
@@ -339,11 +340,12 @@ bool Machine::begin() {
   report.facts.cluster = cluster;
   uint32_t size = cluster.count();
   if (const time::Chip *chip = time::findChip(config.timedChip))
-    watch = std::make_unique<time::Stopwatch>(*this, *chip);
-  if (watch && config.skipsProducts)
+    timing = std::make_unique<time::Model>(*this, *chip);
+  if (timing && config.skipsProducts)
     leaveOut();
-  workers = std::make_unique<Workers>(
-      sharesTensorMemory || totalClusters == 1 ? 1 : config.threads);
+  bool isAlone =
+      timing ? !hasSafeShards() : sharesTensorMemory || totalClusters == 1;
+  workers = std::make_unique<Workers>(isAlone ? 1 : config.threads);
 
   uint64_t perCluster =
       size * (uint64_t(sharedBytes) * (config.checks & kCheckOrder ? 8 : 2) +
@@ -362,9 +364,10 @@ void Machine::leaveOut() {
   skipsProducts = !needs.ofProducts;
   leavesOutShared = needs.leavesOutShared;
   report.time.computedForLine = needs.ofProducts ? needs.ofProducts->line : 0;
+  constexpr uint64_t kMostStored = 1ull << 28; // with more it is slower
   if (!memory.leftOut)
-    memory.leftOut = std::make_shared<time::LeftOut>();
-  watch->leaveOut(needs.work);
+    memory.leftOut = std::make_shared<time::LeftOut>(kMostStored);
+  timing->leaveOut(needs.work);
 }
 
 Machine::Pass Machine::pass(uint64_t most) {
@@ -458,7 +461,7 @@ void Machine::finish() {
 void Machine::run() {
   if (!begin())
     return;
-  if (watch)
+  if (timing)
     return runTimed();
   uint64_t idlePasses = 0;
   for (;;) {

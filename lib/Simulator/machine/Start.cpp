@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../time/LeftOut.h"
-#include "../time/Stopwatch.h"
+#include "../time/Model.h"
 #include "Machine.h"
 
 #include "../report/Recorder.h"
@@ -183,8 +183,9 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   c->slot = slot;
   c->liveThreads = threads * size;
   c->pairs.resize((size + 1) / 2);
-  if (watch) {
+  if (timing) {
     c->pace = Cluster::Pace::Timed;
+    c->shard = shardOf[slot * size % config.smCount];
   } else if (config.seed) {
     uint64_t number = firstCluster + index;
     c->random = Random(config.seed * 0x9e3779b97f4a7c15ull + number);
@@ -192,7 +193,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   } else if (config.keepsPace) {
     c->pace = Cluster::Pace::Even;
   }
-  c->hasTurn = totalClusters == 1 || watch;
+  c->hasTurn = totalClusters == 1 && !timing;
   bool followsOrder = config.checks & kCheckOrder;
   Dim3 first = firstCtaOf(index);
   for (uint32_t rank = 0; rank < size; ++rank) {
@@ -217,8 +218,8 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       if (followsOrder)
         cta->tracker->shadow.resize((sharedBytes + 3) / 4);
     }
-    if (memory.leftOut && watch)
-      cta->leftOut = std::make_shared<time::LeftOut>();
+    if (memory.leftOut && timing)
+      cta->leftOut = std::make_shared<time::LeftOut>(sharedBytes);
     cta->leavesOut = leavesOutShared;
     // Variables with an initialiser: PTX does not have them in .shared, so
     // there is nothing to copy.

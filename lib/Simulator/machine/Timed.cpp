@@ -2,288 +2,257 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The scheduler of launches that are timed. All clusters that the device holds
-// are alive; of all that can happen, the earliest does. One host thread: the
-// result is the same for any number of them.
+// are alive, in shards of its SMs. Time goes in windows, in which nothing that
+// one SM does reaches those of another shard: so shards go through a window
+// side by side, each in the order of its own events. At its end, what they have
+// left for each other is done one after the other, in the order of time:
+// requests to memory, operations through which clusters see each other, ends
+// and starts of clusters. The result is the same for any number of threads.
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"
 
 #include "../report/Recorder.h"
-#include "../time/Stopwatch.h"
+#include "Shard.h"
+#include "Workers.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 using namespace mx::sim;
 
 //===----------------------------------------------------------------------===//
-// Warps
+// Shards
 //===----------------------------------------------------------------------===//
 
-bool Warp::pickEarliest() {
-  size_t best = groups.size();
-  for (size_t k = 0; k < groups.size(); ++k)
-    if (groups[k].wait == Wait::None &&
-        (best == groups.size() || groups[k].step < groups[best].step))
-      best = k;
-  if (best == groups.size())
-    return false;
-  current = best;
-  return true;
+/// The check of the order of accesses and the cost of lines are of the launch.
+bool Machine::hasSafeShards() const {
+  return !(config.checks & kCheckOrder) && !timing->lines;
 }
 
-void Warp::runTimed() {
-  Cluster &cluster = *cta->cluster;
-  if (!pickEarliest())
-    return;
-  const Instr *i = group().pc;
-  mask = group().mask;
-  trace->resume(*this);
-  time::Lines *lines = watch->lines.get();
-  if (lines)
-    lines->resume(*this);
-  while (i && !cluster.stopped) {
-    if (!watch->reach(*this, i)) {
-      group().pc = i;
-      return;
+/// SMs that have CTAs of one cluster, now or later, are in one shard. The
+/// others are spread, as many to each.
+void Machine::makeShards() {
+  constexpr uint64_t kShards = 8;
+  uint64_t size = cluster.count(), all = config.smCount;
+  uint64_t used = std::min<uint64_t>(all, slots * size);
+  std::vector<uint64_t> firstOf(all);
+  std::iota(firstOf.begin(), firstOf.end(), 0);
+  auto find = [&](uint64_t sm) {
+    while (firstOf[sm] != sm)
+      sm = firstOf[sm] = firstOf[firstOf[sm]];
+    return sm;
+  };
+  for (uint64_t slot = 0; slot < slots; ++slot)
+    for (uint64_t rank = 1; rank < size; ++rank) {
+      uint64_t a = find(slot * size % all);
+      uint64_t b = find((slot * size + rank) % all);
+      firstOf[std::max(a, b)] = std::min(a, b);
     }
-    uint32_t m = mask;
-    if (i->guard != kNoSlot)
-      m &= predicate(i->guard);
-    executing = m;
-    watch->issue(*this, i);
-    uint64_t cycle = group().step, effects = cluster.effects;
-    trace->begin(*this, i);
-    ++counts.instructions;
-    ++cluster.executed;
-    const Instr *at = i;
-    Handler instead = watch->priceOf(i).instead;
-    if (__builtin_expect(!instead, 1))
-      i = execute(i, m);
-    else
-      i = m ? instead(*this, i, m) : i + 1;
-    watch->retire(*this, at, i);
-    if (i)
-      trace->next(*this, at);
-    else
-      trace->stop(*this, at);
-    if (lines)
-      lines->end(*this, at, i);
-    if (!i || cluster.effects != effects)
-      machine->wake(cluster, cycle);
-    // Lanes that are busy for so long may be waiting for lanes that wait for
-    // them.
-    if (++busy < patience)
-      continue;
-    busy = 0;
-    if (i && breakConvergence()) {
-      group().pc = i;
-      return;
-    }
-  }
-}
-
-const Instr *Warp::completeTimed(const Instr *i, uint32_t lanes,
-                                 AsyncQueue::Action action) {
-  ++cta->cluster->timedOperations;
-  watch->complete({this, i, lanes}, std::move(action));
-  return i + 1;
+  for (uint64_t k = 0; k < kShards; ++k)
+    shards.push_back(std::make_unique<Shard>(*this, *timing));
+  shardOf.resize(all);
+  for (uint64_t sm = 0; sm < used; ++sm)
+    shardOf[sm] = shards[find(sm) * kShards / used].get();
 }
 
 //===----------------------------------------------------------------------===//
-// The machine
+// Clusters
 //===----------------------------------------------------------------------===//
-
-/// Books how long a group has waited.
-static void noteWait(Warp &w, const Group &g, Wait wait, uint64_t cycle) {
-  uint64_t cycles = cycle - std::min(cycle, g.step);
-  if (wait == Wait::Mbarrier || wait == Wait::Poll)
-    w.counts.mbarrierCycles += cycles;
-  else if (wait == Wait::NamedBarrier || wait == Wait::ClusterBarrier)
-    w.counts.barrierCycles += cycles;
-  else if (wait == Wait::BulkGroup || wait == Wait::CopyGroup)
-    w.counts.groupCycles += cycles;
-}
-
-void Machine::wake(Cluster &c, uint64_t cycle) {
-  ++c.round;
-  for (auto &cta : c.ctas)
-    for (uint32_t left = cta->waitingWarps; left; left &= left - 1) {
-      Warp &w = cta->warps[unsigned(__builtin_ctz(left))];
-      uint64_t first = Warp::kNotQueued;
-      bool waits = false;
-      for (Group &g : w.groups) {
-        if (g.wait != Wait::None) {
-          // The last warp of a warpgroup lets the others go on.
-          if (g.wait == Wait::Warpgroup || !ready(w, g)) {
-            waits = true;
-            continue;
-          }
-          uint64_t latency = watch->wakeLatency(w, g);
-          Wait wait = g.wait;
-          g.wait = Wait::None;
-          uint64_t begin =
-              wait == Wait::Poll ? g.step : std::max(cycle, g.step);
-          uint64_t goesOn = begin + latency;
-          noteWait(w, g, wait, goesOn);
-          watch->goOn(w, g, wait, wait != Wait::Poll && cycle > g.step, begin,
-                      goesOn);
-          g.step = g.block = goesOn;
-          g.hasWaited = wait == Wait::Mbarrier;
-        }
-        first = std::min(first, g.step);
-      }
-      if (!waits)
-        cta->waitingWarps &= ~(1u << w.index);
-      if (&w != running && first != Warp::kNotQueued)
-        watch->schedule(w, first);
-    }
-}
-
-/// Lets groups go on whose try_wait is over at `cycle`; the warp comes back for
-/// the others. False where there was none.
-bool Machine::giveUpWaits(Warp &w, uint64_t cycle) {
-  bool hasAny = false;
-  for (Group &g : w.groups) {
-    if (g.wait != Wait::Mbarrier || g.givesUpAt > cycle)
-      continue;
-    noteWait(w, g, g.wait, cycle);
-    g.path.reach(cycle, time::Fact::MbarrierTest);
-    g.wait = Wait::None;
-    g.step = g.block = std::max(g.step, cycle);
-    hasAny = g.hasGivenUp = true;
-  }
-  return hasAny;
-}
-
-/// Where nothing else can happen, a try_wait gives up whatever its limit.
-bool Machine::endWaits() {
-  bool hasAny = false;
-  for (auto &c : active)
-    for (auto &cta : c->ctas)
-      for (Warp &w : cta->warps)
-        for (Group &g : w.groups)
-          if (g.wait == Wait::Mbarrier) {
-            g.givesUpAt = watch->now;
-            watch->schedule(w, watch->now);
-            hasAny = true;
-          }
-  return hasAny;
-}
-
-/// The earliest warp goes on.
-void Machine::runEarliest(Warp &w, uint64_t cycle) {
-  Cluster &c = *w.cta->cluster;
-  uint64_t effects = c.effects;
-  bool hasGivenUp = giveUpWaits(w, cycle);
-  running = &w;
-  w.runTimed();
-  running = nullptr;
-  if (w.pickEarliest())
-    watch->schedule(w, w.group().step);
-  for (Group &g : w.groups)
-    if (g.wait == Wait::Mbarrier && g.givesUpAt != Warp::kNotQueued)
-      watch->schedule(w, g.givesUpAt);
-  testsAlone = hasGivenUp && c.effects == effects ? testsAlone + 1 : 0;
-}
-
-/// Whether warps have done nothing but repeat their tests, each many times.
-bool Machine::isStuck() const {
-  constexpr uint64_t kTests = 64;
-  uint64_t warps = active.size() * cluster.count() * warpsPerCta;
-  return testsAlone > kTests * warps && !watch->hasOperations();
-}
 
 /// Clusters that wait start at `cycle`: after `path`, and `cause`.
 void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
   path.reach(cycle, cause);
   size_t begin = active.size();
   startMore(waiting.size());
-  for (size_t k = begin; k < active.size(); ++k)
+  for (size_t k = begin; k < active.size(); ++k) {
+    time::Stopwatch &watch = active[k]->shard->watch;
+    path.separate();
     for (auto &cta : active[k]->ctas)
       for (Warp &w : cta->warps) {
-        w.watch = watch.get();
-        watch->begin(w);
-        w.ready.assign(watch->registers.count(), {});
+        w.watch = &watch;
+        watch.begin(w);
+        w.ready.assign(timing->registers.count(), {});
         w.requests = std::make_unique<time::RequestPaths>();
         w.groups[0].path = path;
         w.startCycle = cycle;
         w.groups[0].step = w.groups[0].block = cycle;
-        watch->schedule(w, cycle);
-        if (watch->lines)
-          watch->lines->start(w, cycle);
+        watch.schedule(w, cycle);
+        if (watch.lines)
+          watch.lines->start(w, cycle);
       }
+  }
 }
 
-void Machine::retireTimed(Cluster &c) {
-  uint64_t cycle = watch->now;
-  time::Path path = watch->cause;
-  for (auto &cta : c.ctas)
-    for (Warp &w : cta->warps) {
-      if (w.endCycle >= cycle)
-        path = w.endPath;
-      cycle = std::max(cycle, w.endCycle);
-    }
-  if (cycle >= lastCycle)
-    lastPath = path;
-  lastCycle = std::max(lastCycle, cycle);
-  watch->forget(c);
-  watch->end(c);
-  retire(c);
-  takeStatistics(c);
-  active.erase(std::find_if(active.begin(), active.end(),
-                            [&](auto &a) { return a.get() == &c; }));
-  startTimed(cycle + watch->ctaStart(), std::move(path), time::Fact::CtaStart);
+/// Clusters that have ended in the window make room for others.
+void Machine::retireTimed() {
+  std::vector<Shard::End> ends;
+  for (auto &shard : shards) {
+    std::move(shard->ends.begin(), shard->ends.end(), std::back_inserter(ends));
+    shard->ends.clear();
+  }
+  std::sort(ends.begin(), ends.end(), [](auto &a, auto &b) {
+    return std::tie(a.cycle, a.cluster->slot) <
+           std::tie(b.cycle, b.cluster->slot);
+  });
+  for (Shard::End &end : ends) {
+    Cluster &c = *end.cluster;
+    for (auto &cta : c.ctas)
+      for (Warp &w : cta->warps) {
+        if (w.endCycle >= end.cycle)
+          end.cause = w.endPath;
+        end.cycle = std::max(end.cycle, w.endCycle);
+      }
+    if (end.cycle >= lastCycle)
+      lastPath = end.cause;
+    lastCycle = std::max(lastCycle, end.cycle);
+    c.shard->watch.forget(c);
+    c.shard->watch.end(c);
+    retire(c);
+    takeStatistics(c);
+    active.erase(std::find_if(active.begin(), active.end(),
+                              [&](auto &a) { return a.get() == &c; }));
+    startTimed(end.cycle + timing->ctaStart(), std::move(end.cause),
+               time::Fact::CtaStart);
+  }
 }
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+void Machine::runWindow(uint64_t begin) {
+  uint64_t end = begin + timing->window();
+  workers->forEach(shards.size(), [&](size_t k) { shards[k]->run(end); });
+}
+
+/// What shards have left for the end of the window, in the order of time.
+void Machine::exchange() {
+  struct Item {
+    uint64_t cycle, sm, number;
+    Shard *shard;
+    size_t index;
+    bool isTurn;
+    bool operator<(const Item &o) const {
+      return std::tie(cycle, sm, number) < std::tie(o.cycle, o.sm, o.number);
+    }
+  };
+  std::vector<Item> items;
+  for (auto &shard : shards) {
+    time::Stopwatch &watch = shard->watch;
+    for (size_t k = 0; k < watch.numRequests(); ++k) {
+      const time::Stopwatch::Request &r = watch.request(k);
+      items.push_back(
+          {r.cycle, r.warp->cta->sm, r.number, shard.get(), k, false});
+    }
+    for (size_t k = 0; k < shard->turns.size(); ++k) {
+      const Shard::Turn &t = shard->turns[k];
+      const Warp &w = t.warp ? *t.warp : watch.issuerOf(t.operation);
+      items.push_back({t.cycle, w.cta->sm, t.number, shard.get(), k, true});
+    }
+  }
+  std::sort(items.begin(), items.end());
+  for (const Item &item : items) {
+    Shard &shard = *item.shard;
+    if (item.isTurn)
+      shard.take(Shard::Turn(shard.turns[item.index]));
+    else
+      shard.watch.answer(shard.watch.request(item.index));
+  }
+  bool hasMoved = false;
+  uint64_t tests = 0;
+  for (auto &shard : shards) {
+    shard->turns.clear();
+    shard->watch.endWindow();
+    hasMoved |= std::exchange(shard->hasMoved, false);
+    tests += std::exchange(shard->tests, 0);
+  }
+  testsAlone = hasMoved ? 0 : testsAlone + tests;
+}
+
+void Machine::collectAll() {
+  for (auto &c : active)
+    collect(*c);
+}
+
+//===----------------------------------------------------------------------===//
+// Where nothing goes on
+//===----------------------------------------------------------------------===//
+
+/// Whether warps have done nothing but repeat their tests, each many times.
+bool Machine::isStuck() const {
+  constexpr uint64_t kTests = 64;
+  uint64_t warps = active.size() * cluster.count() * warpsPerCta;
+  return testsAlone > kTests * warps &&
+         std::none_of(shards.begin(), shards.end(),
+                      [](auto &shard) { return shard->watch.hasOperations(); });
+}
+
+/// Where nothing else can happen, a try_wait gives up whatever its limit.
+bool Machine::endWaits(uint64_t cycle) {
+  bool hasAny = false;
+  for (auto &c : active)
+    for (auto &cta : c->ctas)
+      for (Warp &w : cta->warps)
+        for (Group &g : w.groups)
+          if (g.wait == Wait::Mbarrier) {
+            g.givesUpAt = std::max(cycle, g.step);
+            w.watch->schedule(w, g.givesUpAt);
+            hasAny = true;
+          }
+  return hasAny;
+}
+
+/// Nothing can happen any more, unless lanes go on without the others.
+bool Machine::releaseWaits() {
+  uint64_t now = 0;
+  for (auto &shard : shards)
+    now = std::max(now, shard->watch.now);
+  if (!breakConvergence() && (isStuck() || !endWaits(now)))
+    return false;
+  for (auto &c : active) {
+    for (auto &cta : c->ctas)
+      cta->waitingWarps = uint32_t((1ull << cta->warps.size()) - 1);
+    c->shard->wake(*c, now);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
 
 void Machine::runTimed() {
-  constexpr uint64_t kEventsBetweenLooks = 1024;
-  startTimed(watch->kernelStart(), {}, time::Fact::KernelStart);
-  time::Stopwatch::Event event;
-  uint64_t events = 0;
-  while (!stopped) {
-    if (!watch->next(event)) {
-      // Nothing can happen any more, unless lanes go on without the others.
-      if (active.empty())
+  makeShards();
+  startTimed(timing->kernelStart(), {}, time::Fact::KernelStart);
+  while (!stopped && !active.empty()) {
+    uint64_t begin = time::Stopwatch::kNever;
+    for (auto &shard : shards)
+      begin = std::min(begin, shard->watch.first());
+    bool goesOn = begin != time::Stopwatch::kNever;
+    if (goesOn) {
+      runWindow(begin);
+      collectAll();
+      if (stopped)
         break;
-      bool isReleased = breakConvergence() || (!isStuck() && endWaits());
-      if (!isReleased) {
-        reportDeadlock();
-        break;
-      }
-      for (auto &c : active) {
-        for (auto &cta : c->ctas)
-          cta->waitingWarps = uint32_t((1ull << cta->warps.size()) - 1);
-        wake(*c, watch->now);
-      }
-      continue;
+      exchange();
+      collectAll();
+      retireTimed();
     }
-    Cluster &c =
-        event.warp ? *event.warp->cta->cluster : watch->clusterOf(event);
-    if (event.warp) {
-      runEarliest(*event.warp, event.cycle);
-      if (isStuck()) {
-        reportDeadlock();
-        break;
-      }
-    } else {
-      testsAlone = 0;
-      watch->take(event.operation);
-      --c.timedOperations;
-      wake(c, event.cycle);
-    }
-    collect(c);
-    if (!c.liveThreads && !c.timedOperations)
-      retireTimed(c);
-    if (++events % kEventsBetweenLooks)
-      continue;
     if (isInterrupted()) {
       report.isInterrupted = stopped = true;
       report.status = std::min(report.status, LaunchStatus::Failed);
-    }
-    if (!stopped && executed > config.maxInstructions)
+    } else if (!stopped && executed > config.maxInstructions) {
       reportLimit();
+    } else if (!stopped && (goesOn ? isStuck() : !releaseWaits())) {
+      reportDeadlock();
+      break;
+    }
   }
+  for (auto &shard : shards)
+    recording->add(shard->executed);
   finish();
   if (report.isComplete)
-    watch->finish(report.time, lastCycle, std::move(lastPath));
+    timing->finish(report.time, lastCycle, std::move(lastPath));
 }

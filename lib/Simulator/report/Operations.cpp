@@ -12,6 +12,7 @@
 #include "Recorder.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mx::sim;
 using time::Transfer;
@@ -109,74 +110,97 @@ void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// Draws what has become known at last as if it were the step of its issue.
+template <class F>
+std::function<void(const time::Interval &)> Recorder::atIssue(F &&f) {
+  return [this, f = std::forward<F>(f), step = now,
+          group = strand](const Interval &when) {
+    uint64_t savedNow = std::exchange(now, step);
+    uint32_t savedStrand = std::exchange(strand, group);
+    f(when);
+    now = savedNow;
+    strand = savedStrand;
+  };
+}
+
 uint64_t Recorder::load(Warp &w, const Instr *i, Engine engine, uint32_t ranks,
-                        uint32_t offset, const Transfer &transfer,
-                        uint64_t latency) {
+                        uint32_t offset, Transfer transfer, uint64_t latency) {
   if (!hasClocks())
     return 0;
-  Interval when =
-      watch ? watch->load(w, now, ranks, transfer)
-            : nominal(w, engine, steps::copyBusy(transfer.bytes), latency);
-  if (!hasTimeline)
-    return when.end;
-  draw(w, i, engine, SpanKind::Load, when, transfer.bytes,
-       instructionText(machine.program, i) + " to " +
-           machine.describeSharedOffset(offset));
-  for (; ranks; ranks &= ranks - 1)
-    fillSlot(w, i, uint32_t(__builtin_ctz(ranks)), offset, transfer.bytes,
-             when);
+  auto book = atIssue([this, &w, i, engine, ranks, offset,
+                       bytes = transfer.bytes](const Interval &when) {
+    if (!hasTimeline)
+      return;
+    draw(w, i, engine, SpanKind::Load, when, bytes,
+         instructionText(machine.program, i) + " to " +
+             machine.describeSharedOffset(offset));
+    for (uint32_t left = ranks; left; left &= left - 1)
+      fillSlot(w, i, uint32_t(__builtin_ctz(left)), offset, bytes, when);
+  });
+  if (watch) {
+    watch->load(w, now, ranks, std::move(transfer), std::move(book));
+    return 0;
+  }
+  Interval when = nominal(w, engine, steps::copyBusy(transfer.bytes), latency);
+  book(when);
   return when.end;
 }
 
-uint64_t Recorder::store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
-                         const Transfer &transfer) {
+void Recorder::store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
+                     Transfer transfer) {
   if (!hasClocks())
-    return 0;
-  Interval when =
-      watch ? watch->store(w, now, transfer)
-            : nominal(w, Engine::BulkStore, steps::copyBusy(transfer.bytes),
-                      steps::kCopyLatency);
-  joinGroup(w, Groups::Bulk, when.end, when.read, when.path, when.readPath);
-  // From then on its source may change.
+    return;
+  auto book =
+      atIssue([this, &w, i, rank = from.rank, offset, bytes = transfer.bytes,
+               group = openGroup(w, Groups::Bulk)](const Interval &when) {
+        groupOf(w, Groups::Bulk, group)
+            .join(when.end, when.read, when.path, when.readPath);
+        if (!hasTimeline)
+          return;
+        draw(w, i, Engine::BulkStore, SpanKind::Store, when, bytes,
+             instructionText(machine.program, i) + " from " +
+                 machine.describeSharedOffset(offset));
+        readSlot(rank, offset, bytes, {when.begin, when.read}, lineOf(i));
+      });
   if (watch)
-    watch->ends(when.read, when.readPath);
-  if (!hasTimeline)
-    return when.end;
-  draw(w, i, Engine::BulkStore, SpanKind::Store, when, transfer.bytes,
-       instructionText(machine.program, i) + " from " +
-           machine.describeSharedOffset(offset));
-  readSlot(from.rank, offset, transfer.bytes, {when.begin, when.read},
-           lineOf(i));
-  return when.end;
+    return watch->store(w, now, std::move(transfer), std::move(book));
+  book(nominal(w, Engine::BulkStore, steps::copyBusy(transfer.bytes),
+               steps::kCopyLatency));
 }
 
-uint64_t Recorder::copyAsync(Warp &w, const Instr *i,
-                             const Transfer &transfer) {
+void Recorder::copyAsync(Warp &w, const Instr *i, Transfer transfer) {
   if (!hasClocks())
-    return 0;
-  uint64_t busy = steps::copyBusy(transfer.bytes);
-  Interval when =
-      watch ? watch->copyAsync(w, now, transfer)
-            : nominal(w, Engine::CopyAsync, busy, steps::kCopyLatency);
-  WarpTrace &t = of(w);
-  if (when.end >= t.copiesDone)
-    t.copiesPath = when.path;
-  t.copiesDone = std::max(t.copiesDone, when.end);
-  joinGroup(w, Groups::Copy, when.end, when.end, when.path, when.path);
-  if (hasTimeline)
-    draw(w, i, Engine::CopyAsync, SpanKind::Load, when, transfer.bytes,
-         instructionText(machine.program, i));
-  return when.end;
+    return;
+  auto book =
+      atIssue([this, &w, i, bytes = transfer.bytes,
+               group = openGroup(w, Groups::Copy)](const Interval &when) {
+        WarpTrace &t = of(w);
+        if (when.end >= t.copiesDone)
+          t.copiesPath = when.path;
+        t.copiesDone = std::max(t.copiesDone, when.end);
+        groupOf(w, Groups::Copy, group)
+            .join(when.end, when.end, when.path, when.path);
+        if (hasTimeline)
+          draw(w, i, Engine::CopyAsync, SpanKind::Load, when, bytes,
+               instructionText(machine.program, i));
+      });
+  if (watch)
+    return watch->copyAsync(w, now, std::move(transfer), std::move(book));
+  book(nominal(w, Engine::CopyAsync, steps::copyBusy(transfer.bytes),
+               steps::kCopyLatency));
 }
 
 /// When all cp.async of the warp so far are complete.
 uint64_t Recorder::copiesSoFar(Warp &w) {
   if (!hasClocks())
     return 0;
-  uint64_t done = std::max(now, of(w).copiesDone);
-  if (watch)
-    watch->ends(done, now < done ? of(w).copiesPath : w.group().path);
-  return done;
+  if (!watch)
+    return std::max(now, of(w).copiesDone);
+  watch->afterRequests(w, now, [this, &w, step = now, path = w.group().path] {
+    uint64_t done = of(w).copiesDone;
+    watch->ends(std::max(step, done), step < done ? of(w).copiesPath : path);
+  });
+  return 0;
 }
 
 uint64_t Recorder::control(Warp &w, const Instr *i) {
@@ -305,20 +329,32 @@ uint64_t Recorder::wgmma(Warp &w, const Instr *i, unsigned columns, uint64_t a,
 // Groups
 //===----------------------------------------------------------------------===//
 
-void Recorder::GroupClock::Ends::join(const Ends &o) {
-  if (o.done > done)
-    path = o.path;
-  if (o.read > read)
-    readPath = o.readPath;
-  done = std::max(done, o.done);
-  read = std::max(read, o.read);
+void Recorder::GroupClock::Ends::join(uint64_t done, uint64_t read,
+                                      const time::Path &path,
+                                      const time::Path &readPath) {
+  if (done > this->done)
+    this->path = path;
+  if (read > this->read)
+    this->readPath = readPath;
+  this->done = std::max(this->done, done);
+  this->read = std::max(this->read, read);
 }
 
-void Recorder::joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read,
-                         const time::Path &path, const time::Path &readPath) {
+uint64_t Recorder::openGroup(Warp &w, Groups kind) {
+  const GroupClock &c = of(w).groups[unsigned(kind)];
+  return c.first + c.groups.size() - 1;
+}
+
+Recorder::GroupClock::Ends &Recorder::groupOf(Warp &w, Groups kind,
+                                              uint64_t group) {
+  GroupClock &c = of(w).groups[unsigned(kind)];
+  return group < c.first ? c.past : c.groups[size_t(group - c.first)];
+}
+
+void Recorder::joinGroup(Warp &w, Groups kind, uint64_t done,
+                         const time::Path &path) {
   if (hasClocks())
-    of(w).groups[unsigned(kind)].groups.back().join(
-        {done, read, path, readPath});
+    groupOf(w, kind, openGroup(w, kind)).join(done, done, path, path);
 }
 
 void Recorder::commitGroup(Warp &w, Groups kind) {
@@ -331,8 +367,10 @@ void Recorder::waitGroups(Warp &w, Groups kind, uint64_t left, bool reads) {
     return;
   GroupClock &c = of(w).groups[unsigned(kind)];
   for (size_t pending = c.groups.size() - 1; pending > left; --pending) {
-    c.past.join(c.groups.front());
+    const GroupClock::Ends &ends = c.groups.front();
+    c.past.join(ends.done, ends.read, ends.path, ends.readPath);
     c.groups.pop_front();
+    ++c.first;
   }
   uint64_t end = reads ? c.past.read : c.past.done;
   if (watch && kind == Groups::Wgmma)

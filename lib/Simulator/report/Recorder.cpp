@@ -5,7 +5,7 @@
 #include "Recorder.h"
 
 #include "../machine/Handlers.h"
-#include "../time/Stopwatch.h"
+#include "../machine/Shard.h"
 #include "mx/Simulator/tensor/Mbarrier.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
     : executed(counts ? *counts : own), mmas(machine.warpsPerCta),
       failedTests(places, machine.warpsPerCta), machine(machine),
       cluster(cluster), hasTimeline(hasTimeline), maxSpans(maxSpans),
-      watch(machine.watch.get()) {
+      watch(cluster.shard ? &cluster.shard->watch : nullptr) {
   executed.resize(machine.warpsPerCta);
   for (auto &ofWarp : executed)
     ofWarp.resize(machine.program.code.size());
@@ -84,6 +84,10 @@ bool Recorder::add(std::vector<TimelineSpan> &to, TimelineSpan span) {
   ++numSpans;
   to.push_back(span);
   return true;
+}
+
+uint64_t Recorder::effectStep(uint64_t step) const {
+  return watch ? watch->now : step;
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -80,14 +81,14 @@ public:
   void observe(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                uint32_t parity);
 
-  // Asynchronous operations: each returns the step at which it is complete.
+  // Asynchronous operations: each returns the step at which it is complete. Of
+  // copies that is not known yet where the launch is timed.
   // `ranks`: the CTAs that a copy writes; `offset`: where.
   uint64_t load(Warp &w, const Instr *i, Engine engine, uint32_t ranks,
-                uint32_t offset, const time::Transfer &transfer,
-                uint64_t latency);
-  uint64_t store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
-                 const time::Transfer &transfer);
-  uint64_t copyAsync(Warp &w, const Instr *i, const time::Transfer &transfer);
+                uint32_t offset, time::Transfer transfer, uint64_t latency);
+  void store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
+             time::Transfer transfer);
+  void copyAsync(Warp &w, const Instr *i, time::Transfer transfer);
   uint64_t copiesSoFar(Warp &w);
   uint64_t mma(Warp &w, const Instr *i, const MmaOp &op);
   uint64_t copyToTensor(Warp &w, const Instr *i, const CpOp &op,
@@ -100,8 +101,8 @@ public:
                  bool aInRegisters, uint64_t b);
 
   enum class Groups : uint8_t { Bulk, Copy, Wgmma };
-  void joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read,
-                 const time::Path &path = {}, const time::Path &readPath = {});
+  /// An operation of the group that is open now.
+  void joinGroup(Warp &w, Groups kind, uint64_t done, const time::Path &path);
   void commitGroup(Warp &w, Groups kind);
   /// Goes on when at most `left` groups are pending.
   void waitGroups(Warp &w, Groups kind, uint64_t left, bool reads);
@@ -123,7 +124,7 @@ public:
         return;
       saved = r->now;
       wasAction = r->isAction;
-      r->now = step;
+      r->now = r->effectStep(step);
       r->isAction = true;
     }
     ~Moment() {
@@ -169,9 +170,11 @@ private:
     struct Ends {
       uint64_t done = 0, read = 0;
       time::Path path, readPath; ///< of a launch that is timed
-      void join(const Ends &o);
+      void join(uint64_t done, uint64_t read, const time::Path &path,
+                const time::Path &readPath);
     };
     std::deque<Ends> groups = {{}}; ///< the last one is open
+    uint64_t first = 0;             ///< the number of the first
     Ends past;                      ///< all that came before them
   };
   struct WarpTrace {
@@ -226,6 +229,12 @@ private:
   void advance(Warp &w, uint64_t step, const Waiting &waiting,
                const time::Path &path = {});
   using Interval = time::Interval;
+  template <class F>
+  std::function<void(const Interval &)> atIssue(F &&f);
+  uint64_t openGroup(Warp &w, Groups kind);
+  GroupClock::Ends &groupOf(Warp &w, Groups kind, uint64_t group);
+  /// The step of what takes effect at the nominal `step`, or now.
+  uint64_t effectStep(uint64_t step) const;
   /// When an operation takes place by nominal steps.
   Interval nominal(Warp &w, Engine engine, uint64_t busy, uint64_t latency);
   void draw(Warp &w, const Instr *i, Engine engine, SpanKind kind,
@@ -283,6 +292,8 @@ public:
   explicit Recording(Machine &machine);
   /// Null when no trace is recorded.
   std::shared_ptr<Recorder> start(Cluster &c);
+  /// Instructions that others have counted.
+  void add(const Recorder::Counts &counts);
   /// Takes over what a cluster has recorded.
   void take(Cluster &c);
   /// Everything goes into the report.

@@ -9,6 +9,7 @@
 #include "Recorder.h"
 
 #include "../machine/Handlers.h"
+#include "../machine/Shard.h"
 
 #include <algorithm>
 
@@ -26,29 +27,33 @@ std::shared_ptr<Recorder> Recording::start(Cluster &c) {
                         ? 2
                         : (config.timelineCtas + size - 1) / size;
   bool hasTimeline = c.index < traced;
-  if (!hasTimeline && !config.profile && !machine.watch)
+  if (!hasTimeline && !config.profile && !machine.timing)
     return nullptr;
   return std::make_shared<Recorder>(
       machine, c, places.get(), hasTimeline,
       hasTimeline
           ? config.timelineSpans / std::min(traced, machine.numClusters())
           : 0,
-      // Clusters that are timed take turns on one thread.
-      machine.watch ? &executed : nullptr);
+      // Clusters of a shard take turns on one thread.
+      c.shard ? &c.shard->executed : nullptr);
+}
+
+void Recording::add(const Recorder::Counts &counts) {
+  executed.resize(std::max(executed.size(), counts.size()));
+  for (size_t w = 0; w < counts.size(); ++w) {
+    executed[w].resize(counts[w].size());
+    for (size_t k = 0; k < executed[w].size(); ++k)
+      executed[w][k] += counts[w][k];
+  }
 }
 
 void Recording::take(Cluster &c) {
   if (!c.recorder)
     return;
   Recorder &r = *c.recorder;
-  executed.resize(r.executed.size());
   mmas.resize(r.mmas.size());
   failedTests.resize(r.failedTests.counts.size());
-  for (size_t w = 0; w < r.own.size(); ++w) {
-    executed[w].resize(r.own[w].size());
-    for (size_t k = 0; k < executed[w].size(); ++k)
-      executed[w][k] += r.own[w][k];
-  }
+  add(r.own);
   for (size_t w = 0; w < mmas.size(); ++w) {
     for (auto &[shape, n] : r.mmas[w])
       mmas[w][shape] += n;

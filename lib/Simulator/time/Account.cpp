@@ -5,7 +5,7 @@
 // ranges of figures: docs/TimeModel.md.
 //===----------------------------------------------------------------------===//
 
-#include "Stopwatch.h"
+#include "Model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,7 +83,7 @@ static CauseTime causeOf(Cause cause, double time, const IssueRange &range) {
   return c;
 }
 
-void Stopwatch::addCauses(LaunchTime &time, const Path &path) const {
+void Model::addCauses(LaunchTime &time, const Path &path) const {
   Changes faster, slower;
   std::array<double, kParts> parts = {};
   for (unsigned k = 0; k < kCauses; ++k) {
@@ -127,7 +127,7 @@ mx::sim::assumedThatMatter(const LaunchTime &time) {
   return all;
 }
 
-void Stopwatch::finish(LaunchTime &time, uint64_t cycles, Path path) {
+void Model::finish(LaunchTime &time, uint64_t cycles, Path path) {
   time.isModelled = true;
   time.chip = chip.name;
   time.hasMachineCode = hasMachineCode;

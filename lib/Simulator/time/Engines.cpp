@@ -51,8 +51,8 @@ void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
 
 /// The engine of the issuing SM takes a box on; that of each SM that gets it is
 /// busy while it comes in.
-Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
-                         const Transfer &t) {
+void Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks, Transfer t,
+                     Timed then) {
   Interval when;
   Multiprocessor &sm = smOf(w);
   uint64_t issue = chip.cycles(Fact::CopyIssue);
@@ -61,31 +61,37 @@ Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
   when.begin = taken - issue;
   Path begun = alongCopies(sm, when.begin), isTaken = alongCopies(sm, taken);
   join(when, taken, isTaken, Fact::CopyIssue);
-  Memory::Times times;
-  if (!t.pieces.empty()) {
-    times = memory.pass(w.cta->sm, when.begin, begun, t.pieces, Traffic::Copy);
-    join(when, times.hits, times.hitsPath, rateOf(times.hitsSource));
-    join(when, times.misses, times.missesPath, Fact::HbmBytesPerNs);
-  }
   for (; ranks; ranks &= ranks - 1) {
     Multiprocessor &target =
         sms[w.cta->cluster->ctas[unsigned(__builtin_ctz(ranks))]->sm];
     comeIn(target, taken, isTaken, t, when);
   }
-  uint64_t far = times.misses ? chip.cycles(Fact::CopyHbmLatency) : 0;
-  when.path.add(Fact::CopyHbmLatency, far);
-  when.end += far;
-  if (times.underWay)
-    join(when, times.underWay + chip.cycles(Fact::CopyHbmLatency),
-         times.underWayPath, Fact::CopyHbmLatency);
-  when.path.add(Fact::L2FarLatency, times.far);
-  when.path.add(Fact::CopyLatency, chip.cycles(Fact::CopyLatency));
-  when.end += times.far + chip.cycles(Fact::CopyLatency);
-  ends(when.end, when.path);
-  return when;
+  auto finish = [=](Interval when) {
+    when.path.add(Fact::CopyLatency, chip.cycles(Fact::CopyLatency));
+    when.end += chip.cycles(Fact::CopyLatency);
+    ends(when.end, when.path);
+    then(when);
+  };
+  if (t.pieces.empty())
+    return finish(std::move(when));
+  ask(w, when.begin, begun, std::move(t.pieces), Traffic::Copy,
+      [=](Memory::Times &times) {
+        Interval all = when;
+        join(all, times.hits, times.hitsPath, rateOf(times.hitsSource));
+        join(all, times.misses, times.missesPath, Fact::HbmBytesPerNs);
+        uint64_t far = times.misses ? chip.cycles(Fact::CopyHbmLatency) : 0;
+        all.path.add(Fact::CopyHbmLatency, far);
+        all.end += far;
+        if (times.underWay)
+          join(all, times.underWay + chip.cycles(Fact::CopyHbmLatency),
+               times.underWayPath, Fact::CopyHbmLatency);
+        all.path.add(Fact::L2FarLatency, times.far);
+        all.end += times.far;
+        finish(std::move(all));
+      });
 }
 
-Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
+void Stopwatch::store(Warp &w, uint64_t from, Transfer t, Timed then) {
   Interval when;
   Multiprocessor &sm = smOf(w);
   const Path &path = w.group().path;
@@ -97,43 +103,48 @@ Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   sm.copyIssue += chip[Fact::CopyIssue];
   when.readPath = alongCopies(sm, when.read);
   when.begin = from;
-  Memory::Times times =
-      memory.pass(w.cta->sm, from, path, t.pieces, Traffic::Store);
-  join(when, when.read, when.readPath, Fact::CopyBytes);
-  join(when, times.hits, times.hitsPath, rateOf(times.hitsSource));
-  // What L2 does not take stays in shared memory.
-  when.read = when.end;
-  when.readPath = when.path;
-  // The store ends when L2 has taken it, without an answer.
-  when.end += times.far;
-  when.path.add(Fact::L2FarLatency, times.far);
-  ends(when.end, when.path);
-  return when;
+  ask(w, from, path, std::move(t.pieces), Traffic::Store,
+      [=](Memory::Times &times) {
+        Interval all = when;
+        join(all, all.read, all.readPath, Fact::CopyBytes);
+        join(all, times.hits, times.hitsPath, rateOf(times.hitsSource));
+        // What L2 does not take stays in shared memory.
+        all.read = all.end;
+        all.readPath = all.path;
+        // The store ends when L2 has taken it, without an answer.
+        all.end += times.far;
+        all.path.add(Fact::L2FarLatency, times.far);
+        // From then on its source may change.
+        ends(all.read, all.readPath);
+        then(all);
+      });
 }
 
 /// As loads of threads, which the instruction's lanes are.
-Interval Stopwatch::copyAsync(Warp &w, uint64_t from, const Transfer &t) {
+void Stopwatch::copyAsync(Warp &w, uint64_t from, Transfer t, Timed then) {
   Multiprocessor &sm = smOf(w);
   uint64_t through = sm.shared.take(from, t.pieces.size());
   Path path = sm.sharedBusy.serve(from, through >= from + t.pieces.size(),
                                   w.group().path);
   path.reach(through, Fact::SharedBytes);
-  Memory::Times times =
-      memory.pass(w.cta->sm, through, path, t.pieces, Traffic::Load);
-  Interval when;
-  when.begin = from;
-  auto arrive = [&](uint64_t cycle, Path path, Source source) {
-    path.reach(cycle, rateOf(source));
-    Fact latency = infoOf(source).latency;
-    join(when, cycle + chip.cycles(latency), path, latency);
-  };
-  arrive(times.hits + times.far, std::move(times.hitsPath), times.hitsSource);
-  if (times.misses)
-    arrive(times.misses, std::move(times.missesPath), Source::Hbm);
-  if (times.underWay)
-    arrive(times.underWay, std::move(times.underWayPath), Source::Hbm);
-  ends(when.end, when.path);
-  return when;
+  ask(w, through, path, std::move(t.pieces), Traffic::Load,
+      [=](Memory::Times &times) {
+        Interval when;
+        when.begin = from;
+        auto arrive = [&](uint64_t cycle, Path path, Source source) {
+          path.reach(cycle, rateOf(source));
+          Fact latency = infoOf(source).latency;
+          join(when, cycle + chip.cycles(latency), path, latency);
+        };
+        arrive(times.hits + times.far, std::move(times.hitsPath),
+               times.hitsSource);
+        if (times.misses)
+          arrive(times.misses, std::move(times.missesPath), Source::Hbm);
+        if (times.underWay)
+          arrive(times.underWay, std::move(times.underWayPath), Source::Hbm);
+        ends(when.end, when.path);
+        then(when);
+      });
 }
 
 Interval Stopwatch::control(Warp &w, uint64_t from) {

@@ -71,7 +71,7 @@ void Stopwatch::enter(Group &g, const Instr *i) {
 
 /// Whether the warp need not let others go on before.
 bool Stopwatch::mayIssue(const Warp &w, uint64_t cycle) {
-  if (cycle <= now + kMostAheadOfOthers)
+  if (hasTurn || cycle <= now + kMostAheadOfOthers)
     return true;
   if (cycle > now + kMostAhead)
     return isDue(cycle);
@@ -133,7 +133,7 @@ Moment Stopwatch::dueAt(Warp &w, const Instr *i) {
   }
   Moment due(cycle, kIssue);
   // Mostly no register is that late.
-  if (due < w.latestReady)
+  if (w.openRequests || due < w.latestReady)
     for (uint32_t number : registers.reads(placeOf(i)))
       due = std::max(due, w.ready[number]);
   return due;
@@ -178,6 +178,10 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
       return false;
   }
   operands = dueAt(w, i);
+  if (operands.isOpen()) {
+    g.wait = Wait::Answer;
+    return false;
+  }
   uint64_t due = operands.cycle();
   if (price.isPoint) {
     if (lines)
@@ -289,11 +293,11 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
   // What ptxas drops takes on what it waited for.
   if (!price.slots)
     ready = operands.later(issuedAt + latency - operands.cycle());
-  ready = std::max(ready, arrival);
+  ready = openMoment(std::max(ready, arrival), i);
   Registers::Range writes = registers.writes(placeOf(i));
   for (uint32_t number : writes)
     w.ready[number] = ready;
-  if (!writes.empty())
+  if (!writes.empty() && !ready.isOpen())
     w.latestReady = std::max(w.latestReady, ready);
   if (w.current >= w.groups.size())
     return; // its lanes have ended

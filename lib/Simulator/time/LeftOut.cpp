@@ -24,7 +24,7 @@ static const Instr *takeTimeOfProduct(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-void Stopwatch::leaveOut(const std::vector<Work> &work) {
+void Model::leaveOut(const std::vector<Work> &work) {
   for (size_t k = 0; k < prices.size(); ++k) {
     prices[k].work = work[k];
     switch (work[k].part) {
@@ -53,7 +53,8 @@ void Stopwatch::followLeftOut(Warp &w, ptx::Space space,
                               uint32_t mask, bool isWrite) {
   const Work &work = priceOf(current).work;
   bool isShared = space == ptx::Space::Shared;
-  bool marks = work.leavesOut || (isWrite && passesOnLeftOut);
+  bool marks =
+      work.leavesOut || (isWrite && (passesOnLeftOut || model.passesOnLeftOut));
   if (!(marks || work.stores || work.decides || work.passesOn) ||
       (isShared && w.cta->leavesOut))
     return;

@@ -7,69 +7,95 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace mx::sim::time {
 
-/// A set of bytes of a memory.
+/// A set of bytes of a memory, which threads may change side by side.
 class LeftOut {
 public:
+  /// `bytes`: about as many as the memory has.
+  explicit LeftOut(uint64_t bytes) : lists(bytes / kPage + 1) {}
+  ~LeftOut() {
+    for (std::atomic<Page *> &list : lists)
+      for (Page *page = list; page;)
+        delete std::exchange(page, page->next);
+  }
+  LeftOut(const LeftOut &) = delete;
+  LeftOut &operator=(const LeftOut &) = delete;
+
   void mark(uint64_t address, uint64_t bytes) {
-    forWords(address, bytes, /*creates=*/true,
-             [](uint64_t &word, uint64_t bits) { return word |= bits, false; });
+    forWords(address, bytes, /*creates=*/true, [](Word &word, uint64_t bits) {
+      return word.fetch_or(bits, std::memory_order_relaxed), false;
+    });
   }
   void clear(uint64_t address, uint64_t bytes) {
-    if (!pages.empty())
-      forWords(
-          address, bytes, /*creates=*/false,
-          [](uint64_t &word, uint64_t bits) { return word &= ~bits, false; });
+    forWords(address, bytes, /*creates=*/false, [](Word &word, uint64_t bits) {
+      if (word.load(std::memory_order_relaxed) & bits)
+        word.fetch_and(~bits, std::memory_order_relaxed);
+      return false;
+    });
   }
   /// Whether one of the bytes is in the set.
   bool meets(uint64_t address, uint64_t bytes) {
-    return !pages.empty() &&
-           forWords(address, bytes, /*creates=*/false,
-                    [](uint64_t &word, uint64_t bits) { return word & bits; });
+    return forWords(address, bytes, /*creates=*/false,
+                    [](Word &word, uint64_t bits) {
+                      return word.load(std::memory_order_relaxed) & bits;
+                    });
   }
 
 private:
   static constexpr uint64_t kPage = 1u << 16;
-  using Page = std::array<uint64_t, kPage / 64>;
+  using Word = std::atomic<uint64_t>;
+  /// Pages of a list are only ever added.
+  struct Page {
+    explicit Page(uint64_t number) : number(number), words() {}
+    const uint64_t number;
+    Page *next = nullptr;
+    std::array<Word, kPage / 64> words;
+  };
 
   Page *find(uint64_t number, bool creates) {
-    if (last && number == lastNumber)
-      return last;
-    auto it = pages.find(number);
-    if (it == pages.end() && !creates)
-      return nullptr;
-    if (it == pages.end())
-      it = pages.emplace(number, std::make_unique<Page>()).first;
-    lastNumber = number;
-    return last = it->second.get();
+    std::atomic<Page *> &list = lists[number % lists.size()];
+    Page *first = list.load(std::memory_order_acquire), *made = nullptr;
+    for (;;) {
+      for (Page *page = first; page; page = page->next)
+        if (page->number == number) {
+          delete made;
+          return page;
+        }
+      if (!creates)
+        return nullptr;
+      if (!made)
+        made = new Page(number);
+      made->next = first;
+      if (list.compare_exchange_weak(first, made))
+        return made;
+    }
   }
 
   /// Calls f(word, its bits in the range) until it says true.
   template <class F>
   bool forWords(uint64_t address, uint64_t bytes, bool creates, F &&f) {
     for (uint64_t end = address + bytes; address < end;) {
+      uint64_t pageEnd = std::min(end, (address / kPage + 1) * kPage);
       Page *page = find(address / kPage, creates);
-      if (!page) {
-        address = (address / kPage + 1) * kPage;
-        continue;
+      while (page && address < pageEnd) {
+        uint64_t stop = std::min(pageEnd, (address / 64 + 1) * 64);
+        uint64_t bits = ~0ull >> (64 - (stop - address)) << address % 64;
+        if (f(page->words[address % kPage / 64], bits))
+          return true;
+        address = stop;
       }
-      uint64_t stop = std::min(end, (address / 64 + 1) * 64);
-      uint64_t bits = ~0ull >> (64 - (stop - address)) << address % 64;
-      if (f((*page)[address % kPage / 64], bits))
-        return true;
-      address = stop;
+      address = pageEnd;
     }
     return false;
   }
 
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
-  Page *last = nullptr;
-  uint64_t lastNumber = 0;
+  std::vector<std::atomic<Page *>> lists;
 };
 
 } // namespace mx::sim::time

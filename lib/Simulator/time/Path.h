@@ -50,6 +50,13 @@ public:
       add(cause, cycle - this->cycle());
   }
 
+  /// No other path has its vector from now on: shards of a launch share none,
+  /// since they may run on different threads.
+  void separate() {
+    if (node)
+      own();
+  }
+
 private:
   struct Node {
     uint64_t cycle = 0;
@@ -83,6 +90,15 @@ public:
   Moment(uint64_t cycle, Source source, uint32_t number)
       : bits(cycle << 16 | kRequest | unsigned(source) << 12 |
              number % kNumbers) {}
+
+  /// Of a request whose answer is not known yet: later than all others.
+  static Moment open(uint32_t number) {
+    Moment m;
+    m.bits = ~0ull << 16 | uint16_t(number);
+    return m;
+  }
+  bool isOpen() const { return bits >> 16 == ~0ull >> 16; }
+  bool operator==(const Moment &o) const { return bits == o.bits; }
 
   uint64_t cycle() const { return bits >> 16; }
   bool isRequest() const { return bits & kRequest; }

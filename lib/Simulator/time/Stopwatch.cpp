@@ -12,43 +12,19 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// Tensor cores take the clock down as soon as a kernel has products, however
-/// few. `isFixed`: it was asked for.
-static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
-  isFixed = false;
-  for (const auto &[key, value] : machine.config.timeChanges.figures)
-    isFixed |= key == infoOf(Fact::BoostMHz).key;
-  if (isFixed || !chip.has(Fact::TensorMHz))
-    return chip[Fact::BoostMHz];
-  for (const InstrInfo &info : machine.program.info)
-    if (info.source &&
-        (info.source->opcode == "wgmma" || isWarpMma(*info.source)))
-      return chip[Fact::TensorMHz];
-  return chip[Fact::BoostMHz];
-}
-
-Stopwatch::Stopwatch(Machine &machine, const Chip &table)
-    : registers(machine.program), machine(machine),
-      chip(changed(table, machine.config.timeChanges)),
-      hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
-      mhz(clockOf(machine, chip, hasFixedClock)),
-      prices(pricesOf(machine.program, chip, machine.config.machineCode,
-                      machineCode)),
-      hasMachineCode(!machineCode.isEmpty()),
-      memory(chip, machine.config.smCount, mhz, machine.memory.l2) {
-  uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
-  uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
-  sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
-  if (machine.config.timeLines)
-    lines = std::make_unique<Lines>(machine, prices, hasMachineCode);
-}
+Stopwatch::Stopwatch(Machine &machine, Model &model)
+    : machine(machine), model(model), lines(model.lines.get()),
+      chip(model.chip), hasNoIssue(model.hasNoIssue), mhz(model.mhz),
+      registers(model.registers), machineCode(model.machineCode),
+      prices(model.prices), hasMachineCode(model.hasMachineCode),
+      sms(model.sms) {}
 
 //===----------------------------------------------------------------------===//
 // Events
 //===----------------------------------------------------------------------===//
 
 bool Stopwatch::next(Event &event) {
-  if (events.empty())
+  if (first() >= windowEnd)
     return false;
   event = events.front();
   std::pop_heap(events.begin(), events.end());
@@ -112,7 +88,8 @@ void Stopwatch::schedule(Warp &w, uint64_t cycle) {
   push({cycle, w.queueNumber, &w, 0});
 }
 
-void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
+void Stopwatch::complete(const AsyncIssuer &issuer, bool needsTurn,
+                         AsyncQueue::Action action) {
   uint32_t at = uint32_t(operations.size());
   if (freeOperations.empty()) {
     operations.emplace_back();
@@ -120,8 +97,11 @@ void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
     at = freeOperations.back();
     freeOperations.pop_back();
   }
-  operations[at] = {issuer, std::move(action), completionPath};
-  push({std::max(completion, now), numbers++, nullptr, at});
+  operations[at] = {issuer, std::move(action), completionPath, needsTurn};
+  if (asked != kNone)
+    requests[asked].operations.push_back(at);
+  else
+    push({std::max(completion, now), numbers++, nullptr, at});
 }
 
 void Stopwatch::take(uint32_t operation) {
@@ -212,14 +192,6 @@ Fact Stopwatch::rateOf(Source source) const {
              : infoOf(source).rate;
 }
 
-/// What an access asks for has left its source at `cycle`; the latest counts.
-void Stopwatch::arrive(Warp &w, uint64_t cycle, Source source,
-                       const Path &path) {
-  cycle += chip.cycles(infoOf(source).latency);
-  if (cycle >= arrival.cycle())
-    arrival = Moment(cycle, source, w.requests->add(path));
-}
-
 void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                        uint32_t bytes, uint32_t mask, bool isWrite) {
   Multiprocessor &sm = smOf(w);
@@ -232,9 +204,11 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
     uint64_t passes = sharedLines(addresses, bytes, mask);
     sm.sharedLines += passes;
     uint64_t last = portUntil = sm.shared.take(issuedAt, passes);
-    arrive(w, last, Source::Shared,
-           sm.sharedBusy.serve(issuedAt, last >= issuedAt + passes,
-                               w.group().path));
+    arrival = std::max(
+        arrival,
+        arrivalOf(w, last, Source::Shared,
+                  sm.sharedBusy.serve(issuedAt, last >= issuedAt + passes,
+                                      w.group().path)));
     return;
   }
   pieces.clear();
@@ -243,7 +217,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   bool isLocal = space == ptx::Space::Local;
   const Path &path = sm.sharedBusy.serve(
       issuedAt, through >= issuedAt + pieces.size(), w.group().path);
-  arrive(w, through, Source::L1, path);
+  arrival = std::max(arrival, arrivalOf(w, through, Source::L1, path));
   // Registers that are spilled stay in L1; loads that L1 has go no further.
   if (isLocal)
     return;
@@ -253,15 +227,8 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                                   return sm.l1.touch(piece.line, false).isHit;
                                 }),
                  pieces.end());
-  if (pieces.empty())
-    return;
-  Memory::Times times = memory.pass(w.cta->sm, through, path, pieces,
-                                    isWrite ? Traffic::Store : Traffic::Load);
-  arrive(w, times.hits + times.far, times.hitsSource, times.hitsPath);
-  if (times.misses)
-    arrive(w, times.misses, Source::Hbm, times.missesPath);
-  if (times.underWay)
-    arrive(w, times.underWay, Source::Hbm, times.underWayPath);
+  if (!pieces.empty())
+    askForThreads(w, through, path, isWrite ? Traffic::Store : Traffic::Load);
 }
 
 uint64_t Stopwatch::barrierLatency(const Warp &w, uint32_t number) const {

@@ -1,11 +1,13 @@
-//===- Stopwatch.h - time of a launch ---------------------------*- C++ -*-===//
+//===- Stopwatch.h - time of a shard ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Time decides who runs next. Each group of lanes has a clock in cycles
 // (Group::step). Straight code runs ahead, in dataflow order within a block as
 // ptxas schedules it; at points of synchronization a group waits until no
 // other warp and no engine has anything earlier to do. Asynchronous operations
-// take effect when their engines have done them.
+// take effect when their engines have done them. All of that in the SMs of one
+// shard, up to the end of a window: what L2 and HBM are asked for is answered
+// there (Requests.cpp).
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_TIME_STOPWATCH_H
@@ -13,20 +15,18 @@
 
 #include "mx/Simulator/tensor/Tcgen05.h"
 
-#include "../machine/Machine.h"
-#include "Lines.h"
-#include "Memory.h"
-#include "Multiprocessor.h"
-#include "Registers.h"
-#include "Schedule.h"
+#include "Model.h"
 
+#include <functional>
 #include <vector>
 
 namespace mx::sim::time {
 
 class Stopwatch {
+  static constexpr uint32_t kNone = ~0u;
+
 public:
-  Stopwatch(Machine &machine, const Chip &table);
+  Stopwatch(Machine &machine, Model &model);
 
   //===-- The order of events ---------------------------------------------===//
 
@@ -38,8 +38,17 @@ public:
     bool operator<(const Event &o) const { return key() > o.key(); }
     __uint128_t key() const { return __uint128_t(cycle) << 64 | number; }
   };
-  /// The earliest; false where nothing is left.
+  /// The earliest; false where the window has no more.
   bool next(Event &event);
+  /// The cycle of the earliest; kNever: there is none.
+  uint64_t first() const {
+    return events.empty() ? kNever : events.front().cycle;
+  }
+  static constexpr uint64_t kNever = ~0ull;
+  uint64_t windowEnd = 0;
+  /// All other shards stand still: the operation that runs is the next of all
+  /// through which clusters see each other.
+  bool hasTurn = false;
   /// The warp begins to live in its SM; the warps of a cluster have ended.
   void begin(const Warp &w);
   void end(const Cluster &c);
@@ -47,13 +56,18 @@ public:
   void schedule(Warp &w, uint64_t cycle);
   /// Whether nothing comes before `cycle`.
   bool isDue(uint64_t cycle) const {
-    return events.empty() || events.front().cycle >= cycle;
+    return hasTurn || (cycle < windowEnd && first() >= cycle);
   }
   /// The cluster has ended.
   void forget(const Cluster &c);
   /// The operation that was timed last takes effect when it is done.
-  void complete(const AsyncIssuer &issuer, AsyncQueue::Action action);
+  /// `needsTurn`: clusters see each other through it.
+  void complete(const AsyncIssuer &issuer, bool needsTurn,
+                AsyncQueue::Action action);
   void take(uint32_t operation);
+  bool needsTurn(const Event &event) const {
+    return !event.warp && operations[event.operation].needsTurn;
+  }
   /// A group that has waited goes on at `end`, after what it waited for at
   /// `begin`; `wakes`: that was what happens now.
   void goOn(const Warp &w, Group &g, Wait wait, bool wakes, uint64_t begin,
@@ -64,11 +78,42 @@ public:
     return freeOperations.size() < operations.size();
   }
   /// Of an operation's issuer.
-  Cluster &clusterOf(const Event &event) const {
-    return *operations[event.operation].issuer.warp->cta->cluster;
+  Warp &issuerOf(uint32_t operation) const {
+    return *operations[operation].issuer.warp;
+  }
+  Cluster &clusterOf(uint32_t operation) const {
+    return *issuerOf(operation).cta->cluster;
   }
   uint64_t now = 0; ///< of the event that is being handled
-  const Registers registers;
+  /// So many were made so far: who came first in a cycle.
+  uint64_t numbers = 0;
+
+  //===-- Requests to memory (Requests.cpp) -------------------------------===//
+
+  /// What comes of the answer. Of an operation of an engine it says by ends()
+  /// when that takes effect.
+  using Then = std::function<void(Memory::Times &)>;
+  struct Request {
+    uint64_t cycle = 0, number = 0;
+    Warp *warp = nullptr;
+    Traffic traffic = Traffic::Load;
+    Path path;
+    std::vector<Piece> pieces;
+    uint32_t load = kNone; ///< of a thread, in `loads`
+    Then then;
+    std::vector<uint32_t> operations; ///< that take effect by its answer
+  };
+  /// Those that were made in this window.
+  size_t numRequests() const { return requestCount; }
+  Request &request(size_t k) { return requests[k]; }
+  /// While all shards stand still.
+  void answer(Request &request);
+  /// All have their answers. What this shard has found, others know from now
+  /// on.
+  void endWindow() {
+    requestCount = 0;
+    model.passesOnLeftOut |= passesOnLeftOut;
+  }
 
   //===-- Instructions of the running group -------------------------------===//
 
@@ -88,8 +133,8 @@ public:
     if (g.step > steppedTo)
       g.block = g.step;
   }
-  /// From now on no more is done of instructions than is said here.
-  void leaveOut(const std::vector<Work> &work);
+  /// Whether clusters see each other through it.
+  bool needsTurn(const Instr *i) const { return model.isShared[placeOf(i)]; }
   /// Lanes read or write memory: `addresses` of those in `mask`.
   void access(Warp &w, ptx::Space space, const uint64_t addresses[32],
               uint32_t bytes, uint32_t mask, bool isWrite);
@@ -101,9 +146,13 @@ public:
 
   //===-- Operations of engines -------------------------------------------===//
 
-  Interval load(Warp &w, uint64_t from, uint32_t ranks, const Transfer &t);
-  Interval store(Warp &w, uint64_t from, const Transfer &t);
-  Interval copyAsync(Warp &w, uint64_t from, const Transfer &t);
+  /// `then` knows when; mostly at the end of the window.
+  using Timed = std::function<void(const Interval &)>;
+  void load(Warp &w, uint64_t from, uint32_t ranks, Transfer t, Timed then);
+  void store(Warp &w, uint64_t from, Transfer t, Timed then);
+  void copyAsync(Warp &w, uint64_t from, Transfer t, Timed then);
+  /// After all requests of the warp.
+  void afterRequests(Warp &w, uint64_t from, std::function<void()> then);
   Interval control(Warp &w, uint64_t from);
   Interval wgmma(Warp &w, uint64_t from, unsigned columns, bool aInRegisters);
   Interval mma(Warp &w, uint64_t from, const MmaOp &op, const InstrDesc &desc);
@@ -118,6 +167,7 @@ public:
   void ends(uint64_t cycle, const Path &path) {
     completion = cycle;
     completionPath = path;
+    asked = kNone;
   }
 
   uint64_t nanoseconds(uint64_t cycle) const {
@@ -133,15 +183,9 @@ public:
     bool hasLimit = chip.has(Fact::MbarrierLimit) && priceOf(i).isPeek;
     return hasLimit ? cycle + chip.cycles(Fact::MbarrierLimit) : ~0ull;
   }
-  uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
-  uint64_t ctaStart() const { return chip.cycles(Fact::CtaStart); }
-  /// `path`: that of the last end.
-  void finish(LaunchTime &time, uint64_t cycles, Path path);
   /// Of the event that is being handled, or of the last point of the warp that
   /// runs.
   Path cause;
-  /// What lines cost; null where that was not asked for.
-  std::unique_ptr<Lines> lines;
 
 private:
   Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
@@ -161,37 +205,67 @@ private:
   void follow(Warp &w, Moment ready) const;
   void account(Warp &w, const Price &price);
   Fact rateOf(Source source) const;
-  void arrive(Warp &w, uint64_t cycle, Source source, const Path &path);
-  void addCauses(LaunchTime &time, const Path &path) const;
+  Moment arrivalOf(Warp &w, uint64_t cycle, Source source, const Path &path);
+  Moment arrivalOf(Warp &w, Memory::Times &times);
+  Request &newRequest(Warp &w, uint64_t cycle, const Path &path);
+  Memory::Times pass(Warp &w, uint64_t cycle, const Path &path,
+                     const std::vector<Piece> &pieces, Traffic traffic);
+  void ask(Warp &w, uint64_t cycle, const Path &path,
+           std::vector<Piece> &&pieces, Traffic traffic, Then then);
+  void askForThreads(Warp &w, uint64_t cycle, const Path &path,
+                     Traffic traffic);
+  Moment openMoment(Moment known, const Instr *i);
+  void fill(Warp &w, uint32_t load);
   void followLeftOut(Warp &w, ptx::Space space, const uint64_t addresses[32],
                      uint32_t bytes, uint32_t mask, bool isWrite);
   uint64_t sharedLines(const uint64_t addresses[32], uint32_t bytes,
                        uint32_t mask);
 
   Machine &machine;
-  const Chip chip;
-  const bool hasNoIssue; ///< the issue of instructions takes no time
-  bool hasFixedClock = false;
+  Model &model;
+
+public:
+  Lines *const lines; ///< null where nobody asked for them
+
+private:
+  const Chip &chip;
+  const bool hasNoIssue;
   const double mhz;
-  Schedule machineCode;
-  std::vector<Price> prices;
+  const Registers &registers;
+  const Schedule &machineCode;
+  const std::vector<Price> &prices;
   const bool hasMachineCode;
-  std::vector<Multiprocessor> sms;
-  Memory memory;
+  std::vector<Multiprocessor> &sms;
 
   /// A heap. A warp that goes on earlier than was said has several; only that
   /// with its number counts, and the first of all is one that counts.
   std::vector<Event> events;
   void push(const Event &event);
   void dropOld();
-  uint64_t numbers = 0;
   struct Operation {
     AsyncIssuer issuer;
     AsyncQueue::Action action;
     Path path;
+    bool needsTurn = false;
   };
   std::vector<Operation> operations;
   std::vector<uint32_t> freeOperations;
+
+  /// The first requestCount; vectors of those of earlier windows are used
+  /// again.
+  std::vector<Request> requests;
+  size_t requestCount = 0;
+  uint32_t asked = kNone; ///< that of the operation that was timed last
+  /// An access of threads whose answers are not all there.
+  struct Load {
+    const Instr *at = nullptr;
+    Moment latest; ///< of what is known
+    uint32_t open = 0;
+  };
+  std::vector<Load> loads;
+  std::vector<uint32_t> freeLoads;
+  uint32_t running = kNone; ///< of the running instruction
+
   uint64_t completion = 0;
   bool isEngine = false; ///< an operation takes effect
   Path completionPath;
@@ -201,7 +275,7 @@ private:
   uint64_t issuedAt = 0, steppedTo = 0;
   const Instr *current = nullptr; ///< that was issued last
   uint64_t portUntil = 0;         ///< when its access has passed the SM's port
-  bool passesOnLeftOut = false;
+  bool passesOnLeftOut = false;   ///< a load of this shard
   bool hasWaited = false; ///< for the mbarrier that the instruction tests
   std::vector<Piece> pieces;
 };

@@ -243,6 +243,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   config.seed = options.seed;
   config.checks = options.checks;
   config.maxInstructions = options.maxInstructions;
+  config.threads = options.threads;
   config.truncatesTensorSums = options.truncatesTensorSums;
   config.profile = !options.report.empty();
   // What was made for a GPU is run as a GPU does, unless the caller looks for

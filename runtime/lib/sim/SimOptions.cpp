@@ -30,6 +30,7 @@ const OptionName kOptions[] = {
     {"checks", "MX_SIM_CHECKS"},
     {"sm-count", "MX_SIM_SM_COUNT"},
     {"instruction-limit", "MX_SIM_INSTRUCTION_LIMIT"},
+    {"jobs", "MX_SIM_JOBS"},
     {"tensor-sums", "MX_SIM_TENSOR_SUMS"},
     {"warnings", "MX_SIM_WARNINGS"},
     {"report", "MX_SIM_REPORT"},
@@ -115,6 +116,13 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     maxInstructions = number;
     return {};
   }
+  if (option == "jobs") {
+    if (!parseNumber(value, 0, UINT32_MAX, number))
+      return badValue(option, "a number of threads, or 0 for one per core",
+                      value);
+    threads = unsigned(number);
+    return {};
+  }
   if (option == "tensor-sums") {
     if (value != "exact" && value != "truncated")
       return badValue(option, "exact or truncated", value);
@@ -173,8 +181,8 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
   }
   return {MX_ERROR_INVALID_VALUE,
           "expected a simulator option out of seed, checks, sm-count, "
-          "instruction-limit, tensor-sums, warnings, report, record, time, "
-          "machine-code, data, clock, time-figure, time-without and "
+          "instruction-limit, jobs, tensor-sums, warnings, report, record, "
+          "time, machine-code, data, clock, time-figure, time-without and "
           "time-lines, found '" +
               std::string(option) + "'"};
 }

@@ -25,6 +25,7 @@ struct SimOptions {
   sim::TimeChanges timeChanges;
   uint32_t timeLines = 0; ///< lines to print after each launch
   uint64_t maxInstructions = 10'000'000'000ull;
+  unsigned threads = 0; ///< of the host; 0: one per core
   bool truncatesTensorSums = false;
   /// What becomes of findings of a launch that succeeds.
   enum class Warnings { Print, Error, None } warnings = Warnings::Print;

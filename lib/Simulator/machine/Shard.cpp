@@ -1,0 +1,259 @@
+//===- Shard.cpp - SMs whose events one thread handles --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Shard.h"
+
+#include "../report/Recorder.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+bool Warp::pickEarliest() {
+  size_t best = groups.size();
+  for (size_t k = 0; k < groups.size(); ++k)
+    if (groups[k].wait == Wait::None &&
+        (best == groups.size() || groups[k].step < groups[best].step))
+      best = k;
+  if (best == groups.size())
+    return false;
+  current = best;
+  return true;
+}
+
+void Warp::runTimed() {
+  if (pickEarliest())
+    runTimedGroup();
+}
+
+void Warp::runTimedGroup() {
+  Cluster &cluster = *cta->cluster;
+  const Instr *i = group().pc;
+  mask = group().mask;
+  trace->resume(*this);
+  time::Lines *lines = watch->lines;
+  if (lines)
+    lines->resume(*this);
+  while (i && !cluster.stopped) {
+    if (!watch->reach(*this, i)) {
+      group().pc = i;
+      return;
+    }
+    uint32_t m = mask;
+    if (i->guard != kNoSlot)
+      m &= predicate(i->guard);
+    executing = m;
+    if (m && watch->needsTurn(i) && !takeTurn(i))
+      return;
+    watch->issue(*this, i);
+    uint64_t cycle = group().step, effects = cluster.effects;
+    trace->begin(*this, i);
+    ++counts.instructions;
+    ++cluster.executed;
+    const Instr *at = i;
+    Handler instead = watch->priceOf(i).instead;
+    if (__builtin_expect(!instead, 1))
+      i = execute(i, m);
+    else
+      i = m ? instead(*this, i, m) : i + 1;
+    watch->retire(*this, at, i);
+    if (i)
+      trace->next(*this, at);
+    else
+      trace->stop(*this, at);
+    if (lines)
+      lines->end(*this, at, i);
+    if (!i || cluster.effects != effects)
+      cluster.shard->wake(cluster, cycle);
+    // Lanes that are busy for so long may be waiting for lanes that wait for
+    // them.
+    bool isLong = ++busy >= patience;
+    if (isLong)
+      busy = 0;
+    bool isReleased = isLong && i && breakConvergence();
+    if (!isReleased && !cluster.hasTurn)
+      continue;
+    if (i)
+      group().pc = i;
+    return;
+  }
+}
+
+const Instr *Warp::completeTimed(const Instr *i, uint32_t lanes, bool needsTurn,
+                                 AsyncQueue::Action action) {
+  ++cta->cluster->timedOperations;
+  watch->complete({this, i, lanes}, needsTurn, std::move(action));
+  return i + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Waits
+//===----------------------------------------------------------------------===//
+
+/// Books how long a group has waited.
+static void noteWait(Warp &w, const Group &g, Wait wait, uint64_t cycle) {
+  uint64_t cycles = cycle - std::min(cycle, g.step);
+  if (wait == Wait::Mbarrier || wait == Wait::Poll)
+    w.counts.mbarrierCycles += cycles;
+  else if (wait == Wait::NamedBarrier || wait == Wait::ClusterBarrier)
+    w.counts.barrierCycles += cycles;
+  else if (wait == Wait::BulkGroup || wait == Wait::CopyGroup)
+    w.counts.groupCycles += cycles;
+}
+
+void Shard::wake(Cluster &c, uint64_t cycle) {
+  ++c.round;
+  for (auto &cta : c.ctas)
+    for (uint32_t left = cta->waitingWarps; left; left &= left - 1) {
+      Warp &w = cta->warps[unsigned(__builtin_ctz(left))];
+      uint64_t first = Warp::kNotQueued;
+      bool waits = false;
+      for (Group &g : w.groups) {
+        if (g.wait != Wait::None) {
+          // The last warp of a warpgroup lets the others go on.
+          if (g.wait == Wait::Warpgroup || !machine.ready(w, g)) {
+            waits = true;
+            continue;
+          }
+          uint64_t latency = watch.wakeLatency(w, g);
+          Wait wait = g.wait;
+          g.wait = Wait::None;
+          uint64_t begin =
+              wait == Wait::Poll ? g.step : std::max(cycle, g.step);
+          uint64_t goesOn = begin + latency;
+          noteWait(w, g, wait, goesOn);
+          watch.goOn(w, g, wait, wait != Wait::Poll && cycle > g.step, begin,
+                     goesOn);
+          g.step = g.block = goesOn;
+          g.hasWaited = wait == Wait::Mbarrier;
+        }
+        first = std::min(first, g.step);
+      }
+      if (!waits)
+        cta->waitingWarps &= ~(1u << w.index);
+      if (&w != running && first != Warp::kNotQueued)
+        watch.schedule(w, first);
+    }
+}
+
+/// Lets groups go on whose try_wait is over at `cycle`; the warp comes back for
+/// the others. False where there was none.
+bool Shard::giveUpWaits(Warp &w, uint64_t cycle) {
+  bool hasAny = false;
+  for (Group &g : w.groups) {
+    if (g.wait != Wait::Mbarrier || g.givesUpAt > cycle)
+      continue;
+    noteWait(w, g, g.wait, cycle);
+    g.path.reach(cycle, time::Fact::MbarrierTest);
+    g.wait = Wait::None;
+    g.step = g.block = std::max(g.step, cycle);
+    hasAny = g.hasGivenUp = true;
+  }
+  return hasAny;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+/// A warp has run: when it goes on, or that it waits for the turn.
+void Shard::putInLine(Warp &w) {
+  running = nullptr;
+  if (w.current < w.groups.size() && w.group().wait == Wait::Turn)
+    turns.push_back({w.group().step, watch.numbers++, &w, kNone});
+  if (w.pickEarliest())
+    watch.schedule(w, w.group().step);
+  for (Group &g : w.groups)
+    if (g.wait == Wait::Mbarrier && g.givesUpAt != Warp::kNotQueued)
+      watch.schedule(w, g.givesUpAt);
+}
+
+/// The earliest warp goes on.
+void Shard::runEarliest(Warp &w, uint64_t cycle) {
+  Cluster &c = *w.cta->cluster;
+  uint64_t effects = c.effects;
+  bool hasGivenUp = giveUpWaits(w, cycle);
+  running = &w;
+  w.runTimed();
+  putInLine(w);
+  // The window may end between a test that was given up and the next one.
+  bool waitsAgain =
+      w.current < w.groups.size() && w.group().wait == Wait::Mbarrier;
+  bool isTest = c.effects == effects && (hasGivenUp || waitsAgain);
+  tests += isTest && hasGivenUp;
+  hasMoved |= !isTest;
+}
+
+/// What has waited for the turn longest among the groups of a warp.
+void Shard::runTurn(Warp &w) {
+  size_t first = w.groups.size();
+  for (size_t k = 0; k < w.groups.size(); ++k)
+    if (w.groups[k].wait == Wait::Turn &&
+        (first == w.groups.size() || w.groups[k].step < w.groups[first].step))
+      first = k;
+  if (first == w.groups.size())
+    return;
+  w.current = first;
+  w.group().wait = Wait::None;
+  hasMoved = true;
+  running = &w;
+  w.runTimedGroup();
+  putInLine(w);
+}
+
+void Shard::complete(uint32_t operation, uint64_t cycle) {
+  Cluster &c = watch.clusterOf(operation);
+  hasMoved = true;
+  watch.take(operation);
+  --c.timedOperations;
+  wake(c, cycle);
+}
+
+void Shard::noteEnd(Cluster &c) {
+  if (c.liveThreads || c.timedOperations || c.hasEnded)
+    return;
+  c.hasEnded = true;
+  ends.push_back({&c, watch.now, watch.cause});
+}
+
+void Shard::run(uint64_t end) {
+  constexpr uint64_t kEventsBetweenLooks = 1024;
+  watch.windowEnd = end;
+  time::Stopwatch::Event event;
+  for (uint64_t events = 1; watch.next(event); ++events) {
+    if (watch.needsTurn(event)) {
+      turns.push_back({event.cycle, event.number, nullptr, event.operation});
+      continue;
+    }
+    Cluster &c = event.warp ? *event.warp->cta->cluster
+                            : watch.clusterOf(event.operation);
+    if (event.warp)
+      runEarliest(*event.warp, event.cycle);
+    else
+      complete(event.operation, event.cycle);
+    noteEnd(c);
+    bool isOver = events % kEventsBetweenLooks == 0 && machine.isInterrupted();
+    if (c.stopped || isOver)
+      return;
+  }
+}
+
+void Shard::take(const Turn &turn) {
+  Cluster &c =
+      turn.warp ? *turn.warp->cta->cluster : watch.clusterOf(turn.operation);
+  if (c.stopped)
+    return;
+  watch.now = turn.cycle;
+  watch.hasTurn = c.hasTurn = true;
+  if (turn.warp)
+    runTurn(*turn.warp);
+  else
+    complete(turn.operation, turn.cycle);
+  watch.hasTurn = c.hasTurn = false;
+  noteEnd(c);
+}

@@ -1,0 +1,71 @@
+//===- Model.cpp - a chip that runs a launch ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+
+#include "../report/OpcodeClass.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+using namespace mx::sim::time;
+
+/// Tensor cores take the clock down as soon as a kernel has products, however
+/// few. `isFixed`: it was asked for.
+static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
+  isFixed = false;
+  for (const auto &[key, value] : machine.config.timeChanges.figures)
+    isFixed |= key == infoOf(Fact::BoostMHz).key;
+  if (isFixed || !chip.has(Fact::TensorMHz))
+    return chip[Fact::BoostMHz];
+  for (const InstrInfo &info : machine.program.info)
+    if (info.source &&
+        (info.source->opcode == "wgmma" || isWarpMma(*info.source)))
+      return chip[Fact::TensorMHz];
+  return chip[Fact::BoostMHz];
+}
+
+/// Strong accesses and atomic operations that are not of shared memory, and
+/// what takes clusters that have not started. Handlers that need the turn ask
+/// for it themselves; where that is known before, it costs less.
+static std::vector<bool> findShared(const Program &program,
+                                    const std::vector<Price> &prices) {
+  std::vector<bool> all(prices.size());
+  for (size_t k = 0; k < all.size(); ++k) {
+    const ptx::Instruction *i = program.info[k].source;
+    if (!i || !prices[k].isPoint)
+      continue;
+    bool isAccess = i->opcode == "ld" || i->opcode == "st" ||
+                    i->opcode == "atom" || i->opcode == "red";
+    all[k] =
+        (isAccess && !hasModifier(*i, "shared*")) ||
+        (i->opcode == "clusterlaunchcontrol" && hasModifier(*i, "try_cancel"));
+  }
+  return all;
+}
+
+Model::Model(Machine &machine, const Chip &table)
+    : machine(machine), chip(changed(table, machine.config.timeChanges)),
+      hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
+      mhz(clockOf(machine, chip, hasFixedClock)), registers(machine.program),
+      prices(pricesOf(machine.program, chip, machine.config.machineCode,
+                      machineCode)),
+      hasMachineCode(!machineCode.isEmpty()),
+      isShared(findShared(machine.program, prices)),
+      memory(chip, machine.config.smCount, mhz, machine.memory.l2) {
+  uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
+  uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
+  sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
+  if (machine.config.timeLines)
+    lines = std::make_unique<Lines>(machine, prices, hasMachineCode);
+}
+
+/// Where a latency is left out, what comes too early takes effect in the next
+/// window, at its own cycle.
+uint64_t Model::window() const {
+  constexpr uint64_t kLeast = 32;
+  return std::max(kLeast, std::min({chip.cycles(Fact::L2Latency),
+                                    chip.cycles(Fact::CopyLatency),
+                                    chip.cycles(Fact::CtaStart)}));
+}
