@@ -86,7 +86,6 @@ void Stopwatch::answer(Request &r) {
     return;
   r.then(times);
   r.then = nullptr;
-  completionPath.separate();
   for (uint32_t at : r.operations) {
     operations[at].path = completionPath;
     push({std::max(completion, r.cycle), numbers++, nullptr, at});

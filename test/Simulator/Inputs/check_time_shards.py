@@ -77,7 +77,7 @@ def sums(jobs):
 
 def faults(jobs):
     launch = {
-        "buffers": {"out": buffer(4)},
+        "buffers": {"out": buffer(4 * 100)},
         "launches": [{"kernel": "faults", "grid": [CTAS, 1, 1], "block": [1, 1, 1], "args": arguments("out")}],
     }
     report = run(jobs, launch, status=1)
