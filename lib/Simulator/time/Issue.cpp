@@ -21,26 +21,42 @@ using namespace mx::sim::time;
 //===----------------------------------------------------------------------===//
 
 static uint64_t delayAt(const Group &g, uint32_t place) {
+  if (g.delay.place <= place)
+    return g.delay.cycles;
   for (size_t k = g.delays.size(); k--;)
     if (g.delays[k].place <= place)
       return g.delays[k].cycles;
   return 0;
 }
 
-/// What comes from `place` on is late by `cycles` or more.
-static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
+/// The same where it is known of later places.
+static void delayFromEarlier(Group &g, uint32_t place, uint64_t cycles) {
+  g.delays.push_back(g.delay);
   size_t k = g.delays.size();
   while (k && g.delays[k - 1].place > place)
     --k;
-  if (k && g.delays[k - 1].cycles >= cycles)
+  if (!k || g.delays[k - 1].cycles < cycles) {
+    if (k && g.delays[k - 1].place == place)
+      --k;
+    size_t end = k;
+    while (end < g.delays.size() && g.delays[end].cycles <= cycles)
+      ++end;
+    g.delays.erase(g.delays.begin() + k, g.delays.begin() + end);
+    g.delays.insert(g.delays.begin() + k, {place, cycles});
+  }
+  g.delay = g.delays.back();
+  g.delays.pop_back();
+}
+
+/// What comes from `place` on is late by `cycles` or more.
+static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
+  if (place < g.delay.place)
+    return delayFromEarlier(g, place, cycles);
+  if (g.delay.cycles >= cycles)
     return;
-  if (k && g.delays[k - 1].place == place)
-    --k;
-  size_t end = k;
-  while (end < g.delays.size() && g.delays[end].cycles <= cycles)
-    ++end;
-  g.delays.erase(g.delays.begin() + k, g.delays.begin() + end);
-  g.delays.insert(g.delays.begin() + k, {place, cycles});
+  if (place > g.delay.place)
+    g.delays.push_back(g.delay);
+  g.delay = {place, cycles};
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,6 +72,7 @@ void Stopwatch::enter(Group &g, const Instr *i) {
     return;
   g.entered = i;
   g.enteredBlock = price.block;
+  g.delay = {};
   g.delays.clear();
   g.base = std::max(g.step, g.block);
   g.furthest = 0;
@@ -75,10 +92,7 @@ bool Stopwatch::mayIssue(const Warp &w, uint64_t cycle) {
     return true;
   if (cycle > now + kMostAhead)
     return isDue(cycle);
-  for (const Warp *other : quarterOf(w).warps)
-    if (other->queuedAt < cycle)
-      return false;
-  return true;
+  return !quarterOf(w).hasBefore(cycle);
 }
 
 /// Issues the machine code up to the instruction; false where other warps come

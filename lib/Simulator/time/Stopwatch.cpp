@@ -54,10 +54,43 @@ bool Stopwatch::next(Event &event) {
   std::pop_heap(events.begin(), events.end());
   events.pop_back();
   if (event.warp)
-    event.warp->queuedAt = Warp::kNotQueued;
+    *event.warp->queuedAt = Warp::kNotQueued;
   dropOld();
+  prefetch();
   now = event.cycle;
   return true;
+}
+
+template <typename T>
+static void fetch(const T *from, size_t count = 1) {
+  const char *at = reinterpret_cast<const char *>(from);
+  for (size_t offset = 0; offset < count * sizeof(T); offset += 64)
+    __builtin_prefetch(at + offset, 1);
+}
+
+/// No cache of the host holds the state of all warps, and each runs for a few
+/// instructions only: what the next ones need is on its way. Those that come
+/// soon are near the heap's begin.
+void Stopwatch::prefetch() const {
+  constexpr size_t kWarps = 7, kGroups = 3;
+  constexpr size_t kHotBytes = 256;
+  for (size_t k = std::min(events.size(), kWarps); k--;) {
+    const Warp *w = events[k].warp;
+    if (!w)
+      continue;
+    if (k >= kGroups) {
+      fetch(reinterpret_cast<const char *>(w), kHotBytes);
+    } else if (k) {
+      fetch(w->groups.data());
+    } else if (!w->groups.empty()) {
+      const Group &g = w->groups[w->current];
+      fetch(static_cast<const char *>(g.path.place()), 64);
+      fetch(g.delays.data() + g.delays.size());
+      quarterOf(*w).prefetch(g.step);
+      for (uint32_t number : registers.reads(placeOf(g.pc)))
+        fetch(&w->ready[number]);
+    }
+  }
 }
 
 void Stopwatch::dropOld() {
@@ -92,22 +125,19 @@ void Stopwatch::forget(const Cluster &c) {
   dropOld();
 }
 
-void Stopwatch::begin(const Warp &w) { quarterOf(w).warps.push_back(&w); }
+void Stopwatch::begin(Warp &w) { w.queuedAt = quarterOf(w).enter(); }
 
-void Stopwatch::end(const Cluster &c) {
+void Stopwatch::end(Cluster &c) {
   for (auto &cta : c.ctas)
-    for (Quarter &quarter : sms[cta->sm].quarters)
-      quarter.warps.erase(
-          std::remove_if(quarter.warps.begin(), quarter.warps.end(),
-                         [&](const Warp *w) { return w->cta == cta.get(); }),
-          quarter.warps.end());
+    for (Warp &w : cta->warps)
+      quarterOf(w).leave(w.queuedAt);
 }
 
 void Stopwatch::schedule(Warp &w, uint64_t cycle) {
   cycle = std::max(cycle, now);
-  if (w.queuedAt <= cycle)
+  if (*w.queuedAt <= cycle)
     return;
-  w.queuedAt = cycle;
+  *w.queuedAt = cycle;
   w.queueNumber = numbers++;
   push({cycle, w.queueNumber, &w, 0});
 }

@@ -41,8 +41,8 @@ public:
   /// The earliest; false where nothing is left.
   bool next(Event &event);
   /// The warp begins to live in its SM; the warps of a cluster have ended.
-  void begin(const Warp &w);
-  void end(const Cluster &c);
+  void begin(Warp &w);
+  void end(Cluster &c);
   /// The warp goes on at `cycle`, or earlier where that is said already.
   void schedule(Warp &w, uint64_t cycle);
   /// Whether nothing comes before `cycle`.
@@ -148,6 +148,9 @@ private:
   Quarter &quarterOf(const Warp &w) {
     return smOf(w).quarters[w.index % kQuarters];
   }
+  const Quarter &quarterOf(const Warp &w) const {
+    return sms[w.cta->sm].quarters[w.index % kQuarters];
+  }
   bool mayIssue(const Warp &w, uint64_t cycle);
   void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
               const Transfer &t, Interval &when);
@@ -184,6 +187,7 @@ private:
   std::vector<Event> events;
   void push(const Event &event);
   void dropOld();
+  void prefetch() const;
   uint64_t numbers = 0;
   struct Operation {
     AsyncIssuer issuer;
