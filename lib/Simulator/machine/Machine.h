@@ -13,7 +13,7 @@
 #include "../checks/Order.h"
 #include "../exec/UndefinedRegisters.h"
 #include "../report/Groups.h"
-#include "../time/Path.h"
+#include "../time/Registers.h"
 #include "AsyncQueue.h"
 #include "LateStores.h"
 #include "Polling.h"
@@ -40,7 +40,9 @@ class Recording;
 class Workers;
 namespace time {
 class LeftOut;
+class Quarter;
 class Stopwatch;
+struct Multiprocessor;
 } // namespace time
 struct Cta;
 struct Cluster;
@@ -139,11 +141,12 @@ public:
   /// Registers to look at: pending ones, undefined ones and those of wgmma.
   uint32_t pendingCount = 0;
   static constexpr uint64_t kNotQueued = ~0ull;
-  /// Of a launch that is timed: the event at which it goes on, when registers
-  /// hold their values (time::Registers), and the latest of them.
-  uint64_t *queuedAt = nullptr, queueNumber = 0; ///< the first in its quarter
-  std::vector<time::Moment> ready;
-  time::Moment latestReady;
+  /// Of a launch that is timed: where it runs, and the event at which it goes
+  /// on, of which the cycle lies in its quarter.
+  time::Multiprocessor *sm = nullptr;
+  time::Quarter *quarter = nullptr;
+  uint64_t *queuedAt = nullptr, queueNumber = 0;
+  time::Readiness ready; ///< of its registers
   std::unique_ptr<time::RequestPaths> requests;
   uint64_t busy = 0; ///< instructions since the warp last ran out of work
   /// A lane that is busy for so many may be waiting for lanes that wait for it.

@@ -42,7 +42,8 @@ void Warp::runTimed() {
   if (lines)
     lines->resume(*this);
   while (i && !cluster.stopped) {
-    if (!watch->reach(*this, i)) {
+    const time::Price &price = watch->priceOf(i);
+    if (!watch->reach(*this, i, price)) {
       group().pc = i;
       return;
     }
@@ -50,18 +51,17 @@ void Warp::runTimed() {
     if (i->guard != kNoSlot)
       m &= predicate(i->guard);
     executing = m;
-    watch->issue(*this, i);
+    watch->issue(*this, i, price);
     uint64_t cycle = group().step, effects = cluster.effects;
     trace->begin(*this, i);
     ++counts.instructions;
     ++cluster.executed;
     const Instr *at = i;
-    Handler instead = watch->priceOf(i).instead;
-    if (__builtin_expect(!instead, 1))
+    if (!price.instead)
       i = execute(i, m);
     else
-      i = m ? instead(*this, i, m) : i + 1;
-    watch->retire(*this, at, i);
+      i = m ? price.instead(*this, i, m) : i + 1;
+    watch->retire(*this, at, price, i);
     if (i)
       trace->next(*this, at);
     else
@@ -203,7 +203,7 @@ void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
       for (Warp &w : cta->warps) {
         w.watch = watch.get();
         watch->begin(w);
-        w.ready.assign(watch->registers.count(), {});
+        w.ready.start(watch->registers.count());
         w.requests = std::make_unique<time::RequestPaths>();
         w.groups[0].path = path;
         w.startCycle = cycle;

@@ -87,8 +87,7 @@ void Stopwatch::prefetch() const {
       fetch(static_cast<const char *>(g.path.place()), 64);
       fetch(g.delays.data() + g.delays.size());
       quarterOf(*w).prefetch(g.step);
-      for (uint32_t number : registers.reads(placeOf(g.pc)))
-        fetch(&w->ready[number]);
+      w->ready.prefetch(registers.reads(placeOf(g.pc)));
     }
   }
 }
@@ -125,7 +124,11 @@ void Stopwatch::forget(const Cluster &c) {
   dropOld();
 }
 
-void Stopwatch::begin(Warp &w) { w.queuedAt = quarterOf(w).enter(); }
+void Stopwatch::begin(Warp &w) {
+  w.sm = &sms[w.cta->sm];
+  w.quarter = &w.sm->quarters[w.index % kQuarters];
+  w.queuedAt = w.quarter->enter();
+}
 
 void Stopwatch::end(Cluster &c) {
   for (auto &cta : c.ctas)
@@ -171,28 +174,29 @@ void Stopwatch::take(uint32_t operation) {
 //===----------------------------------------------------------------------===//
 
 /// The passes that shared memory makes: in each, every bank gives one word.
-/// Wide accesses take the lanes in as many parts.
+/// Wide accesses take the lanes in as many parts, and the words of a lane lie
+/// side by side in banks that no other lane has one of without the others.
 uint64_t Stopwatch::sharedLines(const uint64_t addresses[32], uint32_t bytes,
                                 uint32_t mask) {
-  constexpr unsigned kBanks = 32, kWord = 4;
-  unsigned words = std::max(1u, bytes / kWord);
-  unsigned lanes = 32 / std::min(words, 32u);
+  constexpr unsigned kBankBytes = 128, kWord = 4, kLanes = 32;
+  unsigned width = std::min(std::max(bytes, kWord), kBankBytes);
+  unsigned shift = unsigned(__builtin_ctz(width));
+  unsigned banks = kBankBytes >> shift, lanes = banks;
   uint64_t passes = 0;
-  for (unsigned first = 0; first < 32; first += lanes) {
-    uint64_t seen[kBanks][32];
-    unsigned count[kBanks] = {}, most = 0;
+  for (unsigned first = 0; first < kLanes; first += lanes) {
+    uint64_t seen[kLanes][kLanes]; // by pass and bank
+    uint8_t count[kLanes] = {}, most = 0;
     for (unsigned lane = first; lane < first + lanes; ++lane) {
       if (!(mask >> lane & 1))
         continue;
-      for (unsigned k = 0; k < words; ++k) {
-        uint64_t word = addresses[lane] / kWord + k;
-        unsigned bank = unsigned(word % kBanks);
-        uint64_t *end = seen[bank] + count[bank];
-        if (std::find(seen[bank], end, word) != end || count[bank] == 32)
-          continue;
-        *end = word;
-        most = std::max(most, ++count[bank]);
-      }
+      uint64_t at = addresses[lane] >> shift;
+      unsigned bank = unsigned(at) & (banks - 1), pass = 0;
+      while (pass < count[bank] && seen[pass][bank] != at)
+        ++pass;
+      if (pass < count[bank])
+        continue;
+      seen[pass][bank] = at;
+      most = std::max(most, ++count[bank]);
     }
     passes += most;
   }

@@ -78,10 +78,10 @@ public:
   const Price &priceOf(const Instr *i) const { return prices[placeOf(i)]; }
   /// The clock of the group becomes the cycle at which it can begin a point of
   /// synchronization. False: others come first.
-  bool reach(Warp &w, const Instr *i);
-  void issue(Warp &w, const Instr *i);
+  bool reach(Warp &w, const Instr *i, const Price &price);
+  void issue(Warp &w, const Instr *i, const Price &price);
   /// Its results are there in time. `next`: what the group executes next.
-  void retire(Warp &w, const Instr *i, const Instr *next);
+  void retire(Warp &w, const Instr *i, const Price &price, const Instr *next);
   /// What the instruction waited for has put the group's clock forward.
   void moved(Warp &w) {
     Group &g = w.group();
@@ -144,23 +144,22 @@ public:
   std::unique_ptr<Lines> lines;
 
 private:
-  Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
-  Quarter &quarterOf(const Warp &w) {
-    return smOf(w).quarters[w.index % kQuarters];
+  Multiprocessor &smOf(const Warp &w) const { return *w.sm; }
+  Quarter &quarterOf(const Warp &w) const { return *w.quarter; }
+  bool mayIssue(const Warp &w, uint64_t cycle) const {
+    return cycle <= now + kMostAheadOfOthers || mayIssueAhead(w, cycle);
   }
-  const Quarter &quarterOf(const Warp &w) const {
-    return sms[w.cta->sm].quarters[w.index % kQuarters];
-  }
-  bool mayIssue(const Warp &w, uint64_t cycle);
+  bool mayIssueAhead(const Warp &w, uint64_t cycle) const;
   void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
               const Transfer &t, Interval &when);
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
                         Fact cause, uint64_t tail, Fact latency);
-  Moment dueAt(Warp &w, const Instr *i);
-  void enter(Group &g, const Instr *i);
+  Moment dueAt(Warp &w, const Instr *i, const Price &price) const;
+  void enter(Group &g, const Instr *i, const Price &price) const;
   bool walk(Warp &w, const Price &price);
-  void issueInOrder(Warp &w, const Instr *i);
-  void issueByOperands(Warp &w, const Instr *i);
+  uint64_t take(Quarter &quarter, const Step &step, uint64_t cycle) const;
+  void issueInOrder(Warp &w, const Price &price);
+  void issueByOperands(Warp &w, const Price &price);
   void follow(Warp &w, Moment ready) const;
   void account(Warp &w, const Price &price);
   Fact rateOf(Source source) const;
