@@ -15,6 +15,7 @@
 #include "../report/Groups.h"
 #include "../time/Registers.h"
 #include "AsyncQueue.h"
+#include "LargePages.h"
 #include "LateStores.h"
 #include "Polling.h"
 #include "Program.h"
@@ -329,7 +330,7 @@ struct Cta {
   std::unique_ptr<SharedTracker> tracker;
   std::unique_ptr<TensorTracker> tensorTracker;
   std::vector<Warp> warps;
-  std::vector<char> registerStorage;
+  LargePages registerStorage;
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
   /// Of a launch that is timed: warps that wait, or that others let go on.

@@ -208,8 +208,10 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
     cta->owner = uint32_t(cta->linear + 1);
     cta->sm = (slot * size + rank) % config.smCount;
     cta->shared.resize(sharedBytes);
+    const uint16_t poison = DeviceMemory::kPoison;
+    uint8_t *shared = cta->shared.data();
     for (uint32_t i = 0; i + 2 <= sharedBytes && !config.keepsPace; i += 2)
-      std::memcpy(&cta->shared[i], &DeviceMemory::kPoison, 2);
+      std::memcpy(shared + i, &poison, 2);
     if (followsOrder || config.checks & kCheckUninitShared) {
       cta->tracker = std::make_unique<SharedTracker>(*cta);
       if (config.checks & kCheckUninitShared)
@@ -232,9 +234,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
         cta->tensor->observe(cta->owner, cta->tensorTracker.get());
       }
     }
-    cta->registerStorage.resize(uint64_t(program.registerBytes) * warpsPerCta +
-                                64);
-    uintptr_t storage = (uintptr_t(cta->registerStorage.data()) + 63) & ~63ull;
+    cta->registerStorage.resize(uint64_t(program.registerBytes) * warpsPerCta);
     cta->localStorage.assign(uint64_t(program.localBytes) * 32 * warpsPerCta,
                              config.keepsPace ? 0
                                               : DeviceMemory::kPoison & 0xFF);
@@ -245,8 +245,8 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       w.index = k;
       w.cta = cta.get();
       w.machine = this;
-      w.base[0] = reinterpret_cast<char *>(storage) +
-                  uint64_t(program.registerBytes) * k;
+      w.base[0] =
+          cta->registerStorage.data() + uint64_t(program.registerBytes) * k;
       w.base[1] = reinterpret_cast<char *>(
           const_cast<uint8_t *>(program.constants.data()));
       w.local =

@@ -238,7 +238,7 @@ void Machine::retireTimed(Cluster &c) {
 void Machine::runTimed() {
   constexpr uint64_t kEventsBetweenLooks = 1024;
   startTimed(watch->kernelStart(), {}, time::Fact::KernelStart);
-  time::Stopwatch::Event event;
+  time::Event event;
   uint64_t events = 0;
   while (!stopped) {
     if (!watch->next(event)) {

@@ -312,8 +312,8 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
   if (next)
     g.entered = nullptr;
   // The port takes in more than it serves, but not without end.
-  if (uint64_t queue = chip.cycles(Fact::SharedQueue);
-      portUntil > issuedAt + queue) {
+  uint64_t queue = portUntil ? chip.cycles(Fact::SharedQueue) : 0;
+  if (portUntil > issuedAt + queue) {
     g.block = std::max(g.block, portUntil - queue);
     g.step = std::max(g.step, g.block);
   }

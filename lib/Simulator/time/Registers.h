@@ -74,11 +74,8 @@ public:
     return due < latest ? awaitEach(read, due, horizon) : due;
   }
 
-  /// What awaits the registers soon finds it in a cache of the host.
-  void prefetch(Registers::Range read) const {
-    for (const Registers::Part &part : read)
-      __builtin_prefetch(&recent[part.word], 1);
-  }
+  /// Where the bits of all registers lie, for what needs them soon.
+  const std::vector<uint64_t> &bits() const { return recent; }
 
 private:
   Moment &of(const Registers::Part &part, uint64_t left) {

@@ -51,13 +51,13 @@ bool Stopwatch::next(Event &event) {
   if (events.empty())
     return false;
   event = events.front();
-  std::pop_heap(events.begin(), events.end());
-  events.pop_back();
+  events.pop();
   if (event.warp)
     *event.warp->queuedAt = Warp::kNotQueued;
   dropOld();
-  prefetch();
   now = event.cycle;
+  events.advance(now);
+  prefetch();
   return true;
 }
 
@@ -69,58 +69,45 @@ static void fetch(const T *from, size_t count = 1) {
 }
 
 /// No cache of the host holds the state of all warps, and each runs for a few
-/// instructions only: what the next ones need is on its way. Those that come
-/// soon are near the heap's begin.
+/// instructions only: what the next ones need is on its way, the warp first and
+/// later what it points to.
 void Stopwatch::prefetch() const {
-  constexpr size_t kWarps = 7, kGroups = 3;
+  constexpr unsigned kAhead = 5;
   constexpr size_t kHotBytes = 256;
-  for (size_t k = std::min(events.size(), kWarps); k--;) {
-    const Warp *w = events[k].warp;
+  events.peek(kAhead, [&](unsigned place, const Event &event) {
+    const Warp *w = event.warp;
     if (!w)
-      continue;
-    if (k >= kGroups) {
+      return;
+    if (place == kAhead - 1)
       fetch(reinterpret_cast<const char *>(w), kHotBytes);
-    } else if (k) {
+    if (place == 2) {
       fetch(w->groups.data());
-    } else if (!w->groups.empty()) {
-      const Group &g = w->groups[w->current];
-      fetch(static_cast<const char *>(g.path.place()), 64);
-      fetch(g.delays.data() + g.delays.size());
-      quarterOf(*w).prefetch(g.step);
-      w->ready.prefetch(registers.reads(placeOf(g.pc)));
+      fetch(w->ready.bits().data(), w->ready.bits().size());
     }
-  }
+    if (place || w->groups.empty())
+      return;
+    const Group &g = w->groups[w->current];
+    fetch(static_cast<const char *>(g.path.place()), 64);
+    fetch(g.delays.data() + g.delays.size());
+    quarterOf(*w).prefetch(g.step);
+  });
 }
 
 void Stopwatch::dropOld() {
-  auto isOld = [](const Event &e) {
-    return e.warp && e.warp->queueNumber != e.number;
-  };
-  while (!events.empty() && isOld(events.front())) {
-    std::pop_heap(events.begin(), events.end());
-    events.pop_back();
-  }
-}
-
-void Stopwatch::push(const Event &event) {
-  events.push_back(event);
-  std::push_heap(events.begin(), events.end());
+  while (!events.empty() && events.front().warp &&
+         events.front().warp->queueNumber != events.front().number)
+    events.pop();
 }
 
 void Stopwatch::forget(const Cluster &c) {
   // By addresses: looking at each warp would fetch all of them.
-  auto isOfIt = [&](const Event &e) {
+  events.removeIf([&](const Event &e) {
     for (auto &cta : c.ctas)
       if (e.warp >= cta->warps.data() &&
           e.warp < cta->warps.data() + cta->warps.size())
         return true;
     return false;
-  };
-  auto kept = std::remove_if(events.begin(), events.end(), isOfIt);
-  if (kept == events.end())
-    return;
-  events.erase(kept, events.end());
-  std::make_heap(events.begin(), events.end());
+  });
   dropOld();
 }
 
@@ -142,7 +129,7 @@ void Stopwatch::schedule(Warp &w, uint64_t cycle) {
     return;
   *w.queuedAt = cycle;
   w.queueNumber = numbers++;
-  push({cycle, w.queueNumber, &w, 0});
+  events.push({cycle, w.queueNumber, &w, 0});
 }
 
 void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
@@ -154,7 +141,7 @@ void Stopwatch::complete(const AsyncIssuer &issuer, AsyncQueue::Action action) {
     freeOperations.pop_back();
   }
   operations[at] = {issuer, std::move(action), completionPath};
-  push({std::max(completion, now), numbers++, nullptr, at});
+  events.push({std::max(completion, now), numbers++, nullptr, at});
 }
 
 void Stopwatch::take(uint32_t operation) {

@@ -14,6 +14,7 @@
 #include "mx/Simulator/tensor/Tcgen05.h"
 
 #include "../machine/Machine.h"
+#include "Events.h"
 #include "Lines.h"
 #include "Memory.h"
 #include "Multiprocessor.h"
@@ -30,14 +31,6 @@ public:
 
   //===-- The order of events ---------------------------------------------===//
 
-  struct Event {
-    uint64_t cycle = 0, number = 0;
-    Warp *warp = nullptr;   ///< that goes on; null:
-    uint32_t operation = 0; ///< that takes effect
-    /// In a heap of std the greatest comes first.
-    bool operator<(const Event &o) const { return key() > o.key(); }
-    __uint128_t key() const { return __uint128_t(cycle) << 64 | number; }
-  };
   /// The earliest; false where nothing is left.
   bool next(Event &event);
   /// The warp begins to live in its SM; the warps of a cluster have ended.
@@ -46,9 +39,7 @@ public:
   /// The warp goes on at `cycle`, or earlier where that is said already.
   void schedule(Warp &w, uint64_t cycle);
   /// Whether nothing comes before `cycle`.
-  bool isDue(uint64_t cycle) const {
-    return events.empty() || events.front().cycle >= cycle;
-  }
+  bool isDue(uint64_t cycle) const { return events.first() >= cycle; }
   /// The cluster has ended.
   void forget(const Cluster &c);
   /// The operation that was timed last takes effect when it is done.
@@ -181,10 +172,9 @@ private:
   std::vector<Multiprocessor> sms;
   Memory memory;
 
-  /// A heap. A warp that goes on earlier than was said has several; only that
-  /// with its number counts, and the first of all is one that counts.
-  std::vector<Event> events;
-  void push(const Event &event);
+  /// A warp that goes on earlier than was said has several; only that with its
+  /// number counts, and the first of all is one that counts.
+  Events events;
   void dropOld();
   void prefetch() const;
   uint64_t numbers = 0;
