@@ -9,43 +9,23 @@
 #ifndef MX_LIB_SIMULATOR_MACHINE_LARGEPAGES_H
 #define MX_LIB_SIMULATOR_MACHINE_LARGEPAGES_H
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
+#include <cstddef>
 #include <memory>
-#include <new>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include <mutex>
+#include <vector>
 
 namespace mx::sim {
 
-/// Zeros. Small ones have pages of the usual size.
+/// Blocks of one size, which may outlive it. Any thread takes and returns them.
 class LargePages {
 public:
-  void resize(size_t bytes) {
-    bytes = std::max<size_t>(bytes, 1);
-    size_t page = bytes < kLarge / 2 ? kLine : kLarge;
-    bytes = (bytes + page - 1) / page * page;
-    memory.reset(static_cast<char *>(std::aligned_alloc(page, bytes)));
-    if (!memory)
-      throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-    if (page == kLarge)
-      madvise(memory.get(), bytes, MADV_HUGEPAGE);
-#endif
-    std::memset(memory.get(), 0, bytes);
-  }
-  /// At least at a line of a cache.
-  char *data() { return memory.get(); }
+  explicit LargePages(size_t blockBytes);
+  /// A block of zeros, at a line of a cache, until the last user has gone.
+  std::shared_ptr<char> take();
 
 private:
-  static constexpr size_t kLine = 64, kLarge = 2u << 20;
-  struct Free {
-    void operator()(char *memory) const { std::free(memory); }
-  };
-  std::unique_ptr<char, Free> memory;
+  struct Pool;
+  std::shared_ptr<Pool> pool;
 };
 
 } // namespace mx::sim

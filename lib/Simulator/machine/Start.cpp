@@ -176,6 +176,9 @@ void Machine::fillSpecials(Warp &w) {
 }
 
 std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
+  if (!registerPages)
+    registerPages = std::make_unique<LargePages>(
+        uint64_t(program.registerBytes) * warpsPerCta);
   auto c = std::make_unique<Cluster>(memory);
   uint32_t size = cluster.count();
   c->index = index;
@@ -234,7 +237,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
         cta->tensor->observe(cta->owner, cta->tensorTracker.get());
       }
     }
-    cta->registerStorage.resize(uint64_t(program.registerBytes) * warpsPerCta);
+    cta->registerStorage = registerPages->take();
     cta->localStorage.assign(uint64_t(program.localBytes) * 32 * warpsPerCta,
                              config.keepsPace ? 0
                                               : DeviceMemory::kPoison & 0xFF);
@@ -246,7 +249,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       w.cta = cta.get();
       w.machine = this;
       w.base[0] =
-          cta->registerStorage.data() + uint64_t(program.registerBytes) * k;
+          cta->registerStorage.get() + uint64_t(program.registerBytes) * k;
       w.base[1] = reinterpret_cast<char *>(
           const_cast<uint8_t *>(program.constants.data()));
       w.local =

@@ -5,6 +5,7 @@
 #include "Stopwatch.h"
 
 #include "../exec/MemoryAccess.h"
+#include "../report/OpcodeClass.h"
 
 #include <algorithm>
 #include <utility>
