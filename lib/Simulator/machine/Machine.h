@@ -15,7 +15,6 @@
 #include "../report/Groups.h"
 #include "../time/Registers.h"
 #include "AsyncQueue.h"
-#include "LargePages.h"
 #include "LateStores.h"
 #include "Polling.h"
 #include "Program.h"
@@ -330,7 +329,7 @@ struct Cta {
   std::unique_ptr<SharedTracker> tracker;
   std::unique_ptr<TensorTracker> tensorTracker;
   std::vector<Warp> warps;
-  std::shared_ptr<char> registerStorage;
+  std::vector<char> registerStorage;
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
   /// Of a launch that is timed: warps that wait, or that others let go on.
@@ -582,7 +581,6 @@ public:
   std::string describeSharedOffset(uint32_t offset);
 
 private:
-  std::unique_ptr<LargePages> registerPages; ///< a block for each CTA
   std::unique_ptr<Cluster> startCluster(uint64_t index, uint64_t slot);
   void fillSpecials(Warp &w);
   void leaveOut();

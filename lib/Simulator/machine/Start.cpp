@@ -176,9 +176,6 @@ void Machine::fillSpecials(Warp &w) {
 }
 
 std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
-  if (!registerPages)
-    registerPages = std::make_unique<LargePages>(
-        uint64_t(program.registerBytes) * warpsPerCta);
   auto c = std::make_unique<Cluster>(memory);
   uint32_t size = cluster.count();
   c->index = index;
@@ -237,7 +234,9 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
         cta->tensor->observe(cta->owner, cta->tensorTracker.get());
       }
     }
-    cta->registerStorage = registerPages->take();
+    cta->registerStorage.resize(uint64_t(program.registerBytes) * warpsPerCta +
+                                64);
+    uintptr_t storage = (uintptr_t(cta->registerStorage.data()) + 63) & ~63ull;
     cta->localStorage.assign(uint64_t(program.localBytes) * 32 * warpsPerCta,
                              config.keepsPace ? 0
                                               : DeviceMemory::kPoison & 0xFF);
@@ -248,8 +247,8 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       w.index = k;
       w.cta = cta.get();
       w.machine = this;
-      w.base[0] =
-          cta->registerStorage.get() + uint64_t(program.registerBytes) * k;
+      w.base[0] = reinterpret_cast<char *>(storage) +
+                  uint64_t(program.registerBytes) * k;
       w.base[1] = reinterpret_cast<char *>(
           const_cast<uint8_t *>(program.constants.data()));
       w.local =

@@ -43,6 +43,15 @@ void Warp::runTimed() {
     lines->resume(*this);
   while (i && !cluster.stopped) {
     const time::Price &price = watch->priceOf(i);
+    if (price.quiet && !trace->draws() && busy + price.quiet < patience &&
+        watch->pass(*this, i, price)) {
+      trace->pass(*this, i, price.quiet);
+      counts.instructions += price.quiet;
+      cluster.executed += price.quiet;
+      busy += price.quiet;
+      i += price.quiet;
+      continue;
+    }
     if (!watch->reach(*this, i, price)) {
       group().pc = i;
       return;

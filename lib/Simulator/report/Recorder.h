@@ -60,6 +60,18 @@ public:
     if (hasTimeline)
       draw(w, i);
   }
+  /// Whether it keeps what each instruction does, for a timeline.
+  bool draws() const { return hasTimeline; }
+  /// Instructions without machine code: their group's clock stands still.
+  void pass(Warp &w, const Instr *first, unsigned number) {
+    uint64_t *counts =
+        &executed[w.index][size_t(first - machine.program.code.data())];
+    for (unsigned k = 0; k < number; ++k)
+      ++counts[k];
+    if (failedTests.hasOpen(indexOf(w)))
+      for (unsigned k = 0; k < number; ++k)
+        failedTests.execute(lanesOf(w), first + k);
+  }
   /// The group goes on after `i`, or nowhere for now.
   void next(Warp &w, const Instr *i);
   void stop(Warp &w, const Instr *i);

@@ -216,6 +216,20 @@ bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
   return price.isPoint ? isDue(g.step) : mayIssue(w, g.step);
 }
 
+bool Stopwatch::pass(Warp &w, const Instr *i, const Price &price) {
+  Group &g = w.group();
+  if (!mayIssue(w, g.step))
+    return false;
+  Moment begin(g.base, kIssue);
+  size_t first = placeOf(i), end = first + price.quiet;
+  for (size_t k = first; k < end; ++k) {
+    Moment ready = w.ready.await(registers.reads(k), begin, g.base);
+    w.ready.set(registers.writes(k), ready.later(prices[k].latency));
+  }
+  g.entered = nullptr;
+  return true;
+}
+
 void Stopwatch::issue(Warp &w, const Instr *i, const Price &price) {
   current = i;
   arrival = {};

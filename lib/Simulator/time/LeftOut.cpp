@@ -43,6 +43,27 @@ void Stopwatch::leaveOut(const std::vector<Work> &work) {
       break;
     }
   }
+  findQuiet();
+}
+
+/// Whether the instruction does nothing but pass on when registers hold their
+/// values.
+static bool isQuiet(const Price &price) {
+  return price.instead == takeTime && price.isFree && !price.isPoint &&
+         !price.isRequest && !price.isLeader && !price.isLast &&
+         !price.isBranch && !price.slots && !price.tensor;
+}
+
+/// Lines follow each instruction.
+void Stopwatch::findQuiet() {
+  if (!hasMachineCode || lines)
+    return;
+  constexpr unsigned kMost = 1024;
+  unsigned count = 0;
+  for (size_t k = prices.size(); k--;) {
+    count = isQuiet(prices[k]) ? std::min(count + 1, kMost) : 0;
+    prices[k].quiet = uint16_t(count);
+  }
 }
 
 /// Of an access of lanes. A load by which something decides ends the launch

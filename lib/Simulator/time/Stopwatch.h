@@ -73,6 +73,8 @@ public:
   void issue(Warp &w, const Instr *i, const Price &price);
   /// Its results are there in time. `next`: what the group executes next.
   void retire(Warp &w, const Instr *i, const Price &price, const Instr *next);
+  /// The same of all Price::quiet from `i` on; false: others come first.
+  bool pass(Warp &w, const Instr *i, const Price &price);
   /// What the instruction waited for has put the group's clock forward.
   void moved(Warp &w) {
     Group &g = w.group();
@@ -145,6 +147,7 @@ private:
               const Transfer &t, Interval &when);
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
                         Fact cause, uint64_t tail, Fact latency);
+  void findQuiet();
   Moment dueAt(Warp &w, const Instr *i, const Price &price) const;
   void enter(Group &g, const Instr *i, const Price &price) const;
   bool walk(Warp &w, const Price &price);
