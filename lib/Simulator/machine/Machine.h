@@ -196,6 +196,13 @@ public:
   /// Whether any group can go on; `current` is the one whose clock is lowest.
   bool pickEarliest();
 
+  /// Executes an instruction of which nothing but registers knows.
+  void compute(const Instr *i) {
+    uint32_t m = i->guard == kNoSlot ? mask : mask & predicate(i->guard);
+    if (m)
+      i->fn(*this, i, m);
+  }
+
   /// A group that leaves the running one; its lanes are to be filled in.
   Group fork();
 

@@ -43,8 +43,8 @@ void Warp::runTimed() {
     lines->resume(*this);
   while (i && !cluster.stopped) {
     const time::Price &price = watch->priceOf(i);
-    if (price.quiet && !trace->draws() && busy + price.quiet < patience &&
-        watch->pass(*this, i, price)) {
+    if (price.quiet && !pendingCount && !trace->draws() &&
+        busy + price.quiet < patience && watch->pass(*this, i, price)) {
       trace->pass(*this, i, price.quiet);
       counts.instructions += price.quiet;
       cluster.executed += price.quiet;

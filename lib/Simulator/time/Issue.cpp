@@ -119,7 +119,8 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
   for (; g.walked < end && steps[g.walked].place <= last; ++g.walked) {
     const Step step = steps[g.walked];
     uint64_t planned = g.base + step.place;
-    uint64_t cycle = std::max(planned + delayAt(g, step.place), g.block);
+    uint64_t due = planned + delayAt(g, step.place);
+    uint64_t cycle = std::max(due, g.block);
     if (!mayIssue(w, cycle)) {
       g.step = std::max(g.step, cycle);
       return false;
@@ -127,7 +128,7 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
     if (hasNoIssue)
       continue;
     uint64_t taken = take(quarterOf(w), step, cycle);
-    if (taken > planned)
+    if (taken > due)
       delayFrom(g, step.place, taken - planned);
     if (lines)
       lines->step(machineCode.lines[g.walked], cycle, taken);
@@ -223,6 +224,8 @@ bool Stopwatch::pass(Warp &w, const Instr *i, const Price &price) {
   Moment begin(g.base, kIssue);
   size_t first = placeOf(i), end = first + price.quiet;
   for (size_t k = first; k < end; ++k) {
+    if (!prices[k].instead)
+      w.compute(i + (k - first));
     Moment ready = w.ready.await(registers.reads(k), begin, g.base);
     w.ready.set(registers.writes(k), ready.later(prices[k].latency));
   }

@@ -46,12 +46,14 @@ void Stopwatch::leaveOut(const std::vector<Work> &work) {
   findQuiet();
 }
 
-/// Whether the instruction does nothing but pass on when registers hold their
-/// values.
-static bool isQuiet(const Price &price) {
-  return price.instead == takeTime && price.isFree && !price.isPoint &&
-         !price.isRequest && !price.isLeader && !price.isLast &&
-         !price.isBranch && !price.slots && !price.tensor;
+/// Whether nothing but registers knows of the instruction, which takes no time.
+static bool isQuiet(const Price &price, DataFlow flow) {
+  bool computes = flow == DataFlow::Computes || flow == DataFlow::Selects ||
+                  flow == DataFlow::Masks || flow == DataFlow::Moves;
+  return (price.instead ? price.instead == takeTime : computes) &&
+         price.isFree && !price.isPoint && !price.isRequest &&
+         !price.isLeader && !price.isLast && !price.isBranch && !price.slots &&
+         !price.tensor;
 }
 
 /// Lines follow each instruction.
@@ -61,7 +63,8 @@ void Stopwatch::findQuiet() {
   constexpr unsigned kMost = 1024;
   unsigned count = 0;
   for (size_t k = prices.size(); k--;) {
-    count = isQuiet(prices[k]) ? std::min(count + 1, kMost) : 0;
+    DataFlow flow = machine.program.info[k].flow;
+    count = isQuiet(prices[k], flow) ? std::min(count + 1, kMost) : 0;
     prices[k].quiet = uint16_t(count);
   }
 }

@@ -42,6 +42,7 @@ Stopwatch::Stopwatch(Machine &machine, const Chip &table)
   sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
   if (machine.config.timeLines)
     lines = std::make_unique<Lines>(machine, prices, hasMachineCode);
+  findQuiet();
 }
 
 //===----------------------------------------------------------------------===//
