@@ -13,7 +13,7 @@
 #include "../checks/Order.h"
 #include "../exec/UndefinedRegisters.h"
 #include "../report/Groups.h"
-#include "../time/Path.h"
+#include "../time/Registers.h"
 #include "AsyncQueue.h"
 #include "LateStores.h"
 #include "Polling.h"
@@ -41,7 +41,9 @@ class Workers;
 namespace time {
 class LeftOut;
 class Model;
+class Quarter;
 class Stopwatch;
+struct Multiprocessor;
 } // namespace time
 class Shard;
 struct Cta;
@@ -95,6 +97,7 @@ struct Group {
   const Instr *entered = nullptr;
   uint32_t enteredBlock = ~0u; ///< in time::Schedule::begins
   uint32_t walked = 0;         ///< in time::Schedule::steps
+  Delay delay = {};            ///< of the furthest place; those before:
   std::vector<Delay> delays;
   time::Path path; ///< of the clock
   /// When its try_wait gives up, and whether it has.
@@ -122,7 +125,9 @@ struct Convergence {
   }
 };
 
-class Warp {
+/// What each instruction touches comes first: warps take turns after a few
+/// instructions, and no cache of the host holds all that all of them have.
+class alignas(64) Warp {
 public:
   /// Register file and constant pool.
   char *base[2] = {nullptr, nullptr};
@@ -134,36 +139,40 @@ public:
   Machine *machine = nullptr;
   std::vector<Group> groups;
   size_t current = 0;
+  Recorder *trace = nullptr;        ///< null: no trace is recorded
+  time::Stopwatch *watch = nullptr; ///< null: the launch is not timed
+  /// Registers to look at: pending ones, undefined ones and those of wgmma.
+  uint32_t pendingCount = 0;
+  static constexpr uint64_t kNotQueued = ~0ull;
+  /// Of a launch that is timed: where it runs, and the event at which it goes
+  /// on, of which the cycle lies in its quarter.
+  time::Multiprocessor *sm = nullptr;
+  time::Quarter *quarter = nullptr;
+  uint64_t *queuedAt = nullptr, queueNumber = 0;
+  time::Readiness ready; ///< of its registers
+  std::unique_ptr<time::RequestPaths> requests;
+  /// Its requests to memory that have no answer yet, and the latest of all.
+  uint32_t openRequests = 0;
+  uint64_t lastRequest = 0;
+  uint64_t busy = 0; ///< instructions since the warp last ran out of work
+  /// A lane that is busy for so many may be waiting for lanes that wait for it.
+  uint64_t patience = 1u << 16;
+  WarpStatistics counts;
   std::vector<Convergence> convs;
   /// Registers (in units of 128 bytes) that a tcgen05.ld has not delivered.
   std::vector<uint8_t> pending;
   UndefinedRegisters undefined;
-  /// Registers to look at: pending ones, undefined ones and those of wgmma.
-  uint32_t pendingCount = 0;
   void forgetTensorLoads();
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
   uint32_t clusterTicket = 0;
   uint32_t clusterLanes = 0; ///< that arrived in generation clusterTicket
   CompletionGroups bulkGroups, copyGroups;
-  WarpStatistics counts;
   /// Registers that wgmma works on; see exec/WgmmaTracker.h.
   std::shared_ptr<class WgmmaTracker> wgmma;
-  Recorder *trace = nullptr;        ///< null: no trace is recorded
-  time::Stopwatch *watch = nullptr; ///< null: the launch is not timed
   /// When all that it has given to the tensor pipe is done, and what it has
   /// loaded from and stored to tensor memory.
   uint64_t tensorDone = 0, tensorLoads = 0, tensorStores = 0;
   time::Path tensorPath; ///< to tensorDone
-  /// Of a launch that is timed: when registers hold their values
-  /// (time::Registers), the latest of them, and the event at which it goes on.
-  std::vector<time::Moment> ready;
-  time::Moment latestReady;
-  std::unique_ptr<time::RequestPaths> requests;
-  /// Its requests to memory that have no answer yet, and the latest of all.
-  uint32_t openRequests = 0;
-  uint64_t lastRequest = 0;
-  static constexpr uint64_t kNotQueued = ~0ull;
-  uint64_t queuedAt = kNotQueued, queueNumber = 0;
   uint64_t startCycle = 0, endCycle = 0;
   time::Path endPath;
   std::unique_ptr<PollLogs> polls; ///< null until a strong read in a world
@@ -185,10 +194,6 @@ public:
   /// Lets lanes that wait at convergence points go on without the others, as
   /// hardware does in the end: the others may be waiting for them.
   bool breakConvergence();
-  uint64_t busy = 0; ///< instructions since the warp last ran out of work
-  /// A lane that is busy for so many may be waiting for lanes that wait for it.
-  uint64_t patience = 1u << 16;
-
   /// Runs until nothing can go on or about `budget` instructions are done.
   /// Returns the number executed.
   uint64_t run(uint64_t budget);
@@ -198,6 +203,13 @@ public:
   void runTimedGroup();
   /// Whether any group can go on; `current` is the one whose clock is lowest.
   bool pickEarliest();
+
+  /// Executes an instruction of which nothing but registers knows.
+  void compute(const Instr *i) {
+    uint32_t m = i->guard == kNoSlot ? mask : mask & predicate(i->guard);
+    if (m)
+      i->fn(*this, i, m);
+  }
 
   /// A group that leaves the running one; its lanes are to be filled in.
   Group fork();

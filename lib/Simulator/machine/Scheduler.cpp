@@ -285,6 +285,11 @@ void Machine::retire(Cluster &c) {
 /// Takes over what a cluster has to say. Findings of all clusters come in the
 /// order of the passes, so they do not depend on threads.
 void Machine::collect(Cluster &c) {
+  executed += c.executed - c.counted;
+  c.counted = c.executed;
+  stopped |= c.stopped;
+  if (c.findings.empty() && c.output.empty())
+    return;
   for (auto &[finding, status] : c.findings) {
     report.status = std::min(report.status, status);
     bool isNew = reported.try_emplace(findingKey(finding)).second;
@@ -299,9 +304,6 @@ void Machine::collect(Cluster &c) {
   if (!c.output.empty())
     std::fwrite(c.output.data(), 1, c.output.size(), stdout);
   c.output.clear();
-  executed += c.executed - c.counted;
-  c.counted = c.executed;
-  stopped |= c.stopped;
 }
 
 /// What was found again counts, too: once for each cluster, when it has ended.

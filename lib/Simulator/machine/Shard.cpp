@@ -40,7 +40,17 @@ void Warp::runTimedGroup() {
   if (lines)
     lines->resume(*this);
   while (i && !cluster.stopped) {
-    if (!watch->reach(*this, i)) {
+    const time::Price &price = watch->priceOf(i);
+    if (price.quiet && !pendingCount && !trace->draws() &&
+        busy + price.quiet < patience && watch->pass(*this, i, price)) {
+      trace->pass(*this, i, price.quiet);
+      counts.instructions += price.quiet;
+      cluster.executed += price.quiet;
+      busy += price.quiet;
+      i += price.quiet;
+      continue;
+    }
+    if (!watch->reach(*this, i, price)) {
       group().pc = i;
       return;
     }
@@ -50,18 +60,17 @@ void Warp::runTimedGroup() {
     executing = m;
     if (m && watch->needsTurn(i) && !takeTurn(i))
       return;
-    watch->issue(*this, i);
+    watch->issue(*this, i, price);
     uint64_t cycle = group().step, effects = cluster.effects;
     trace->begin(*this, i);
     ++counts.instructions;
     ++cluster.executed;
     const Instr *at = i;
-    Handler instead = watch->priceOf(i).instead;
-    if (__builtin_expect(!instead, 1))
+    if (!price.instead)
       i = execute(i, m);
     else
-      i = m ? instead(*this, i, m) : i + 1;
-    watch->retire(*this, at, i);
+      i = m ? price.instead(*this, i, m) : i + 1;
+    watch->retire(*this, at, price, i);
     if (i)
       trace->next(*this, at);
     else
@@ -224,7 +233,7 @@ void Shard::noteEnd(Cluster &c) {
 void Shard::run(uint64_t end) {
   constexpr uint64_t kEventsBetweenLooks = 1024;
   watch.windowEnd = end;
-  time::Stopwatch::Event event;
+  time::Event event;
   for (uint64_t events = 1; watch.next(event); ++events) {
     if (watch.needsTurn(event)) {
       turns.push_back({event.cycle, event.number, nullptr, event.operation});

@@ -209,8 +209,10 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
     cta->owner = uint32_t(cta->linear + 1);
     cta->sm = (slot * size + rank) % config.smCount;
     cta->shared.resize(sharedBytes);
+    const uint16_t poison = DeviceMemory::kPoison;
+    uint8_t *shared = cta->shared.data();
     for (uint32_t i = 0; i + 2 <= sharedBytes && !config.keepsPace; i += 2)
-      std::memcpy(&cta->shared[i], &DeviceMemory::kPoison, 2);
+      std::memcpy(shared + i, &poison, 2);
     if (followsOrder || config.checks & kCheckUninitShared) {
       cta->tracker = std::make_unique<SharedTracker>(*cta);
       if (config.checks & kCheckUninitShared)

@@ -73,7 +73,7 @@ void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
       for (Warp &w : cta->warps) {
         w.watch = &watch;
         watch.begin(w);
-        w.ready.assign(timing->registers.count(), {});
+        w.ready.start(timing->registers.count());
         w.requests = std::make_unique<time::RequestPaths>();
         w.groups[0].path = path;
         w.startCycle = cycle;

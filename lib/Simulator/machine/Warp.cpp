@@ -112,7 +112,8 @@ uint64_t Warp::runRecorded(uint64_t budget) {
 }
 
 void Warp::dropGroup(size_t index) {
-  groups[index] = groups.back();
+  if (index + 1 < groups.size())
+    groups[index] = std::move(groups.back());
   groups.pop_back();
   if (current >= groups.size())
     current = 0;

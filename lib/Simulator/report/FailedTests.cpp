@@ -30,29 +30,42 @@ Places::Places(const Program &program)
   }
 }
 
-void FailedTests::follow(uint32_t lanes, const Instr *i) {
-  auto it = open.find(lanes);
+FailedTests::Tests::iterator FailedTests::find(Tests &tests, uint32_t lanes) {
+  return std::find_if(tests.begin(), tests.end(),
+                      [&](const Test &test) { return test.lanes == lanes; });
+}
+
+void FailedTests::forget(uint32_t lanes) {
+  Tests &tests = ofWarp(lanes);
+  if (auto it = find(tests, lanes); it != tests.end())
+    tests.erase(it);
+}
+
+void FailedTests::execute(uint32_t lanes, const Instr *i) {
+  Tests &tests = ofWarp(lanes);
+  auto it = find(tests, lanes);
   // A test that has to wait comes here each time that it is tried.
-  if (it == open.end() || it->second.at == i)
+  if (it == tests.end() || it->at == i)
     return;
   Places::Kind kind = (*places)[i];
   if (kind == Places::Visible)
-    open.erase(it);
+    tests.erase(it);
   else
-    it->second.instructions += kind == Places::Silent;
+    it->instructions += kind == Places::Silent;
 }
 
 void FailedTests::succeed(uint32_t lanes, uint32_t warp, const Instr *i,
                           uint32_t barrier, uint32_t parity) {
-  auto it = open.find(lanes);
-  if (it == open.end())
+  Tests &tests = ofWarp(lanes);
+  auto it = find(tests, lanes);
+  if (it == tests.end())
     return;
-  const Test &test = it->second;
+  const Test &test = *it;
   if (test.at == i && test.barrier == barrier && test.parity == parity) {
     ++counts[warp].tests;
     counts[warp].instructions += test.instructions;
   }
-  open.erase(it);
+  tests.erase(it);
 }
 
 void FailedTests::fail(uint32_t lanes, uint32_t warp, const Instr *i,
@@ -60,5 +73,5 @@ void FailedTests::fail(uint32_t lanes, uint32_t warp, const Instr *i,
   if (!places)
     return;
   succeed(lanes, warp, i, barrier, parity);
-  open[lanes] = {i, barrier, parity, 1};
+  ofWarp(lanes).push_back({lanes, i, barrier, parity, 1});
 }

@@ -42,32 +42,40 @@ public:
     uint64_t tests = 0, instructions = 0;
   };
 
-  FailedTests(const Places *places, size_t warps)
-      : counts(warps), places(places) {}
+  /// `clusterWarps`: of all CTAs.
+  FailedTests(const Places *places, size_t warps, size_t clusterWarps)
+      : counts(warps), places(places), open(clusterWarps) {}
 
-  void execute(uint32_t lanes, const Instr *i) {
-    if (!open.empty())
-      follow(lanes, i);
+  static constexpr uint32_t kStrands = 32;
+  /// The number of a group of lanes of a warp of the cluster.
+  static uint32_t lanesOf(uint32_t warp, uint32_t strand) {
+    return warp * kStrands + strand;
   }
+  /// Whether the warp has tests for execute() to follow.
+  bool hasOpen(uint32_t warp) const { return !open[warp].empty(); }
+  void execute(uint32_t lanes, const Instr *i);
   void fail(uint32_t lanes, uint32_t warp, const Instr *i, uint32_t barrier,
             uint32_t parity);
   void succeed(uint32_t lanes, uint32_t warp, const Instr *i, uint32_t barrier,
                uint32_t parity);
   /// Other lanes get this number.
-  void forget(uint32_t lanes) { open.erase(lanes); }
+  void forget(uint32_t lanes);
 
   std::vector<Counts> counts; ///< by index of the warp
 
 private:
   struct Test {
+    uint32_t lanes;
     const Instr *at;
     uint32_t barrier, parity;
     uint64_t instructions; ///< from it on
   };
-  void follow(uint32_t lanes, const Instr *i);
+  using Tests = std::vector<Test>;
+  Tests &ofWarp(uint32_t lanes) { return open[lanes / kStrands]; }
+  static Tests::iterator find(Tests &tests, uint32_t lanes);
 
-  const Places *places; ///< null: nothing is counted
-  std::unordered_map<uint32_t, Test> open;
+  const Places *places;    ///< null: nothing is counted
+  std::vector<Tests> open; ///< by warp of the cluster
 };
 
 } // namespace mx::sim

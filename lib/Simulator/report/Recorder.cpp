@@ -18,8 +18,10 @@ static constexpr uint64_t kShortest = 8;
 Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
                    bool hasTimeline, uint64_t maxSpans, Counts *counts)
     : executed(counts ? *counts : own), mmas(machine.warpsPerCta),
-      failedTests(places, machine.warpsPerCta), machine(machine),
-      cluster(cluster), hasTimeline(hasTimeline), maxSpans(maxSpans),
+      failedTests(places, machine.warpsPerCta,
+                  machine.warpsPerCta * machine.cluster.count()),
+      machine(machine), cluster(cluster), hasTimeline(hasTimeline),
+      maxSpans(maxSpans),
       watch(cluster.shard ? &cluster.shard->watch : nullptr) {
   executed.resize(machine.warpsPerCta);
   for (auto &ofWarp : executed)
@@ -199,14 +201,8 @@ void Recorder::resume(Warp &w) {
   now = start = g.step;
 }
 
-void Recorder::begin(Warp &w, const Instr *i) {
-  ++executed[w.index][i - machine.program.code.data()];
-  failedTests.execute(lanesOf(w), i);
+void Recorder::draw(Warp &w, const Instr *i) {
   Group &g = w.group();
-  start = watch ? now : g.step;
-  now = g.step;
-  if (!hasTimeline)
-    return;
   Strand &s = of(w).strands[strand];
   // Where lanes meet there is no instruction in the text.
   if (i->fn != converge) {
@@ -222,10 +218,13 @@ void Recorder::begin(Warp &w, const Instr *i) {
 void Recorder::next(Warp &w, const Instr *i) {
   if (watch)
     watch->moved(w);
-  if (!hasTimeline) {
+  if (hasTimeline)
+    drawNext(w, i);
+  else
     now = w.group().step;
-    return;
-  }
+}
+
+void Recorder::drawNext(Warp &w, const Instr *i) {
   Group &g = w.group();
   WarpTrace &t = of(w);
   if (g.strand != strand) {
@@ -302,7 +301,7 @@ void Recorder::stop(Warp &w, const Instr *i) {
 }
 
 void Recorder::forked(Warp &w, uint32_t id) {
-  failedTests.forget((w.cta->rank * machine.warpsPerCta + w.index) * 32 + id);
+  failedTests.forget(FailedTests::lanesOf(indexOf(w), id));
   std::vector<Strand> &strands = of(w).strands;
   if (id < strands.size())
     strands[id].metAt = TimelineSpan::kNever;

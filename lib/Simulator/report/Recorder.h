@@ -52,7 +52,27 @@ public:
 
   // For the interpreter: around each instruction of a warp.
   void resume(Warp &w);
-  void begin(Warp &w, const Instr *i);
+  void begin(Warp &w, const Instr *i) {
+    ++executed[w.index][size_t(i - machine.program.code.data())];
+    if (failedTests.hasOpen(indexOf(w)))
+      failedTests.execute(lanesOf(w), i);
+    start = watch ? now : w.group().step;
+    now = w.group().step;
+    if (hasTimeline)
+      draw(w, i);
+  }
+  /// Whether it keeps what each instruction does, for a timeline.
+  bool draws() const { return hasTimeline; }
+  /// Instructions without machine code: their group's clock stands still.
+  void pass(Warp &w, const Instr *first, unsigned number) {
+    uint64_t *counts =
+        &executed[w.index][size_t(first - machine.program.code.data())];
+    for (unsigned k = 0; k < number; ++k)
+      ++counts[k];
+    if (failedTests.hasOpen(indexOf(w)))
+      for (unsigned k = 0; k < number; ++k)
+        failedTests.execute(lanesOf(w), first + k);
+  }
   /// The group goes on after `i`, or nowhere for now.
   void next(Warp &w, const Instr *i);
   void stop(Warp &w, const Instr *i);
@@ -211,14 +231,17 @@ private:
     std::vector<Fill> fills;
   };
 
-  WarpTrace &of(Warp &w) {
-    return warps[w.cta->rank * machine.warpsPerCta + w.index];
+  WarpTrace &of(Warp &w) { return warps[indexOf(w)]; }
+  /// The warp among those of the cluster.
+  uint32_t indexOf(Warp &w) const {
+    return w.cta->rank * machine.warpsPerCta + w.index;
   }
-  /// The group of lanes that runs, among those of the cluster.
+  /// The same of the group of lanes that runs.
   uint32_t lanesOf(Warp &w) const {
-    return (w.cta->rank * machine.warpsPerCta + w.index) * 32 +
-           w.group().strand;
+    return FailedTests::lanesOf(indexOf(w), w.group().strand);
   }
+  void draw(Warp &w, const Instr *i);
+  void drawNext(Warp &w, const Instr *i);
   uint32_t lineOf(const Instr *i) const;
   uint32_t intern(const std::string &text);
   std::string barrierName(uint32_t rank, uint32_t offset) const;

@@ -101,6 +101,11 @@ public:
     }
   }
 
+  /// Slots from `cycle` on will be taken soon.
+  void prefetch(uint64_t cycle) const {
+    __builtin_prefetch(&lines[cycle / 64 % kLines], 1);
+  }
+
 private:
   struct alignas(64) Line {
     uint64_t columns[kColumns] = {};

@@ -20,27 +20,51 @@ using namespace mx::sim::time;
 // Delays of a block
 //===----------------------------------------------------------------------===//
 
+static size_t firstAfter(const std::vector<Group::Delay> &delays,
+                         uint32_t place) {
+  auto isBefore = [](uint32_t place, const Group::Delay &delay) {
+    return place < delay.place;
+  };
+  return size_t(
+      std::upper_bound(delays.begin(), delays.end(), place, isBefore) -
+      delays.begin());
+}
+
 static uint64_t delayAt(const Group &g, uint32_t place) {
-  for (size_t k = g.delays.size(); k--;)
-    if (g.delays[k].place <= place)
-      return g.delays[k].cycles;
-  return 0;
+  if (g.delay.place <= place)
+    return g.delay.cycles;
+  size_t k = firstAfter(g.delays, place);
+  return k ? g.delays[k - 1].cycles : 0;
+}
+
+/// The same where it is known of later places.
+static void delayFromEarlier(Group &g, uint32_t place, uint64_t cycles) {
+  std::vector<Group::Delay> &delays = g.delays;
+  size_t k = firstAfter(delays, place);
+  if (k && delays[k - 1].cycles >= cycles)
+    return;
+  if (k && delays[k - 1].place == place)
+    --k;
+  size_t end = k;
+  while (end < delays.size() && delays[end].cycles <= cycles)
+    ++end;
+  bool reachesLast = g.delay.cycles <= cycles;
+  delays.erase(delays.begin() + k, delays.begin() + end);
+  if (reachesLast)
+    g.delay = {place, cycles};
+  else
+    delays.insert(delays.begin() + k, {place, cycles});
 }
 
 /// What comes from `place` on is late by `cycles` or more.
 static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
-  size_t k = g.delays.size();
-  while (k && g.delays[k - 1].place > place)
-    --k;
-  if (k && g.delays[k - 1].cycles >= cycles)
+  if (place < g.delay.place)
+    return delayFromEarlier(g, place, cycles);
+  if (g.delay.cycles >= cycles)
     return;
-  if (k && g.delays[k - 1].place == place)
-    --k;
-  size_t end = k;
-  while (end < g.delays.size() && g.delays[end].cycles <= cycles)
-    ++end;
-  g.delays.erase(g.delays.begin() + k, g.delays.begin() + end);
-  g.delays.insert(g.delays.begin() + k, {place, cycles});
+  if (place > g.delay.place)
+    g.delays.push_back(g.delay);
+  g.delay = {place, cycles};
 }
 
 //===----------------------------------------------------------------------===//
@@ -49,13 +73,10 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 
 /// A block begins with its first instruction, or with another one where lanes
 /// part or meet in it, and where a function has returned.
-void Stopwatch::enter(Group &g, const Instr *i) {
-  const Price &price = priceOf(i);
-  bool isBegin = price.isLeader && g.entered != i;
-  if (!isBegin && (price.block == g.enteredBlock || price.isFree))
-    return;
+void Stopwatch::enter(Group &g, const Instr *i, const Price &price) const {
   g.entered = i;
   g.enteredBlock = price.block;
+  g.delay = {};
   g.delays.clear();
   g.base = std::max(g.step, g.block);
   g.furthest = 0;
@@ -70,43 +91,44 @@ void Stopwatch::enter(Group &g, const Instr *i) {
 }
 
 /// Whether the warp need not let others go on before.
-bool Stopwatch::mayIssue(const Warp &w, uint64_t cycle) {
-  if (hasTurn || cycle <= now + kMostAheadOfOthers)
-    return true;
-  if (cycle > now + kMostAhead)
-    return isDue(cycle);
-  for (const Warp *other : quarterOf(w).warps)
-    if (other->queuedAt < cycle)
-      return false;
-  return true;
+bool Stopwatch::mayIssueAhead(const Warp &w, uint64_t cycle) const {
+  return cycle > now + kMostAhead ? isDue(cycle)
+                                  : !quarterOf(w).hasBefore(cycle);
+}
+
+/// When an instruction of machine code that is due at `cycle` issues.
+inline uint64_t Stopwatch::take(Quarter &quarter, const Step &step,
+                                uint64_t cycle) const {
+  uint64_t taken = quarter.schedule(cycle);
+  if (step.pipe != Pipe::None)
+    taken = std::max(taken, quarter.pipe(unsigned(step.pipe), cycle));
+  if (step.tensor) {
+    taken = std::max(taken, quarter.tensor(cycle));
+    quarter.tensor(cycle, step.tensor - 1u);
+  }
+  return taken;
 }
 
 /// Issues the machine code up to the instruction; false where other warps come
 /// first.
 bool Stopwatch::walk(Warp &w, const Price &price) {
   Group &g = w.group();
-  Quarter &quarter = quarterOf(w);
+  const Step *steps = machineCode.steps.data();
   uint32_t end = machineCode.begins[price.block + 1];
   uint32_t last = price.isLast ? ~0u : price.place;
-  for (; g.walked < end && machineCode.steps[g.walked].place <= last;
-       ++g.walked) {
-    const Step &step = machineCode.steps[g.walked];
+  for (; g.walked < end && steps[g.walked].place <= last; ++g.walked) {
+    const Step step = steps[g.walked];
     uint64_t planned = g.base + step.place;
-    uint64_t cycle = std::max(planned + delayAt(g, step.place), g.block);
+    uint64_t due = planned + delayAt(g, step.place);
+    uint64_t cycle = std::max(due, g.block);
     if (!mayIssue(w, cycle)) {
       g.step = std::max(g.step, cycle);
       return false;
     }
     if (hasNoIssue)
       continue;
-    uint64_t taken = quarter.schedule(cycle);
-    if (step.pipe != Pipe::None)
-      taken = std::max(taken, quarter.pipe(unsigned(step.pipe), cycle));
-    if (step.tensor) {
-      taken = std::max(taken, quarter.tensor(cycle));
-      quarter.tensor(cycle, step.tensor - 1u);
-    }
-    if (taken > planned)
+    uint64_t taken = take(quarterOf(w), step, cycle);
+    if (taken > due)
       delayFrom(g, step.place, taken - planned);
     if (lines)
       lines->step(machineCode.lines[g.walked], cycle, taken);
@@ -121,9 +143,8 @@ static bool isPassed(const Group &g, const Price &price) {
 }
 
 /// When the group can issue the instruction, whoever else wants to.
-Moment Stopwatch::dueAt(Warp &w, const Instr *i) {
+Moment Stopwatch::dueAt(Warp &w, const Instr *i, const Price &price) const {
   Group &g = w.group();
-  const Price &price = priceOf(i);
   uint64_t cycle = g.block;
   if (hasMachineCode && price.isFree && !price.isPoint) {
     cycle = g.base;
@@ -131,12 +152,8 @@ Moment Stopwatch::dueAt(Warp &w, const Instr *i) {
     uint64_t place = g.base + price.place + delayAt(g, price.place);
     cycle = isPassed(g, price) ? place : std::max(cycle, place);
   }
-  Moment due(cycle, kIssue);
-  // Mostly no register is that late.
-  if (w.openRequests || due < w.latestReady)
-    for (uint32_t number : registers.reads(placeOf(i)))
-      due = std::max(due, w.ready[number]);
-  return due;
+  return w.ready.await(registers.reads(placeOf(i)), Moment(cycle, kIssue),
+                       hasMachineCode ? g.base : g.block);
 }
 
 /// The path of the group goes on to what it has waited for.
@@ -169,15 +186,16 @@ void Stopwatch::account(Warp &w, const Price &price) {
   path.reach(issuedAt, price.tensor ? Fact::MmaSyncProducts : kIssue);
 }
 
-bool Stopwatch::reach(Warp &w, const Instr *i) {
+bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
   Group &g = w.group();
-  const Price &price = priceOf(i);
   if (hasMachineCode) {
-    enter(g, i);
+    bool isBegin = price.isLeader && g.entered != i;
+    if (isBegin || (price.block != g.enteredBlock && !price.isFree))
+      enter(g, i, price);
     if ((!price.isFree || price.isLast) && !walk(w, price))
       return false;
   }
-  operands = dueAt(w, i);
+  operands = dueAt(w, i, price);
   if (operands.isOpen()) {
     g.wait = Wait::Answer;
     return false;
@@ -203,26 +221,41 @@ bool Stopwatch::reach(Warp &w, const Instr *i) {
   return price.isPoint ? isDue(g.step) : mayIssue(w, g.step);
 }
 
-void Stopwatch::issue(Warp &w, const Instr *i) {
+bool Stopwatch::pass(Warp &w, const Instr *i, const Price &price) {
+  Group &g = w.group();
+  if (w.ready.hasOpen() || !mayIssue(w, g.step))
+    return false;
+  Moment begin(g.base, kIssue);
+  size_t first = placeOf(i), end = first + price.quiet;
+  for (size_t k = first; k < end; ++k) {
+    if (!prices[k].instead)
+      w.compute(i + (k - first));
+    Moment ready = w.ready.await(registers.reads(k), begin, g.base);
+    w.ready.set(registers.writes(k), ready.later(prices[k].latency));
+  }
+  g.entered = nullptr;
+  return true;
+}
+
+void Stopwatch::issue(Warp &w, const Instr *i, const Price &price) {
   current = i;
   arrival = {};
   portUntil = 0;
   hasWaited = std::exchange(w.group().hasWaited, false);
   if (hasMachineCode)
-    issueInOrder(w, i);
+    issueInOrder(w, price);
   else
-    issueByOperands(w, i);
-  smOf(w).issued += priceOf(i).slots;
-  smOf(w).warpProducts += priceOf(i).tensor;
-  w.counts.slots += priceOf(i).slots;
+    issueByOperands(w, price);
+  smOf(w).issued += price.slots;
+  smOf(w).warpProducts += price.tensor;
+  w.counts.slots += price.slots;
   steppedTo = w.group().step;
   if (lines)
     lines->issue(w, i, operands, issuedAt);
 }
 
-void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
+void Stopwatch::issueInOrder(Warp &w, const Price &price) {
   Group &g = w.group();
-  const Price &price = priceOf(i);
   uint64_t cycle = operands.cycle();
   issuedAt = cycle;
   if (!price.isFree && !hasNoIssue) {
@@ -254,9 +287,8 @@ void Stopwatch::issueInOrder(Warp &w, const Instr *i) {
 /// As ptxas writes it into branches.
 constexpr uint64_t kBranchStall = 5;
 
-void Stopwatch::issueByOperands(Warp &w, const Instr *i) {
+void Stopwatch::issueByOperands(Warp &w, const Price &price) {
   Group &g = w.group();
-  const Price &price = priceOf(i);
   uint64_t cycle = operands.cycle();
   issuedAt = std::max(cycle, g.block);
   if (!price.slots)
@@ -284,8 +316,8 @@ void Stopwatch::issueByOperands(Warp &w, const Instr *i) {
   }
 }
 
-void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
-  const Price &price = priceOf(i);
+void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
+                       const Instr *next) {
   uint64_t latency =
       hasWaited ? chip.cycles(Fact::MbarrierWoken) : price.latency;
   Moment ready(issuedAt + latency,
@@ -294,19 +326,15 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Instr *next) {
   if (!price.slots)
     ready = operands.later(issuedAt + latency - operands.cycle());
   ready = openMoment(std::max(ready, arrival), i);
-  Registers::Range writes = registers.writes(placeOf(i));
-  for (uint32_t number : writes)
-    w.ready[number] = ready;
-  if (!writes.empty() && !ready.isOpen())
-    w.latestReady = std::max(w.latestReady, ready);
+  w.ready.set(registers.writes(placeOf(i)), ready);
   if (w.current >= w.groups.size())
     return; // its lanes have ended
   Group &g = w.group();
   if (next)
     g.entered = nullptr;
   // The port takes in more than it serves, but not without end.
-  if (uint64_t queue = chip.cycles(Fact::SharedQueue);
-      portUntil > issuedAt + queue) {
+  uint64_t queue = portUntil ? chip.cycles(Fact::SharedQueue) : 0;
+  if (portUntil > issuedAt + queue) {
     g.block = std::max(g.block, portUntil - queue);
     g.step = std::max(g.step, g.block);
   }

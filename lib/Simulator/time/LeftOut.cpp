@@ -43,6 +43,30 @@ void Model::leaveOut(const std::vector<Work> &work) {
       break;
     }
   }
+  findQuiet();
+}
+
+/// Whether nothing but registers knows of the instruction, which takes no time.
+static bool isQuiet(const Price &price, DataFlow flow) {
+  bool computes = flow == DataFlow::Computes || flow == DataFlow::Selects ||
+                  flow == DataFlow::Masks || flow == DataFlow::Moves;
+  return (price.instead ? price.instead == takeTime : computes) &&
+         price.isFree && !price.isPoint && !price.isRequest &&
+         !price.isLeader && !price.isLast && !price.isBranch && !price.slots &&
+         !price.tensor;
+}
+
+/// Lines follow each instruction.
+void Model::findQuiet() {
+  if (!hasMachineCode || lines)
+    return;
+  constexpr unsigned kMost = 1024;
+  unsigned count = 0;
+  for (size_t k = prices.size(); k--;) {
+    DataFlow flow = machine.program.info[k].flow;
+    count = isQuiet(prices[k], flow) ? std::min(count + 1, kMost) : 0;
+    prices[k].quiet = uint16_t(count);
+  }
 }
 
 /// Of an access of lanes. A load by which something decides ends the launch

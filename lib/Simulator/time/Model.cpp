@@ -59,6 +59,7 @@ Model::Model(Machine &machine, const Chip &table)
   sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
   if (machine.config.timeLines)
     lines = std::make_unique<Lines>(machine, prices, hasMachineCode);
+  findQuiet();
 }
 
 /// Where a latency is left out, what comes too early takes effect in the next

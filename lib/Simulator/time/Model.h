@@ -35,6 +35,7 @@ public:
   void finish(LaunchTime &time, uint64_t cycles, Path path);
 
 private:
+  void findQuiet();
   void addCauses(LaunchTime &time, const Path &path) const;
   Machine &machine;
 

@@ -11,10 +11,6 @@
 
 #include <deque>
 
-namespace mx::sim {
-class Warp;
-}
-
 namespace mx::sim::time {
 
 /// What works in order: one after the other.
@@ -42,6 +38,9 @@ private:
 /// A quarter of an SM. Who takes slots gets the last of them.
 class Quarter {
 public:
+  /// An SM has no more, and the first warps of CTAs may all be in one quarter.
+  static constexpr unsigned kMostWarps = 64;
+  Quarter() { goOn.fill(~0ull); }
   uint64_t schedule(uint64_t cycle, uint64_t count = 1) {
     return board.take(0, 1, cycle, count);
   }
@@ -53,7 +52,23 @@ public:
     return board.take(kPipes, 1, cycle, count);
   }
   Slots tensorMemory;
-  std::vector<const Warp *> warps; ///< that live in it
+  /// The place for the cycle at which a warp that lives in it goes on.
+  uint64_t *enter() {
+    unsigned k = unsigned(__builtin_ctzll(~living));
+    living |= 1ull << k;
+    return &goOn[k];
+  }
+  void leave(uint64_t *place) {
+    *place = ~0ull;
+    living &= ~(1ull << (place - goOn.data()));
+  }
+  /// Whether any of them goes on before.
+  bool hasBefore(uint64_t cycle) const {
+    for (unsigned k = 0; living >> k; ++k)
+      if (goOn[k] < cycle)
+        return true;
+    return false;
+  }
   /// A running wgmma takes `slots` of 8 of the scheduler, and every second one
   /// of the pipes of arithmetic: its accumulators are in registers.
   void giveToProducts(unsigned slots, uint64_t begin, uint64_t end,
@@ -68,10 +83,15 @@ public:
       board.block(unsigned(pipe), 0xccccccccccccccccull, begin, end, now);
   }
 
+  /// Slots from `cycle` on will be taken soon.
+  void prefetch(uint64_t cycle) const { board.prefetch(cycle); }
+
 private:
   // No pipe takes the scheduler's column.
   static_assert(unsigned(Pipe::None) == 0 && kPipes < Board::kColumns);
   Board board;
+  uint64_t living = 0; ///< by place
+  std::array<uint64_t, kMostWarps> goOn;
 };
 constexpr unsigned kQuarters = 4;
 

@@ -14,6 +14,8 @@
 
 #include "Facts.h"
 
+#include <array>
+#include <memory>
 #include <utility>
 
 namespace mx::sim::time {
@@ -26,29 +28,35 @@ public:
       ++node->uses;
   }
   Path(Path &&o) noexcept : node(std::exchange(o.node, nullptr)) {}
-  Path &operator=(Path o) noexcept {
-    std::swap(node, o.node);
+  Path &operator=(const Path &o) noexcept {
+    if (node != o.node)
+      *this = Path(o);
+    return *this;
+  }
+  Path &operator=(Path &&o) noexcept {
+    Path old(std::move(*this));
+    node = std::exchange(o.node, nullptr);
     return *this;
   }
   ~Path() { drop(); }
 
   /// The sum of all causes.
   uint64_t cycle() const { return node ? node->cycle : 0; }
-  uint64_t of(Cause cause) const {
-    return node ? node->cycles[unsigned(cause)] : 0;
-  }
+  uint64_t of(Cause cause) const { return node ? node->of(cause) : 0; }
   void add(Cause cause, uint64_t cycles) {
     if (!cycles)
       return;
     own();
     node->cycle += cycles;
-    node->cycles[unsigned(cause)] += uint32_t(cycles);
+    node->add(cause, uint32_t(cycles));
   }
   /// Goes on to `cycle`, where that is later.
   void reach(uint64_t cycle, Cause cause) {
     if (cycle > this->cycle())
       add(cause, cycle - this->cycle());
   }
+  /// Where it lies in memory.
+  const void *place() const { return node; }
 
   /// No other path has its vector from now on: shards of a launch share none,
   /// since they may run on different threads.
@@ -58,10 +66,45 @@ public:
   }
 
 private:
+  using Sums = std::array<uint32_t, kCauses>;
+  /// A path that others go on from is copied, which is often: the few causes
+  /// by which it has come last are apart from all the others before, whose
+  /// sums copies share.
   struct Node {
+    static constexpr unsigned kLatest = 7;
     uint64_t cycle = 0;
+    std::shared_ptr<const Sums> older;
     uint32_t uses = 1;
-    std::array<uint32_t, kCauses> cycles = {};
+    uint8_t count = 0; ///< of the latest causes
+    std::array<Cause, kLatest> causes;
+    std::array<uint32_t, kLatest> cycles;
+
+    uint64_t of(Cause cause) const {
+      uint64_t sum = older ? (*older)[unsigned(cause)] : 0;
+      for (unsigned k = 0; k < count; ++k)
+        sum += causes[k] == cause ? cycles[k] : 0;
+      return sum;
+    }
+    void add(Cause cause, uint32_t more) {
+      unsigned k = 0;
+      while (k < count && causes[k] != cause)
+        ++k;
+      if (k == kLatest)
+        k = makeRoom();
+      if (k == count) {
+        causes[count++] = cause;
+        cycles[k] = 0;
+      }
+      cycles[k] += more;
+    }
+    unsigned makeRoom() {
+      auto sums = older ? std::make_shared<Sums>(*older)
+                        : std::make_shared<Sums>(Sums{});
+      for (unsigned k = 0; k < count; ++k)
+        (*sums)[unsigned(causes[k])] += cycles[k];
+      older = std::move(sums);
+      return count = 0;
+    }
   };
   /// No other path has the vector from now on.
   void own() {

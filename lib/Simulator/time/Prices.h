@@ -61,6 +61,9 @@ struct Price {
   bool isFree = false;    ///< other instructions' machine code does its work
   bool isDropped = false; ///< ptxas has found it unnecessary
   Work work;
+  /// So many from here on, one after the other, take no time, and nothing but
+  /// registers knows of them.
+  uint16_t quiet = 0;
   /// Executes it where not all of it is done, else null.
   Handler instead = nullptr;
 };

@@ -12,34 +12,51 @@ using namespace mx::sim::time;
 
 Registers::Registers(const Program &program) {
   std::unordered_map<Slot, uint32_t> numberOf;
+  uint32_t first = 0;
   auto add = [&](Slot slot) {
     if (slot == kNoSlot || slot & kSlotConstant)
       return;
     auto [at, isNew] = numberOf.emplace(slot & ~kSlotNegated, numRegisters);
     numRegisters += isNew;
-    numbers.push_back(at->second);
-  };
-  // Each once.
-  auto close = [&](uint32_t first) {
-    std::sort(numbers.begin() + first, numbers.end());
-    numbers.erase(std::unique(numbers.begin() + first, numbers.end()),
-                  numbers.end());
-    return uint32_t(numbers.size());
+    uint32_t word = at->second / 64;
+    auto part = std::find_if(parts.begin() + first, parts.end(),
+                             [&](const Part &p) { return p.word == word; });
+    if (part == parts.end())
+      part = parts.insert(part, {word, 0});
+    part->bits |= 1ull << at->second % 64;
   };
   for (size_t k = 0; k < program.code.size(); ++k) {
     const InstrInfo &info = program.info[k];
     Uses of;
-    of.reads = uint32_t(numbers.size());
+    of.reads = first = uint32_t(parts.size());
     for (uint32_t u = 0; u < info.numUses; ++u)
       add(program.uses[info.firstUse + u]);
     add(program.code[k].guard);
-    of.writes = close(of.reads);
+    of.writes = first = uint32_t(parts.size());
     // Products are read after a wait for them, which ends later than they are
     // issued.
     if (!info.source || info.source->opcode != "wgmma")
       for (uint32_t d = 0; d < info.numDefs; ++d)
         add(program.defs[info.firstDef + d]);
-    of.end = close(of.writes);
+    of.end = uint32_t(parts.size());
     uses.push_back(of);
   }
+}
+
+Moment Readiness::awaitEach(Registers::Range read, Moment due,
+                            uint64_t horizon) {
+  bool isSettled = due.cycle() >= settled;
+  for (const Registers::Part &part : read) {
+    uint64_t &bits = recent[part.word];
+    for (uint64_t left = isSettled ? part.bits & bits : part.bits; left;
+         left &= left - 1) {
+      Moment ready = of(part, left);
+      due = std::max(due, ready);
+      if (ready.cycle() >= horizon)
+        continue;
+      settled = std::max(settled, ready.cycle() + 1);
+      bits &= ~(left & -left);
+    }
+  }
+  return due;
 }

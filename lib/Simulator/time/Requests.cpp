@@ -88,7 +88,7 @@ void Stopwatch::answer(Request &r) {
   r.then = nullptr;
   for (uint32_t at : r.operations) {
     operations[at].path = completionPath;
-    push({std::max(completion, r.cycle), numbers++, nullptr, at});
+    events.push({std::max(completion, r.cycle), numbers++, nullptr, at});
   }
   r.operations.clear();
 }
@@ -159,11 +159,8 @@ Moment Stopwatch::openMoment(Moment known, const Instr *i) {
 void Stopwatch::fill(Warp &w, uint32_t number) {
   const Load load = loads[number];
   freeLoads.push_back(number);
-  for (uint32_t k : registers.writes(placeOf(load.at)))
-    if (w.ready[k] == Moment::open(number)) {
-      w.ready[k] = load.latest;
-      w.latestReady = std::max(w.latestReady, load.latest);
-    }
+  w.ready.fill(registers.writes(placeOf(load.at)), Moment::open(number),
+               load.latest);
   for (Group &g : w.groups)
     if (g.wait == Wait::Answer) {
       g.wait = Wait::None;

@@ -27,65 +27,85 @@ bool Stopwatch::next(Event &event) {
   if (first() >= windowEnd)
     return false;
   event = events.front();
-  std::pop_heap(events.begin(), events.end());
-  events.pop_back();
+  events.pop();
   if (event.warp)
-    event.warp->queuedAt = Warp::kNotQueued;
+    *event.warp->queuedAt = Warp::kNotQueued;
   dropOld();
   now = event.cycle;
+  events.advance(now);
+  prefetch();
   return true;
 }
 
-void Stopwatch::dropOld() {
-  auto isOld = [](const Event &e) {
-    return e.warp && e.warp->queueNumber != e.number;
-  };
-  while (!events.empty() && isOld(events.front())) {
-    std::pop_heap(events.begin(), events.end());
-    events.pop_back();
-  }
+template <typename T>
+static void fetch(const T *from, size_t count = 1) {
+  const char *at = reinterpret_cast<const char *>(from);
+  for (size_t offset = 0; offset < count * sizeof(T); offset += 64)
+    __builtin_prefetch(at + offset, 1);
 }
 
-void Stopwatch::push(const Event &event) {
-  events.push_back(event);
-  std::push_heap(events.begin(), events.end());
+/// No cache of the host holds the state of all warps, and each runs for a few
+/// instructions only: what the next ones need is on its way, the warp first and
+/// later what it points to.
+void Stopwatch::prefetch() const {
+  constexpr unsigned kAhead = 5;
+  constexpr size_t kHotBytes = 256;
+  events.peek(kAhead, [&](unsigned place, const Event &event) {
+    const Warp *w = event.warp;
+    if (!w)
+      return;
+    if (place == kAhead - 1)
+      fetch(reinterpret_cast<const char *>(w), kHotBytes);
+    if (place == 2) {
+      fetch(w->groups.data());
+      fetch(w->ready.bits().data(), w->ready.bits().size());
+    }
+    if (place || w->groups.empty())
+      return;
+    const Group &g = w->groups[w->current];
+    fetch(static_cast<const char *>(g.path.place()), 64);
+    fetch(g.delays.data() + g.delays.size());
+    quarterOf(*w).prefetch(g.step);
+  });
+}
+
+void Stopwatch::dropOld() {
+  while (!events.empty() && events.front().warp &&
+         events.front().warp->queueNumber != events.front().number)
+    events.pop();
 }
 
 void Stopwatch::forget(const Cluster &c) {
   // By addresses: looking at each warp would fetch all of them.
-  auto isOfIt = [&](const Event &e) {
+  events.removeIf([&](const Event &e) {
     for (auto &cta : c.ctas)
       if (e.warp >= cta->warps.data() &&
           e.warp < cta->warps.data() + cta->warps.size())
         return true;
     return false;
-  };
-  auto kept = std::remove_if(events.begin(), events.end(), isOfIt);
-  if (kept == events.end())
-    return;
-  events.erase(kept, events.end());
-  std::make_heap(events.begin(), events.end());
+  });
   dropOld();
 }
 
-void Stopwatch::begin(const Warp &w) { quarterOf(w).warps.push_back(&w); }
+void Stopwatch::begin(Warp &w) {
+  w.sm = &sms[w.cta->sm];
+  w.quarter = &w.sm->quarters[w.index % kQuarters];
+  w.queuedAt = w.quarter->enter();
+}
 
-void Stopwatch::end(const Cluster &c) {
+void Stopwatch::end(Cluster &c) {
   for (auto &cta : c.ctas)
-    for (Quarter &quarter : sms[cta->sm].quarters)
-      quarter.warps.erase(
-          std::remove_if(quarter.warps.begin(), quarter.warps.end(),
-                         [&](const Warp *w) { return w->cta == cta.get(); }),
-          quarter.warps.end());
+    for (Warp &w : cta->warps)
+      quarterOf(w).leave(w.queuedAt);
 }
 
 void Stopwatch::schedule(Warp &w, uint64_t cycle) {
   cycle = std::max(cycle, now);
-  if (w.queuedAt <= cycle)
+  if (*w.queuedAt <= cycle)
     return;
-  w.queuedAt = cycle;
+  *w.queuedAt = cycle;
   w.queueNumber = numbers++;
-  push({cycle, w.queueNumber, &w, 0});
+  events.push({cycle, w.queueNumber, &w, 0});
 }
 
 void Stopwatch::complete(const AsyncIssuer &issuer, bool needsTurn,
@@ -101,7 +121,7 @@ void Stopwatch::complete(const AsyncIssuer &issuer, bool needsTurn,
   if (asked != kNone)
     requests[asked].operations.push_back(at);
   else
-    push({std::max(completion, now), numbers++, nullptr, at});
+    events.push({std::max(completion, now), numbers++, nullptr, at});
 }
 
 void Stopwatch::take(uint32_t operation) {
@@ -121,28 +141,29 @@ void Stopwatch::take(uint32_t operation) {
 //===----------------------------------------------------------------------===//
 
 /// The passes that shared memory makes: in each, every bank gives one word.
-/// Wide accesses take the lanes in as many parts.
+/// Wide accesses take the lanes in as many parts, and the words of a lane lie
+/// side by side in banks that no other lane has one of without the others.
 uint64_t Stopwatch::sharedLines(const uint64_t addresses[32], uint32_t bytes,
                                 uint32_t mask) {
-  constexpr unsigned kBanks = 32, kWord = 4;
-  unsigned words = std::max(1u, bytes / kWord);
-  unsigned lanes = 32 / std::min(words, 32u);
+  constexpr unsigned kBankBytes = 128, kWord = 4, kLanes = 32;
+  unsigned width = std::min(std::max(bytes, kWord), kBankBytes);
+  unsigned shift = unsigned(__builtin_ctz(width));
+  unsigned banks = kBankBytes >> shift, lanes = banks;
   uint64_t passes = 0;
-  for (unsigned first = 0; first < 32; first += lanes) {
-    uint64_t seen[kBanks][32];
-    unsigned count[kBanks] = {}, most = 0;
+  for (unsigned first = 0; first < kLanes; first += lanes) {
+    uint64_t seen[kLanes][kLanes]; // by pass and bank
+    uint8_t count[kLanes] = {}, most = 0;
     for (unsigned lane = first; lane < first + lanes; ++lane) {
       if (!(mask >> lane & 1))
         continue;
-      for (unsigned k = 0; k < words; ++k) {
-        uint64_t word = addresses[lane] / kWord + k;
-        unsigned bank = unsigned(word % kBanks);
-        uint64_t *end = seen[bank] + count[bank];
-        if (std::find(seen[bank], end, word) != end || count[bank] == 32)
-          continue;
-        *end = word;
-        most = std::max(most, ++count[bank]);
-      }
+      uint64_t at = addresses[lane] >> shift;
+      unsigned bank = unsigned(at) & (banks - 1), pass = 0;
+      while (pass < count[bank] && seen[pass][bank] != at)
+        ++pass;
+      if (pass < count[bank])
+        continue;
+      seen[pass][bank] = at;
+      most = std::max(most, ++count[bank]);
     }
     passes += most;
   }

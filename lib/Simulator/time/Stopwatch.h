@@ -15,6 +15,7 @@
 
 #include "mx/Simulator/tensor/Tcgen05.h"
 
+#include "Events.h"
 #include "Model.h"
 
 #include <functional>
@@ -30,28 +31,18 @@ public:
 
   //===-- The order of events ---------------------------------------------===//
 
-  struct Event {
-    uint64_t cycle = 0, number = 0;
-    Warp *warp = nullptr;   ///< that goes on; null:
-    uint32_t operation = 0; ///< that takes effect
-    /// In a heap of std the greatest comes first.
-    bool operator<(const Event &o) const { return key() > o.key(); }
-    __uint128_t key() const { return __uint128_t(cycle) << 64 | number; }
-  };
   /// The earliest; false where the window has no more.
   bool next(Event &event);
   /// The cycle of the earliest; kNever: there is none.
-  uint64_t first() const {
-    return events.empty() ? kNever : events.front().cycle;
-  }
-  static constexpr uint64_t kNever = ~0ull;
+  uint64_t first() const { return events.first(); }
+  static constexpr uint64_t kNever = Events::kNever;
   uint64_t windowEnd = 0;
   /// All other shards stand still: the operation that runs is the next of all
   /// through which clusters see each other.
   bool hasTurn = false;
   /// The warp begins to live in its SM; the warps of a cluster have ended.
-  void begin(const Warp &w);
-  void end(const Cluster &c);
+  void begin(Warp &w);
+  void end(Cluster &c);
   /// The warp goes on at `cycle`, or earlier where that is said already.
   void schedule(Warp &w, uint64_t cycle);
   /// Whether nothing comes before `cycle`.
@@ -123,10 +114,12 @@ public:
   const Price &priceOf(const Instr *i) const { return prices[placeOf(i)]; }
   /// The clock of the group becomes the cycle at which it can begin a point of
   /// synchronization. False: others come first.
-  bool reach(Warp &w, const Instr *i);
-  void issue(Warp &w, const Instr *i);
+  bool reach(Warp &w, const Instr *i, const Price &price);
+  void issue(Warp &w, const Instr *i, const Price &price);
   /// Its results are there in time. `next`: what the group executes next.
-  void retire(Warp &w, const Instr *i, const Instr *next);
+  void retire(Warp &w, const Instr *i, const Price &price, const Instr *next);
+  /// The same of all Price::quiet from `i` on; false: others come first.
+  bool pass(Warp &w, const Instr *i, const Price &price);
   /// What the instruction waited for has put the group's clock forward.
   void moved(Warp &w) {
     Group &g = w.group();
@@ -188,20 +181,23 @@ public:
   Path cause;
 
 private:
-  Multiprocessor &smOf(const Warp &w) { return sms[w.cta->sm]; }
-  Quarter &quarterOf(const Warp &w) {
-    return smOf(w).quarters[w.index % kQuarters];
+  Multiprocessor &smOf(const Warp &w) const { return *w.sm; }
+  Quarter &quarterOf(const Warp &w) const { return *w.quarter; }
+  bool mayIssue(const Warp &w, uint64_t cycle) const {
+    return hasTurn || cycle <= now + kMostAheadOfOthers ||
+           mayIssueAhead(w, cycle);
   }
-  bool mayIssue(const Warp &w, uint64_t cycle);
+  bool mayIssueAhead(const Warp &w, uint64_t cycle) const;
   void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
               const Transfer &t, Interval &when);
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
                         Fact cause, uint64_t tail, Fact latency);
-  Moment dueAt(Warp &w, const Instr *i);
-  void enter(Group &g, const Instr *i);
+  Moment dueAt(Warp &w, const Instr *i, const Price &price) const;
+  void enter(Group &g, const Instr *i, const Price &price) const;
   bool walk(Warp &w, const Price &price);
-  void issueInOrder(Warp &w, const Instr *i);
-  void issueByOperands(Warp &w, const Instr *i);
+  uint64_t take(Quarter &quarter, const Step &step, uint64_t cycle) const;
+  void issueInOrder(Warp &w, const Price &price);
+  void issueByOperands(Warp &w, const Price &price);
   void follow(Warp &w, Moment ready) const;
   void account(Warp &w, const Price &price);
   Fact rateOf(Source source) const;
@@ -237,11 +233,11 @@ private:
   const bool hasMachineCode;
   std::vector<Multiprocessor> &sms;
 
-  /// A heap. A warp that goes on earlier than was said has several; only that
-  /// with its number counts, and the first of all is one that counts.
-  std::vector<Event> events;
-  void push(const Event &event);
+  /// A warp that goes on earlier than was said has several; only that with its
+  /// number counts, and the first of all is one that counts.
+  Events events;
   void dropOld();
+  void prefetch() const;
   struct Operation {
     AsyncIssuer issuer;
     AsyncQueue::Action action;
