@@ -37,6 +37,7 @@ enum class Fact : uint8_t {
   FloatLatency,
   SpecialLatency,
   WarpLatency,
+  ConstantLatency,
   BranchTaken,
   // Shared memory.
   SharedBytes,
@@ -58,9 +59,12 @@ enum class Fact : uint8_t {
   // The copy engine.
   CopyGive,
   CopyIssue,
+  CopyMap,
   CopyBytes,
+  CopyPlainBytes,
   CopyRow,
   CopyStoreBytes,
+  CopyAddBytes,
   CopyLatency,
   CopyHbmLatency,
   CopyHbmCost,

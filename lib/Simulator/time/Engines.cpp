@@ -6,6 +6,8 @@
 
 #include "Stopwatch.h"
 
+#include "../report/OpcodeClass.h"
+
 #include <algorithm>
 
 using namespace mx::sim;
@@ -33,10 +35,31 @@ static Path alongCopies(const Multiprocessor &sm, uint64_t cycle) {
   return path;
 }
 
+/// Cycles of the copy engine for the copy that is issued, beside its bytes.
+double Stopwatch::copyIssue() const {
+  const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
+  double map = hasModifier(copy, "tensor") ? chip[Fact::CopyMap] : 0;
+  return chip[Fact::CopyIssue] + map;
+}
+
+/// The rate at which its bytes pass through the engine.
+Fact Stopwatch::copyRate(bool isStore) const {
+  const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
+  Fact rate = Fact::CopyBytes;
+  if (isStore)
+    rate = copy.opcode == "cp" && hasModifier(copy, "reduce")
+               ? Fact::CopyAddBytes
+               : Fact::CopyStoreBytes;
+  else if (!hasModifier(copy, "tensor"))
+    rate = Fact::CopyPlainBytes;
+  return chip.has(rate) ? rate : Fact::CopyBytes;
+}
+
 /// The rows of a box, where their number counts, have a way of their own.
 void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
                        const Transfer &t, Interval &when) {
-  double cycles = double(t.bytes) / chip[Fact::CopyBytes];
+  Fact rate = copyRate(false);
+  double cycles = double(t.bytes) / chip[rate];
   if (!chip.has(Fact::CopyRow)) {
     uint64_t end = sm.copies.take(from, cycles, path);
     if (end > when.end)
@@ -45,8 +68,7 @@ void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
   }
   double rows = double(t.pieces.size()) * chip[Fact::CopyRow];
   uint64_t end = sm.rows.take(from, std::max(cycles, rows), path);
-  join(when, end, sm.rows.path(),
-       rows > cycles ? Fact::CopyRow : Fact::CopyBytes);
+  join(when, end, sm.rows.path(), rows > cycles ? Fact::CopyRow : rate);
 }
 
 /// The engine of the issuing SM takes a box on; that of each SM that gets it is
@@ -55,7 +77,7 @@ Interval Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks,
                          const Transfer &t) {
   Interval when;
   Multiprocessor &sm = smOf(w);
-  uint64_t issue = chip.cycles(Fact::CopyIssue);
+  uint64_t issue = uint64_t(copyIssue());
   uint64_t taken = sm.copies.take(from, double(issue), w.group().path);
   sm.copyIssue += double(issue);
   when.begin = taken - issue;
@@ -89,12 +111,10 @@ Interval Stopwatch::store(Warp &w, uint64_t from, const Transfer &t) {
   Interval when;
   Multiprocessor &sm = smOf(w);
   const Path &path = w.group().path;
-  double work = chip[Fact::CopyIssue] +
-                double(t.bytes) /
-                    chip[chip.has(Fact::CopyStoreBytes) ? Fact::CopyStoreBytes
-                                                        : Fact::CopyBytes];
+  double issue = copyIssue();
+  double work = issue + double(t.bytes) / chip[copyRate(true)];
   when.read = sm.copies.take(from, work, path);
-  sm.copyIssue += chip[Fact::CopyIssue];
+  sm.copyIssue += issue;
   when.readPath = alongCopies(sm, when.read);
   when.begin = from;
   Memory::Times times =

@@ -6,6 +6,7 @@
 
 #include "../machine/Handlers.h"
 #include "../machine/Routines.h"
+#include "../report/OpcodeClass.h"
 #include "Flow.h"
 #include "MachineCode.h"
 
@@ -102,6 +103,60 @@ void findProducts(std::vector<MachineBlock> &machine, const Program &program) {
         next = std::lower_bound(lines.begin(), lines.end(), i.line);
       else if (i.opcode.substr(1, 4) == "GMMA" && next != lines.end())
         i.line = *next++;
+}
+
+bool isTestOf(const ptx::Instruction &i) {
+  return i.opcode == "mbarrier" &&
+         (hasModifier(i, "try_wait") || hasModifier(i, "test_wait"));
+}
+
+/// ptxas takes the first round of a loop that tests an mbarrier out of the
+/// loop, where mostly it is the only one, with the line before the loop. It
+/// becomes a block of its own, with the lines and the depth of the loop.
+void findTests(std::vector<MachineBlock> &machine, const Program &program,
+               const TextBlocks &text) {
+  struct Loop {
+    uint32_t block, jump;
+  };
+  std::map<uint32_t, Loop> tests; // by line
+  for (size_t k = 0; k < program.info.size(); ++k)
+    if (const InstrInfo &info = program.info[k];
+        info.source && isTestOf(*info.source)) {
+      uint32_t block = text.blockOf[k];
+      bool isLast = block + 1 == text.first.size();
+      size_t jump = (isLast ? program.code.size() : text.first[block + 1]) - 1;
+      tests[info.line] = {block, program.info[jump].line};
+    }
+  std::vector<MachineBlock> cut;
+  for (MachineBlock &block : machine) {
+    cut.push_back({{}, block.depth});
+    for (size_t k = 0; k < block.code.size(); ++k) {
+      MachineInstr i = block.code[k];
+      auto test = tests.lower_bound(i.line);
+      auto before = text.ofLine.find(i.line);
+      bool isFirstRound = i.opcode.substr(0, 14) == "SYNCS.PHASECHK" &&
+                          test != tests.end() && test->first != i.line &&
+                          before != text.ofLine.end() &&
+                          before->second + 1 == test->second.block;
+      if (!isFirstRound) {
+        cut.back().code.push_back(i);
+        continue;
+      }
+      if (!cut.back().code.empty())
+        cut.push_back({});
+      cut.back().depth = text.flow.depth(test->second.block);
+      uint32_t line = i.line;
+      i.line = test->first;
+      cut.back().code.push_back(i);
+      for (++k; k < block.code.size() && block.code[k].line == line; ++k) {
+        cut.back().code.push_back(block.code[k]);
+        cut.back().code.back().line = test->second.jump;
+      }
+      if (k-- < block.code.size())
+        cut.push_back({{}, block.depth});
+    }
+  }
+  machine = std::move(cut);
 }
 
 /// A block of machine code, and how often it repeats the PTX.
@@ -201,12 +256,31 @@ partsOf(const std::vector<MachineBlock> &machine, const TextBlocks &text) {
 /// Of machine code: a result that comes later, and whose.
 struct Counter {
   uint32_t line = 0, ready = 0;
+  bool isConstant = false;
 };
 
-uint32_t latencyOf(Pipe pipe, const Chip &chip) {
-  return pipe == Pipe::Special   ? uint32_t(chip.cycles(Fact::SpecialLatency))
+/// No register of the PTX has what it gives.
+bool isConstant(std::string_view opcode) {
+  return opcode.substr(0, 3) == "LDC" || opcode.substr(0, 3) == "S2R" ||
+         opcode.substr(0, 4) == "S2UR";
+}
+
+uint32_t latencyOf(const MachineInstr &i, const Chip &chip) {
+  Pipe pipe = i.pipe;
+  return isConstant(i.opcode)    ? uint32_t(chip.cycles(Fact::ConstantLatency))
+         : pipe == Pipe::Special ? uint32_t(chip.cycles(Fact::SpecialLatency))
          : pipe == Pipe::Convert ? uint32_t(chip.cycles(Fact::WarpLatency))
                                  : 0;
+}
+
+/// What gives an engine its work, which other instructions of the line prepare.
+bool givesWork(std::string_view opcode) {
+  static constexpr std::string_view kGivers[] = {"UTMA", "UBLK", "SYNCS",
+                                                 "HGMMA", "UTC"};
+  return std::any_of(std::begin(kGivers), std::end(kGivers),
+                     [&](std::string_view giver) {
+                       return opcode.substr(0, giver.size()) == giver;
+                     });
 }
 
 /// A listing is of another text of the kernel where less than a quarter of its
@@ -216,10 +290,10 @@ constexpr size_t kMostPerKnown = 4;
 /// Of a line of PTX in the parts of its block.
 struct Place {
   uint32_t at = ~0u;
-  uint32_t step = 0; ///< its first, in Schedule::steps
+  uint32_t step = 0; ///< its first, or what gives work, in Schedule::steps
   uint32_t stall = 0;
   std::array<uint16_t, kPipes> counts = {};
-  bool isVariable = false;
+  bool isVariable = false, givesWork = false;
 };
 
 } // namespace
@@ -233,6 +307,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     return {};
   findProducts(machine, program);
   TextBlocks text(program);
+  findTests(machine, program, text);
   std::set<uint32_t> anywhere;
   for (const MachineBlock &block : machine)
     for (const MachineInstr &i : block.code)
@@ -259,17 +334,21 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
       for (const MachineInstr &i : part.block->code) {
         auto it = text.ofLine.find(i.line);
         bool isOwn = it != text.ofLine.end() && it->second == b;
-        // A line that waits for a result of its own.
+        // A line that waits for a result of its own, or for what ptxas loads.
         for (unsigned k = 0; k < kCounters; ++k)
-          if (i.waits >> k & 1 && counters[k].line == i.line)
+          if (i.waits >> k & 1 &&
+              (counters[k].line == i.line || counters[k].isConstant))
             cycles = std::max(cycles, counters[k].ready);
         if (i.counter < kCounters)
-          counters[i.counter] = {i.line, cycles + latencyOf(i.pipe, chip)};
+          counters[i.counter] = {i.line, cycles + latencyOf(i, chip),
+                                 isConstant(i.opcode)};
         // What has come from elsewhere is booked on what is before it.
         Place *place = isOwn ? &places[i.line] : last;
         uint32_t at = begin + cycles / part.copies;
-        if (isOwn && place->at == ~0u) {
+        bool gives = isOwn && givesWork(i.opcode);
+        if (isOwn && (place->at == ~0u || (gives && !place->givesWork))) {
           place->at = at;
+          place->givesWork = gives;
           place->step = uint32_t(schedule.steps.size());
         }
         line = isOwn ? i.line : line;
@@ -310,7 +389,11 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     p.slots = 0;
     p.isFree = true;
     p.isDropped = !anywhere.count(info.line);
-    if (p.isDropped)
+    // Where its code is in another block, ptxas has put it before this one.
+    bool isFixed = p.cause == Fact::AluLatency ||
+                   p.cause == Fact::PredicateLatency ||
+                   p.cause == Fact::FloatLatency;
+    if (p.isDropped || isFixed)
       p.latency = 0;
     auto it = places.find(info.line);
     if (it == places.end())

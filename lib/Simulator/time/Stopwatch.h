@@ -149,6 +149,8 @@ private:
     return smOf(w).quarters[w.index % kQuarters];
   }
   bool mayIssue(const Warp &w, uint64_t cycle);
+  double copyIssue() const;
+  Fact copyRate(bool isStore) const;
   void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
               const Transfer &t, Interval &when);
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
