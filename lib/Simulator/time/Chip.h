@@ -52,6 +52,8 @@ enum class Fact : uint8_t {
   WgmmaRegistersLeast,
   WgmmaLatency,
   WgmmaLatencyColumns,
+  WgmmaRegistersColumns,
+  WgmmaLatencyLate,
   WgmmaSlots,
   WgmmaRegistersRead,
   MmaSyncProducts,

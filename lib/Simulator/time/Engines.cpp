@@ -164,6 +164,9 @@ Interval Stopwatch::control(Warp &w, uint64_t from) {
   return {from, end, end, path, path};
 }
 
+/// Columns whose sums come later, and those whose sums come later still.
+constexpr unsigned kFirstColumns = 64, kLateColumns = 128;
+
 /// N / 2 cycles; few columns wait for the rows of A, or for the issue.
 Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
                           bool aInRegisters) {
@@ -195,13 +198,17 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
                       Fact::WgmmaSharedLeast);
     engine.path.reach(when.read, Fact::WgmmaSharedColumns);
   }
-  when.end = when.read + roundUp(chip[Fact::WgmmaLatency] +
-                                 columns / chip[Fact::WgmmaLatencyColumns]);
   when.path = when.readPath = engine.path;
-  when.path.reach(
-      std::min(when.end, when.read + chip.cycles(Fact::WgmmaLatency)),
-      Fact::WgmmaLatency);
-  when.path.reach(when.end, Fact::WgmmaLatencyColumns);
+  when.path.add(Fact::WgmmaLatency, chip.cycles(Fact::WgmmaLatency));
+  Fact rate =
+      aInRegisters ? Fact::WgmmaRegistersColumns : Fact::WgmmaLatencyColumns;
+  when.path.add(rate,
+                roundUp(std::min(columns, kFirstColumns) / chip[rate]));
+  if (!aInRegisters && columns > kLateColumns)
+    when.path.add(
+        Fact::WgmmaLatencyLate,
+        roundUp((columns - kLateColumns) / chip[Fact::WgmmaLatencyLate]));
+  when.end = when.read + when.path.cycle() - engine.path.cycle();
   ends(when.end, when.path);
   return when;
 }

@@ -52,6 +52,8 @@ static constexpr FactInfo kFactInfos[] = {
     {Fact::WgmmaRegistersLeast, "wgmma-registers-least", Part::Tensor},
     {Fact::WgmmaLatency, "wgmma-latency", Part::Tensor},
     {Fact::WgmmaLatencyColumns, "wgmma-latency-columns", Part::Tensor},
+    {Fact::WgmmaRegistersColumns, "wgmma-registers-columns", Part::Tensor},
+    {Fact::WgmmaLatencyLate, "wgmma-latency-late", Part::Tensor},
     {Fact::WgmmaSlots, "wgmma-slots", Part::Issue},
     {Fact::WgmmaRegistersRead, "wgmma-registers-read", Part::Issue},
     {Fact::MmaSyncProducts, "mma-sync-products", Part::Tensor},

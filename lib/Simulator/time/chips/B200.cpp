@@ -221,6 +221,8 @@ constexpr Fact kB200Absent[] = {
     Fact::WgmmaRegistersLeast,
     Fact::WgmmaLatency,
     Fact::WgmmaLatencyColumns,
+    Fact::WgmmaRegistersColumns,
+    Fact::WgmmaLatencyLate,
     Fact::WgmmaSlots,
     Fact::WgmmaRegistersRead,
 };
