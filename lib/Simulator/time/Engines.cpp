@@ -202,8 +202,7 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
   when.path.add(Fact::WgmmaLatency, chip.cycles(Fact::WgmmaLatency));
   Fact rate =
       aInRegisters ? Fact::WgmmaRegistersColumns : Fact::WgmmaLatencyColumns;
-  when.path.add(rate,
-                roundUp(std::min(columns, kFirstColumns) / chip[rate]));
+  when.path.add(rate, roundUp(std::min(columns, kFirstColumns) / chip[rate]));
   if (!aInRegisters && columns > kLateColumns)
     when.path.add(
         Fact::WgmmaLatencyLate,

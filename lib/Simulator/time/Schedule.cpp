@@ -22,11 +22,14 @@ namespace {
 /// The blocks of the PTX: the first instruction of each, and how they follow
 /// each other.
 struct TextBlocks {
-  explicit TextBlocks(const Program &program);
+  TextBlocks(const Program &program, const std::vector<Price> &prices);
   std::vector<uint32_t> blockOf; ///< of each instruction
   std::vector<uint32_t> first;
   Flow flow;
   std::map<uint32_t, uint32_t> ofLine;
+  /// By line, what the table of prices says of it.
+  std::map<uint32_t, std::array<uint8_t, kPipes>> counts;
+  std::set<uint32_t> products; ///< lines of mma.sync
 
 private:
   std::vector<std::vector<uint32_t>> waysOf(const Program &program) const;
@@ -46,7 +49,8 @@ void forTargets(const std::vector<Instr> &code, const Instr &i, F take) {
     take(uint32_t(i.fn == branchIndexed ? code[size_t(i.imm) + t].imm : i.imm));
 }
 
-TextBlocks::TextBlocks(const Program &program) {
+TextBlocks::TextBlocks(const Program &program,
+                       const std::vector<Price> &prices) {
   const std::vector<Instr> &code = program.code;
   std::vector<char> leads(code.size() + 1);
   leads[0] = 1;
@@ -61,7 +65,10 @@ TextBlocks::TextBlocks(const Program &program) {
       first.push_back(k);
     blockOf.push_back(uint32_t(first.size() - 1));
     if (program.info[k].source)
-      ofLine.emplace(program.info[k].line, blockOf[k]);
+      if (ofLine.emplace(program.info[k].line, blockOf[k]).second)
+        counts[program.info[k].line] = prices[k].counts;
+    if (program.info[k].source && prices[k].tensor)
+      products.insert(program.info[k].line);
   }
   flow = Flow(waysOf(program));
 }
@@ -167,16 +174,27 @@ struct Share {
   std::set<uint32_t> lines;
 };
 
+bool isProduct(std::string_view opcode) { return opcode.substr(1, 3) == "MMA"; }
+
 /// How often four of five opcodes of a line occur at least: a line may have
-/// several of one opcode, and unrolled loops count but once.
+/// several of one opcode, and unrolled loops count but once. Of a pipe of which
+/// the table of prices has some for the line, so many are one.
 unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
   std::map<std::pair<uint32_t, std::string_view>, unsigned> found;
+  std::map<std::string_view, Pipe> pipes;
   for (const MachineInstr &i : block.code)
-    if (text.ofLine.count(i.line))
+    if (text.ofLine.count(i.line) &&
+        (isProduct(i.opcode) || !text.products.count(i.line))) {
       ++found[{i.line, i.opcode}];
+      pipes[i.opcode] = i.pipe;
+    }
+  if (found.empty())
+    return 1;
   std::vector<unsigned> counts;
-  for (auto &[key, count] : found)
-    counts.push_back(count);
+  for (auto &[key, count] : found) {
+    unsigned each = text.counts.at(key.first)[unsigned(pipes[key.second])];
+    counts.push_back(std::max(1u, count / std::max(1u, each)));
+  }
   auto place = counts.begin() + counts.size() / 5;
   std::nth_element(counts.begin(), place, counts.end());
   return *place;
@@ -266,6 +284,8 @@ bool isConstant(std::string_view opcode) {
 }
 
 uint32_t latencyOf(const MachineInstr &i, const Chip &chip) {
+  if (i.opcode.substr(0, 5) == "REDUX")
+    return uint32_t(chip.cycles(Fact::ReduxLatency));
   Pipe pipe = i.pipe;
   return isConstant(i.opcode)    ? uint32_t(chip.cycles(Fact::ConstantLatency))
          : pipe == Pipe::Special ? uint32_t(chip.cycles(Fact::SpecialLatency))
@@ -275,12 +295,19 @@ uint32_t latencyOf(const MachineInstr &i, const Chip &chip) {
 
 /// What gives an engine its work, which other instructions of the line prepare.
 bool givesWork(std::string_view opcode) {
-  static constexpr std::string_view kGivers[] = {"UTMA", "UBLK", "SYNCS",
-                                                 "HGMMA", "UTC"};
+  static constexpr std::string_view kGivers[] = {
+      "UTMA", "UBLK", "SYNCS", "HGMMA", "UTC", "HMMA", "IMMA", "DMMA"};
   return std::any_of(std::begin(kGivers), std::end(kGivers),
                      [&](std::string_view giver) {
                        return opcode.substr(0, giver.size()) == giver;
                      });
+}
+
+/// Cycles for which an instruction keeps those after it, beside its stall.
+uint32_t holdOf(std::string_view opcode, const Chip &chip) {
+  if (opcode.substr(0, 7) == "IMAD.HI")
+    return uint32_t(chip.cycles(Fact::HighProduct));
+  return opcode == "YIELD" ? uint32_t(chip.cycles(Fact::Yield)) : 0;
 }
 
 /// A listing is of another text of the kernel where less than a quarter of its
@@ -294,6 +321,7 @@ struct Place {
   uint32_t stall = 0;
   std::array<uint16_t, kPipes> counts = {};
   bool isVariable = false, givesWork = false;
+  std::vector<uint32_t> products; ///< steps of mma.sync
 };
 
 } // namespace
@@ -306,12 +334,13 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
   if (machine.empty())
     return {};
   findProducts(machine, program);
-  TextBlocks text(program);
+  TextBlocks text(program, prices);
   findTests(machine, program, text);
-  std::set<uint32_t> anywhere;
+  std::set<uint32_t> anywhere, jumps;
   for (const MachineBlock &block : machine)
     for (const MachineInstr &i : block.code)
-      anywhere.insert(i.line);
+      (isJump(i.opcode) ? jumps : anywhere).insert(i.line);
+  anywhere.insert(jumps.begin(), jumps.end());
   size_t known = 0;
   for (uint32_t line : anywhere)
     known += text.ofLine.count(line);
@@ -353,6 +382,8 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
         }
         line = isOwn ? i.line : line;
         if (copies[{i.line, i.opcode}]++ % part.copies == 0) {
+          if (isOwn && isProduct(i.opcode))
+            place->products.push_back(uint32_t(schedule.steps.size()));
           schedule.steps.push_back({at, i.pipe, 0});
           schedule.lines.push_back(line);
         }
@@ -362,7 +393,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           place->isVariable |= isOwn && i.counter < kCounters;
           last = place;
         }
-        cycles += i.stall;
+        cycles += i.stall + holdOf(i.opcode, chip);
       }
       begin += (cycles + part.copies - 1) / part.copies;
       if (part.copies > 1)
@@ -389,6 +420,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     p.slots = 0;
     p.isFree = true;
     p.isDropped = !anywhere.count(info.line);
+    p.jumps = jumps.count(info.line);
     // Where its code is in another block, ptxas has put it before this one.
     bool isFixed = p.cause == Fact::AluLatency ||
                    p.cause == Fact::PredicateLatency ||
@@ -400,6 +432,10 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
       continue;
     p.place = it->second.at;
     p.isFree = false;
+    // ptxas multiplies once where operands are the same.
+    const std::vector<uint32_t> &products = it->second.products;
+    if (products.empty())
+      p.tensor = 0;
     // The stalls of those after it wait for what comes after a fixed time.
     if (!it->second.isVariable && !p.isPoint && !p.tensor)
       p.latency = 0;
@@ -411,7 +447,9 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           uint8_t(std::min<unsigned>(it->second.counts[pipe], 255));
       p.slots = uint16_t(p.slots + p.counts[pipe]);
     }
-    schedule.steps[it->second.step].tensor = p.tensor;
+    for (uint32_t step : products)
+      schedule.steps[step].tensor =
+          uint16_t(std::max<size_t>(1, p.tensor / products.size()));
   }
   return schedule;
 }
