@@ -6,6 +6,8 @@
 
 #include "Stopwatch.h"
 
+#include "../report/OpcodeClass.h"
+
 #include <algorithm>
 
 using namespace mx::sim;
@@ -33,10 +35,31 @@ static Path alongCopies(const Multiprocessor &sm, uint64_t cycle) {
   return path;
 }
 
+/// Cycles of the copy engine for the copy that is issued, beside its bytes.
+double Stopwatch::copyIssue() const {
+  const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
+  double map = hasModifier(copy, "tensor") ? chip[Fact::CopyMap] : 0;
+  return chip[Fact::CopyIssue] + map;
+}
+
+/// The rate at which its bytes pass through the engine.
+Fact Stopwatch::copyRate(bool isStore) const {
+  const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
+  Fact rate = Fact::CopyBytes;
+  if (isStore)
+    rate = copy.opcode == "cp" && hasModifier(copy, "reduce")
+               ? Fact::CopyAddBytes
+               : Fact::CopyStoreBytes;
+  else if (!hasModifier(copy, "tensor"))
+    rate = Fact::CopyPlainBytes;
+  return chip.has(rate) ? rate : Fact::CopyBytes;
+}
+
 /// The rows of a box, where their number counts, have a way of their own.
 void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
                        const Transfer &t, Interval &when) {
-  double cycles = double(t.bytes) / chip[Fact::CopyBytes];
+  Fact rate = copyRate(false);
+  double cycles = double(t.bytes) / chip[rate];
   if (!chip.has(Fact::CopyRow)) {
     uint64_t end = sm.copies.take(from, cycles, path);
     if (end > when.end)
@@ -45,8 +68,7 @@ void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
   }
   double rows = double(t.pieces.size()) * chip[Fact::CopyRow];
   uint64_t end = sm.rows.take(from, std::max(cycles, rows), path);
-  join(when, end, sm.rows.path(),
-       rows > cycles ? Fact::CopyRow : Fact::CopyBytes);
+  join(when, end, sm.rows.path(), rows > cycles ? Fact::CopyRow : rate);
 }
 
 /// The engine of the issuing SM takes a box on; that of each SM that gets it is
@@ -55,7 +77,7 @@ void Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks, Transfer t,
                      Timed then) {
   Interval when;
   Multiprocessor &sm = smOf(w);
-  uint64_t issue = chip.cycles(Fact::CopyIssue);
+  uint64_t issue = uint64_t(copyIssue());
   uint64_t taken = sm.copies.take(from, double(issue), w.group().path);
   sm.copyIssue += double(issue);
   when.begin = taken - issue;
@@ -95,12 +117,10 @@ void Stopwatch::store(Warp &w, uint64_t from, Transfer t, Timed then) {
   Interval when;
   Multiprocessor &sm = smOf(w);
   const Path &path = w.group().path;
-  double work = chip[Fact::CopyIssue] +
-                double(t.bytes) /
-                    chip[chip.has(Fact::CopyStoreBytes) ? Fact::CopyStoreBytes
-                                                        : Fact::CopyBytes];
+  double issue = copyIssue();
+  double work = issue + double(t.bytes) / chip[copyRate(true)];
   when.read = sm.copies.take(from, work, path);
-  sm.copyIssue += chip[Fact::CopyIssue];
+  sm.copyIssue += issue;
   when.readPath = alongCopies(sm, when.read);
   when.begin = from;
   ask(w, from, path, std::move(t.pieces), Traffic::Store,
@@ -155,6 +175,9 @@ Interval Stopwatch::control(Warp &w, uint64_t from) {
   return {from, end, end, path, path};
 }
 
+/// Columns whose sums come later, and those whose sums come later still.
+constexpr unsigned kFirstColumns = 64, kLateColumns = 128;
+
 /// N / 2 cycles; few columns wait for the rows of A, or for the issue.
 Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
                           bool aInRegisters) {
@@ -186,13 +209,16 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
                       Fact::WgmmaSharedLeast);
     engine.path.reach(when.read, Fact::WgmmaSharedColumns);
   }
-  when.end = when.read + roundUp(chip[Fact::WgmmaLatency] +
-                                 columns / chip[Fact::WgmmaLatencyColumns]);
   when.path = when.readPath = engine.path;
-  when.path.reach(
-      std::min(when.end, when.read + chip.cycles(Fact::WgmmaLatency)),
-      Fact::WgmmaLatency);
-  when.path.reach(when.end, Fact::WgmmaLatencyColumns);
+  when.path.add(Fact::WgmmaLatency, chip.cycles(Fact::WgmmaLatency));
+  Fact rate =
+      aInRegisters ? Fact::WgmmaRegistersColumns : Fact::WgmmaLatencyColumns;
+  when.path.add(rate, roundUp(std::min(columns, kFirstColumns) / chip[rate]));
+  if (!aInRegisters && columns > kLateColumns)
+    when.path.add(
+        Fact::WgmmaLatencyLate,
+        roundUp((columns - kLateColumns) / chip[Fact::WgmmaLatencyLate]));
+  when.end = when.read + when.path.cycle() - engine.path.cycle();
   ends(when.end, when.path);
   return when;
 }

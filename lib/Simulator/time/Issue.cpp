@@ -284,8 +284,9 @@ void Stopwatch::issueInOrder(Warp &w, const Price &price) {
   }
 }
 
-/// As ptxas writes it into branches.
-constexpr uint64_t kBranchStall = 5;
+/// As ptxas writes it into branches, and the longest of those that it writes
+/// into them for themselves.
+constexpr uint64_t kBranchStall = 5, kLateStall = 12;
 
 void Stopwatch::issueByOperands(Warp &w, const Price &price) {
   Group &g = w.group();
@@ -325,6 +326,9 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
   // What ptxas drops takes on what it waited for.
   if (!price.slots)
     ready = operands.later(issuedAt + latency - operands.cycle());
+  // What comes after a fixed time ptxas has put far enough before its uses.
+  else if (hasMachineCode && !latency && !price.isPoint)
+    ready = {};
   ready = openMoment(std::max(ready, arrival), i);
   w.ready.set(registers.writes(placeOf(i)), ready);
   if (w.current >= w.groups.size())
@@ -339,8 +343,9 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
     g.step = std::max(g.step, g.block);
   }
   // Where the code goes on elsewhere, it must be fetched.
-  if (price.isBranch && next && next != i + 1 && !price.isFree) {
-    g.step += chip.cycles(Fact::BranchTaken);
+  if (price.isBranch && next && next != i + 1 && price.jumps) {
+    bool isLate = hasMachineCode && price.stall > kLateStall;
+    g.step += chip.cycles(isLate ? Fact::BranchLate : Fact::BranchTaken);
     g.block = g.step;
     g.path.reach(g.step, Fact::BranchTaken);
   }

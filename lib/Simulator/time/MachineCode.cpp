@@ -24,7 +24,7 @@ constexpr CodeRow kPipesOfCode[] = {
     {"IMAD", Pipe::Multiply}, {"IMUL", Pipe::Multiply},
     {"IDP", Pipe::Multiply},  {"FMNMX", Pipe::Alu},
     {"FSETP", Pipe::Alu},     {"FSEL", Pipe::Alu},
-    {"FSET", Pipe::Alu},      {"FCHK", Pipe::Alu},
+    {"FSET", Pipe::Alu},      {"FCHK", Pipe::Special},
     {"FRND", Pipe::Special},  {"F2FP", Pipe::Alu},
     {"F2F", Pipe::Special},   {"F2I", Pipe::Special},
     {"FSWZ", Pipe::Fma},      {"F", Pipe::Fma},
@@ -109,7 +109,7 @@ static uint64_t upperHalf(std::string_view line) {
   return word;
 }
 
-static bool endsBlock(std::string_view opcode) {
+bool mx::sim::time::isJump(std::string_view opcode) {
   std::string_view name = opcode.substr(0, opcode.find('.'));
   return name == "BRA" || name == "EXIT" || name == "RET" || name == "BRX" ||
          name == "CALL" || name == "BRXU" || name == "JMP";
@@ -158,13 +158,16 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
       continue;
     }
     std::string_view opcode = opcodeOf(s);
-    if (opcode.empty() || opcode == "NOP")
+    if (opcode.empty())
+      continue;
+    // What fills the end of the code has no stall.
+    uint64_t bits = at < text.size() ? upperHalf(take()) : upperHalf({});
+    if (opcode == "NOP" && !(bits >> 41 & 15))
       continue;
     if (!isOpen) {
       blocks.emplace_back();
       goesOn.push_back(true);
     }
-    uint64_t bits = at < text.size() ? upperHalf(take()) : upperHalf({});
     MachineInstr i;
     i.line = line;
     i.opcode = opcode;
@@ -173,7 +176,7 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     i.counter = uint8_t(std::min<uint64_t>(bits >> 46 & 7, kCounters));
     i.waits = uint8_t(bits >> 52 & 63);
     blocks.back().code.push_back(i);
-    isOpen = !endsBlock(opcode);
+    isOpen = !isJump(opcode);
     if (!isOpen)
       goesOn.back() =
           s.find('@') < s.find(opcode) || opcode.substr(0, 4) == "CALL";

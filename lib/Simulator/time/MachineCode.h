@@ -41,6 +41,9 @@ struct MachineBlock {
 std::vector<MachineBlock> readMachineCode(std::string_view text,
                                           std::string_view name);
 
+/// Whether nothing that follows in the text need be executed after it.
+bool isJump(std::string_view opcode);
+
 /// The pipe of a machine instruction by its opcode ("IMAD", "UTMALDG").
 Pipe pipeOf(std::string_view opcode);
 

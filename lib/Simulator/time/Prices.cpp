@@ -60,6 +60,7 @@ constexpr PriceRow kPrices[] = {
     {"stmatrix", "", 1, Pipe::None, kNone},
     {"prefetch", "", 1, Pipe::None, kNone},
     {"prefetchu", "", 1, Pipe::None, kNone},
+    {"atom", "shared*", 1, Pipe::None, Fact::AtomicLatency, kPoint},
     {"atom", "", 1, Pipe::None, kNone, kPoint},
     {"red", "", 1, Pipe::None, kNone, kPoint},
     {"multimem", "", 1, Pipe::None, kNone, kPoint},
@@ -105,13 +106,15 @@ constexpr PriceRow kPrices[] = {
     {"trap", "", 1, Pipe::None, kNone, kPoint},
     // Between lanes.
     {"shfl", "", 1, Pipe::Convert, kWarp},
-    {"redux", "", 1, Pipe::Convert, kWarp},
-    {"match", "", 4, Pipe::Convert, kWarp},
+    {"redux", "", 1, Pipe::Convert, Fact::ReduxLatency},
+    {"match", "", 1, Pipe::Convert, Fact::MatchLatency},
     {"vote", "", 1, Pipe::Alu, kWarp},
     {"elect", "", 2, Pipe::Alu, kWarp},
     {"activemask", "", 1, Pipe::Alu, kWarp},
     {"movmatrix", "", 1, Pipe::Convert, kWarp},
     // Functions.
+    {"ex2", "bf16x2", 2, Pipe::Special, kSpecial},
+    {"ex2", "f16x2", 2, Pipe::Special, kSpecial},
     {"ex2", "", 1, Pipe::Special, kSpecial},
     {"lg2", "", 1, Pipe::Special, kSpecial},
     {"sin", "", 2, Pipe::Special, kSpecial},
@@ -214,7 +217,9 @@ uint16_t tensorCycles(const ptx::Instruction &i, const Chip &chip) {
       bits = 32;
     else if (m == "f64")
       bits = 64;
-    else if (m == "e4m3" || m == "e5m2" || m == "s8" || m == "u8")
+    else if (m == "e4m3" || m == "e5m2")
+      bits = chip.number == 90 ? 16 : 8; // Hopper takes them for halves
+    else if (m == "s8" || m == "u8")
       bits = 8;
   }
   double cycles = double(products) * (bits ? bits : 16) / 16 /
@@ -238,6 +243,10 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
                   !hasModifier(i, "const*") && !hasModifier(i, "local");
     if (row.latency == Fact::MmaSyncLatency)
       p.tensor = tensorCycles(i, chip);
+    // Two of halves.
+    if (p.tensor && chip.number == 90 &&
+        (hasModifier(i, "e4m3") || hasModifier(i, "e5m2")))
+      setSlots(p, Pipe::None, 2);
     return p;
   }
   // The others work on integers and bits, halves one after the other.

@@ -60,6 +60,7 @@ struct Price {
   bool isLast = false;    ///< and the last
   bool isFree = false;    ///< other instructions' machine code does its work
   bool isDropped = false; ///< ptxas has found it unnecessary
+  bool jumps = true;      ///< its machine code has a branch
   Work work;
   /// So many from here on, one after the other, take no time, and nothing but
   /// registers knows of them.

@@ -6,6 +6,7 @@
 
 #include "../machine/Handlers.h"
 #include "../machine/Routines.h"
+#include "../report/OpcodeClass.h"
 #include "Flow.h"
 #include "MachineCode.h"
 
@@ -21,11 +22,14 @@ namespace {
 /// The blocks of the PTX: the first instruction of each, and how they follow
 /// each other.
 struct TextBlocks {
-  explicit TextBlocks(const Program &program);
+  TextBlocks(const Program &program, const std::vector<Price> &prices);
   std::vector<uint32_t> blockOf; ///< of each instruction
   std::vector<uint32_t> first;
   Flow flow;
   std::map<uint32_t, uint32_t> ofLine;
+  /// By line, what the table of prices says of it.
+  std::map<uint32_t, std::array<uint8_t, kPipes>> counts;
+  std::set<uint32_t> products; ///< lines of mma.sync
 
 private:
   std::vector<std::vector<uint32_t>> waysOf(const Program &program) const;
@@ -45,7 +49,8 @@ void forTargets(const std::vector<Instr> &code, const Instr &i, F take) {
     take(uint32_t(i.fn == branchIndexed ? code[size_t(i.imm) + t].imm : i.imm));
 }
 
-TextBlocks::TextBlocks(const Program &program) {
+TextBlocks::TextBlocks(const Program &program,
+                       const std::vector<Price> &prices) {
   const std::vector<Instr> &code = program.code;
   std::vector<char> leads(code.size() + 1);
   leads[0] = 1;
@@ -60,7 +65,10 @@ TextBlocks::TextBlocks(const Program &program) {
       first.push_back(k);
     blockOf.push_back(uint32_t(first.size() - 1));
     if (program.info[k].source)
-      ofLine.emplace(program.info[k].line, blockOf[k]);
+      if (ofLine.emplace(program.info[k].line, blockOf[k]).second)
+        counts[program.info[k].line] = prices[k].counts;
+    if (program.info[k].source && prices[k].tensor)
+      products.insert(program.info[k].line);
   }
   flow = Flow(waysOf(program));
 }
@@ -104,6 +112,60 @@ void findProducts(std::vector<MachineBlock> &machine, const Program &program) {
         i.line = *next++;
 }
 
+bool isTestOf(const ptx::Instruction &i) {
+  return i.opcode == "mbarrier" &&
+         (hasModifier(i, "try_wait") || hasModifier(i, "test_wait"));
+}
+
+/// ptxas takes the first round of a loop that tests an mbarrier out of the
+/// loop, where mostly it is the only one, with the line before the loop. It
+/// becomes a block of its own, with the lines and the depth of the loop.
+void findTests(std::vector<MachineBlock> &machine, const Program &program,
+               const TextBlocks &text) {
+  struct Loop {
+    uint32_t block, jump;
+  };
+  std::map<uint32_t, Loop> tests; // by line
+  for (size_t k = 0; k < program.info.size(); ++k)
+    if (const InstrInfo &info = program.info[k];
+        info.source && isTestOf(*info.source)) {
+      uint32_t block = text.blockOf[k];
+      bool isLast = block + 1 == text.first.size();
+      size_t jump = (isLast ? program.code.size() : text.first[block + 1]) - 1;
+      tests[info.line] = {block, program.info[jump].line};
+    }
+  std::vector<MachineBlock> cut;
+  for (MachineBlock &block : machine) {
+    cut.push_back({{}, block.depth});
+    for (size_t k = 0; k < block.code.size(); ++k) {
+      MachineInstr i = block.code[k];
+      auto test = tests.lower_bound(i.line);
+      auto before = text.ofLine.find(i.line);
+      bool isFirstRound = i.opcode.substr(0, 14) == "SYNCS.PHASECHK" &&
+                          test != tests.end() && test->first != i.line &&
+                          before != text.ofLine.end() &&
+                          before->second + 1 == test->second.block;
+      if (!isFirstRound) {
+        cut.back().code.push_back(i);
+        continue;
+      }
+      if (!cut.back().code.empty())
+        cut.push_back({});
+      cut.back().depth = text.flow.depth(test->second.block);
+      uint32_t line = i.line;
+      i.line = test->first;
+      cut.back().code.push_back(i);
+      for (++k; k < block.code.size() && block.code[k].line == line; ++k) {
+        cut.back().code.push_back(block.code[k]);
+        cut.back().code.back().line = test->second.jump;
+      }
+      if (k-- < block.code.size())
+        cut.push_back({{}, block.depth});
+    }
+  }
+  machine = std::move(cut);
+}
+
 /// A block of machine code, and how often it repeats the PTX.
 struct Share {
   const MachineBlock *block;
@@ -112,16 +174,27 @@ struct Share {
   std::set<uint32_t> lines;
 };
 
+bool isProduct(std::string_view opcode) { return opcode.substr(1, 3) == "MMA"; }
+
 /// How often four of five opcodes of a line occur at least: a line may have
-/// several of one opcode, and unrolled loops count but once.
+/// several of one opcode, and unrolled loops count but once. Of a pipe of which
+/// the table of prices has some for the line, so many are one.
 unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
   std::map<std::pair<uint32_t, std::string_view>, unsigned> found;
+  std::map<std::string_view, Pipe> pipes;
   for (const MachineInstr &i : block.code)
-    if (text.ofLine.count(i.line))
+    if (text.ofLine.count(i.line) &&
+        (isProduct(i.opcode) || !text.products.count(i.line))) {
       ++found[{i.line, i.opcode}];
+      pipes[i.opcode] = i.pipe;
+    }
+  if (found.empty())
+    return 1;
   std::vector<unsigned> counts;
-  for (auto &[key, count] : found)
-    counts.push_back(count);
+  for (auto &[key, count] : found) {
+    unsigned each = text.counts.at(key.first)[unsigned(pipes[key.second])];
+    counts.push_back(std::max(1u, count / std::max(1u, each)));
+  }
   auto place = counts.begin() + counts.size() / 5;
   std::nth_element(counts.begin(), place, counts.end());
   return *place;
@@ -201,12 +274,40 @@ partsOf(const std::vector<MachineBlock> &machine, const TextBlocks &text) {
 /// Of machine code: a result that comes later, and whose.
 struct Counter {
   uint32_t line = 0, ready = 0;
+  bool isConstant = false;
 };
 
-uint32_t latencyOf(Pipe pipe, const Chip &chip) {
-  return pipe == Pipe::Special   ? uint32_t(chip.cycles(Fact::SpecialLatency))
+/// No register of the PTX has what it gives.
+bool isConstant(std::string_view opcode) {
+  return opcode.substr(0, 3) == "LDC" || opcode.substr(0, 3) == "S2R" ||
+         opcode.substr(0, 4) == "S2UR";
+}
+
+uint32_t latencyOf(const MachineInstr &i, const Chip &chip) {
+  if (i.opcode.substr(0, 5) == "REDUX")
+    return uint32_t(chip.cycles(Fact::ReduxLatency));
+  Pipe pipe = i.pipe;
+  return isConstant(i.opcode)    ? uint32_t(chip.cycles(Fact::ConstantLatency))
+         : pipe == Pipe::Special ? uint32_t(chip.cycles(Fact::SpecialLatency))
          : pipe == Pipe::Convert ? uint32_t(chip.cycles(Fact::WarpLatency))
                                  : 0;
+}
+
+/// What gives an engine its work, which other instructions of the line prepare.
+bool givesWork(std::string_view opcode) {
+  static constexpr std::string_view kGivers[] = {
+      "UTMA", "UBLK", "SYNCS", "HGMMA", "UTC", "HMMA", "IMMA", "DMMA"};
+  return std::any_of(std::begin(kGivers), std::end(kGivers),
+                     [&](std::string_view giver) {
+                       return opcode.substr(0, giver.size()) == giver;
+                     });
+}
+
+/// Cycles for which an instruction keeps those after it, beside its stall.
+uint32_t holdOf(std::string_view opcode, const Chip &chip) {
+  if (opcode.substr(0, 7) == "IMAD.HI")
+    return uint32_t(chip.cycles(Fact::HighProduct));
+  return opcode == "YIELD" ? uint32_t(chip.cycles(Fact::Yield)) : 0;
 }
 
 /// A listing is of another text of the kernel where less than a quarter of its
@@ -216,10 +317,11 @@ constexpr size_t kMostPerKnown = 4;
 /// Of a line of PTX in the parts of its block.
 struct Place {
   uint32_t at = ~0u;
-  uint32_t step = 0; ///< its first, in Schedule::steps
+  uint32_t step = 0; ///< its first, or what gives work, in Schedule::steps
   uint32_t stall = 0;
   std::array<uint16_t, kPipes> counts = {};
-  bool isVariable = false;
+  bool isVariable = false, givesWork = false;
+  std::vector<uint32_t> products; ///< steps of mma.sync
 };
 
 } // namespace
@@ -232,11 +334,13 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
   if (machine.empty())
     return {};
   findProducts(machine, program);
-  TextBlocks text(program);
-  std::set<uint32_t> anywhere;
+  TextBlocks text(program, prices);
+  findTests(machine, program, text);
+  std::set<uint32_t> anywhere, jumps;
   for (const MachineBlock &block : machine)
     for (const MachineInstr &i : block.code)
-      anywhere.insert(i.line);
+      (isJump(i.opcode) ? jumps : anywhere).insert(i.line);
+  anywhere.insert(jumps.begin(), jumps.end());
   size_t known = 0;
   for (uint32_t line : anywhere)
     known += text.ofLine.count(line);
@@ -259,21 +363,27 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
       for (const MachineInstr &i : part.block->code) {
         auto it = text.ofLine.find(i.line);
         bool isOwn = it != text.ofLine.end() && it->second == b;
-        // A line that waits for a result of its own.
+        // A line that waits for a result of its own, or for what ptxas loads.
         for (unsigned k = 0; k < kCounters; ++k)
-          if (i.waits >> k & 1 && counters[k].line == i.line)
+          if (i.waits >> k & 1 &&
+              (counters[k].line == i.line || counters[k].isConstant))
             cycles = std::max(cycles, counters[k].ready);
         if (i.counter < kCounters)
-          counters[i.counter] = {i.line, cycles + latencyOf(i.pipe, chip)};
+          counters[i.counter] = {i.line, cycles + latencyOf(i, chip),
+                                 isConstant(i.opcode)};
         // What has come from elsewhere is booked on what is before it.
         Place *place = isOwn ? &places[i.line] : last;
         uint32_t at = begin + cycles / part.copies;
-        if (isOwn && place->at == ~0u) {
+        bool gives = isOwn && givesWork(i.opcode);
+        if (isOwn && (place->at == ~0u || (gives && !place->givesWork))) {
           place->at = at;
+          place->givesWork = gives;
           place->step = uint32_t(schedule.steps.size());
         }
         line = isOwn ? i.line : line;
         if (copies[{i.line, i.opcode}]++ % part.copies == 0) {
+          if (isOwn && isProduct(i.opcode))
+            place->products.push_back(uint32_t(schedule.steps.size()));
           schedule.steps.push_back({at, i.pipe, 0});
           schedule.lines.push_back(line);
         }
@@ -283,7 +393,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           place->isVariable |= isOwn && i.counter < kCounters;
           last = place;
         }
-        cycles += i.stall;
+        cycles += i.stall + holdOf(i.opcode, chip);
       }
       begin += (cycles + part.copies - 1) / part.copies;
       if (part.copies > 1)
@@ -310,13 +420,22 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     p.slots = 0;
     p.isFree = true;
     p.isDropped = !anywhere.count(info.line);
-    if (p.isDropped)
+    p.jumps = jumps.count(info.line);
+    // Where its code is in another block, ptxas has put it before this one.
+    bool isFixed = p.cause == Fact::AluLatency ||
+                   p.cause == Fact::PredicateLatency ||
+                   p.cause == Fact::FloatLatency;
+    if (p.isDropped || isFixed)
       p.latency = 0;
     auto it = places.find(info.line);
     if (it == places.end())
       continue;
     p.place = it->second.at;
     p.isFree = false;
+    // ptxas multiplies once where operands are the same.
+    const std::vector<uint32_t> &products = it->second.products;
+    if (products.empty())
+      p.tensor = 0;
     // The stalls of those after it wait for what comes after a fixed time.
     if (!it->second.isVariable && !p.isPoint && !p.tensor)
       p.latency = 0;
@@ -328,7 +447,9 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           uint8_t(std::min<unsigned>(it->second.counts[pipe], 255));
       p.slots = uint16_t(p.slots + p.counts[pipe]);
     }
-    schedule.steps[it->second.step].tensor = p.tensor;
+    for (uint32_t step : products)
+      schedule.steps[step].tensor =
+          uint16_t(std::max<size_t>(1, p.tensor / products.size()));
   }
   return schedule;
 }

@@ -188,6 +188,8 @@ private:
            mayIssueAhead(w, cycle);
   }
   bool mayIssueAhead(const Warp &w, uint64_t cycle) const;
+  double copyIssue() const;
+  Fact copyRate(bool isStore) const;
   void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
               const Transfer &t, Interval &when);
   Interval throughPipes(Warp &w, uint64_t from, unsigned group, uint64_t cycles,
