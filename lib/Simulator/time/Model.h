@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What all shards of a launch have in common: figures, prices of instructions,
-// the SMs, of which each shard has its own, and the memory behind them.
+// the SMs, of which each shard has its own, and L2 and HBM.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_TIME_MODEL_H

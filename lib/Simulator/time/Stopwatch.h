@@ -76,7 +76,7 @@ public:
     return *issuerOf(operation).cta->cluster;
   }
   uint64_t now = 0; ///< of the event that is being handled
-  /// So many were made so far: who came first in a cycle.
+  /// Of the next event, request or turn: the order within a cycle.
   uint64_t numbers = 0;
 
   //===-- Requests to memory (Requests.cpp) -------------------------------===//
@@ -223,7 +223,7 @@ private:
   Model &model;
 
 public:
-  Lines *const lines; ///< null where nobody asked for them
+  Lines *const lines; ///< null unless they were asked for
 
 private:
   const Chip &chip;
