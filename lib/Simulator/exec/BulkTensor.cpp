@@ -54,12 +54,14 @@ struct TensorCopy {
 /// A map and coordinates in it.
 struct Box {
   TensorMapDesc map;
+  uint64_t mapAddress;
   std::array<int32_t, 5> at;
 };
 
 bool readBox(Warp &w, const Instr *i, const TensorCopy &copy, const Slot *map,
              const Slot *coords, unsigned lane, Box &box) {
-  if (!readTensorMap(w, i, addressOf(w, map, lane), lane, box.map))
+  box.mapAddress = addressOf(w, map, lane);
+  if (!readTensorMap(w, i, box.mapAddress, lane, box.map))
     return false;
   for (unsigned k = 0; k < copy.coordinates(); ++k)
     box.at[k] = int32_t(w.at<uint32_t>(coords[k])[lane]);
@@ -83,7 +85,7 @@ std::vector<TmaStretch> stretchesOf(const TensorCopy &copy, const Box &box) {
 /// What the copy moves; which memory that is counts where time is modelled.
 time::Transfer transferOf(const Warp &w, const TensorCopy &copy,
                           const Box &box) {
-  time::Transfer t{boxBytes(copy, box)};
+  time::Transfer t{boxBytes(copy, box), {}, box.mapAddress};
   if (w.watch)
     for (TmaStretch s : stretchesOf(copy, box))
       time::addPieces(t.pieces, s.address, s.bytes);

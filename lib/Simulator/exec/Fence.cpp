@@ -7,6 +7,8 @@
 
 #include "PeerAccess.h"
 
+#include "../time/Stopwatch.h"
+
 using namespace mx::sim;
 
 namespace {
@@ -32,6 +34,8 @@ const Instr *fenceProxyAsync(Warp &w, const Instr *i, uint32_t) {
 
 /// aux: release; aux2: scope.
 const Instr *fenceProxyMap(Warp &w, const Instr *i, uint32_t) {
+  if (w.watch && !i->aux)
+    w.watch->forgetMaps(w);
   if (Order *order = w.order()) {
     if (i->aux)
       order->releaseMaps(w, MemoryScope(i->aux2));

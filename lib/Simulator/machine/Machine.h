@@ -605,6 +605,7 @@ private:
   bool hasSafeShards() const;
   void makeShards();
   void startTimed(uint64_t cycle, time::Path path, time::Cause cause);
+  void startTimed(Cta &cta, uint64_t cycle, const time::Path &path);
   void runWindow(uint64_t begin);
   void exchange();
   void retireTimed();

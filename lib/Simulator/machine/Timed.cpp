@@ -66,22 +66,32 @@ void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
   path.reach(cycle, cause);
   size_t begin = active.size();
   startMore(waiting.size());
+  std::vector<uint64_t> issued(config.smCount); // CTAs of each SM
   for (size_t k = begin; k < active.size(); ++k) {
-    time::Stopwatch &watch = active[k]->shard->watch;
     path.separate();
-    for (auto &cta : active[k]->ctas)
-      for (Warp &w : cta->warps) {
-        w.watch = &watch;
-        watch.begin(w);
-        w.ready.start(timing->registers.count());
-        w.requests = std::make_unique<time::RequestPaths>();
-        w.groups[0].path = path;
-        w.startCycle = cycle;
-        w.groups[0].step = w.groups[0].block = cycle;
-        watch.schedule(w, cycle);
-        if (watch.lines)
-          watch.lines->start(w, cycle);
-      }
+    for (auto &cta : active[k]->ctas) {
+      uint64_t more = issued[cta->sm]++ * timing->ctaIssue();
+      time::Path begun = path;
+      begun.add(time::Fact::CtaIssue, more);
+      startTimed(*cta, cycle + more, begun);
+    }
+  }
+}
+
+/// The warps of a CTA begin to live.
+void Machine::startTimed(Cta &cta, uint64_t cycle, const time::Path &path) {
+  time::Stopwatch &watch = cta.cluster->shard->watch;
+  for (Warp &w : cta.warps) {
+    w.watch = &watch;
+    watch.begin(w);
+    w.ready.start(timing->registers.count());
+    w.requests = std::make_unique<time::RequestPaths>();
+    w.groups[0].path = path;
+    w.startCycle = cycle;
+    w.groups[0].step = w.groups[0].block = cycle;
+    watch.schedule(w, cycle);
+    if (watch.lines)
+      watch.lines->start(w, cycle);
   }
 }
 
@@ -109,6 +119,8 @@ void Machine::retireTimed() {
     lastCycle = std::max(lastCycle, end.cycle);
     c.shard->watch.forget(c);
     c.shard->watch.end(c);
+    for (auto &cta : c.ctas)
+      timing->endCta(end.cycle, end.cause);
     retire(c);
     takeStatistics(c);
     active.erase(std::find_if(active.begin(), active.end(),

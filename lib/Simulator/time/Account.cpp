@@ -127,9 +127,36 @@ mx::sim::assumedThatMatter(const LaunchTime &time) {
   return all;
 }
 
+/// A kernel ends when the chip knows that all CTAs have, and when what they
+/// have stored can be seen.
+void Model::endKernel(uint64_t &cycles, Path &path) const {
+  if (memory.stored) {
+    if (memory.stored > cycles) {
+      path = memory.storedPath;
+      path.reach(memory.stored, chip.has(Fact::L2BytesPerNs)
+                                    ? Fact::L2BytesPerNs
+                                    : Fact::L2Bytes);
+      cycles = memory.stored;
+    }
+    path.reach(cycles, kOther);
+    cycles += chip.cycles(Fact::StoreFlush);
+    path.reach(cycles, Fact::StoreFlush);
+  }
+  if (ctasEnded > cycles) {
+    path = ctaEnds.path();
+    cycles = ctasEnded;
+    path.reach(cycles, Fact::CtaEnd);
+  }
+}
+
+void Model::endCta(uint64_t cycle, const Path &path) {
+  ctasEnded = std::max(ctasEnded, ctaEnds.take(cycle, 1, path));
+}
+
 void Model::finish(LaunchTime &time, uint64_t cycles, Path path) {
   time.isModelled = true;
   time.chip = chip.name;
+  endKernel(cycles, path);
   time.hasMachineCode = hasMachineCode;
   time.cycles = cycles;
   time.overheadMicroseconds = chip[Fact::LaunchOverhead];

@@ -31,6 +31,9 @@ enum class Fact : uint8_t {
   LaunchOverhead,
   KernelStart,
   CtaStart,
+  CtaIssue,
+  CtaEnd,
+  StoreFlush,
   // Schedulers and pipes.
   AluLatency,
   PredicateLatency,
@@ -76,6 +79,7 @@ enum class Fact : uint8_t {
   CopyLatency,
   CopyHbmLatency,
   CopyHbmCost,
+  CopyMapChanged,
   // L2 and HBM.
   PortBytes,
   PortLoadBytes,
@@ -87,8 +91,12 @@ enum class Fact : uint8_t {
   L2Capacity,
   L2Parts,
   L2Latency,
+  L2Spread,
   HbmBytesPerNs,
   HbmLatency,
+  HbmSpread,
+  HbmChannels,
+  HbmChannelBytes,
   // Barriers.
   MbarrierTest,
   MbarrierArrive,

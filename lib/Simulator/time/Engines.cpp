@@ -71,6 +71,20 @@ void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
   join(when, end, sm.rows.path(), rows > cycles ? Fact::CopyRow : rate);
 }
 
+void Stopwatch::forgetMaps(Warp &w) {
+  smOf(w).hasChangedMaps = true;
+  smOf(w).maps.clear();
+}
+
+/// The cycles until the SM holds the map.
+uint64_t Stopwatch::fetchMap(Multiprocessor &sm, uint64_t map) const {
+  if (!map || !sm.hasChangedMaps ||
+      std::find(sm.maps.begin(), sm.maps.end(), map) != sm.maps.end())
+    return 0;
+  sm.maps.push_back(map);
+  return chip.cycles(Fact::CopyMapChanged);
+}
+
 /// The engine of the issuing SM takes a box on; that of each SM that gets it is
 /// busy while it comes in.
 void Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks, Transfer t,
@@ -78,7 +92,10 @@ void Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks, Transfer t,
   Interval when;
   Multiprocessor &sm = smOf(w);
   uint64_t issue = uint64_t(copyIssue());
-  uint64_t taken = sm.copies.take(from, double(issue), w.group().path);
+  Path path = w.group().path;
+  uint64_t fetch = fetchMap(sm, t.map);
+  path.add(Fact::CopyMapChanged, fetch);
+  uint64_t taken = sm.copies.take(from + fetch, double(issue), path);
   sm.copyIssue += double(issue);
   when.begin = taken - issue;
   Path begun = alongCopies(sm, when.begin), isTaken = alongCopies(sm, taken);
@@ -116,7 +133,10 @@ void Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks, Transfer t,
 void Stopwatch::store(Warp &w, uint64_t from, Transfer t, Timed then) {
   Interval when;
   Multiprocessor &sm = smOf(w);
-  const Path &path = w.group().path;
+  Path path = w.group().path;
+  uint64_t fetch = fetchMap(sm, t.map);
+  path.add(Fact::CopyMapChanged, fetch);
+  from += fetch;
   double issue = copyIssue();
   double work = issue + double(t.bytes) / chip[copyRate(true)];
   when.read = sm.copies.take(from, work, path);

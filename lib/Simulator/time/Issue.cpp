@@ -109,6 +109,20 @@ inline uint64_t Stopwatch::take(Quarter &quarter, const Step &step,
   return taken;
 }
 
+/// When the results are there; the path of the group goes on to that where it
+/// is later than what comes before. What is not known yet comes beyond all.
+uint64_t Stopwatch::awaitResults(Warp &w,
+                                 const std::vector<Registers::Part> &list) {
+  Moment ready = w.ready.await({list.data(), list.data() + list.size()},
+                               Moment(0, kIssue), w.group().base);
+  if (ready.isOpen())
+    return kNever;
+  if (lines)
+    lines->await(ready);
+  follow(w, ready);
+  return ready.cycle();
+}
+
 /// Issues the machine code up to the instruction; false where other warps come
 /// first.
 bool Stopwatch::walk(Warp &w, const Price &price) {
@@ -121,6 +135,15 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
     uint64_t planned = g.base + step.place;
     uint64_t due = planned + delayAt(g, step.place);
     uint64_t cycle = std::max(due, g.block);
+    if (step.waits) {
+      uint64_t ready = awaitResults(w, machineCode.waits[step.waits]);
+      if (ready == kNever) {
+        g.step = std::max(g.step, cycle);
+        g.wait = Wait::Answer;
+        return false;
+      }
+      cycle = std::max(cycle, ready);
+    }
     if (!mayIssue(w, cycle)) {
       g.step = std::max(g.step, cycle);
       return false;

@@ -18,12 +18,16 @@ Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
       fillLatency(chip.cycles(Fact::HbmLatency) - chip.cycles(Fact::L2Latency)),
       farLatency(chip.cycles(Fact::L2FarLatency)),
       ports(multiprocessors, Queue(chip[Fact::PortBytes])), output(l2Rate),
-      channels(hbmRate) {
+      channels(size_t(chip[Fact::HbmChannels]),
+               Queue(hbmRate / chip[Fact::HbmChannels])),
+      channelLines(chip.cycles(Fact::HbmChannelBytes) / kLineBytes) {
   auto ratio = [&](Fact fact) {
     return chip.has(fact) ? l2Rate / chip[fact] : 1;
   };
   writeWork = ratio(Fact::L2WriteBytes);
-  lineWork = chip.has(Fact::L2WriteLines) ? ratio(Fact::L2WriteLines) : 0;
+  countsParts = chip.has(Fact::L2WriteLines);
+  if (countsParts)
+    input = Queue(chip[Fact::L2WriteLines]);
   loadWork = ratio(Fact::L2LoadBytes);
   if (chip.has(Fact::PortLoadBytes))
     portWork = chip[Fact::PortBytes] / chip[Fact::PortLoadBytes];
@@ -31,6 +35,8 @@ Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
   if (window)
     recent.fill(std::vector<Asked>(kRecent));
   copyCost = chip[Fact::CopyHbmCost];
+  l2Spread = chip.cycles(Fact::L2Spread);
+  hbmSpread = chip.cycles(Fact::HbmSpread);
   if (!l2) {
     unsigned copies =
         chip.has(Fact::L2Parts) ? unsigned(chip[Fact::L2Parts]) : 1;
@@ -66,20 +72,31 @@ bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
 
 /// Each part of L2 keeps a copy of what its SMs read; what none has comes from
 /// HBM. Whole sectors that are written need not be read first.
-Memory::Found Memory::look(unsigned sm, uint64_t line, bool isWrite) {
+Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
+  bool isWrite = traffic == Traffic::Store;
+  bool isStreamed = traffic == Traffic::Stream;
   bool isOne = tags->size() == 1;
   unsigned home = !isOne && homeOf(line);
-  unsigned own = isOne || isWrite ? home : halfOf(sm);
+  unsigned own = isOne || isWrite || isStreamed ? home : halfOf(sm);
   Found found;
-  found.answer = (*tags)[own].touch(line, isWrite);
+  found.answer = (*tags)[own].touch(line, isWrite, isStreamed);
   if (own != home && !found.answer.isHit) {
-    Tags::Answer there = (*tags)[home].touch(line, false);
+    Tags::Answer there = (*tags)[home].touch(line, false, isStreamed);
     found.writesBack = found.answer.writesBack;
     found.copy = found.answer.line;
     found.answer = there;
   }
   found.writesBack += found.answer.writesBack;
   return found;
+}
+
+/// How far a latency is between the least and the most. Slices of L2 are nearer
+/// to an SM or further away, and have 512 bytes in a row; channels of HBM are
+/// in different states.
+double Memory::spreadOf(unsigned sm, uint64_t line, bool isHit) const {
+  constexpr unsigned kSliceLines = 4;
+  uint64_t place = isHit ? line / kSliceLines * ports.size() + sm : line;
+  return double(Tags::mix(place) >> 40) / (1u << 24);
 }
 
 /// What looking for the line needs is on its way to a cache of the host.
@@ -90,12 +107,26 @@ void Memory::prefetch(unsigned sm, uint64_t line) const {
     __builtin_prefetch(&recent[gpcOf(sm)][placeOf(line)], 1);
 }
 
+/// Its channel is to move bytes.
+void Memory::want(uint64_t line, double bytes) {
+  size_t channel = channelOf(line);
+  fetched += bytes;
+  if (wanted.empty() || wanted.back().channel != channel)
+    wanted.push_back({channel, 0});
+  wanted.back().bytes += bytes;
+}
+
 Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
                            const std::vector<Piece> &pieces, Traffic traffic) {
   bool isWrite = traffic == Traffic::Store;
+  bool isLoad = traffic == Traffic::Load || traffic == Traffic::Stream;
+  double hitSpread = 0, missSpread = 0;
   Times times;
   missed.clear();
-  double bytes = 0, fromHbm = 0, work = 0;
+  wanted.clear();
+  double bytes = 0, work = 0;
+  uint64_t late = 0; ///< the line that comes last of those under way
+  double cost = traffic == Traffic::Copy ? copyCost : 1;
   constexpr size_t kAhead = 8; // lines that are fetched side by side
   for (size_t k = 0; k < pieces.size(); ++k) {
     const Piece &piece = pieces[k];
@@ -103,43 +134,70 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
       prefetch(sm, pieces[k + kAhead].line);
     bytes += piece.bytes;
     if (isWrite)
-      work += std::max(piece.bytes * writeWork, lineWork);
+      work += piece.bytes * writeWork;
     else if (!isMerged(sm, cycle, piece.line))
-      work += piece.bytes * (traffic == Traffic::Load ? loadWork : 1);
-    Found found = look(sm, piece.line, isWrite);
+      work += piece.bytes * (isLoad ? loadWork : 1);
+    Found found = look(sm, piece.line, traffic);
+    if (isLoad) {
+      bool isHit = found.answer.isHit;
+      double &spread = isHit ? hitSpread : missSpread;
+      spread = std::max(spread, spreadOf(sm, piece.line, isHit));
+    }
     ++lines;
     hits += found.answer.isHit;
     if (farLatency && homeOf(piece.line) != halfOf(sm))
       times.far = farLatency;
     if (found.writesBack)
-      fromHbm += kLineBytes * found.writesBack;
+      want(piece.line, kLineBytes * found.writesBack * cost);
     if (isWrite)
       continue;
     if (found.copy)
       missed.push_back(found.copy);
     uint64_t filled = found.answer.line->filled;
     if (!found.answer.isHit) {
-      fromHbm += piece.bytes;
+      want(piece.line, piece.bytes * cost);
       missed.push_back(found.answer.line);
-    } else if (filled + fillLatency > cycle) {
-      times.underWay = std::max(times.underWay, filled);
+    } else if (filled + fillLatency > cycle && filled > times.underWay) {
+      times.underWay = filled;
+      late = piece.line;
     }
   }
-  if (fromHbm > 0) {
-    double cost = traffic == Traffic::Copy ? copyCost : 1;
-    times.misses = channels.take(cycle, fromHbm * cost, path);
-    times.missesPath = channels.path();
+  for (auto [channel, amount] : wanted) {
+    uint64_t end = channels[channel].take(cycle, amount, path);
+    if (end <= times.misses)
+      continue;
+    times.misses = end;
+    times.missesPath = channels[channel].path();
   }
   if (times.underWay)
-    times.underWayPath = channels.path();
+    times.underWayPath = channels[channelOf(late)].path();
   for (Tags::Line *line : missed)
     line->filled = times.misses;
+  auto spread = [](uint64_t &time, Path &to, double part, uint64_t cycles,
+                   Fact fact) {
+    to.add(fact, uint64_t(part * double(cycles)));
+    time += uint64_t(part * double(cycles));
+  };
+  spread(times.misses, times.missesPath, missSpread, hbmSpread,
+         Fact::HbmSpread);
   uint64_t out = work > 0 ? output.take(cycle, work, path) : cycle;
+  Path outPath = output.path();
+  if (isWrite && countsParts) {
+    uint64_t in = input.take(cycle, double(pieces.size()), path);
+    if (in > out)
+      outPath = input.path();
+    out = std::max(out, in);
+  }
   moved += bytes;
-  double through = traffic == Traffic::Load ? bytes * portWork : bytes;
+  double through = isLoad ? bytes * portWork : bytes;
   times.hits = ports[sm].take(cycle, through, path);
   times.hitsSource = times.hits < out ? Source::L2 : Source::L2Port;
-  times.hitsPath = times.hits < out ? output.path() : ports[sm].path();
+  times.hitsPath = times.hits < out ? outPath : ports[sm].path();
   times.hits = std::max(times.hits, out);
+  spread(times.hits, times.hitsPath, hitSpread, l2Spread, Fact::L2Spread);
+  if (isWrite && times.hits > stored) {
+    stored = times.hits;
+    storedPath = times.hitsPath;
+  }
   return times;
 }

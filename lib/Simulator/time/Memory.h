@@ -18,8 +18,9 @@
 
 namespace mx::sim::time {
 
-/// Who asks: a copy engine, threads that load, or anyone who stores.
-enum class Traffic : uint8_t { Copy, Load, Store };
+/// Who asks: a copy engine, threads that load, those that load what L2 need not
+/// keep, or anyone who stores.
+enum class Traffic : uint8_t { Copy, Load, Stream, Store };
 
 class Memory {
 public:
@@ -44,9 +45,12 @@ public:
   uint64_t lines = 0, hits = 0;
   /// Bytes a cycle of both.
   double l2Rate, hbmRate;
+  /// When L2 has taken the last bytes that were stored, and the path to that.
+  uint64_t stored = 0;
+  Path storedPath;
   double l2Bytes() const { return moved; }
   double l2Work() const { return output.total(); }
-  double hbmBytes() const { return channels.total(); }
+  double hbmBytes() const { return fetched; }
 
 private:
   static unsigned homeOf(uint64_t line);
@@ -57,7 +61,8 @@ private:
     Tags::Line *copy = nullptr; ///< that is made in another part
     unsigned writesBack = 0;    ///< lines that had to go
   };
-  Found look(unsigned sm, uint64_t line, bool isWrite);
+  Found look(unsigned sm, uint64_t line, Traffic traffic);
+  double spreadOf(unsigned sm, uint64_t line, bool isHit) const;
   bool isMerged(unsigned sm, uint64_t cycle, uint64_t line);
   void prefetch(unsigned sm, uint64_t line) const;
 
@@ -75,17 +80,34 @@ private:
   uint64_t window; ///< in which requests are merged; 0: they are not
 
   /// Work of L2 for a byte that is written or that threads load, beside one of
-  /// a copy, and for a line that is written.
-  double writeWork, loadWork, lineWork;
+  /// a copy.
+  double writeWork, loadWork;
+  bool countsParts;    ///< of lines that are stored
   double portWork = 1; ///< of an SM's port, for a byte that threads load
   double copyCost;     ///< bytes of HBM for one of a copy
+  uint64_t l2Spread, hbmSpread;
   double moved = 0;
   std::shared_ptr<std::vector<Tags>> tags;
   uint64_t fillLatency; ///< from HBM into L2
   std::vector<Tags::Line *> missed;
   uint64_t farLatency; ///< 0 where all of L2 is one
   std::vector<Queue> ports;
-  Queue output, channels;
+  Queue output;
+  Queue input; ///< parts of lines that are stored
+  /// HBM: parts of a row of addresses lie in one after the other, in an order
+  /// that mixes strides. Each works alone, so that some are late.
+  std::vector<Queue> channels;
+  uint64_t channelLines;
+  double fetched = 0;
+  struct Wanted {
+    size_t channel;
+    double bytes;
+  };
+  std::vector<Wanted> wanted; ///< of HBM by a request
+  void want(uint64_t line, double bytes);
+  size_t channelOf(uint64_t line) const {
+    return (Tags::mix(line / channelLines) >> 32) % channels.size();
+  }
 };
 
 } // namespace mx::sim::time

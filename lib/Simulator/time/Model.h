@@ -31,12 +31,16 @@ public:
   uint64_t window() const;
   uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
   uint64_t ctaStart() const { return chip.cycles(Fact::CtaStart); }
+  uint64_t ctaIssue() const { return chip.cycles(Fact::CtaIssue); }
+  /// A CTA has ended at `cycle`, after `path`.
+  void endCta(uint64_t cycle, const Path &path);
   /// `path`: that of the last end.
   void finish(LaunchTime &time, uint64_t cycles, Path path);
 
 private:
   void findQuiet();
   void addCauses(LaunchTime &time, const Path &path) const;
+  void endKernel(uint64_t &cycles, Path &path) const;
   Machine &machine;
 
 public:
@@ -53,6 +57,8 @@ public:
   const std::vector<bool> isShared;
   std::vector<Multiprocessor> sms;
   Memory memory;
+  Queue ctaEnds;          ///< CTAs whose end the chip has noticed
+  uint64_t ctasEnded = 0; ///< when that was the last one's
   /// A load has passed on values that were left out.
   bool passesOnLeftOut = false;
   /// What lines cost; null where that was not asked for.

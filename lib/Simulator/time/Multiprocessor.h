@@ -112,6 +112,9 @@ struct Multiprocessor {
   Queue rows{1};        ///< of its rows that come in, where they are apart
   double copyIssue = 0; ///< of them, those that boxes take
   Tags l1;
+  /// Whether tensor maps may have changed, and those that it has fetched since.
+  bool hasChangedMaps = false;
+  std::vector<uint64_t> maps;
   uint64_t issued = 0, sharedLines = 0;
   uint64_t warpProducts = 0; ///< cycles of mma.sync in its quarters
 };

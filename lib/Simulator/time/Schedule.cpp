@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace mx::sim;
 using namespace mx::sim::time;
@@ -271,10 +272,11 @@ partsOf(const std::vector<MachineBlock> &machine, const TextBlocks &text) {
   return parts;
 }
 
-/// Of machine code: a result that comes later, and whose.
+/// Of machine code: results that come later, and whose.
 struct Counter {
   uint32_t line = 0, ready = 0;
   bool isConstant = false;
+  std::vector<uint32_t> lines; ///< of the PTX, since it was waited for
 };
 
 /// No register of the PTX has what it gives.
@@ -314,6 +316,37 @@ uint32_t holdOf(std::string_view opcode, const Chip &chip) {
 /// lines are instructions there.
 constexpr size_t kMostPerKnown = 4;
 
+/// The registers that the lines of a program write.
+class LineWrites {
+public:
+  explicit LineWrites(const Program &program) {
+    Registers registers(program);
+    for (size_t k = 0; k < program.code.size(); ++k)
+      if (program.info[k].source)
+        for (Registers::Part part : registers.writes(k))
+          of[program.info[k].line][part.word] |= part.bits;
+  }
+  /// A list in `lists` of what the lines write; 0 where that is nothing.
+  uint32_t add(std::vector<std::vector<Registers::Part>> &lists,
+               const std::vector<uint32_t> &lines) const {
+    std::map<uint32_t, uint64_t> all;
+    for (uint32_t line : lines)
+      if (auto it = of.find(line); it != of.end())
+        for (auto [word, bits] : it->second)
+          all[word] |= bits;
+    if (all.empty())
+      return 0;
+    std::vector<Registers::Part> &list = lists.emplace_back();
+    for (auto [word, bits] : all)
+      list.push_back({word, bits});
+    return uint32_t(lists.size() - 1);
+  }
+
+private:
+  /// By line, bits by word.
+  std::map<uint32_t, std::map<uint32_t, uint64_t>> of;
+};
+
 /// Of a line of PTX in the parts of its block.
 struct Place {
   uint32_t at = ~0u;
@@ -351,6 +384,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
   std::vector<uint32_t> lengths(text.first.size());
   std::map<uint32_t, Place> places;
   Schedule schedule;
+  LineWrites writes(program);
   for (uint32_t b = 0; b < parts.size(); ++b) {
     schedule.begins.push_back(uint32_t(schedule.steps.size()));
     uint32_t begin = 0;
@@ -363,14 +397,25 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
       for (const MachineInstr &i : part.block->code) {
         auto it = text.ofLine.find(i.line);
         bool isOwn = it != text.ofLine.end() && it->second == b;
-        // A line that waits for a result of its own, or for what ptxas loads.
-        for (unsigned k = 0; k < kCounters; ++k)
-          if (i.waits >> k & 1 &&
-              (counters[k].line == i.line || counters[k].isConstant))
+        // A line that waits for a result of its own, for what ptxas loads, or
+        // for results of others.
+        std::vector<uint32_t> awaited;
+        for (unsigned k = 0; k < kCounters; ++k) {
+          if (!(i.waits >> k & 1))
+            continue;
+          if (counters[k].line == i.line || counters[k].isConstant)
             cycles = std::max(cycles, counters[k].ready);
-        if (i.counter < kCounters)
-          counters[i.counter] = {i.line, cycles + latencyOf(i, chip),
-                                 isConstant(i.opcode)};
+          for (uint32_t other : std::exchange(counters[k].lines, {}))
+            if (other != i.line)
+              awaited.push_back(other);
+        }
+        if (i.counter < kCounters) {
+          Counter &counter = counters[i.counter];
+          counter.line = i.line;
+          counter.ready = cycles + latencyOf(i, chip);
+          counter.isConstant = isConstant(i.opcode);
+          counter.lines.push_back(i.line);
+        }
         // What has come from elsewhere is booked on what is before it.
         Place *place = isOwn ? &places[i.line] : last;
         uint32_t at = begin + cycles / part.copies;
@@ -384,7 +429,8 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
         if (copies[{i.line, i.opcode}]++ % part.copies == 0) {
           if (isOwn && isProduct(i.opcode))
             place->products.push_back(uint32_t(schedule.steps.size()));
-          schedule.steps.push_back({at, i.pipe, 0});
+          schedule.steps.push_back(
+              {at, i.pipe, 0, writes.add(schedule.waits, awaited)});
           schedule.lines.push_back(line);
         }
         if (place) {

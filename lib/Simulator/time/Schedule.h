@@ -11,6 +11,7 @@
 #define MX_LIB_SIMULATOR_TIME_SCHEDULE_H
 
 #include "Prices.h"
+#include "Registers.h"
 
 namespace mx::sim::time {
 
@@ -19,11 +20,16 @@ struct Step {
   uint32_t place = 0;
   Pipe pipe = Pipe::None;
   uint16_t tensor = 0; ///< cycles of the quarter's tensor core
+  uint32_t waits = 0;  ///< in Schedule::waits
 };
 
 struct Schedule {
   std::vector<Step> steps;     ///< of one block after the other, by place
   std::vector<uint32_t> lines; ///< of the PTX, of each step; 0: none
+  /// Registers (Registers.h) that steps wait for by counters, in each list
+  /// once; the first list is empty. ptxas may use a result before the code that
+  /// comes before the use in the PTX.
+  std::vector<std::vector<Registers::Part>> waits = {{}};
   /// Where the steps of each block of the PTX begin, and their end. Empty
   /// without machine code.
   std::vector<uint32_t> begins;

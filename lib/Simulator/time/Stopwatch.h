@@ -141,6 +141,8 @@ public:
 
   /// `then` knows when; mostly at the end of the window.
   using Timed = std::function<void(const Interval &)>;
+  /// Tensor maps that the SM holds may have changed.
+  void forgetMaps(Warp &w);
   void load(Warp &w, uint64_t from, uint32_t ranks, Transfer t, Timed then);
   void store(Warp &w, uint64_t from, Transfer t, Timed then);
   void copyAsync(Warp &w, uint64_t from, Transfer t, Timed then);
@@ -188,6 +190,7 @@ private:
            mayIssueAhead(w, cycle);
   }
   bool mayIssueAhead(const Warp &w, uint64_t cycle) const;
+  uint64_t fetchMap(Multiprocessor &sm, uint64_t map) const;
   double copyIssue() const;
   Fact copyRate(bool isStore) const;
   void comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
@@ -197,6 +200,7 @@ private:
   Moment dueAt(Warp &w, const Instr *i, const Price &price) const;
   void enter(Group &g, const Instr *i, const Price &price) const;
   bool walk(Warp &w, const Price &price);
+  uint64_t awaitResults(Warp &w, const std::vector<Registers::Part> &list);
   uint64_t take(Quarter &quarter, const Step &step, uint64_t cycle) const;
   void issueInOrder(Warp &w, const Price &price);
   void issueByOperands(Warp &w, const Price &price);

@@ -35,6 +35,7 @@ struct Transfer {
   /// Global memory that is read or written, row by row; empty where both sides
   /// are shared memory, and where the launch is not timed.
   std::vector<Piece> pieces = {};
+  uint64_t map = 0; ///< the address of its tensor map; 0: it has none
 };
 
 struct Interval {
