@@ -48,33 +48,28 @@ public:
     for (Set &set : sets)
       set.lines.fill({});
   }
-  /// `line`: an address divided by kLineBytes. Of lines that are streamed, each
-  /// set keeps one, the next to go; others pass it by.
-  Answer touch(uint64_t line, bool isWrite, bool isStreamed = false) {
-    Set &set = sets[numberOf(mix(line))];
+  /// `line`: an address divided by kLineBytes.
+  Answer touch(uint64_t line, bool isWrite) {
+    Set &set = sets[setOf(line)];
     uint64_t tag = (line + 1) << kTagShift;
     unsigned at = 0;
     while (at < kWays - 1 && set.tags[at] >> kTagShift << kTagShift != tag)
       ++at;
     uint64_t found = set.tags[at];
     bool isHit = found >> kTagShift << kTagShift == tag;
-    Line &is = set.lines[found % kWays];
-    if (isStreamed && (isHit || found & kStreamed))
-      return {isHit ? &is : &passing, isHit, false};
     bool wasDirty = found & kDirty;
-    unsigned to = isStreamed ? at : 0;
-    std::copy_backward(&set.tags[to], &set.tags[at], &set.tags[at] + 1);
-    set.tags[to] = tag | found % kWays | (isStreamed ? kStreamed : 0);
+    std::copy_backward(&set.tags[0], &set.tags[at], &set.tags[at] + 1);
+    set.tags[0] = tag | found % kWays;
     if (isWrite || (isHit && wasDirty))
-      set.tags[to] |= kDirty;
+      set.tags[0] |= kDirty;
+    Line &is = set.lines[found % kWays];
     if (!isHit)
       is = {};
     return {&is, isHit, !isHit && wasDirty};
   }
   /// The line will be touched soon.
   void prefetch(uint64_t line) const {
-    const char *set =
-        reinterpret_cast<const char *>(&sets[numberOf(mix(line))]);
+    const char *set = reinterpret_cast<const char *>(&sets[setOf(line)]);
     for (unsigned at = 0; at < sizeof(Set); at += 64)
       __builtin_prefetch(set + at, 1);
   }
@@ -87,22 +82,29 @@ public:
 
 private:
   static constexpr unsigned kWays = 16;
-  /// Of a line that was written, or streamed; below is its way.
-  static constexpr uint64_t kDirty = kWays, kStreamed = 2 * kWays;
-  static constexpr unsigned kTagShift = 6;
+  /// Of a line that was written; below is its way.
+  static constexpr uint64_t kDirty = kWays;
+  static constexpr unsigned kTagShift = 5;
   /// In lines of a cache of the host.
   struct alignas(64) Set {
     Set() {
       for (unsigned way = 0; way < kWays; ++way)
         tags[way] = way;
     }
-    /// The latest first: line + 1 (0: none), kStreamed, kDirty and the way.
+    /// The latest first: line + 1 (0: none), kDirty and the way.
     std::array<uint64_t, kWays> tags;
     std::array<Line, kWays> lines; ///< by way
   };
+  /// What lies in a row fills all sets alike; each round begins elsewhere, so
+  /// that strides do not fall into few of them.
+  uint64_t setOf(uint64_t line) const {
+    constexpr uint64_t kTurn = 7919;
+    uint64_t round = line / numberOf.divisor;
+    return numberOf(line + round * kTurn);
+  }
+
   Modulo numberOf;
   std::vector<Set> sets;
-  Line passing; ///< one that is not kept
 };
 
 } // namespace mx::sim::time

@@ -241,7 +241,7 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
     p.isRequest = (i.opcode == "ld" || i.opcode == "st") &&
                   !hasModifier(i, "shared*") && !hasModifier(i, "param*") &&
                   !hasModifier(i, "const*") && !hasModifier(i, "local");
-    p.isStreamed = i.opcode == "ld" && hasModifier(i, "L1::no_allocate");
+    p.passesL1 = i.opcode == "ld" && hasModifier(i, "L1::no_allocate");
     if (row.latency == Fact::MmaSyncLatency)
       p.tensor = tensorCycles(i, chip);
     // Two of halves.

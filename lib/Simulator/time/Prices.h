@@ -44,8 +44,8 @@ struct Price {
   bool isPeek = false;
   /// It asks L2, whose answers depend on who came first.
   bool isRequest = false;
-  /// What it loads need not stay in L2.
-  bool isStreamed = false;
+  /// L1 does not keep what it loads.
+  bool passesL1 = false;
   /// What comes after in the text is not executed before.
   bool endsBlock = false;
   /// What comes after begins when the result is there.

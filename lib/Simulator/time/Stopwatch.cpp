@@ -242,10 +242,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   // Registers that are spilled stay in L1; loads that L1 has go no further.
   if (isLocal)
     return;
-  Traffic traffic = isWrite                       ? Traffic::Store
-                    : priceOf(current).isStreamed ? Traffic::Stream
-                                                  : Traffic::Load;
-  if (traffic == Traffic::Load)
+  if (!isWrite && !priceOf(current).passesL1)
     pieces.erase(std::remove_if(pieces.begin(), pieces.end(),
                                 [&](const Piece &piece) {
                                   return sm.l1.touch(piece.line, false).isHit;
