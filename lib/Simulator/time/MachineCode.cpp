@@ -90,6 +90,19 @@ Pipe mx::sim::time::pipeOf(std::string_view opcode) {
   return Pipe::None;
 }
 
+bool mx::sim::time::givesWork(std::string_view opcode) {
+  static constexpr std::string_view kGivers[] = {
+      "UTMA", "UBLK", "SYNCS", "HGMMA", "UTC", "HMMA", "IMMA", "DMMA"};
+  return std::any_of(std::begin(kGivers), std::end(kGivers),
+                     [&](std::string_view giver) {
+                       return opcode.substr(0, giver.size()) == giver;
+                     });
+}
+
+bool mx::sim::time::isProduct(std::string_view opcode) {
+  return opcode.substr(1, 3) == "MMA";
+}
+
 /// The upper half of an instruction's 128 bits, on a line of its own. Bits 41
 /// to 44 are the stall, 46 to 48 the counter of a result that comes later (7:
 /// none), 52 to 57 the counters that it waits for.

@@ -44,6 +44,11 @@ std::vector<MachineBlock> readMachineCode(std::string_view text,
 /// Whether nothing that follows in the text need be executed after it.
 bool isJump(std::string_view opcode);
 
+/// What gives an engine its work, which other instructions of the line prepare.
+bool givesWork(std::string_view opcode);
+/// mma.sync.
+bool isProduct(std::string_view opcode);
+
 /// The pipe of a machine instruction by its opcode ("IMAD", "UTMALDG").
 Pipe pipeOf(std::string_view opcode);
 

@@ -175,8 +175,6 @@ struct Share {
   std::set<uint32_t> lines;
 };
 
-bool isProduct(std::string_view opcode) { return opcode.substr(1, 3) == "MMA"; }
-
 /// How often four of five opcodes of a line occur at least: a line may have
 /// several of one opcode, and unrolled loops count but once. Of a pipe of which
 /// the table of prices has some for the line, so many are one.
@@ -293,16 +291,6 @@ uint32_t latencyOf(const MachineInstr &i, const Chip &chip) {
          : pipe == Pipe::Special ? uint32_t(chip.cycles(Fact::SpecialLatency))
          : pipe == Pipe::Convert ? uint32_t(chip.cycles(Fact::WarpLatency))
                                  : 0;
-}
-
-/// What gives an engine its work, which other instructions of the line prepare.
-bool givesWork(std::string_view opcode) {
-  static constexpr std::string_view kGivers[] = {
-      "UTMA", "UBLK", "SYNCS", "HGMMA", "UTC", "HMMA", "IMMA", "DMMA"};
-  return std::any_of(std::begin(kGivers), std::end(kGivers),
-                     [&](std::string_view giver) {
-                       return opcode.substr(0, giver.size()) == giver;
-                     });
 }
 
 /// Cycles for which an instruction keeps those after it, beside its stall.
