@@ -177,7 +177,7 @@ struct Share {
 
 /// How often four of five opcodes of a line occur at least: a line may have
 /// several of one opcode, and unrolled loops count but once. Of a pipe of which
-/// the table of prices has some for the line, so many are one.
+/// the table of prices has N for the line, N are one.
 unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
   std::map<std::pair<uint32_t, std::string_view>, unsigned> found;
   std::map<std::string_view, Pipe> pipes;
