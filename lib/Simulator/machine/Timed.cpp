@@ -119,7 +119,7 @@ void Machine::retireTimed() {
     lastCycle = std::max(lastCycle, end.cycle);
     c.shard->watch.forget(c);
     c.shard->watch.end(c);
-    for (auto &cta : c.ctas)
+    for (size_t k = 0; k < c.ctas.size(); ++k)
       timing->endCta(end.cycle, end.cause);
     retire(c);
     takeStatistics(c);

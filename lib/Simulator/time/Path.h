@@ -66,14 +66,14 @@ public:
   }
 
 private:
-  using Sums = std::array<uint32_t, kCauses>;
+  using Totals = std::array<uint32_t, kCauses>;
   /// A path that others go on from is copied, which is often: the few causes
   /// by which it has come last are apart from all the others before, whose
   /// sums copies share.
   struct Node {
     static constexpr unsigned kLatest = 7;
     uint64_t cycle = 0;
-    std::shared_ptr<const Sums> older;
+    std::shared_ptr<const Totals> older;
     uint32_t uses = 1;
     uint8_t count = 0; ///< of the latest causes
     std::array<Cause, kLatest> causes;
@@ -98,11 +98,11 @@ private:
       cycles[k] += more;
     }
     unsigned makeRoom() {
-      auto sums = older ? std::make_shared<Sums>(*older)
-                        : std::make_shared<Sums>(Sums{});
+      auto totals = older ? std::make_shared<Totals>(*older)
+                          : std::make_shared<Totals>(Totals{});
       for (unsigned k = 0; k < count; ++k)
-        (*sums)[unsigned(causes[k])] += cycles[k];
-      older = std::move(sums);
+        (*totals)[unsigned(causes[k])] += cycles[k];
+      older = std::move(totals);
       return count = 0;
     }
   };

@@ -64,8 +64,8 @@ struct Price {
   bool isDropped = false; ///< ptxas has found it unnecessary
   bool jumps = true;      ///< its machine code has a branch
   Work work;
-  /// So many from here on, one after the other, take no time, and nothing but
-  /// registers knows of them.
+  /// Instructions from here on, one after the other, that take no time and of
+  /// which nothing but registers knows.
   uint16_t quiet = 0;
   /// Executes it where not all of it is done, else null.
   Handler instead = nullptr;

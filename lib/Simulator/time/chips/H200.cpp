@@ -188,7 +188,7 @@ constexpr Row kH200Rows[] = {
      {"parts of lines that are stored, all SMs", 35, 31, 42, "1/cycle",
       kMeasured, "starts.cu, parts of 16 bytes; traffic.cu: 31 without end"}},
     {Fact::L2Window,
-     {"time in which L2 gives a line to SMs of a GPC at once", 500, 250, 1500,
+     {"time in which L2 gives a line to SMs of a GPC at once", 300, 250, 1500,
       "cycles", kAssumed, "that it does: traffic.cu, SMs that share"}},
     {Fact::L2Capacity,
      {"L2", 52, 48, 60, "MiB", kMeasured,
