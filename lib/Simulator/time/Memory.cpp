@@ -72,14 +72,16 @@ bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
 
 /// Each part of L2 keeps a copy of what its SMs read; what none has comes from
 /// HBM. Whole sectors that are written need not be read first.
-Memory::Found Memory::look(unsigned sm, uint64_t line, bool isWrite) {
+Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
+  bool isWrite = traffic == Traffic::Store;
+  bool isStreamed = traffic == Traffic::Stream;
   bool isOne = tags->size() == 1;
   unsigned home = !isOne && homeOf(line);
-  unsigned own = isOne || isWrite ? home : halfOf(sm);
+  unsigned own = isOne || isWrite || isStreamed ? home : halfOf(sm);
   Found found;
-  found.answer = (*tags)[own].touch(line, isWrite);
+  found.answer = (*tags)[own].touch(line, isWrite, isStreamed);
   if (own != home && !found.answer.isHit) {
-    Tags::Answer there = (*tags)[home].touch(line, false);
+    Tags::Answer there = (*tags)[home].touch(line, false, isStreamed);
     found.writesBack = found.answer.writesBack;
     found.copy = found.answer.line;
     found.answer = there;
@@ -117,7 +119,7 @@ void Memory::want(uint64_t line, double bytes) {
 Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
                            const std::vector<Piece> &pieces, Traffic traffic) {
   bool isWrite = traffic == Traffic::Store;
-  bool isLoad = traffic == Traffic::Load;
+  bool isLoad = traffic == Traffic::Load || traffic == Traffic::Stream;
   double hitSpread = 0, missSpread = 0;
   Times times;
   missed.clear();
@@ -135,7 +137,7 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
       work += piece.bytes * writeWork;
     else if (!isMerged(sm, cycle, piece.line))
       work += piece.bytes * (isLoad ? loadWork : 1);
-    Found found = look(sm, piece.line, isWrite);
+    Found found = look(sm, piece.line, traffic);
     if (isLoad) {
       bool isHit = found.answer.isHit;
       double &spread = isHit ? hitSpread : missSpread;

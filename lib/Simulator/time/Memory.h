@@ -18,8 +18,9 @@
 
 namespace mx::sim::time {
 
-/// Who asks: a copy engine, threads that load, or anyone who stores.
-enum class Traffic : uint8_t { Copy, Load, Store };
+/// Who asks: a copy engine, threads that load, those that load past L1, or
+/// anyone who stores.
+enum class Traffic : uint8_t { Copy, Load, Stream, Store };
 
 class Memory {
 public:
@@ -60,7 +61,7 @@ private:
     Tags::Line *copy = nullptr; ///< that is made in another part
     unsigned writesBack = 0;    ///< lines that had to go
   };
-  Found look(unsigned sm, uint64_t line, bool isWrite);
+  Found look(unsigned sm, uint64_t line, Traffic traffic);
   double spreadOf(unsigned sm, uint64_t line, bool isHit) const;
   bool isMerged(unsigned sm, uint64_t cycle, uint64_t line);
   void prefetch(unsigned sm, uint64_t line) const;

@@ -242,14 +242,17 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   // Registers that are spilled stay in L1; loads that L1 has go no further.
   if (isLocal)
     return;
-  if (!isWrite && !priceOf(current).passesL1)
+  Traffic traffic = isWrite                     ? Traffic::Store
+                    : priceOf(current).passesL1 ? Traffic::Stream
+                                                : Traffic::Load;
+  if (traffic == Traffic::Load)
     pieces.erase(std::remove_if(pieces.begin(), pieces.end(),
                                 [&](const Piece &piece) {
                                   return sm.l1.touch(piece.line, false).isHit;
                                 }),
                  pieces.end());
   if (!pieces.empty())
-    askForThreads(w, through, path, isWrite ? Traffic::Store : Traffic::Load);
+    askForThreads(w, through, path, traffic);
 }
 
 uint64_t Stopwatch::barrierLatency(const Warp &w, uint32_t number) const {

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 MX_SIM, PTX, DIRECTORY = sys.argv[1:]
-SMS, LAUNCH_US = 132, 0.55
+SMS, LAUNCH_US = 132, 0.53
 
 
 def run(launch, *options):
