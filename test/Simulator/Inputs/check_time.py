@@ -113,6 +113,43 @@ def check_machine_code():
         sys.exit("expected a listing to count where its lines are those of the kernel, and only there")
 
 
+def check_waits():
+    """Machine code that uses a load before the next one: that waits too."""
+    with open(PTX, encoding="utf-8") as file:
+        lines = {words.split("//")[1].strip(): n for n, words in enumerate(file, 1) if "//" in words}
+
+    def takes(waits):
+        """Each result has a counter; 7 is none."""
+        path = os.path.join(DIRECTORY, "listing")
+        code = "\n.text.early:\n"
+        order = (("FIRST", "LDG", 0, 0), ("USE", "IADD3", 7, waits), ("SECOND", "LDG", 1, 0),
+                 ("BOTH", "IADD3", 7, 2), ("STORE", "STG", 7, 0))
+        for place, (name, opcode, counter, bits) in enumerate(order):
+            code += f'\t//## File ".nv_debug_ptx_txt", line {lines[name]}\n'
+            code += f"        /*{16 * place:04x}*/    {opcode} R1, R1, R1 ;    /* 0x0000000000000000 */\n"
+            code += f"                                /* 0x{4 << 41 | counter << 46 | bits << 52:016x} */\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(code)
+        return cycles(run([launch("early", 1, 32, "in")], f"--machine-code={path}", **{"in": 1 << 17})[0])[0]
+
+    # A load from HBM takes 490 to 770 cycles.
+    if not 450 < takes(1) - takes(0) < 850:
+        sys.exit(f"expected a load that waits for another one to add its latency, found {takes(0)} and {takes(1)}")
+
+
+def check_ends():
+    """A kernel ends when its stores have, and when the chip has noticed the ends of all CTAs."""
+    store = lambda grid, count: launch("store", grid, 128, "out", count) | {"dynamic_smem": 0}
+    sizes = ((SMS, 0), (SMS, 1), (8 * SMS, 0), (8 * SMS, 8))
+    nothing, one, many, much = cycles(run([store(*size) for size in sizes], "--checks=none", out=1 << 25)[0])
+    if not 300 < one - nothing < 600:
+        sys.exit(f"expected a store to add 330 cycles and its own, found {nothing} and {one}")
+    if not 500 < many - nothing < 1300:
+        sys.exit(f"expected 924 CTAs more to add about a cycle each, found {nothing} and {many}")
+    # 16 bytes a thread at 2150 bytes a cycle.
+    near("cycles in which stores drain", much - many, 8 * 8 * SMS * 128 * 16 / 2150, 0.15)
+
+
 def check_repeats():
     """The same bits for any number of host threads, and again."""
     launches = [launch("products", 300, 128, "out", 64), launch("handOver", 300, 64, 20)]
@@ -141,5 +178,7 @@ check_copies()
 check_barriers()
 check_peeks()
 check_machine_code()
+check_waits()
+check_ends()
 check_repeats()
 check_dependence()
