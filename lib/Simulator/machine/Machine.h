@@ -155,7 +155,8 @@ public:
   uint32_t openRequests = 0;
   uint64_t lastRequest = 0;
   uint64_t busy = 0; ///< instructions since the warp last ran out of work
-  /// A lane that is busy for so many may be waiting for lanes that wait for it.
+  /// After this number of instructions, a lane may be waiting for lanes that
+  /// wait for it.
   uint64_t patience = 1u << 16;
   WarpStatistics counts;
   std::vector<Convergence> convs;

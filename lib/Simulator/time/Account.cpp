@@ -133,9 +133,7 @@ void Model::endKernel(uint64_t &cycles, Path &path) const {
   if (memory.stored) {
     if (memory.stored > cycles) {
       path = memory.storedPath;
-      path.reach(memory.stored, chip.has(Fact::L2BytesPerNs)
-                                    ? Fact::L2BytesPerNs
-                                    : Fact::L2Bytes);
+      path.reach(memory.stored, rateOf(chip, Source::L2));
       cycles = memory.stored;
     }
     path.reach(cycles, kOther);

@@ -159,6 +159,12 @@ const SourceInfo &mx::sim::time::infoOf(Source source) {
   return infos[unsigned(source)];
 }
 
+Fact mx::sim::time::rateOf(const Chip &chip, Source source) {
+  return source == Source::L2 && chip.has(Fact::L2BytesPerNs)
+             ? Fact::L2BytesPerNs
+             : infoOf(source).rate;
+}
+
 Way mx::sim::time::wayOf(const Figure &figure) {
   if (figure.unit == "cycles" || figure.unit == "us")
     return Way::Grows;

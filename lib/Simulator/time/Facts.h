@@ -56,6 +56,8 @@ struct SourceInfo {
   Fact rate, latency;
 };
 const SourceInfo &infoOf(Source source);
+/// L2 has its rate in cycles or in nanoseconds.
+Fact rateOf(const Chip &chip, Source source);
 
 /// How the time of work goes with a figure.
 enum class Way : uint8_t { Grows, Falls, Neither };

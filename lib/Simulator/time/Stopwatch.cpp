@@ -206,13 +206,6 @@ void mx::sim::time::addSectors(std::vector<Piece> &pieces,
   }
 }
 
-/// L2 has its rate in cycles or in nanoseconds.
-Fact Stopwatch::rateOf(Source source) const {
-  return source == Source::L2 && chip.has(Fact::L2BytesPerNs)
-             ? Fact::L2BytesPerNs
-             : infoOf(source).rate;
-}
-
 void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                        uint32_t bytes, uint32_t mask, bool isWrite) {
   Multiprocessor &sm = smOf(w);

@@ -206,7 +206,7 @@ private:
   void issueByOperands(Warp &w, const Price &price);
   void follow(Warp &w, Moment ready) const;
   void account(Warp &w, const Price &price);
-  Fact rateOf(Source source) const;
+  Fact rateOf(Source source) const { return time::rateOf(chip, source); }
   Moment arrivalOf(Warp &w, uint64_t cycle, Source source, const Path &path);
   Moment arrivalOf(Warp &w, Memory::Times &times);
   Request &newRequest(Warp &w, uint64_t cycle, const Path &path);
