@@ -8,7 +8,8 @@ For each case the results of mx are compared first: with float64 in some rows,
 within the bound of docs/Spec.md; with the peer everywhere; and, of operands whose
 sums are exact in every order, to the bit. Then implementations take turns in one
 process, five rounds, on sets of operands that together are larger than the L2.
-Burst: one launch after a pause of 12 ms and two launches, the median of 12.
+A launch takes what a CUDA graph of twice as many launches takes more than one of them.
+Burst: of few launches, after a pause of 12 ms, the median of 12.
 Sustained: back to back for S seconds, the median of the second half, with the
 clock of the SMs in that half. With few rows instead: a CUDA graph of launches
 that go through more than 1 GB of weights, for S / 4 seconds after a pause of 50 ms;

@@ -11,6 +11,7 @@ import torch
 
 ROUNDS = 5
 PAUSE = 0.05
+BURST = 3e-4  # about what a graph of launches after a pause may take
 
 
 def query(fields):
@@ -36,19 +37,17 @@ def seconds_between(begin, end):
 
 
 def burst(implementation, count=12):
-    """One launch after a pause and two launches: the median."""
-    times = []
-    for i in range(count):
-        implementation.launch(i % implementation.count)
-        torch.cuda.synchronize()
-        time.sleep(0.012)
-        begin, end = events()
-        implementation.launch((i + 1) % implementation.count)
-        begin.record()
-        implementation.launch((i + 2) % implementation.count)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(seconds_between(begin, end))
+    """One launch after a pause and a few launches: the median."""
+    implementation.launch(0)
+    begin, end = events()
+    begin.record()
+    implementation.launch(0)
+    end.record()
+    torch.cuda.synchronize()
+    launches = max(1, min(implementation.count, int(BURST / seconds_between(begin, end))))
+    graphs, times = Graphs(implementation, launches), []
+    for _ in range(count):
+        times.append(graphs.time_launch(pause=0.012))
     return statistics.median(times)
 
 
@@ -72,40 +71,64 @@ def sustained(implementation, seconds, once):
     return statistics.median(times), mhz or clock()
 
 
-def capture(implementation):
-    """A CUDA graph that goes through all operands."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for i in range(implementation.count):
-            implementation.launch(i)
-    torch.cuda.synchronize()
+def capture(implementation, launches):
+    """A CUDA graph of launches that goes through the operands."""
     graph = torch.cuda.CUDAGraph()
     # What the last case left must not be freed now: that would end the capture.
     gc.collect()
     gc.disable()
-    with torch.cuda.graph(graph, stream=stream):
-        for i in range(implementation.count):
-            implementation.launch(i)
+    with torch.cuda.graph(graph):
+        for i in range(launches):
+            implementation.launch(i % implementation.count)
     gc.enable()
     return graph
 
 
-def replay(graph, launches, seconds, steady):
+class Graphs:
+    """Of launches, and of twice as many: what one launch more takes is the difference. The
+    time of one graph has the start of the graph in it, 20 microseconds."""
+
+    def __init__(self, implementation, launches):
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for i in range(min(launches, implementation.count)):
+                implementation.launch(i)
+        torch.cuda.synchronize()
+        self.launches = launches
+        self.graphs = [capture(implementation, times * launches) for times in (1, 2)]
+
+    def time_launch(self, pause=0, while_it_runs=lambda: None):
+        taken = []
+        for graph in self.graphs:
+            time.sleep(pause)
+            begin, end = events()
+            begin.record()
+            graph.replay()
+            end.record()
+            while_it_runs()
+            end.synchronize()
+            taken.append(seconds_between(begin, end))
+        return (taken[1] - taken[0]) / self.launches
+
+
+def replay(graphs, seconds, steady):
     """Median time of a launch, and the clock in MHz; if `steady`, in the second
     half of `seconds`."""
-    times, start, mhz = [], time.monotonic(), None
+    times, start, mhz = [], time.monotonic(), []
+
+    def is_late():
+        return time.monotonic() - start > seconds / 2
+
+    def read_clock():
+        if is_late() and not mhz:
+            mhz.append(clock())
+
     while not times or time.monotonic() - start < seconds:
-        begin, end = events()
-        begin.record()
-        graph.replay()
-        end.record()
-        late = time.monotonic() - start > seconds / 2
-        if late:
-            mhz = mhz or clock()
-        end.synchronize()
+        late = is_late()
+        taken = graphs.time_launch(while_it_runs=read_clock)
         if late or not steady:
-            times.append(seconds_between(begin, end) / launches)
-    return statistics.median(times), mhz or clock()
+            times.append(taken)
+    return statistics.median(times), (mhz or [clock()])[0]
 
 
 def summary(rounds, key):
@@ -130,13 +153,14 @@ def measure_graphs(implementations, seconds, sustained=True):
     """By name: rounds in turn, each a quarter of `seconds` after a pause, without
     which an implementation has the clock that the one before left; then, sustained,
     rounds of which the second half counts."""
-    graphs = {implementation.name: capture(implementation) for implementation in implementations}
+    graphs = {implementation.name: Graphs(implementation, implementation.count)
+              for implementation in implementations}
     found = {implementation.name: {} for implementation in implementations}
     kinds = [("graph", seconds / 4, PAUSE), ("sustained", seconds, 0)]
     for key, length, pause in kinds if sustained else kinds[:1]:
         def time_graph(one):
             time.sleep(pause)
-            return replay(graphs[one.name], one.count, length, steady=not pause)
+            return replay(graphs[one.name], length, steady=not pause)
 
         for implementation, of_it in zip(implementations, in_turns(implementations, time_graph)):
             found[implementation.name].update(summary(of_it, key))
