@@ -73,6 +73,7 @@ void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
       uint64_t more = issued[cta->sm]++ * timing->ctaIssue();
       time::Path begun = path;
       begun.add(time::Fact::CtaIssue, more);
+      timing->giveCta(cycle + more, begun);
       startTimed(*cta, cycle + more, begun);
     }
   }

@@ -147,8 +147,13 @@ void Model::endKernel(uint64_t &cycles, Path &path) const {
   }
 }
 
+void Model::giveCta(uint64_t cycle, const Path &path) {
+  ctaEnds.take(cycle, chip[Fact::CtaGive], path);
+}
+
 void Model::endCta(uint64_t cycle, const Path &path) {
-  ctasEnded = std::max(ctasEnded, ctaEnds.take(cycle, 1, path));
+  ctasEnded =
+      std::max(ctasEnded, ctaEnds.take(cycle, chip[Fact::CtaEnd], path));
 }
 
 void Model::finish(LaunchTime &time, uint64_t cycles, Path path) {

@@ -48,8 +48,8 @@ public:
     for (Set &set : sets)
       set.lines.fill({});
   }
-  /// `line`: an address divided by kLineBytes. Of lines that are streamed each
-  /// set keeps few; a new one takes the place of any of them.
+  /// `line`: an address divided by kLineBytes. A line that is streamed takes
+  /// the place of another one that was, where there is one.
   Answer touch(uint64_t line, bool isWrite, bool isStreamed = false) {
     Set &set = sets[setOf(line)];
     uint64_t tag = (line + 1) << kTagShift;
@@ -60,7 +60,7 @@ public:
     if (isStreamed && isHit)
       return {&set.lines[set.tags[at] % kWays], true};
     if (isStreamed)
-      at = placeOfStreamed(set, line);
+      at = placeOfStreamed(set);
     uint64_t found = set.tags[at];
     bool wasDirty = found & kDirty;
     std::copy_backward(&set.tags[0], &set.tags[at], &set.tags[at] + 1);
@@ -90,9 +90,6 @@ private:
   /// Of a line that was written, or streamed; below is its way.
   static constexpr uint64_t kDirty = kWays, kStreamed = 2 * kWays;
   static constexpr unsigned kTagShift = 6;
-  /// Of 16 MiB that threads go through again without L1, 6 to 7 of 10 lines are
-  /// there: underway.cu.
-  static constexpr unsigned kStreamedWays = 4;
   /// In lines of a cache of the host.
   struct alignas(64) Set {
     Set() {
@@ -111,17 +108,15 @@ private:
     return numberOf(line + round * kTurn);
   }
 
-  /// Which of the set goes for a line that is streamed.
-  static unsigned placeOfStreamed(const Set &set, uint64_t line) {
-    std::array<uint8_t, kWays> places;
-    unsigned count = 0;
-    for (unsigned at = 0; at < kWays; ++at)
+  /// Which of the set goes for a line that is streamed: where there is no room,
+  /// the one that was streamed longest ago.
+  static unsigned placeOfStreamed(const Set &set) {
+    constexpr unsigned kLast = kWays - 1;
+    bool hasRoom = !(set.tags[kLast] >> kTagShift);
+    for (unsigned at = kLast; !hasRoom && at; --at)
       if (set.tags[at] & kStreamed)
-        places[count++] = uint8_t(at);
-    // As if at random: going through more than there is room for finds some.
-    return count < kStreamedWays
-               ? kWays - 1
-               : places[mix(line + set.tags[0]) >> 40 & (kStreamedWays - 1)];
+        return at;
+    return kLast;
   }
 
   Modulo numberOf;

@@ -33,6 +33,7 @@ enum class Fact : uint8_t {
   CtaStart,
   CtaIssue,
   CtaEnd,
+  CtaGive,
   StoreFlush,
   // Schedulers and pipes.
   AluLatency,
@@ -86,8 +87,10 @@ enum class Fact : uint8_t {
   L2Bytes,
   L2LoadBytes,
   L2WriteBytes,
+  L2StoreBytes,
   L2WriteLines,
   L2Window,
+  Gpcs,
   L2Capacity,
   L2Parts,
   L2Latency,

@@ -17,14 +17,19 @@ Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
       hbmRate(chip[Fact::HbmBytesPerNs] * 1000 / mhz),
       fillLatency(chip.cycles(Fact::HbmLatency) - chip.cycles(Fact::L2Latency)),
       farLatency(chip.cycles(Fact::L2FarLatency)),
-      ports(multiprocessors, Queue(chip[Fact::PortBytes])), output(l2Rate),
-      channels(size_t(chip[Fact::HbmChannels]),
-               Queue(hbmRate / chip[Fact::HbmChannels])),
+      ports(multiprocessors, Queue(chip[Fact::PortBytes])),
+      gpcs(chip.has(Fact::Gpcs) ? size_t(chip[Fact::Gpcs]) : 1,
+           Queue(l2Rate / (chip.has(Fact::Gpcs) ? chip[Fact::Gpcs] : 1))),
+      slices(l2Rate), channels(size_t(chip[Fact::HbmChannels]),
+                               Queue(hbmRate / chip[Fact::HbmChannels])),
       channelLines(chip.cycles(Fact::HbmChannelBytes) / kLineBytes) {
   auto ratio = [&](Fact fact) {
     return chip.has(fact) ? l2Rate / chip[fact] : 1;
   };
-  writeWork = ratio(Fact::L2WriteBytes);
+  writeWork = ratio(Fact::L2StoreBytes);
+  if (chip.has(Fact::L2WriteBytes))
+    stores = Queue(chip[Fact::L2WriteBytes]);
+  storesApart = chip.has(Fact::L2WriteBytes);
   countsParts = chip.has(Fact::L2WriteLines);
   if (countsParts)
     input = Queue(chip[Fact::L2WriteLines]);
@@ -33,7 +38,7 @@ Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
     portWork = chip[Fact::PortBytes] / chip[Fact::PortLoadBytes];
   window = chip.cycles(Fact::L2Window);
   if (window)
-    recent.fill(std::vector<Asked>(kRecent));
+    recent.assign(gpcs.size(), std::vector<Asked>(kRecent));
   copyCost = chip[Fact::CopyHbmCost];
   l2Spread = chip.cycles(Fact::L2Spread);
   hbmSpread = chip.cycles(Fact::HbmSpread);
@@ -180,17 +185,24 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
   };
   spread(times.misses, times.missesPath, missSpread, hbmSpread,
          Fact::HbmSpread);
-  uint64_t out = work > 0 ? output.take(cycle, work, path) : cycle;
-  Path outPath = output.path();
-  if (isWrite && countsParts) {
-    uint64_t in = input.take(cycle, double(pieces.size()), path);
-    if (in > out)
-      outPath = input.path();
-    out = std::max(out, in);
-  }
+  uint64_t out = cycle;
+  Path outPath = path;
+  auto through = [&](Queue &queue, double amount) {
+    uint64_t end = queue.take(cycle, amount, path);
+    if (end > out)
+      outPath = queue.path();
+    out = std::max(out, end);
+  };
+  if (work > 0)
+    through(slices, work);
+  if (work > 0 && !isWrite)
+    through(gpcs[gpcOf(sm)], work);
+  if (isWrite && storesApart)
+    through(stores, bytes);
+  if (isWrite && countsParts)
+    through(input, double(pieces.size()));
   moved += bytes;
-  double through = isLoad ? bytes * portWork : bytes;
-  times.hits = ports[sm].take(cycle, through, path);
+  times.hits = ports[sm].take(cycle, isLoad ? bytes * portWork : bytes, path);
   times.hitsSource = times.hits < out ? Source::L2 : Source::L2Port;
   times.hitsPath = times.hits < out ? outPath : ports[sm].path();
   times.hits = std::max(times.hits, out);

@@ -49,7 +49,7 @@ public:
   uint64_t stored = 0;
   Path storedPath;
   double l2Bytes() const { return moved; }
-  double l2Work() const { return output.total(); }
+  double l2Work() const { return slices.total(); }
   double hbmBytes() const { return fetched; }
 
 private:
@@ -66,23 +66,23 @@ private:
   bool isMerged(unsigned sm, uint64_t cycle, uint64_t line);
   void prefetch(unsigned sm, uint64_t line) const;
 
-  static constexpr unsigned kGpcs = 8, kRecent = 1u << 13;
+  static constexpr unsigned kRecent = 1u << 13;
   struct Asked {
     uint64_t line = 0, cycle = 0;
   };
-  unsigned gpcOf(unsigned sm) const {
-    return sm * kGpcs / unsigned(ports.size());
-  }
+  /// Pairs of SMs go to GPCs in turn, so that some have a pair more.
+  unsigned gpcOf(unsigned sm) const { return sm / 2 % gpcs.size(); }
   static size_t placeOf(uint64_t line) {
     return Tags::mix(line) >> 20 & (kRecent - 1);
   }
-  std::array<std::vector<Asked>, kGpcs> recent;
+  std::vector<std::vector<Asked>> recent;
   uint64_t window; ///< in which requests are merged; 0: they are not
 
   /// Work of L2 for a byte that is written or that threads load, beside one of
   /// a copy.
   double writeWork, loadWork;
   bool countsParts;    ///< of lines that are stored
+  bool storesApart;    ///< stores have a rate of their own
   double portWork = 1; ///< of an SM's port, for a byte that threads load
   double copyCost;     ///< bytes of HBM for one of a copy
   uint64_t l2Spread, hbmSpread;
@@ -92,8 +92,10 @@ private:
   std::vector<Tags::Line *> missed;
   uint64_t farLatency; ///< 0 where all of L2 is one
   std::vector<Queue> ports;
-  Queue output;
-  Queue input; ///< parts of lines that are stored
+  std::vector<Queue> gpcs; ///< what comes out of L2 for the SMs of each
+  Queue slices;            ///< L2 itself
+  Queue stores;            ///< bytes that are stored
+  Queue input;             ///< parts of lines that are stored
   /// HBM: parts of a row of addresses lie in one after the other, in an order
   /// that mixes strides. Each works alone, so that some are late.
   std::vector<Queue> channels;

@@ -53,8 +53,7 @@ Model::Model(Machine &machine, const Chip &table)
                       machineCode)),
       hasMachineCode(!machineCode.isEmpty()),
       isShared(findShared(machine.program, prices)),
-      memory(chip, machine.config.smCount, mhz, machine.memory.l2),
-      ctaEnds(1 / std::max(1e-9, chip[Fact::CtaEnd])) {
+      memory(chip, machine.config.smCount, mhz, machine.memory.l2), ctaEnds(1) {
   uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
   uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
   sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));

@@ -32,6 +32,9 @@ public:
   uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
   uint64_t ctaStart() const { return chip.cycles(Fact::CtaStart); }
   uint64_t ctaIssue() const { return chip.cycles(Fact::CtaIssue); }
+  /// A CTA starts at `cycle`, after `path`: who gives CTAs out also sees their
+  /// ends.
+  void giveCta(uint64_t cycle, const Path &path);
   /// A CTA has ended at `cycle`, after `path`.
   void endCta(uint64_t cycle, const Path &path);
   /// `path`: that of the last end.
@@ -57,7 +60,7 @@ public:
   const std::vector<bool> isShared;
   std::vector<Multiprocessor> sms;
   Memory memory;
-  Queue ctaEnds;          ///< CTAs whose end the chip has noticed
+  Queue ctaEnds; ///< the chip's work to start CTAs and to notice their ends
   uint64_t ctasEnded = 0; ///< when that was the last one's
   /// A load has passed on values that were left out.
   bool passesOnLeftOut = false;

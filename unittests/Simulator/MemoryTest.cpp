@@ -1,0 +1,99 @@
+//===- MemoryTest.cpp - L2 and HBM over time ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "time/Memory.h"
+
+#include "gtest/gtest.h"
+
+#include <functional>
+
+using namespace mx::sim::time;
+
+namespace {
+
+constexpr unsigned kSms = 132;
+
+/// When L2 has given, or taken, `bytes` of each SM that `isOne`, which asks for
+/// a line of its own at a time. All lines are there.
+uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
+                uint64_t bytes, Traffic other, uint64_t otherBytes = 0) {
+  std::shared_ptr<std::vector<Tags>> l2;
+  Memory memory(*findChip("h200"), kSms, 1980, l2);
+  uint64_t last = 0;
+  for (bool isWarm : {false, true})
+    for (uint64_t at = 0; at < std::max(bytes, otherBytes); at += kLineBytes)
+      for (unsigned sm = 0; sm < kSms; ++sm) {
+        if (!isOne(sm))
+          continue;
+        auto pass = [&](Traffic t, uint64_t first) {
+          std::vector<Piece> line = {
+              {(first + sm * 65536 + at) / kLineBytes, kLineBytes}};
+          uint64_t hits =
+              memory.pass(sm, isWarm ? 100000 : 0, {}, line, t).hits;
+          last = std::max(last, hits);
+        };
+        if (at < bytes)
+          pass(traffic, 0);
+        if (at < otherBytes)
+          pass(other, 1 << 24);
+      }
+  return last - 100000;
+}
+
+uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
+                uint64_t bytes) {
+  return lastOf(traffic, isOne, bytes, traffic);
+}
+
+// Copies have no latency of their own here, so that times are bytes by a rate.
+TEST(Memory, SMsOfAGpcShareWhatComesOutOfL2) {
+  // 8 GPCs of 4700 / 8 bytes a cycle: 2 have 18 SMs, and are the last.
+  uint64_t all = lastOf(
+      Traffic::Copy, [](unsigned) { return true; }, 16384);
+  EXPECT_NEAR(double(all), 18 * 16384 / (4700. / 8), 30);
+  // Of those with 16.
+  uint64_t most = lastOf(
+      Traffic::Copy, [](unsigned sm) { return sm / 2 % 8 > 1; }, 16384);
+  EXPECT_NEAR(double(most), 16 * 16384 / (4700. / 8), 30);
+  // One SM has what its port takes.
+  uint64_t one = lastOf(
+      Traffic::Copy, [](unsigned sm) { return sm == 5; }, 16384);
+  EXPECT_NEAR(double(one), 16384 / 110., 20);
+}
+
+TEST(Memory, ReadsCostAThirdBesideStores) {
+  auto all = [](unsigned) { return true; };
+  constexpr uint64_t kEach = 16384;
+  double total = double(kEach) * kSms;
+  uint64_t stores = lastOf(Traffic::Store, all, kEach);
+  EXPECT_NEAR(double(stores), total / 2150, 40);
+  uint64_t both = lastOf(Traffic::Store, all, kEach, Traffic::Copy, kEach);
+  EXPECT_NEAR(double(both), total / 2930 + total / 4700, 60);
+}
+
+// One set of 16 lines.
+TEST(Memory, StreamedLinesTakeEachOthersPlaces) {
+  Tags tags(16 * kLineBytes);
+  auto streams = [&](uint64_t line) {
+    return tags.touch(line, false, true).isHit;
+  };
+  // They fill a cache that has room.
+  for (uint64_t line = 0; line < 16; ++line)
+    EXPECT_FALSE(streams(line));
+  for (uint64_t line = 0; line < 16; ++line)
+    EXPECT_TRUE(streams(line));
+  // More than that go through it, the oldest first.
+  EXPECT_FALSE(streams(16));
+  EXPECT_FALSE(streams(0));
+  EXPECT_TRUE(streams(2));
+  // Others take their places, and keep them.
+  for (uint64_t line = 100; line < 114; ++line)
+    tags.touch(line, false);
+  for (uint64_t line = 200; line < 240; ++line)
+    streams(line);
+  for (uint64_t line = 100; line < 114; ++line)
+    EXPECT_TRUE(tags.touch(line, false).isHit) << line;
+}
+
+} // namespace
