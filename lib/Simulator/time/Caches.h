@@ -48,19 +48,16 @@ public:
     for (Set &set : sets)
       set.lines.fill({});
   }
-  /// `line`: an address divided by kLineBytes. A line that is streamed takes
-  /// the place of another one that was, where there is one.
+  /// `line`: an address divided by kLineBytes. Where there is no room, lines
+  /// that were only streamed since they came go first. Who streams a line makes
+  /// it one of these.
   Answer touch(uint64_t line, bool isWrite, bool isStreamed = false) {
     Set &set = sets[setOf(line)];
-    uint64_t tag = (line + 1) << kTagShift;
-    unsigned at = 0;
-    while (at < kWays - 1 && set.tags[at] >> kTagShift << kTagShift != tag)
-      ++at;
-    bool isHit = set.tags[at] >> kTagShift << kTagShift == tag;
-    if (isStreamed && isHit)
-      return {&set.lines[set.tags[at] % kWays], true};
-    if (isStreamed)
-      at = placeOfStreamed(set);
+    uint64_t tag = tagOf(line);
+    unsigned at = placeOf(set, tag);
+    bool isHit = at < kWays;
+    if (!isHit)
+      at = placeOfNext(set);
     uint64_t found = set.tags[at];
     bool wasDirty = found & kDirty;
     std::copy_backward(&set.tags[0], &set.tags[at], &set.tags[at] + 1);
@@ -71,6 +68,12 @@ public:
     if (!isHit)
       is = {};
     return {&is, isHit, !isHit && wasDirty};
+  }
+  /// The line, if it is there; nothing changes.
+  Line *find(uint64_t line) {
+    Set &set = sets[setOf(line)];
+    unsigned at = placeOf(set, tagOf(line));
+    return at < kWays ? &set.lines[set.tags[at] % kWays] : nullptr;
   }
   /// The line will be touched soon.
   void prefetch(uint64_t line) const {
@@ -108,9 +111,16 @@ private:
     return numberOf(line + round * kTurn);
   }
 
-  /// Which of the set goes for a line that is streamed: where there is no room,
-  /// the one that was streamed longest ago.
-  static unsigned placeOfStreamed(const Set &set) {
+  static uint64_t tagOf(uint64_t line) { return (line + 1) << kTagShift; }
+  /// kWays: nowhere.
+  static unsigned placeOf(const Set &set, uint64_t tag) {
+    unsigned at = 0;
+    while (at < kWays && set.tags[at] >> kTagShift << kTagShift != tag)
+      ++at;
+    return at;
+  }
+  /// Which of the set goes next.
+  static unsigned placeOfNext(const Set &set) {
     constexpr unsigned kLast = kWays - 1;
     bool hasRoom = !(set.tags[kLast] >> kTagShift);
     for (unsigned at = kLast; !hasRoom && at; --at)

@@ -75,21 +75,23 @@ bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
   return isSame;
 }
 
-/// Each part of L2 keeps a copy of what its SMs read; what none has comes from
-/// HBM. Whole sectors that are written need not be read first.
+/// Each part of L2 keeps a copy of what its SMs read. What none has comes from
+/// HBM by way of the part that is its home, which keeps it as long as it has
+/// room. Whole sectors that are written need not be read first.
 Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
   bool isWrite = traffic == Traffic::Store;
   bool isStreamed = traffic == Traffic::Stream;
   bool isOne = tags->size() == 1;
   unsigned home = !isOne && homeOf(line);
-  unsigned own = isOne || isWrite || isStreamed ? home : halfOf(sm);
+  unsigned own = isOne || isWrite ? home : halfOf(sm);
   Found found;
   found.answer = (*tags)[own].touch(line, isWrite, isStreamed);
   if (own != home && !found.answer.isHit) {
-    Tags::Answer there = (*tags)[home].touch(line, false, isStreamed);
     found.writesBack = found.answer.writesBack;
     found.copy = found.answer.line;
-    found.answer = there;
+    Tags::Line *there = (*tags)[home].find(line);
+    found.answer = there ? Tags::Answer{there, true}
+                         : (*tags)[home].touch(line, false, true);
   }
   found.writesBack += found.answer.writesBack;
   return found;

@@ -200,7 +200,7 @@ constexpr Row kH200Rows[] = {
      {"GPCs, each with its part of what comes out of L2", 8, 8, 8, "",
       kPublished, "NVIDIA H100 whitepaper; 132 SMs are 6 of 16 and 2 of 18"}},
     {Fact::L2Capacity,
-     {"L2", 52, 48, 60, "MiB", kMeasured,
+     {"L2", 50, 48, 52, "MiB", kMeasured,
       "traffic.cu: of what all SMs read, half of it"}},
     {Fact::L2Parts,
      {"parts of it that keep copies", 2, 2, 2, "", kMeasured, "traffic.cu"}},
