@@ -6,7 +6,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <functional>
+#include <string>
 
 using namespace mx::sim::time;
 
@@ -19,7 +21,8 @@ constexpr unsigned kSms = 132;
 uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
                 uint64_t bytes, Traffic other, uint64_t otherBytes = 0) {
   std::shared_ptr<std::vector<Tags>> l2;
-  Memory memory(*findChip("h200"), kSms, 1980, l2);
+  const Chip &chip = *findChip("h200");
+  Memory memory(chip, Placement(chip, kSms, kSms, 1), 1980, l2);
   uint64_t last = 0;
   for (bool isWarm : {false, true})
     for (uint64_t at = 0; at < std::max(bytes, otherBytes); at += kLineBytes)
@@ -47,19 +50,44 @@ uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
 }
 
 // Copies have no latency of their own here, so that times are bytes by a rate.
-TEST(Memory, SMsOfAGpcShareWhatComesOutOfL2) {
-  // 8 GPCs of 4700 / 8 bytes a cycle: 2 have 18 SMs, and are the last.
+TEST(Memory, HalvesOfTheSMsShareWhatComesOutOfL2) {
+  // Halves have 64 and 68 SMs, and 4700 / 2 bytes a cycle each.
   uint64_t all = lastOf(
       Traffic::Copy, [](unsigned) { return true; }, 16384);
-  EXPECT_NEAR(double(all), 18 * 16384 / (4700. / 8), 30);
-  // Of those with 16.
-  uint64_t most = lastOf(
-      Traffic::Copy, [](unsigned sm) { return sm / 2 % 8 > 1; }, 16384);
-  EXPECT_NEAR(double(most), 16 * 16384 / (4700. / 8), 30);
+  EXPECT_NEAR(double(all), 68 * 16384 / (4700. / 2), 30);
+  uint64_t least = lastOf(
+      Traffic::Copy, [](unsigned sm) { return sm < 64; }, 16384);
+  EXPECT_NEAR(double(least), 64 * 16384 / (4700. / 2), 30);
   // One SM has what its port takes.
   uint64_t one = lastOf(
       Traffic::Copy, [](unsigned sm) { return sm == 5; }, 16384);
   EXPECT_NEAR(double(one), 16384 / 110., 20);
+}
+
+std::string placesOf(unsigned used, unsigned cluster) {
+  Placement places(*findChip("h200"), kSms, used, cluster);
+  std::string text;
+  for (unsigned sm = 0; sm < used; ++sm)
+    text += char('0' + places.gpcOf(sm));
+  return text;
+}
+
+// As order.cu prints for an H200.
+TEST(Placement, CtasFillGpcsEvenly) {
+  auto times = [](unsigned count, char c) { return std::string(count, c); };
+  std::string all;
+  for (char g = '0'; g < '8'; ++g)
+    all += times(g < '6' ? 16 : 18, g);
+  EXPECT_EQ(placesOf(132, 1), all);
+  EXPECT_EQ(placesOf(16, 1), "0011223344556677");
+}
+
+TEST(Placement, ClustersGoToGpcsInTurn) {
+  EXPECT_EQ(placesOf(24, 2), "001122334455667700112233");
+  std::string all = placesOf(132, 2);
+  EXPECT_EQ(std::count(all.begin(), all.end(), '0'), 16);
+  EXPECT_EQ(std::count(all.begin(), all.end(), '7'), 18);
+  EXPECT_EQ(all.substr(128), "6677");
 }
 
 TEST(Memory, ReadsCostAThirdBesideStores) {

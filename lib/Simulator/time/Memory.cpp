@@ -8,20 +8,24 @@ using namespace mx::sim::time;
 
 static constexpr double kMiB = 1 << 20;
 
-Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
+static unsigned parts(const Chip &chip) {
+  return chip.has(Fact::L2Parts) ? unsigned(chip[Fact::L2Parts]) : 1;
+}
+
+Memory::Memory(const Chip &chip, Placement place, double mhz,
                std::shared_ptr<std::vector<Tags>> &l2)
     // Memory has a clock of its own, and L2 where its rate is in nanoseconds.
     : l2Rate(chip.has(Fact::L2BytesPerNs)
                  ? chip[Fact::L2BytesPerNs] * 1000 / mhz
                  : chip[Fact::L2Bytes]),
       hbmRate(chip[Fact::HbmBytesPerNs] * 1000 / mhz),
+      placement(std::move(place)),
       fillLatency(chip.cycles(Fact::HbmLatency) - chip.cycles(Fact::L2Latency)),
       farLatency(chip.cycles(Fact::L2FarLatency)),
-      ports(multiprocessors, Queue(chip[Fact::PortBytes])),
-      gpcs(chip.has(Fact::Gpcs) ? size_t(chip[Fact::Gpcs]) : 1,
-           Queue(l2Rate / (chip.has(Fact::Gpcs) ? chip[Fact::Gpcs] : 1))),
-      slices(l2Rate), channels(size_t(chip[Fact::HbmChannels]),
-                               Queue(hbmRate / chip[Fact::HbmChannels])),
+      ports(placement.sms(), Queue(chip[Fact::PortBytes])),
+      outputs(parts(chip), Queue(l2Rate / parts(chip))), slices(l2Rate),
+      channels(size_t(chip[Fact::HbmChannels]),
+               Queue(hbmRate / chip[Fact::HbmChannels])),
       channelLines(chip.cycles(Fact::HbmChannelBytes) / kLineBytes) {
   auto ratio = [&](Fact fact) {
     return chip.has(fact) ? l2Rate / chip[fact] : 1;
@@ -38,15 +42,13 @@ Memory::Memory(const Chip &chip, unsigned multiprocessors, double mhz,
     portWork = chip[Fact::PortBytes] / chip[Fact::PortLoadBytes];
   window = chip.cycles(Fact::L2Window);
   if (window)
-    recent.assign(gpcs.size(), std::vector<Asked>(kRecent));
+    recent.assign(placement.gpcCount(), std::vector<Asked>(kRecent));
   copyCost = chip[Fact::CopyHbmCost];
   l2Spread = chip.cycles(Fact::L2Spread);
   hbmSpread = chip.cycles(Fact::HbmSpread);
   if (!l2) {
-    unsigned copies =
-        chip.has(Fact::L2Parts) ? unsigned(chip[Fact::L2Parts]) : 1;
-    uint64_t size = uint64_t(chip[Fact::L2Capacity] * kMiB) / copies;
-    l2 = std::make_shared<std::vector<Tags>>(copies, Tags(size));
+    uint64_t size = uint64_t(chip[Fact::L2Capacity] * kMiB) / parts(chip);
+    l2 = std::make_shared<std::vector<Tags>>(parts(chip), Tags(size));
   }
   // The bytes of earlier launches are there.
   for (Tags &part : *l2)
@@ -67,7 +69,7 @@ unsigned Memory::homeOf(uint64_t line) {
 bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
   if (!window)
     return false;
-  Asked &asked = recent[gpcOf(sm)][placeOf(line)];
+  Asked &asked = recent[placement.gpcOf(sm)][placeOf(line)];
   bool isSame = asked.line == line + 1 && cycle <= asked.cycle + window &&
                 asked.cycle <= cycle + window;
   if (!isSame)
@@ -83,7 +85,7 @@ Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
   bool isStreamed = traffic == Traffic::Stream;
   bool isOne = tags->size() == 1;
   unsigned home = !isOne && homeOf(line);
-  unsigned own = isOne || isWrite ? home : halfOf(sm);
+  unsigned own = isOne || isWrite ? home : placement.halfOf(sm);
   Found found;
   found.answer = (*tags)[own].touch(line, isWrite, isStreamed);
   if (own != home && !found.answer.isHit) {
@@ -111,7 +113,7 @@ void Memory::prefetch(unsigned sm, uint64_t line) const {
   for (const Tags &part : *tags)
     part.prefetch(line);
   if (window)
-    __builtin_prefetch(&recent[gpcOf(sm)][placeOf(line)], 1);
+    __builtin_prefetch(&recent[placement.gpcOf(sm)][placeOf(line)], 1);
 }
 
 /// Its channel is to move bytes.
@@ -152,7 +154,7 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
     }
     ++lines;
     hits += found.answer.isHit;
-    if (farLatency && homeOf(piece.line) != halfOf(sm))
+    if (farLatency && homeOf(piece.line) != placement.halfOf(sm))
       times.far = farLatency;
     if (found.writesBack)
       want(piece.line, kLineBytes * found.writesBack * cost);
@@ -198,7 +200,7 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
   if (work > 0)
     through(slices, work);
   if (work > 0 && !isWrite)
-    through(gpcs[gpcOf(sm)], work);
+    through(outputs[outputs.size() > 1 ? placement.halfOf(sm) : 0], work);
   if (isWrite && storesApart)
     through(stores, bytes);
   if (isWrite && countsParts)

@@ -11,6 +11,7 @@
 #define MX_LIB_SIMULATOR_TIME_MEMORY_H
 
 #include "Caches.h"
+#include "Placement.h"
 #include "Queue.h"
 
 #include <array>
@@ -24,7 +25,7 @@ enum class Traffic : uint8_t { Copy, Load, Stream, Store };
 
 class Memory {
 public:
-  Memory(const Chip &chip, unsigned multiprocessors, double mhz,
+  Memory(const Chip &chip, Placement placement, double mhz,
          std::shared_ptr<std::vector<Tags>> &l2);
 
   struct Times {
@@ -53,8 +54,8 @@ public:
   double hbmBytes() const { return fetched; }
 
 private:
+  const Placement placement;
   static unsigned homeOf(uint64_t line);
-  unsigned halfOf(unsigned sm) const { return 2 * sm >= ports.size(); }
 
   struct Found {
     Tags::Answer answer;        ///< of the part that is its home, or has it
@@ -70,8 +71,6 @@ private:
   struct Asked {
     uint64_t line = 0, cycle = 0;
   };
-  /// Pairs of SMs go to GPCs in turn, so that some have a pair more.
-  unsigned gpcOf(unsigned sm) const { return sm / 2 % gpcs.size(); }
   static size_t placeOf(uint64_t line) {
     return Tags::mix(line) >> 20 & (kRecent - 1);
   }
@@ -92,10 +91,10 @@ private:
   std::vector<Tags::Line *> missed;
   uint64_t farLatency; ///< 0 where all of L2 is one
   std::vector<Queue> ports;
-  std::vector<Queue> gpcs; ///< what comes out of L2 for the SMs of each
-  Queue slices;            ///< L2 itself
-  Queue stores;            ///< bytes that are stored
-  Queue input;             ///< parts of lines that are stored
+  std::vector<Queue> outputs; ///< what comes out of each part of L2 for its SMs
+  Queue slices;               ///< L2 itself
+  Queue stores;               ///< bytes that are stored
+  Queue input;                ///< parts of lines that are stored
   /// HBM: parts of a row of addresses lie in one after the other, in an order
   /// that mixes strides. Each works alone, so that some are late.
   std::vector<Queue> channels;

@@ -45,6 +45,12 @@ static std::vector<bool> findShared(const Program &program,
   return all;
 }
 
+static Placement placementOf(const Machine &machine, const Chip &chip) {
+  auto volume = [](const Dim3 &d) { return uint64_t(d.x) * d.y * d.z; };
+  return Placement(chip, machine.config.smCount, volume(machine.config.grid),
+                   unsigned(std::max<uint64_t>(1, volume(machine.cluster))));
+}
+
 Model::Model(Machine &machine, const Chip &table)
     : machine(machine), chip(changed(table, machine.config.timeChanges)),
       hasNoIssue(machine.config.timeChanges.without == infoOf(Part::Issue).key),
@@ -53,7 +59,8 @@ Model::Model(Machine &machine, const Chip &table)
                       machineCode)),
       hasMachineCode(!machineCode.isEmpty()),
       isShared(findShared(machine.program, prices)),
-      memory(chip, machine.config.smCount, mhz, machine.memory.l2), ctaEnds(1) {
+      memory(chip, placementOf(machine, chip), mhz, machine.memory.l2),
+      ctaEnds(1) {
   uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
   uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
   sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
