@@ -23,6 +23,7 @@ TOPICS = {"wgmma": "wgmma", "products": "wgmma that is waited for, and beside ot
           "turns": "Warps that share a scheduler", "mma": "mma.sync",
           "instructions": "Instructions of threads",
           "latencies": "Results of instructions", "code": "Branches and long code",
+          "cold": "What a kernel finds cold",
           "shared": "Shared memory", "tma": "Loads by the copy engine",
           "copies": "Copies of one SM and of all", "memory": "L2 and HBM",
           "traffic": "L2 and HBM by who asks",
