@@ -99,6 +99,10 @@ struct Group {
   uint32_t walked = 0;         ///< in time::Schedule::steps
   Delay delay = {};            ///< of the furthest place; those before:
   std::vector<Delay> delays;
+  /// Counters of loads of constants that no cache has had, bit by bit, and when
+  /// their results are there.
+  uint8_t openConstants = 0;
+  std::array<uint64_t, 6> constants = {};
   time::Path path; ///< of the clock
   /// When its try_wait gives up, and whether it has.
   uint64_t givesUpAt = 0;

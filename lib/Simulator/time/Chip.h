@@ -44,6 +44,7 @@ enum class Fact : uint8_t {
   ReduxLatency,
   MatchLatency,
   ConstantLatency,
+  ConstantMiss,
   BranchTaken,
   BranchLate,
   HighProduct,

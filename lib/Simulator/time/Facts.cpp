@@ -46,6 +46,7 @@ static constexpr FactInfo kFactInfos[] = {
     {Fact::ReduxLatency, "redux-latency", Part::Results},
     {Fact::MatchLatency, "match-latency", Part::Results},
     {Fact::ConstantLatency, "constant-latency", Part::Results},
+    {Fact::ConstantMiss, "constant-miss", Part::Results},
     {Fact::BranchTaken, "branch-taken", Part::Issue},
     {Fact::BranchLate, "branch-late", Part::Issue},
     {Fact::HighProduct, "high-product", Part::Issue},

@@ -8,6 +8,7 @@
 // are there, as if ptxas had found the best order.
 //===----------------------------------------------------------------------===//
 
+#include "MachineCode.h"
 #include "Stopwatch.h"
 
 #include <algorithm>
@@ -123,6 +124,62 @@ uint64_t Stopwatch::awaitResults(Warp &w,
   return ready.cycle();
 }
 
+/// When the line is there for who reads it at `cycle`; the first fetches it.
+uint64_t Stopwatch::fetchConstants(const Warp &w, uint32_t line,
+                                   uint64_t cycle) const {
+  uint64_t &there = smOf(w).constants[line];
+  if (there > cycle)
+    there = std::min(there, cycle + chip.cycles(Fact::ConstantMiss));
+  return there;
+}
+
+/// When the step can issue: operands are there, and what was loaded.
+uint64_t Stopwatch::awaitConstants(Warp &w, const Step &step, uint64_t cycle) {
+  Group &g = w.group();
+  uint64_t there = 0;
+  if (step.constants && !step.loads)
+    there = fetchConstants(w, step.constants, cycle);
+  for (unsigned open = step.counters & g.openConstants; open; open &= open - 1)
+    there = std::max(there, g.constants[unsigned(__builtin_ctz(open))]);
+  if (there <= cycle)
+    return cycle;
+  Moment ready(there, Fact::ConstantMiss);
+  if (lines)
+    lines->await(ready);
+  follow(w, ready);
+  return there;
+}
+
+static_assert(sizeof(Group::constants) == kCounters * sizeof(uint64_t));
+
+/// A load whose line is not there takes that much longer.
+void Stopwatch::loadConstants(Warp &w, const Step &step, uint64_t cycle) const {
+  Group &g = w.group();
+  uint64_t there = fetchConstants(w, step.constants, cycle);
+  if (there <= cycle || step.counter >= kCounters)
+    return;
+  uint64_t ready = there + chip.cycles(Fact::ConstantLatency);
+  uint64_t &last = g.constants[step.counter];
+  bool isOpen = g.openConstants >> step.counter & 1;
+  last = isOpen ? std::max(last, ready) : ready;
+  g.openConstants |= uint8_t(1u << step.counter);
+}
+
+/// The same of parameters at addresses that registers say.
+Moment Stopwatch::constantsOf(Warp &w, const uint64_t addresses[32],
+                              uint32_t mask) const {
+  uint64_t last = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint64_t at = addresses[__builtin_ctz(m)] + machineCode.parametersBegin;
+    uint64_t line = machineCode.parameters + at / kConstantLine;
+    if (line <= machineCode.lastConstants)
+      last = std::max(last, fetchConstants(w, uint32_t(line), issuedAt));
+  }
+  if (last <= issuedAt)
+    return {};
+  return Moment(last + chip.cycles(Fact::ConstantLatency), Fact::ConstantMiss);
+}
+
 /// Issues the machine code up to the instruction; false where other warps come
 /// first.
 bool Stopwatch::walk(Warp &w, const Price &price) {
@@ -144,6 +201,9 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
       }
       cycle = std::max(cycle, ready);
     }
+    bool awaitsLoads = step.counters & g.openConstants;
+    if (awaitsLoads || (step.constants && !step.loads && !hasNoIssue))
+      cycle = awaitConstants(w, step, cycle);
     if (!mayIssue(w, cycle)) {
       g.step = std::max(g.step, cycle);
       return false;
@@ -153,6 +213,10 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
     uint64_t taken = take(quarterOf(w), step, cycle);
     if (taken > due)
       delayFrom(g, step.place, taken - planned);
+    if (awaitsLoads)
+      g.openConstants &= uint8_t(~step.counters);
+    if (step.loads)
+      loadConstants(w, step, taken);
     if (lines)
       lines->step(machineCode.lines[g.walked], cycle, taken);
   }

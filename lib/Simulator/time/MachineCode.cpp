@@ -7,6 +7,7 @@
 #include "Flow.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <string>
 
@@ -137,6 +138,41 @@ static std::string_view targetOf(std::string_view line) {
   return line.substr(begin, line.find(')', begin) - begin);
 }
 
+static uint32_t hexAfter(std::string_view text, size_t at) {
+  uint32_t n = 0;
+  const char *end = text.data() + text.size();
+  std::from_chars(std::min(text.data() + at, end), end, n, 16);
+  return n;
+}
+
+/// Of "LDC.64 R2, c[0x0][0x210] ;", "LDC R2, c[0x0][RZ] ;" or
+/// "LDC R2, c[0x0][R4+0x210] ;". A load that a guard may keep from being
+/// executed reads nothing then: it is left out.
+static Constants constantsOf(std::string_view line, std::string_view opcode,
+                             bool isGuarded) {
+  constexpr std::string_view kBank = "c[0x", kOffset = "][";
+  line = line.substr(0, line.find(';'));
+  size_t bank = line.find(kBank), offset = line.find(kOffset, bank);
+  bool isLoad = opcode.substr(0, 3) == "LDC";
+  if (offset == line.npos || (isLoad && isGuarded))
+    return {};
+  offset += kOffset.size();
+  std::string_view place = line.substr(offset, line.find(']', offset) - offset);
+  size_t number = place.find("0x");
+  std::string_view index = place.substr(0, number);
+  bool isIndexed = !index.empty() && index.substr(0, 2) != "RZ";
+  if (isIndexed)
+    return {isLoad ? Constants::Index : Constants::None};
+  uint32_t at = number == place.npos ? 0 : hexAfter(place, number + 2);
+  uint32_t numBank = hexAfter(line, bank + kBank.size());
+  return {isLoad ? Constants::Load : Constants::Operand,
+          numBank << 16 | constantLineOf(at)};
+}
+
+uint32_t mx::sim::time::parametersAt(unsigned target) {
+  return target < 100 ? 0x210 : 0x380;
+}
+
 std::vector<MachineBlock>
 mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
   std::vector<MachineBlock> blocks;
@@ -188,11 +224,12 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     i.stall = uint8_t(std::max<uint64_t>(1, bits >> 41 & 15));
     i.counter = uint8_t(std::min<uint64_t>(bits >> 46 & 7, kCounters));
     i.waits = uint8_t(bits >> 52 & 63);
+    bool isGuarded = s.find('@') < s.find(opcode);
+    i.constants = constantsOf(s, opcode, isGuarded);
     blocks.back().code.push_back(i);
     isOpen = !isJump(opcode);
     if (!isOpen)
-      goesOn.back() =
-          s.find('@') < s.find(opcode) || opcode.substr(0, 4) == "CALL";
+      goesOn.back() = isGuarded || opcode.substr(0, 4) == "CALL";
     if (std::string_view target = targetOf(s); !isOpen && !target.empty())
       jumps.push_back({blocks.size() - 1, target});
   }

@@ -19,6 +19,25 @@ namespace mx::sim::time {
 
 constexpr unsigned kCounters = 6;
 
+/// Constants come to an SM in lines.
+constexpr uint32_t kConstantLine = 64;
+/// What a machine instruction reads of constants.
+struct Constants {
+  enum Way : uint8_t {
+    None,
+    Operand, ///< when it issues
+    Load,    ///< its result comes later
+    Index,   ///< the same, and a register says where
+  } way = None;
+  uint32_t line = 0; ///< bank and offset
+};
+/// A line of bank 0, in which parameters are, too.
+constexpr uint32_t constantLineOf(uint32_t offset) {
+  return offset / kConstantLine;
+}
+/// The offset of a kernel's parameters.
+uint32_t parametersAt(unsigned target);
+
 struct MachineInstr {
   uint32_t line = 0; ///< of the PTX
   std::string_view opcode;
@@ -28,6 +47,7 @@ struct MachineInstr {
   /// The counter that says when its result is there, and those for which it
   /// waits, bit by bit: where results come after no fixed time.
   uint8_t counter = kCounters, waits = 0;
+  Constants constants;
 };
 
 /// Instructions that are executed one after the other.

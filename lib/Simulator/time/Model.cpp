@@ -63,7 +63,8 @@ Model::Model(Machine &machine, const Chip &table)
       ctaEnds(1) {
   uint64_t l1 = uint64_t(chip[Fact::L1Bytes]) << 10;
   uint64_t shared = std::min<uint64_t>(machine.sharedBytes, l1 - kLineBytes);
-  sms.assign(machine.config.smCount, Multiprocessor(l1 - shared));
+  sms.assign(machine.config.smCount,
+             Multiprocessor(l1 - shared, machineCode.lastConstants));
   if (machine.config.timeLines)
     lines = std::make_unique<Lines>(machine, prices, hasMachineCode);
   findQuiet();

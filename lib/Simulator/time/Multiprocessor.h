@@ -102,7 +102,10 @@ struct TensorPipe {
 };
 
 struct Multiprocessor {
-  explicit Multiprocessor(uint64_t l1Bytes) : l1(l1Bytes) {}
+  Multiprocessor(uint64_t l1Bytes, uint32_t lastConstants)
+      : l1(l1Bytes), constants(lastConstants + 1, ~0ull) {
+    constants[0] = 0;
+  }
   std::array<Quarter, kQuarters> quarters;
   Slots shared; ///< accesses to shared memory and L1, one line each
   Busy sharedBusy;
@@ -112,6 +115,7 @@ struct Multiprocessor {
   Queue rows{1};        ///< of its rows that come in, where they are apart
   double copyIssue = 0; ///< of them, those that boxes take
   Tags l1;
+  std::vector<uint64_t> constants; ///< when each line is there; ~0: not asked
   /// Whether tensor maps may have changed, and those that it has fetched since.
   bool hasChangedMaps = false;
   std::vector<uint64_t> maps;

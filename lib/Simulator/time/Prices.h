@@ -63,6 +63,7 @@ struct Price {
   bool isFree = false;    ///< other instructions' machine code does its work
   bool isDropped = false; ///< ptxas has found it unnecessary
   bool jumps = true;      ///< its machine code has a branch
+  bool isIndexed = false; ///< it loads constants, and a register says which
   Work work;
   /// Instructions from here on, one after the other, that take no time and of
   /// which nothing but registers knows.

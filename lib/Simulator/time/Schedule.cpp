@@ -335,13 +335,54 @@ private:
   std::map<uint32_t, std::map<uint32_t, uint64_t>> of;
 };
 
+/// The numbers of lines of constants. Loads have a cache of their own, apart
+/// from that of operands and of loads into uniform registers.
+class ConstantLines {
+public:
+  ConstantLines(const std::vector<MachineBlock> &machine,
+                const Program &program, const Chip &chip, Schedule &schedule)
+      : last(schedule.lastConstants) {
+    bool hasIndex = false, hasOperands = false;
+    for (const MachineBlock &block : machine)
+      for (const MachineInstr &i : block.code) {
+        hasIndex |= i.constants.way == Constants::Index;
+        // The figures of a kernel's start have the first line of operands.
+        if (i.constants.way == Constants::Operand &&
+            !std::exchange(hasOperands, true))
+          numbers[{Constants::Operand, i.constants.line}] = 0;
+      }
+    if (!hasIndex)
+      return;
+    uint32_t begin = parametersAt(chip.number);
+    uint32_t end = begin + program.kernel->info.parameterBytes;
+    schedule.parameters = last + 1;
+    schedule.parametersBegin = begin % kConstantLine;
+    for (uint32_t at = begin; at < end; at += kConstantLine)
+      numberOf({Constants::Load, constantLineOf(at)});
+    numberOf({Constants::Load, constantLineOf(end - 1)});
+  }
+
+  uint16_t numberOf(const Constants &constants) {
+    if (constants.way != Constants::Operand && constants.way != Constants::Load)
+      return 0;
+    auto [it, isNew] = numbers.insert({{constants.way, constants.line}, 0});
+    if (isNew)
+      it->second = uint16_t(++last);
+    return it->second;
+  }
+
+private:
+  std::map<std::pair<Constants::Way, uint32_t>, uint16_t> numbers;
+  uint32_t &last;
+};
+
 /// Of a line of PTX in the parts of its block.
 struct Place {
   uint32_t at = ~0u;
   uint32_t step = 0; ///< its first, or what gives work, in Schedule::steps
   uint32_t stall = 0;
   std::array<uint16_t, kPipes> counts = {};
-  bool isVariable = false, givesWork = false;
+  bool isVariable = false, givesWork = false, isIndexed = false;
   std::vector<uint32_t> products; ///< steps of mma.sync
 };
 
@@ -373,6 +414,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
   std::map<uint32_t, Place> places;
   Schedule schedule;
   LineWrites writes(program);
+  ConstantLines constants(machine, program, chip, schedule);
   for (uint32_t b = 0; b < parts.size(); ++b) {
     schedule.begins.push_back(uint32_t(schedule.steps.size()));
     uint32_t begin = 0;
@@ -417,14 +459,17 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
         if (copies[{i.line, i.opcode}]++ % part.copies == 0) {
           if (isOwn && isProduct(i.opcode))
             place->products.push_back(uint32_t(schedule.steps.size()));
-          schedule.steps.push_back(
-              {at, i.pipe, 0, writes.add(schedule.waits, awaited)});
+          schedule.steps.push_back({at, writes.add(schedule.waits, awaited), 0,
+                                    constants.numberOf(i.constants), i.pipe,
+                                    i.constants.way == Constants::Load,
+                                    i.counter, i.waits});
           schedule.lines.push_back(line);
         }
         if (place) {
           ++place->counts[unsigned(i.pipe)];
           place->stall = i.stall;
           place->isVariable |= isOwn && i.counter < kCounters;
+          place->isIndexed |= isOwn && i.constants.way == Constants::Index;
           last = place;
         }
         cycles += i.stall + holdOf(i.opcode, chip);
@@ -466,6 +511,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
       continue;
     p.place = it->second.at;
     p.isFree = false;
+    p.isIndexed = it->second.isIndexed;
     // ptxas multiplies once where operands are the same.
     const std::vector<uint32_t> &products = it->second.products;
     if (products.empty())

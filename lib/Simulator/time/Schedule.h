@@ -18,9 +18,14 @@ namespace mx::sim::time {
 /// An instruction of machine code: what it takes, and when if nothing keeps it.
 struct Step {
   uint32_t place = 0;
+  uint32_t waits = 0;     ///< in Schedule::waits
+  uint16_t tensor = 0;    ///< cycles of the quarter's tensor core
+  uint16_t constants = 0; ///< the line of constants that it reads; 0: none
   Pipe pipe = Pipe::None;
-  uint16_t tensor = 0; ///< cycles of the quarter's tensor core
-  uint32_t waits = 0;  ///< in Schedule::waits
+  /// Its constants come later, when this counter says so.
+  bool loads = false;
+  uint8_t counter = 0;
+  uint8_t counters = 0; ///< for which it waits, bit by bit
 };
 
 struct Schedule {
@@ -33,6 +38,11 @@ struct Schedule {
   /// Where the steps of each block of the PTX begin, and their end. Empty
   /// without machine code.
   std::vector<uint32_t> begins;
+  /// Lines of constants have numbers from 1 to this one.
+  uint32_t lastConstants = 0;
+  /// That of the first line with parameters, where a register may say which of
+  /// them are read, else 0; and where in that line they begin.
+  uint32_t parameters = 0, parametersBegin = 0;
   bool isEmpty() const { return begins.empty(); }
 };
 

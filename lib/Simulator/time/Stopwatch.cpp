@@ -209,6 +209,8 @@ void mx::sim::time::addSectors(std::vector<Piece> &pieces,
 void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                        uint32_t bytes, uint32_t mask, bool isWrite) {
   Multiprocessor &sm = smOf(w);
+  if (space == ptx::Space::Param && priceOf(current).isIndexed)
+    arrival = std::max(arrival, constantsOf(w, addresses, mask));
   if (space == ptx::Space::Param || space == ptx::Space::Const || !mask ||
       priceOf(current).isDropped)
     return;

@@ -201,6 +201,11 @@ private:
   void enter(Group &g, const Instr *i, const Price &price) const;
   bool walk(Warp &w, const Price &price);
   uint64_t awaitResults(Warp &w, const std::vector<Registers::Part> &list);
+  uint64_t fetchConstants(const Warp &w, uint32_t line, uint64_t cycle) const;
+  uint64_t awaitConstants(Warp &w, const Step &step, uint64_t cycle);
+  void loadConstants(Warp &w, const Step &step, uint64_t cycle) const;
+  Moment constantsOf(Warp &w, const uint64_t addresses[32],
+                     uint32_t mask) const;
   uint64_t take(Quarter &quarter, const Step &step, uint64_t cycle) const;
   void issueInOrder(Warp &w, const Price &price);
   void issueByOperands(Warp &w, const Price &price);

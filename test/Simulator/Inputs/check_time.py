@@ -113,28 +113,69 @@ def check_machine_code():
         sys.exit("expected a listing to count where its lines are those of the kernel, and only there")
 
 
-def check_waits():
-    """Machine code that uses a load before the next one: that waits too."""
+def listed(order, one, **buffers):
+    """Cycles with machine code of (line, instruction, counter of its result, counters that it waits for)."""
     with open(PTX, encoding="utf-8") as file:
         lines = {words.split("//")[1].strip(): n for n, words in enumerate(file, 1) if "//" in words}
+    path = os.path.join(DIRECTORY, "listing")
+    code = f"\n.text.{one['kernel']}:\n"
+    for place, (name, instruction, counter, waits) in enumerate(order):
+        code += f'\t//## File ".nv_debug_ptx_txt", line {lines[name]}\n'
+        code += f"        /*{16 * place:04x}*/    {instruction} ;    /* 0x0000000000000000 */\n"
+        code += f"                                /* 0x{4 << 41 | counter << 46 | waits << 52:016x} */\n"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(code)
+    return cycles(run([one], f"--machine-code={path}", **buffers)[0])[0]
+
+
+def early(order):
+    return listed(order, launch("early", 1, 32, "in"), **{"in": 1 << 17})
+
+
+NONE = 7  # no counter
+
+
+def check_waits():
+    """Machine code that uses a load before the next one: that waits too."""
 
     def takes(waits):
-        """Each result has a counter; 7 is none."""
-        path = os.path.join(DIRECTORY, "listing")
-        code = "\n.text.early:\n"
-        order = (("FIRST", "LDG", 0, 0), ("USE", "IADD3", 7, waits), ("SECOND", "LDG", 1, 0),
-                 ("BOTH", "IADD3", 7, 2), ("STORE", "STG", 7, 0))
-        for place, (name, opcode, counter, bits) in enumerate(order):
-            code += f'\t//## File ".nv_debug_ptx_txt", line {lines[name]}\n'
-            code += f"        /*{16 * place:04x}*/    {opcode} R1, R1, R1 ;    /* 0x0000000000000000 */\n"
-            code += f"                                /* 0x{4 << 41 | counter << 46 | bits << 52:016x} */\n"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(code)
-        return cycles(run([launch("early", 1, 32, "in")], f"--machine-code={path}", **{"in": 1 << 17})[0])[0]
+        return early((("FIRST", "LDG R1, R1, R1", 0, 0), ("USE", "IADD3 R1, R1, R1", NONE, waits),
+                      ("SECOND", "LDG R1, R1, R1", 1, 0), ("BOTH", "IADD3 R1, R1, R1", NONE, 2),
+                      ("STORE", "STG R1, R1, R1", NONE, 0)))
 
     # A load from HBM takes 490 to 770 cycles.
     if not 450 < takes(1) - takes(0) < 850:
         sys.exit(f"expected a load that waits for another one to add its latency, found {takes(0)} and {takes(1)}")
+
+
+def check_constants():
+    """The first use of 64 bytes of constants takes 73 cycles more; that of a load, when its result is used."""
+
+    def takes(*order):
+        return early([("PARAMETER", *one) for one in order] + [("FIRST", "LDG R1, R1, R1", NONE, 3)])
+
+    def more(expected, what, found):
+        if found != expected:
+            sys.exit(f"expected {what} to take {expected} cycles more, found {found}")
+
+    load = lambda place, counter: (f"LDC R2, c[0x0][{place}]", counter, 0)
+    use = lambda counter: ("IADD3 R1, R1, R1", NONE, 1 << counter)
+    warm = lambda order: (("S2R R2, SR_TID.X", *one[1:]) if "LDC" in one[0] else one for one in order)
+    cold = lambda *order: takes(*order) - takes(*warm(order))
+    more(73, "a line", cold(load("0x210", 0)))
+    more(73, "a line, and then the same", cold(load("0x210", 0), use(0), load("0x23c", 1)))
+    more(146, "a line, and then another", cold(load("0x210", 0), use(0), load("0x240", 1)))
+    more(73, "two lines at a time", cold(load("0x210", 0), load("0x240", 0)))
+    more(0, "a line that nothing waits for", cold(load("0x210", NONE)))
+    more(0, "a line that a guard may keep", cold(("@!P0 LDC R2, c[0x0][0x210]", 0, 0)))
+    # The figures of a kernel's start have the first line of operands.
+    operands = lambda place: takes(*((f"ULDC UR4, c[0x0][{at}]", NONE, 0) for at in ("0x0", place)))
+    more(73, "a second line of operands", operands("0x210") - operands("0x4"))
+    # Parameters begin at 0x210.
+    pick = lambda at: listed((("AT", "LDC R1, c[0x0][0x210]", 0, 0), ("ADDRESS", "IADD3 R1, R1, R1", NONE, 1),
+                              ("PICK", "LDC R1, c[0x0][R1+0x210]", 1, 0), ("PICKED", "IADD3 R1, R1, R1", NONE, 2),
+                              ("KEEP", "STS R1, R1", NONE, 0)), launch("picks", 1, 32, at, *[0] * 16))
+    more(73, "a parameter of another line", pick(48) - pick(44))
 
 
 def check_ends():
@@ -179,6 +220,7 @@ check_barriers()
 check_peeks()
 check_machine_code()
 check_waits()
+check_constants()
 check_ends()
 check_repeats()
 check_dependence()
