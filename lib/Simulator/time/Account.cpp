@@ -127,18 +127,19 @@ mx::sim::assumedThatMatter(const LaunchTime &time) {
   return all;
 }
 
-/// A kernel ends when the chip knows that all CTAs have, and when what they
-/// have stored can be seen.
+/// A kernel ends when the chip knows that all CTAs have. One that has used
+/// memory takes longer: what it has stored must be seen, and what L1 has must
+/// go.
 void Model::endKernel(uint64_t &cycles, Path &path) const {
-  if (memory.stored) {
-    if (memory.stored > cycles) {
-      path = memory.storedPath;
-      path.reach(memory.stored, rateOf(chip, Source::L2));
-      cycles = memory.stored;
-    }
+  if (memory.stored > cycles) {
+    path = memory.storedPath;
+    path.reach(memory.stored, rateOf(chip, Source::L2));
+    cycles = memory.stored;
+  }
+  if (memory.lines) {
     path.reach(cycles, kOther);
-    cycles += chip.cycles(Fact::StoreFlush);
-    path.reach(cycles, Fact::StoreFlush);
+    cycles += chip.cycles(Fact::MemoryEnd);
+    path.reach(cycles, Fact::MemoryEnd);
   }
   if (ctasEnded > cycles) {
     path = ctaEnds.path();

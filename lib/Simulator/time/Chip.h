@@ -34,7 +34,7 @@ enum class Fact : uint8_t {
   CtaIssue,
   CtaEnd,
   CtaGive,
-  StoreFlush,
+  MemoryEnd,
   // Schedulers and pipes.
   AluLatency,
   PredicateLatency,

@@ -37,7 +37,7 @@ static constexpr FactInfo kFactInfos[] = {
     {Fact::CtaIssue, "cta-issue", Part::Launch},
     {Fact::CtaEnd, "cta-end", Part::Launch},
     {Fact::CtaGive, "cta-give", Part::Launch},
-    {Fact::StoreFlush, "store-flush", Part::Launch},
+    {Fact::MemoryEnd, "memory-end", Part::Launch},
     {Fact::AluLatency, "alu-latency", Part::Results},
     {Fact::PredicateLatency, "predicate-latency", Part::Results},
     {Fact::FloatLatency, "float-latency", Part::Results},

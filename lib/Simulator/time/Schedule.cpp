@@ -342,15 +342,10 @@ public:
   ConstantLines(const std::vector<MachineBlock> &machine,
                 const Program &program, const Chip &chip, Schedule &schedule)
       : last(schedule.lastConstants) {
-    bool hasIndex = false, hasOperands = false;
+    bool hasIndex = false;
     for (const MachineBlock &block : machine)
-      for (const MachineInstr &i : block.code) {
+      for (const MachineInstr &i : block.code)
         hasIndex |= i.constants.way == Constants::Index;
-        // The figures of a kernel's start have the first line of operands.
-        if (i.constants.way == Constants::Operand &&
-            !std::exchange(hasOperands, true))
-          numbers[{Constants::Operand, i.constants.line}] = 0;
-      }
     if (!hasIndex)
       return;
     uint32_t begin = parametersAt(chip.number);

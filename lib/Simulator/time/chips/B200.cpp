@@ -44,8 +44,8 @@ constexpr Row kB200Rows[] = {
     {Fact::CtaGive,
      {"start of a CTA, of all SMs", 0.28, 0.2, 0.4, "cycles", kAssumed,
       "as an H200"}},
-    {Fact::StoreFlush,
-     {"from the last store of a kernel to its end", 330, 300, 400, "cycles",
+    {Fact::MemoryEnd,
+     {"end of a kernel that has loaded or stored", 330, 300, 400, "cycles",
       kAssumed, "as an H200"}},
 
     {Fact::AluLatency,
