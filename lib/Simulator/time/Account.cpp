@@ -136,15 +136,15 @@ void Model::endKernel(uint64_t &cycles, Path &path) const {
     path.reach(memory.stored, rateOf(chip, Source::L2));
     cycles = memory.stored;
   }
-  if (memory.lines) {
-    path.reach(cycles, kOther);
-    cycles += chip.cycles(Fact::MemoryEnd);
-    path.reach(cycles, Fact::MemoryEnd);
-  }
   if (ctasEnded > cycles) {
     path = ctaEnds.path();
     cycles = ctasEnded;
     path.reach(cycles, Fact::CtaEnd);
+  }
+  if (memory.lines) {
+    path.reach(cycles, kOther);
+    cycles += chip.cycles(Fact::MemoryEnd);
+    path.reach(cycles, Fact::MemoryEnd);
   }
 }
 

@@ -241,13 +241,29 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
                     : priceOf(current).passesL1 ? Traffic::Stream
                                                 : Traffic::Load;
   if (traffic == Traffic::Load)
-    pieces.erase(std::remove_if(pieces.begin(), pieces.end(),
-                                [&](const Piece &piece) {
-                                  return sm.l1.touch(piece.line, false).isHit;
-                                }),
-                 pieces.end());
+    takeFromL1(w, sm.l1, through, path);
   if (!pieces.empty())
     askForThreads(w, through, path, traffic);
+}
+
+/// Of `pieces`, what L1 has. A line that is under way is there for all who wait
+/// for it at once: when, nobody knows before the end of the window, but not
+/// before L2 can have answered.
+void Stopwatch::takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path) {
+  uint64_t answer = chip.cycles(Fact::L2Latency) - chip.cycles(Fact::L1Latency);
+  uint64_t latest = cycle;
+  auto isThere = [&](const Piece &piece) {
+    Tags::Answer found = l1.touch(piece.line, false);
+    if (!found.isHit)
+      found.line->filled = cycle + answer;
+    else
+      latest = std::max(latest, found.line->filled);
+    return found.isHit;
+  };
+  pieces.erase(std::remove_if(pieces.begin(), pieces.end(), isThere),
+               pieces.end());
+  path.reach(latest, Fact::L2Latency);
+  arrival = std::max(arrival, arrivalOf(w, latest, Source::L1, path));
 }
 
 uint64_t Stopwatch::barrierLatency(const Warp &w, uint32_t number) const {

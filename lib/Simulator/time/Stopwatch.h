@@ -131,6 +131,7 @@ public:
   /// Lanes read or write memory: `addresses` of those in `mask`.
   void access(Warp &w, ptx::Space space, const uint64_t addresses[32],
               uint32_t bytes, uint32_t mask, bool isWrite);
+  void takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path);
   /// Cycles after its cause at which a group goes on that waited so.
   uint64_t wakeLatency(const Warp &w, const Group &g) const;
   uint64_t barrierLatency(const Warp &w, uint32_t number) const;
