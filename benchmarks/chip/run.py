@@ -27,9 +27,11 @@ TOPICS = {"wgmma": "wgmma", "products": "wgmma that is waited for, and beside ot
           "shared": "Shared memory", "tma": "Loads by the copy engine",
           "copies": "Copies of one SM and of all", "memory": "L2 and HBM",
           "traffic": "L2 and HBM by who asks",
+          "sharing": "GPCs, and what they share",
           "underway": "Loads by the bytes under way", "tensormaps": "Tensor maps that change",
           "starts": "From one kernel to the next", "barriers": "Barriers", "ctas": "Starts of CTAs",
           "launch": "Launches in a CUDA graph", "energy": "Power and clock",
+          "clocks": "The clock after a pause",
           "peers": "Memory of another GPU", "peer_processes": "Memory of another process"}
 BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
 WGMMA = """template <> struct Wgmma<{n}, {kind}> {{

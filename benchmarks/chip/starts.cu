@@ -51,6 +51,16 @@ template <Order ORDER> __global__ void storesTile(uint16_t *out) {
   }
 }
 
+/// A kernel that lets 3000 cycles pass, and loads a word for each thread then.
+template <bool LOADS> __global__ void passes(const uint4 *data, uint4 *out, uint32_t n) {
+  long long begin = clock64();
+  while (clock64() - begin < 3000) {
+  }
+  uint32_t x = LOADS ? data[blockIdx.x * blockDim.x + threadIdx.x].x : n;
+  if (x == 77 + n)
+    *out = {};
+}
+
 static double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() / 2];
@@ -135,6 +145,16 @@ int main() {
   };
   for (const Kind &k : kinds)
     measure(k, out);
+  for (int threads : {32, 1024}) {
+    std::string who = ", a CTA of " + std::to_string(threads) + " threads for each SM";
+    auto time = [&](auto kernel) {
+      return microseconds(60, [&](cudaStream_t s) {
+        kernel<<<countSMs(), threads, 0, s>>>(out, out, 1u);
+      });
+    };
+    emit("3000 cycles" + who, time(passes<false>), "us");
+    emit("3000 cycles and a load" + who, time(passes<true>), "us");
+  }
   uint16_t *matrix = (uint16_t *)out;
   double nothing = tile<Order::Nothing>(matrix);
   constexpr double kParts = 2048 * 2048 / 8;

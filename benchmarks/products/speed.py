@@ -41,7 +41,8 @@ def begin():
 def describe_machine():
     name, driver, power = timing.query("name,driver_version,power.limit")
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(" ", "minutes")
-    return dict(gpu=name, driver=driver, power_limit_w=power, torch=torch.__version__, date=date)
+    return dict(gpu=name, driver=driver, power_limit_w=power, torch=torch.__version__, date=date,
+                launch=cases.LAUNCH)
 
 
 def describe(case):

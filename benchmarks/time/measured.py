@@ -14,9 +14,8 @@ sys.path.append(str(PRODUCTS))
 import cases
 import surface
 
-RESULTS = sorted((PRODUCTS / "results").glob("surface-h200-seed5?.json"))
-RESULTS.append(PRODUCTS / "results/tuning-h200.json")
-KINDS = ("burst_us", "graph_us")
+RESULTS = sorted((PRODUCTS / "results").glob("surface-h200-seed[56]?.json"))
+RESULTS.append(PRODUCTS / "results/tuning-h200-graphs.json")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,18 +34,26 @@ class Timed:
         return self.case.name + ("" if self.way == "mx" else f", {self.way}")
 
 
-def timed(family, case, way, entry):
-    found = next((entry[key] for key in KINDS if key in entry), None)
+def timed(family, case, way, entry, about):
+    """None where it was timed from the host, which takes longer than a short launch."""
+    found = entry.get("graph_us") or (about.get("launch") == cases.LAUNCH and entry.get("burst_us"))
     return found and Timed(family, case, way, found, entry.get("sustained_us"), entry.get("sm_mhz"))
 
 
 def of_surface(data, name):
-    """What the compiler chose: the shapes come from the seed, as surface.py draws them."""
+    """What the compiler chose, and the schedules that it ranked next, where they were timed: the
+    shapes come from the seed, as surface.py draws them."""
     for row in surface.ROWS:
         measured = data["rows"].get(row.name, {})
         drawn = {case.name: case for case in row.cases(data["seed"], len(measured))}
         for name, result in measured.items():
-            yield timed(row.name, drawn[name], "mx", result["implementations"]["mx"])
+            found = result["implementations"]
+            yield timed(row.name, drawn[name], "mx", found["mx"], data["about"])
+            nexts = {way.removeprefix(surface.NEXT_WAY): entry for way, entry in found.items()
+                     if way.startswith(surface.NEXT_WAY)}
+            case = dataclasses.replace(drawn[name], ways=(("mx", ""), *((w, w) for w in nexts)))
+            for way, entry in nexts.items():
+                yield timed(f"next {name}", case, way, entry, data["about"])
 
 
 def of_tuning(data, name):
@@ -57,7 +64,7 @@ def of_tuning(data, name):
         ways = {way: way for way in result["found"] if way.startswith("tile")}
         case = dataclasses.replace(known[name], ways=tuple(ways.items()))
         for way in ways:
-            yield timed(f"tuning {name}", case, way, result["found"][way])
+            yield timed(f"tuning {name}", case, way, result["found"][way], data["about"])
 
 
 def load(paths):

@@ -88,13 +88,13 @@ def ranking(rows):
     """Of cases with several schedules: what the model's best costs, measured, beside the
     fastest one."""
     text = header("case", "schedules", "the model's best to the fastest", "Kendall's tau")
-    for family, found in by(rows, lambda row: row["family"]).items():
-        if not family.startswith("tuning") or len(found) < 3:
+    for case, found in by(rows, lambda row: row["name"].split(", ")[0]).items():
+        if len(found) < 3:
             continue
         best = min(found, key=lambda row: row["modelled_us"])["measured_us"]
         fastest = min(row["measured_us"] for row in found)
         order = tau([(row["measured_us"], row["modelled_us"]) for row in found])
-        text += line(family.removeprefix("tuning "), len(found), f"{best / fastest:.3f}",
+        text += line(case, len(found), f"{best / fastest:.3f}",
                      f"{order:.2f}")
     return text
 
