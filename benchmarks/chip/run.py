@@ -20,7 +20,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOPICS = {"wgmma": "wgmma", "products": "wgmma that is waited for, and beside other traffic",
-          "turns": "Warps that share a scheduler", "mma": "mma.sync",
+          "turns": "Warps that share a scheduler",
+          "distinct": "Arithmetic on distinct registers beside wgmma", "mma": "mma.sync",
           "instructions": "Instructions of threads",
           "latencies": "Results of instructions", "code": "Branches and long code",
           "cold": "What a kernel finds cold",
