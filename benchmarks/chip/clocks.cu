@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(128) multiplies(Stamp *stamps, int pause, int 
   uint32_t state = threadIdx.x * 747796405u + blockIdx.x * 2891336453u + 1;
   for (int i = threadIdx.x; i < kOperandBytes / 2; i += 128) {
     state = state * 1664525u + 1013904223u;
-    // Normal numbers of bf16 about 1, of both signs.
+    // Normal values of bf16 about 1, of both signs.
     ((uint16_t *)memory)[i] = random ? uint16_t((state >> 16 & 0x807f) | 0x3f00 | (state >> 8 & 0x80)) : 0;
   }
   asm volatile("fence.proxy.async;" ::: "memory");

@@ -140,17 +140,40 @@ def memory(rows):
     return text
 
 
+def pair(row, key, form):
+    """Measured, modelled and the error, or nothing."""
+    found, true = row.get(f"modelled_{key}"), row.get(f"measured_{key}")
+    if found is None or true is None:
+        return "", "", ""
+    return form.format(true), form.format(found), f"{100 * (found / true - 1):+.1f} %"
+
+
 def clocks(rows):
-    """All of them, the largest error first: microseconds, and cycles, which do not depend
-    on the clock."""
-    text = header("kernel", "measured, µs", "modelled, µs", "error", "cycles, ncu", "modelled",
-                  "error", "MHz, ncu")
+    """All of them, the largest error first: after a pause and back to back, and the clock."""
+    text = header("kernel", "measured, µs", "modelled", "error", "sustained, µs", "modelled",
+                  "error", "MHz", "modelled", "error", "MHz, sustained", "modelled", "error")
     for row in largest_first(rows):
-        text += line(full_name(row), f"{row['measured_us']:.2f}", f"{row['modelled_us']:.2f}",
-                     f"{error(row):+.1f} %", row.get("measured_cycles", ""),
-                     row.get("modelled_cycles", ""),
-                     difference(row, "cycles", "{:+.1f} %", relative=True),
-                     row.get("measured_mhz", ""))
+        text += line(full_name(row), *pair(row, "us", "{:.2f}"),
+                     *pair(row, "sustained_us", "{:.2f}"), *pair(row, "mhz", "{:.0f}"),
+                     *pair(row, "sustained_mhz", "{:.0f}"))
+    return text
+
+
+def of_key(rows, key):
+    """Rows that have the key, as if it were their time."""
+    return [dict(row, measured_us=row[f"measured_{key}"], modelled_us=row[f"modelled_{key}"])
+            for row in rows if f"measured_{key}" in row and f"modelled_{key}" in row]
+
+
+def spreads(rows):
+    """A line for each of what was measured."""
+    text = header("", "programs", "median", "90th percentile", "worst")
+    for key, title in (("us", "after a pause"), ("sustained_us", "sustained"),
+                       ("mhz", "clock after a pause"), ("sustained_mhz", "clock, sustained")):
+        found = of_key(rows, key)
+        if found:
+            sizes = [f"{size:.1f} %" for size in spread([error(row) for row in found])]
+            text += line(title, len(found), *sizes)
     return text
 
 
@@ -160,7 +183,7 @@ def of_others(data):
     about = data["about"]
     text = f"{about['gpu']}, {about['date']}; model of {about['commit']}.\n\n"
     text += summary(rows, lambda row: row["project"], "project") + left_out(data["kernels"])
-    text += "\n" + clocks(rows)
+    text += "\n" + spreads(rows) + "\n" + clocks(rows)
     counted = memory(rows)
     return text + ("\n" + counted if counted.count("\n") > 2 else "")
 

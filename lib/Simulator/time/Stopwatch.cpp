@@ -247,7 +247,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
 }
 
 /// Of `pieces`, what L1 has. A line that is under way is there for all who wait
-/// for it at once: when, nobody knows before the end of the window, but not
+/// for it at once. When is not known before the end of the window, but not
 /// before L2 can have answered.
 void Stopwatch::takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path) {
   uint64_t answer = chip.cycles(Fact::L2Latency) - chip.cycles(Fact::L1Latency);
