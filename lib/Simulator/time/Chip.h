@@ -12,6 +12,7 @@
 #include "../ptx/Target.h"
 #include "mx/Simulator/Time.h"
 
+#include <algorithm>
 #include <array>
 
 namespace mx::sim::time {
@@ -155,6 +156,10 @@ struct Chip {
   double operator[](Fact fact) const { return figures[unsigned(fact)].value; }
   uint64_t cycles(Fact fact) const {
     return uint64_t(figures[unsigned(fact)].value + 0.5);
+  }
+  /// What one has more than the other; a run may leave the first out.
+  uint64_t cyclesBeyond(Fact fact, Fact other) const {
+    return std::max(cycles(fact), cycles(other)) - cycles(other);
   }
 };
 

@@ -29,7 +29,7 @@ Placement::Placement(const Chip &chip, unsigned sms, uint64_t used,
     for (unsigned k = 0; k < count && room[g] < size; ++k)
       g = (g + 1) % count;
   };
-  if (cluster > 1) {
+  if (cluster > 1 && chip.has(Fact::Gpcs)) {
     for (unsigned sm = 0; sm < sms; sm += cluster) {
       unsigned size = std::min(cluster, sms - sm);
       next(size);

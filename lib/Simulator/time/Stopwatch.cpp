@@ -250,7 +250,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
 /// for it at once. When is not known before the end of the window, but not
 /// before L2 can have answered.
 void Stopwatch::takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path) {
-  uint64_t answer = chip.cycles(Fact::L2Latency) - chip.cycles(Fact::L1Latency);
+  uint64_t answer = chip.cyclesBeyond(Fact::L2Latency, Fact::L1Latency);
   uint64_t latest = cycle;
   auto isThere = [&](const Piece &piece) {
     Tags::Answer found = l1.touch(piece.line, false);
