@@ -94,8 +94,7 @@ def ranking(rows):
         best = min(found, key=lambda row: row["modelled_us"])["measured_us"]
         fastest = min(row["measured_us"] for row in found)
         order = tau([(row["measured_us"], row["modelled_us"]) for row in found])
-        text += line(case, len(found), f"{best / fastest:.3f}",
-                     f"{order:.2f}")
+        text += line(case, len(found), f"{best / fastest:.3f}", f"{order:.2f}")
     return text
 
 
