@@ -81,7 +81,8 @@ __device__ inline void fenceInit() {
 }
 
 /// What one of `count` launches in a CUDA graph takes, the best of ten times.
-template <typename F> double microseconds(int count, F launch) {
+template <typename F>
+double microseconds(int count, F launch) {
   cudaStream_t stream;
   CHECK(cudaStreamCreate(&stream));
   cudaGraph_t graph;

@@ -2,14 +2,16 @@
 #pragma once
 #include "common.h"
 
-/// Of `rows` rows of 4 KiB: boxes of `boxRows` rows and `rowBytes` bytes, which are swizzled
-/// where they have 32, 64 or 128.
-inline CUtensorMap makeMap(void *data, uint64_t rows, uint32_t rowBytes, uint32_t boxRows,
-                           CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8) {
+/// Of `rows` rows of 4 KiB: boxes of `boxRows` rows and `rowBytes` bytes, which
+/// are swizzled where they have 32, 64 or 128.
+inline CUtensorMap
+makeMap(void *data, uint64_t rows, uint32_t rowBytes, uint32_t boxRows,
+        CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8) {
   static PFN_cuTensorMapEncodeTiled_v12000 encode;
   if (!encode) {
     cudaDriverEntryPointQueryResult found;
-    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
+    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled",
+                                           (void **)&encode, 12000,
                                            cudaEnableDefault, &found));
   }
   CUtensorMap map;
@@ -22,7 +24,8 @@ inline CUtensorMap makeMap(void *data, uint64_t rows, uint32_t rowBytes, uint32_
                                                 : CU_TENSOR_MAP_SWIZZLE_NONE;
   CUresult result = encode(&map, type, 2, data, extents, strides, box, steps,
                            CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(result));
     exit(1);

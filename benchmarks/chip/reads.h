@@ -4,14 +4,15 @@
 
 static constexpr int kThreads = 512;
 
-/// Each thread has UNROLL loads of 16 bytes under way. `pieces` of 16 bytes, a multiple of
-/// 512 * UNROLL; `sharing` CTAs in a row read the same ones.
+/// Each thread has UNROLL loads of 16 bytes under way. `pieces` of 16 bytes, a
+/// multiple of 512 * UNROLL; `sharing` CTAs in a row read the same ones.
 template <int UNROLL>
 __global__ void __launch_bounds__(kThreads)
-    readAll(const uint4 *data, size_t pieces, int rounds, int sharing, long long *cycles,
-            uint4 *out) {
+    readAll(const uint4 *data, size_t pieces, int rounds, int sharing,
+            long long *cycles, uint4 *out) {
   uint4 sum = {};
-  size_t part = blockIdx.x / sharing, parts = (gridDim.x + sharing - 1) / sharing;
+  size_t part = blockIdx.x / sharing,
+         parts = (gridDim.x + sharing - 1) / sharing;
   long long begin = clock64();
   for (int round = 0; round < rounds; ++round)
     for (size_t i = part * kThreads * UNROLL + threadIdx.x; i < pieces;

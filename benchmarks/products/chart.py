@@ -147,9 +147,9 @@ class Drawing:
 
 def draw(data):
     groups = list(measured(data))
-    height = TOP + sum(ROW * (len(rows) + 1) + 6 for _, rows in groups) + 44
+    height = TOP + sum(ROW * (len(rows) + 1) + 6 for _, rows in groups) + 60
     drawing = Drawing()
-    bottom = height - 40
+    bottom = height - 56
     for tick in TICKS:
         drawing.line(position(tick), TOP - 6, position(tick), bottom,
                      "#444" if tick == 1 else "#dddddd")
@@ -169,9 +169,11 @@ def draw(data):
                            (222, SAME, EQUAL)):
         drawing.lines.append(f'<rect x="{x}" y="39" width="11" height="11" fill="{color}"/>')
         drawing.text(x + 16, 49, text)
-    drawing.text(16, height - 14, f"{dates(data)}, driver {about['driver']}, PyTorch {about['torch']}. "
-                 "Black lines: spread of the rounds. Quantizers are in the time of the layers alone. "
-                 "docs/Benchmarks.md", fill="#555", font_size=11)
+    # Two lines: fonts without Helvetica's widths (DejaVu Sans) are a quarter wider.
+    for y, note in ((height - 30, f"{dates(data)}, driver {about['driver']}, PyTorch {about['torch']}."),
+                    (height - 14, "Black lines: spread of the rounds. Quantizers are in the time of the "
+                                  "layers alone. docs/Benchmarks.md")):
+        drawing.text(16, y, note, fill="#555", font_size=11)
     body = "\n".join(drawing.lines)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
             f'width="{WIDTH}" height="{height}" font-family="Helvetica, Arial, sans-serif" '

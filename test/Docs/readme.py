@@ -14,6 +14,7 @@ PTX-DAG: .target sm_100a
 PTX-DAG: tcgen05.mma
 """
 
+import html
 import json
 import pathlib
 import re
@@ -61,6 +62,14 @@ for name in [name for name in times if name != "mx"]:
 changed.write_text(json.dumps(data))
 done = subprocess.run([sys.executable, "-B", chart, changed, picture], capture_output=True, text=True)
 assert done.returncode == 1 and "expected results of mxfp8-8192" in done.stderr, done
+# Fonts of Linux are wide: DejaVu Sans takes up to 0.6 em a letter on average, 0.7 in bold.
+width = int(re.search(r'viewBox="0 0 (\d+) ', now[0])[1])
+for begin, attributes, words in re.findall(r'<text x="([\d.]+)" y="[\d.]+"(.*?)>(.*?)</text>', now[0]):
+    size = re.search(r'font-size="([\d.]+)"', attributes)
+    long = (float(size[1]) if size else 12.5) * (0.7 if "bold" in attributes else 0.6) * len(html.unescape(words))
+    anchor = re.search(r'text-anchor="(\w+)"', attributes)
+    first = float(begin) - long * {"end": 1, "middle": 0.5}.get(anchor and anchor[1], 0)
+    assert 0 <= first and first + long <= width, f"docs/Figures/speed.svg: expected '{words}' to fit into {width}"
 # Days, chip and link stand beside the picture.
 about = data["about"]
 assert about["date"][:10] in text and about["gpu"] in text and "](docs/Benchmarks.md)" in text
