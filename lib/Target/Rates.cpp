@@ -22,10 +22,10 @@ const Rates mx::target::kB200Rates;
 /// which the L2 answers together, and stores.
 static constexpr Rates h200() {
   Rates rates;
-  rates.l2BytesPerClk = 6100; // fitted; 4700 where no two SMs share rows
-  rates.memorySharedPercent = 9;  // fitted
+  rates.l2BytesPerClk = 6100;    // fitted; 4700 where no two SMs share rows
+  rates.memorySharedPercent = 9; // fitted
   rates.l2Bytes = 50u << 20;
-  rates.hbmBytesPerClk = 2070; // where all SMs only load
+  rates.hbmBytesPerClk = 2070;    // where all SMs only load
   rates.streamBytesPerClk = 2070; // 2265 on an H200; less on an H100
   rates.directLastPercent = 500;  // fitted
   rates.stagedLastPercent = 270;  // fitted

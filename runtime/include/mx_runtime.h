@@ -96,8 +96,7 @@ MX_API void mxClearError(void);
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
-MX_API void
-mxReportError(const char *format, ...);
+MX_API void mxReportError(const char *format, ...);
 
 /* What happens when an error is recorded, in all threads of the process:
  *   print   the text goes to standard error, the call returns its status; so

@@ -52,15 +52,14 @@ uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
 // Copies have no latency of their own here, so that times are bytes by a rate.
 TEST(Memory, HalvesOfTheSMsShareWhatComesOutOfL2) {
   // Halves have 64 and 68 SMs, and 4700 / 2 bytes a cycle each.
-  uint64_t all = lastOf(
-      Traffic::Copy, [](unsigned) { return true; }, 16384);
+  uint64_t all = lastOf(Traffic::Copy, [](unsigned) { return true; }, 16384);
   EXPECT_NEAR(double(all), 68 * 16384 / (4700. / 2), 30);
-  uint64_t least = lastOf(
-      Traffic::Copy, [](unsigned sm) { return sm < 64; }, 16384);
+  uint64_t least =
+      lastOf(Traffic::Copy, [](unsigned sm) { return sm < 64; }, 16384);
   EXPECT_NEAR(double(least), 64 * 16384 / (4700. / 2), 30);
   // One SM has what its port takes.
-  uint64_t one = lastOf(
-      Traffic::Copy, [](unsigned sm) { return sm == 5; }, 16384);
+  uint64_t one =
+      lastOf(Traffic::Copy, [](unsigned sm) { return sm == 5; }, 16384);
   EXPECT_NEAR(double(one), 16384 / 110., 20);
 }
 

@@ -370,9 +370,9 @@ struct LaunchConfig {
   /// What nvdisasm prints of the kernel's machine code, where its instructions
   /// are to be priced by that.
   std::string machineCode;
-  /// Of a launch that is timed: products of wgmma and tcgen05 are not computed, and what
-  /// comes of them means nothing, unless a branch or an address may depend on
-  /// them (LaunchTime::computedForLine).
+  /// Of a launch that is timed: products of wgmma and tcgen05 are not computed,
+  /// and what comes of them means nothing, unless a branch or an address may
+  /// depend on them (LaunchTime::computedForLine).
   bool skipsProducts = false;
   /// Findings beyond this number are counted but not kept.
   uint32_t maxFindings = 20;

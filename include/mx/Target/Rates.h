@@ -93,9 +93,9 @@ struct Rates {
   unsigned stagedBufferCycles = 60;
   unsigned stagedLatency = 1500;
   /// How much longer stores take than those of one SM, in per cent: the last
-  /// ones, as all SMs store at once, of parts of a split of up to 128 rows less,
-  /// as they are f32; and those before, which the next work tile waits for, as
-  /// most SMs do.
+  /// ones, as all SMs store at once, of parts of a split of up to 128 rows
+  /// less, as they are f32; and those before, which the next work tile waits
+  /// for, as most SMs do.
   unsigned directLastPercent = 100, stagedLastPercent = 100;
   unsigned directPartPercent = 100;
   unsigned directPercent = 100, stagedPercent = 100;

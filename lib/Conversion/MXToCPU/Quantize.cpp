@@ -284,13 +284,13 @@ struct QuantizeOpLowering final : EmittingPattern<QuantizeOp> {
           op.getGlobalScale()
               ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
               : Int::constant(builder, op.getLoc(), i32, 0x3F800000);
-      Int isPositive = *encodeBits > 0, isNumber = *encodeBits <= 0x7F800000;
+      Int isPositive = *encodeBits > 0, isFinite = *encodeBits < 0x7F800000;
       // As on the GPU, where the host does not wait for what is in memory.
       if (op.getGlobalScale() && followsFromMemory(op.getGlobalScale()))
-        encodeBits = (isPositive & isNumber).select(*encodeBits, 0x7FC00000);
+        encodeBits = (isPositive & isFinite).select(*encodeBits, 0x7FC00000);
       else
-        emitter.check(isPositive & isNumber,
-                      "a global_scale greater than 0, found the "
+        emitter.check(isPositive & isFinite,
+                      "a finite global_scale greater than 0, found the "
                       "bits %ld",
                       {*encodeBits});
     }

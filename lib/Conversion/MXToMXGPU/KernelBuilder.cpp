@@ -114,8 +114,8 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
                    "dimension " + Twine(batch + 1) + " of " + name);
 }
 
-/// By their bits, zero, negative numbers and NaN are the same. The host does
-/// not wait for what follows from memory (docs/Spec.md).
+/// Compares bits as unsigned integers: those of finite positive numbers are 1
+/// to 0x7F7FFFFF. The host does not wait for numbers in memory (docs/Spec.md).
 Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
   Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
   Value shown = arith::IndexCastUIOp::create(host, host.getIndexType(), bits);
@@ -124,7 +124,7 @@ Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
   };
   Value isAboveZero = isAtMost(host.index(1), shown);
   Value isPositive = arith::AndIOp::create(
-      host, isAboveZero, isAtMost(shown, host.index(0x7F800000)));
+      host, isAboveZero, isAtMost(shown, host.index(0x7F7FFFFF)));
   if (followsFromMemory(scale)) {
     Value nan = arith::ConstantOp::create(
         host, host.getFloatAttr(host.getF32Type(),
@@ -132,7 +132,7 @@ Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
     return arith::SelectOp::create(host, isPositive, scale, nan);
   }
   RequireOp::create(host, isPositive,
-                    "expected a global_scale greater than 0, found the "
+                    "expected a finite global_scale greater than 0, found the "
                     "bits %lld",
                     ValueRange(shown));
   return scale;

@@ -146,8 +146,8 @@ llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
 void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
                  int64_t alignment, const llvm::Twine &name);
 
-/// Requires at run time that NVFP4's factor of the tensor is above 0, and
-/// returns it; of one that follows from memory returns NaN where it is not.
+/// Requires a finite NVFP4 factor above 0 at run time, and returns the factor.
+/// Replaces any other factor from memory by NaN.
 mlir::Value checkPositive(KernelBuilder &host, mlir::Value scale);
 
 /// Writes zeros over a whole memref, before what follows.

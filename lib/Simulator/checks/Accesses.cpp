@@ -80,9 +80,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   if (!worst.conflict)
     return;
   // Out of line: its strings would cost those that are in order registers.
-  auto fail = [ this, &known, &worst, &
-                cta ](Warp & w, const Instr *i, uint32_t lanes, uint32_t offset,
-                      bool isWrite) __attribute__((noinline, cold)) {
+  auto fail = [this, &known, &worst,
+               &cta](Warp &w, const Instr *i, uint32_t lanes, uint32_t offset,
+                     bool isWrite) __attribute__((noinline, cold)) {
     const Conflict &c = *worst.conflict;
     uint32_t at = std::max<uint32_t>(offset, uint32_t(c.granule * 4));
     report(w, i, lanes, known, false, isWrite, c,

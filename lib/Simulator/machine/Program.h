@@ -25,7 +25,7 @@ struct Instr;
 
 /// Executes `i` for the lanes in `mask` and returns the next instruction, or
 /// null when the group of lanes cannot go on now (Warp says why).
-using Handler = const Instr *(*)(Warp &w, const Instr *i, uint32_t mask);
+using Handler = const Instr *(*)(Warp & w, const Instr *i, uint32_t mask);
 
 /// Byte offset of a register. Bit 0: in the constant pool instead of the
 /// register file; bit 1: a predicate that is read negated.

@@ -95,6 +95,10 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
         if not 0 < factor < float("inf"):
             raise ValueError("global_scale: expected a finite number above 0, found "
                              f"{factor!r}")
+        # Kernels take the reciprocal too, as f32.
+        if not 2.0**-127 <= factor <= 2.0**127:
+            raise ValueError("global_scale: expected a number from 2^-127 to 2^127, found "
+                             f"{factor!r}")
         factor = check.scalar("global_scale", factor)
     given = x, probs, gather, offsets, factor
     options = format, axis, rounding, layout, is_swiglu

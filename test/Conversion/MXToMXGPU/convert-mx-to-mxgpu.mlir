@@ -247,7 +247,7 @@ func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x
 // CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
 // CHECK:         "expected dimension 1 of scales to be %lld, found %lld"
 // CHECK:         %[[BYTES:.*]] = builtin.unrealized_conversion_cast %[[E]] : memref<?x?xf4E2M1FN> to memref<?x?xi8>
-// CHECK:         "expected a global_scale greater than 0, found the bits %lld"
+// CHECK:         "expected a finite global_scale greater than 0, found the bits %lld"
 // CHECK:         mxgpu.launch @kernels::@nvfp4_quantize grid(%{{.*}}) args(%{{.*}}, %[[BYTES]], %[[S]], %[[G]] :
 
 // CHECK-LABEL: mxgpu.kernel @nvfp4_quantize(

@@ -127,7 +127,7 @@ func.func @encode() {
   %e = memref.alloc() : memref<8x32xf4E2M1FN>
   %s = memref.alloc() : memref<8x2xf8E4M3FN>
   %zero = arith.constant 0.0 : f32
-  // ENCODE: error: expected a global_scale greater than 0, found the bits 0
+  // ENCODE: error: expected a finite global_scale greater than 0, found the bits 0
   mx.quantize ins(%x : memref<8x32xf32>) global_scale(%zero)
       outs(%e, %s : memref<8x32xf4E2M1FN>, memref<8x2xf8E4M3FN>) block_size = 16
   return

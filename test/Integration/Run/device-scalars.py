@@ -97,10 +97,22 @@ given = NVFP4.format(argument=", %factors: tensor<?xf32>", factor=GIVEN)
 for value in 0.75, 3.0e5:
     codes, scales = ref.quantize(x.astype(np.float32), "f4E2M1FN", nvfp4_encode=np.float32(value))
     run("given", given, [x.view(np.uint16), np.array([9, value], np.float32)], [ref.pack(codes, "f4E2M1FN"), scales])
-for value in 0.0, -0.0, -3.0, np.nan, -np.inf:
+for value in 0.0, -0.0, -3.0, np.nan, np.inf, -np.inf:
     # 0x77: the largest magnitude, 6, twice.
     nothing = [np.full((72, 128), 0x77, np.uint8), np.full((72, 16), 0x7F, np.uint8)]
     run("given", given, [x.view(np.uint16), np.array([9, value], np.float32)], nothing)
+# The same factor from the caller is refused.
+with open(f"{directory}/caller.mlir", "w") as file:
+    file.write(NVFP4.format(argument=", %g: f32", factor=""))
+np.save(f"{directory}/x.npy", x.view(np.uint16))
+for value, bits in (0.0, 0), (np.inf, 0x7F800000), (np.nan, 0x7FC00000):
+    np.save(f"{directory}/g.npy", np.float32(value))
+    for device in "sim", "cpu":
+        done = subprocess.run([mx_run, f"{directory}/caller.mlir", f"--device={device}", f"--chip={chip}",
+                               f"--arg={directory}/x.npy", f"--arg={directory}/g.npy"], capture_output=True, text=True)
+        if done.returncode in (0, -6, -11) or f"expected a finite global_scale greater than 0, found the bits {bits}" not in done.stderr:
+            print(f"caller, {device}, {value}: expected a refusal, found exit status {done.returncode}: {done.stderr}")
+            failures += 1
 
 # A number that a product takes, its epilogue, and a simple kernel.
 TYPES = """!m = tensor<40x256xbf16>

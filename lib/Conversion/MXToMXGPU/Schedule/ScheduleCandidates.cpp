@@ -217,9 +217,8 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
   return candidates;
 }
 
-std::string
-mx::mxgpu::explainNoSchedule(const MatmulProblem &problem,
-                             const target::TargetInfo &target) {
+std::string mx::mxgpu::explainNoSchedule(const MatmulProblem &problem,
+                                         const target::TargetInfo &target) {
   Candidates all(problem, target);
   for (const Strategy *strategy : problem.strategies)
     all.addTiles(*strategy);

@@ -286,8 +286,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   int64_t percent = rates.directPercent;
   // Threads with many accumulators spill them.
   bool isLowPart = isSplit && fields.tile[0] <= kScaleTileRows;
-  int64_t last =
-      isLowPart ? rates.directPartPercent : rates.directLastPercent;
+  int64_t last = isLowPart ? rates.directPartPercent : rates.directLastPercent;
   if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
     int64_t bytes = storedBytes * (readsC ? 2 : 1);
@@ -345,9 +344,9 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   if (isSplit) {
     // The splits are read back, and the result is written.
     int64_t bytes = partBytes + outBytes * (problem.accumulate ? 2 : 1);
-    cost.sum = rates.nextKernel + rates.sumLatency + ceilDiv(bytes, partBytes > cache
-                                                     ? rates.hbmBytesPerClk
-                                                     : rates.l2BytesPerClk);
+    cost.sum = rates.nextKernel + rates.sumLatency +
+               ceilDiv(bytes, partBytes > cache ? rates.hbmBytesPerClk
+                                                : rates.l2BytesPerClk);
   }
   // A cluster has one work tile, and the next takes its place when it has
   // ended.

@@ -292,8 +292,8 @@ static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
 /// spills up to 1200 bytes where parts of 256 elements of a ragged reduction
 /// are skipped, but for small tiles. Of the largest it spills up to 164 bytes
 /// where elements of 4 bits get a byte each, up to 1700 where groups have work
-/// tiles, and 24 where the reduction is unknown. Two matrices of B have no other tile, and spill 44 bytes where
-/// warps hold the scales of 256 elements.
+/// tiles, and 24 where the reduction is unknown. Two matrices of B have no
+/// other tile, and spill 44 bytes where warps hold the scales of 256 elements.
 static bool fitsRegisters(const MatmulProblem &problem,
                           const ScheduleFields &fields) {
   bool isDeep = fields.tile[2] > kDepth;

@@ -238,8 +238,8 @@ MmaSyncUpcastB::checkRegisters(const MatmulProblem &problem,
 /// no other.
 static bool fitsUpcastRegisters(const MatmulProblem &problem,
                                 ArrayRef<int64_t> tile) {
-  bool isLean = problem.isPackedB ||
-                (getStoredBits(problem.b) == 4 && problem.numB == 1);
+  bool isLean =
+      problem.isPackedB || (getStoredBits(problem.b) == 4 && problem.numB == 1);
   return !isLargestUpcast(tile) || isLean || problem.isQuantized;
 }
 

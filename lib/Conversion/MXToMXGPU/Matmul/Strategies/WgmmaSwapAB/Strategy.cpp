@@ -136,8 +136,8 @@ public:
   /// A thread has elements of all rows.
   bool distributesParts() const override { return true; }
 
-  /// Rows that are added to others are so 8 bytes at a time, as a thread has two
-  /// adjacent columns: 8 ms more of a layer of 131072 rows on an H200.
+  /// Rows that are added to others are so 8 bytes at a time, as a thread has
+  /// two adjacent columns: 8 ms more of a layer of 131072 rows on an H200.
   int64_t getDirectStorePercent(const MatmulProblem &problem,
                                 int64_t) const override {
     constexpr int64_t kOfReductions = 350, kOfStores = 100;
