@@ -14,11 +14,13 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <vector>
 
 using namespace mx::runtime;
 
 namespace {
 
+constexpr uint16_t kCuda = 190;
 enum : uint64_t { kLz4 = 0x2000, kZstd = 0x8000 };
 
 template <typename T>
@@ -59,9 +61,10 @@ std::string fatbin(const std::string &entries) {
   return out + entries;
 }
 
-/// An ELF file with one section beside that of the names.
+/// An ELF file with a section of names and `count` sections over the same
+/// contents.
 std::string elf(uint16_t machine, uint32_t flags, const char *name,
-                const std::string &contents) {
+                const std::string &contents, uint16_t count = 1) {
   std::string names = std::string(1, '\0') + name + '\0';
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -70,20 +73,23 @@ std::string elf(uint16_t machine, uint32_t flags, const char *name,
   header.e_ident[EI_ABIVERSION] = 8;
   header.e_machine = machine;
   header.e_flags = flags;
-  header.e_shnum = 2;
+  header.e_shnum = count + 1;
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shoff = sizeof(header);
-  Elf64_Shdr sections[2] = {};
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
   sections[0].sh_type = SHT_STRTAB;
-  sections[0].sh_offset = sizeof(header) + sizeof(sections);
+  sections[0].sh_offset = sizeof(header) + sections.size() * sizeof(Elf64_Shdr);
   sections[0].sh_size = names.size();
-  sections[1].sh_type = SHT_PROGBITS;
-  sections[1].sh_name = 1;
-  sections[1].sh_offset = sections[0].sh_offset + names.size();
-  sections[1].sh_size = contents.size();
+  for (size_t i = 1; i < sections.size(); ++i) {
+    sections[i].sh_type = SHT_PROGBITS;
+    sections[i].sh_name = 1;
+    sections[i].sh_offset = sections[0].sh_offset + names.size();
+    sections[i].sh_size = contents.size();
+  }
   std::string out;
   append(out, header);
-  append(out, sections);
+  for (const Elf64_Shdr &section : sections)
+    append(out, section);
   return out + names + contents;
 }
 
@@ -111,8 +117,6 @@ std::string unpack(const std::string &bytes) {
   EXPECT_EQ(found.bytes, ptx(found.target.c_str()));
   return found.target;
 }
-
-constexpr uint16_t kCuda = 190;
 
 TEST(Embedded, TakesTheTextForTheNewestArchitecture) {
   EXPECT_EQ(unpack(fatbin(entry(1, 90, ptx("sm_90a")))), "sm_90a");
@@ -197,6 +201,71 @@ TEST(Embedded, FindsTheTextInElfFiles) {
             "m: expected one module with PTX, found 2");
 }
 
+/// LZ4 data for `bytes` newlines: one literal, then a match at distance 1.
+std::string newlines(size_t bytes) {
+  size_t match = bytes - 1 - 16 - 4 - 15;
+  std::string data("\x1f\n\x01\x00", 4);
+  data += std::string(match / 255, '\xff') + char(match % 255);
+  return data + "\xf0\x01" + std::string(16, '\n');
+}
+
+TEST(Embedded, RefusesNestedImages) {
+  std::string found = ": expected machine code in a fatbin, found a fatbin "
+                      "within it";
+  // The stack must not grow with the depth: every level is a file of the host.
+  std::string nested = fatbin(entry(1, 90, ptx("sm_90a")));
+  for (int depth = 0; depth < 200; ++depth)
+    nested = fatbin(entry(2, 0, elf(EM_X86_64, 0, ".nv_fatbin", nested)));
+  EXPECT_EQ(unpack(nested), "m: fatbin at offset 0, entry at offset 0" + found);
+  EXPECT_EQ(unpack(elf(EM_X86_64, 0, "__nv_relfatbin", nested)),
+            "m: fatbin at offset 0, entry at offset 0" + found);
+  // The deepest image that nvcc writes: a file of the host, a fatbin, a cubin.
+  EXPECT_EQ(unpack(elf(EM_X86_64, 0, ".nv_fatbin",
+                       fatbin(entry(2, 90,
+                                    elf(kCuda, 90 << 8, ".nv_debug_ptx_txt",
+                                        ptx("sm_90a")))))),
+            "sm_90a");
+}
+
+TEST(Embedded, RefusesSectionsThatOverlap) {
+  const char *overlap = "m: expected ELF sections side by side, found sections "
+                        "with PTX or fatbins that overlap";
+  std::string lines(1 << 20, '\n');
+  for (const char *name : {".nv_fatbin", "__nv_relfatbin", ".nv_debug_ptx_txt"})
+    for (uint16_t count : {16, 0xfffe})
+      EXPECT_EQ(unpack(elf(kCuda, 90 << 8, name, lines, count)), overlap)
+          << name << " " << count;
+  // Other sections may: nothing is read from them.
+  EXPECT_EQ(unpack(elf(kCuda, 90 << 8, ".text", lines, 0xfffe)).substr(0, 60),
+            "m: expected PTX for the simulator, found a cubin with code f");
+  // A name without an end is as long as the file.
+  EXPECT_EQ(
+      unpack(elf(kCuda, 90 << 8, std::string(1 << 20, '.').c_str(), "", 0xfffe))
+          .substr(0, 60),
+      "m: expected PTX for the simulator, found a cubin with code f");
+}
+
+TEST(Embedded, LimitsWhatAllEntriesUnpackTo) {
+  constexpr size_t kBytes = 60 << 20;
+  std::string data = newlines(kBytes), space(kBytes, '\0');
+  ASSERT_EQ(decompressLz4(data, space), "");
+  ASSERT_EQ(space.find_first_not_of('\n'), std::string::npos);
+  std::string one = entry(1, 90, data, kLz4, kBytes);
+  EXPECT_EQ(unpack(fatbin(one + one + one)),
+            "m: fatbin at offset 0, entry at offset " +
+                std::to_string(2 * one.size()) +
+                ": expected at most 134217728 bytes uncompressed in all "
+                "entries, found 62914560 after 125829120");
+  std::string cubin = fatbin(entry(2, 90, data, kLz4, kBytes));
+  EXPECT_EQ(unpack(cubin), "m: fatbin at offset 0, entry at offset 0: expected "
+                           "a 64-bit little-endian ELF file");
+  // The list of targets in a message is short, however many there are.
+  std::string entries;
+  for (int arch = 1; arch < 2000; ++arch)
+    entries += entry(2, arch, elf(kCuda, 90 << 8, ".text", "code"));
+  EXPECT_LT(unpack(fatbin(entries)).size(), 600u);
+}
+
 /// Reads an image without its size; what follows it in memory is not part of
 /// it.
 Image readWithoutSize(const std::string &bytes) {
@@ -247,6 +316,13 @@ TEST(Embedded, FindsTheSizeOfBinaries) {
   Error error = readImage(code.data(), 0, "m", found);
   EXPECT_EQ(error.status, MX_ERROR_BAD_MODULE);
   EXPECT_EQ(error.text, "m: expected a 64-bit little-endian ELF file");
+
+  for (uint64_t size :
+       {~uint64_t(0), ~uint64_t(0) / 2, (uint64_t(1) << 32) + 1}) {
+    memcpy(&binary[8], &size, sizeof size);
+    EXPECT_EQ(readImage(binary.data(), 0, "m", found).text,
+              "m: expected a fatbin of at most 4294967296 bytes");
+  }
 }
 
 TEST(Embedded, SaysHowToGetPtx) {
@@ -306,7 +382,7 @@ TEST(Embedded, RefusesDamagedFiles) {
   std::string huge = fatbin(entry(1, 90, "x", kLz4, 1ull << 40));
   EXPECT_EQ(unpack(huge),
             "m: fatbin at offset 0, entry at offset 0: expected at most "
-            "268435456 bytes uncompressed, found 1099511627776");
+            "134217728 bytes uncompressed in all entries, found 1099511627776");
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "Decompress.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -36,9 +37,14 @@ public:
       if (bad || distance == 0 || distance > written ||
           match > out.size() - written)
         return false;
-      // Byte by byte: a match may overlap what it writes.
-      for (size_t i = 0; i < match; ++i, ++written)
-        out[written] = out[written - distance];
+      // A match may overlap its own result: the bytes to copy double.
+      char *to = &out[written];
+      for (size_t done = 0; done < match;) {
+        size_t bytes = std::min(match - done, distance + done);
+        memcpy(to + done, to - distance, bytes);
+        done += bytes;
+      }
+      written += match;
     }
     return written == out.size();
   }

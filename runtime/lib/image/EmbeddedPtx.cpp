@@ -4,7 +4,8 @@
 // A fatbin is a header and a chain of entries with a header each; NVIDIA
 // documents the outer one (fatbinary_section.h), the rest was read off the
 // output of fatbinary 13.0 in all its compression modes. Files come from
-// anywhere, so every size is checked before it is used.
+// anywhere: every size is checked before use, and time and memory are linear in
+// the size of the file and `kMaxBytes`.
 //===----------------------------------------------------------------------===//
 
 #include "EmbeddedPtx.h"
@@ -48,8 +49,10 @@ struct FatbinEntry {
 };
 static_assert(sizeof(FatbinHeader) == 16 && sizeof(FatbinEntry) == 64, "");
 
-/// More than any module; what a damaged size asks for is not allocated.
-constexpr uint64_t kMaxBytes = 256u << 20;
+/// Limit of all data that an image unpacks to; more than any module.
+constexpr uint64_t kMaxBytes = 128u << 20;
+/// Limit of the architectures that messages list.
+constexpr size_t kMaxTargets = 16;
 
 /// Reads a T; false past the end.
 template <typename T>
@@ -68,33 +71,62 @@ bool slice(std::string_view data, uint64_t offset, uint64_t bytes,
   return true;
 }
 
-/// What was found so far.
+/// Collects the PTX of an image. Images nest at most twice: a file of the host
+/// contains fatbins, a fatbin contains machine code.
 class Search {
 public:
-  /// Each returns "" or what is wrong.
+  /// Each returns "" or an error message.
   std::string fatbin(std::string_view data);
-  std::string elf(std::string_view data, uint32_t arch);
+  std::string elf(std::string_view data, uint32_t arch, bool isInFatbin);
 
   /// The text for the newest architecture.
   std::string ptx;
   uint32_t newest = 0;
   /// Fatbins with PTX: each is a module of its own.
   unsigned modules = 0;
-  /// "sm_90, sm_100": machine code.
-  std::string code;
+  /// "sm_90, sm_100": targets of machine code.
+  std::string listTargets() const;
 
 private:
   std::string entry(const FatbinEntry &entry, std::string_view payload);
-  void add(uint32_t arch, std::string text);
+  std::string unpack(const FatbinEntry &entry, std::string_view data,
+                     std::string &buffer);
+  void add(uint32_t arch, std::string_view text);
 
   unsigned texts = 0;
+  std::vector<uint32_t> targets; ///< without repetitions
+  uint64_t unpacked = 0;         ///< bytes, of all entries so far
 };
 
-void Search::add(uint32_t arch, std::string text) {
+std::string Search::listTargets() const {
+  std::string list;
+  for (size_t i = 0; i < targets.size() && i < kMaxTargets; ++i)
+    list += (i ? ", sm_" : "sm_") + std::to_string(targets[i]);
+  return targets.size() > kMaxTargets ? list + ", ..." : list;
+}
+
+void Search::add(uint32_t arch, std::string_view text) {
   if (++texts == 1 || arch > newest) {
-    ptx = std::move(text);
+    ptx = text;
     newest = arch;
   }
+}
+
+std::string Search::unpack(const FatbinEntry &entry, std::string_view data,
+                           std::string &buffer) {
+  if (entry.compressedBytes > data.size())
+    return "expected at most " + std::to_string(data.size()) +
+           " compressed bytes, found " + std::to_string(entry.compressedBytes);
+  if (entry.uncompressedBytes > kMaxBytes - unpacked)
+    return "expected at most " + std::to_string(kMaxBytes) +
+           " bytes uncompressed in all entries, found " +
+           std::to_string(entry.uncompressedBytes) +
+           (unpacked ? " after " + std::to_string(unpacked) : "");
+  unpacked += entry.uncompressedBytes;
+  data = data.substr(0, entry.compressedBytes);
+  buffer.resize(entry.uncompressedBytes);
+  return entry.flags & FatbinEntry::Lz4 ? decompressLz4(data, buffer)
+                                        : decompressZstd(data, buffer);
 }
 
 std::string Search::entry(const FatbinEntry &entry, std::string_view payload) {
@@ -103,27 +135,14 @@ std::string Search::entry(const FatbinEntry &entry, std::string_view payload) {
     return "";
   std::string buffer;
   if (entry.flags & (FatbinEntry::Lz4 | FatbinEntry::Zstd)) {
-    if (entry.compressedBytes > payload.size())
-      return "expected at most " + std::to_string(payload.size()) +
-             " compressed bytes, found " +
-             std::to_string(entry.compressedBytes);
-    if (entry.uncompressedBytes > kMaxBytes)
-      return "expected at most " + std::to_string(kMaxBytes) +
-             " bytes uncompressed, found " +
-             std::to_string(entry.uncompressedBytes);
-    payload = payload.substr(0, entry.compressedBytes);
-    buffer.resize(entry.uncompressedBytes);
-    std::string wrong = entry.flags & FatbinEntry::Lz4
-                            ? decompressLz4(payload, buffer)
-                            : decompressZstd(payload, buffer);
-    if (!wrong.empty())
+    if (std::string wrong = unpack(entry, payload, buffer); !wrong.empty())
       return wrong;
     payload = buffer;
   }
   if (!isPtx)
-    return elf(payload, entry.arch);
+    return elf(payload, entry.arch, /*isInFatbin=*/true);
   // Padded with zeros, and compressed together with them.
-  add(entry.arch, std::string(payload.substr(0, payload.find('\0'))));
+  add(entry.arch, payload.substr(0, payload.find('\0')));
   return "";
 }
 
@@ -161,7 +180,7 @@ std::string Search::fatbin(std::string_view data) {
 }
 
 /// A cubin, or a file of the host with fatbins in it.
-std::string Search::elf(std::string_view data, uint32_t arch) {
+std::string Search::elf(std::string_view data, uint32_t arch, bool isInFatbin) {
   Elf64_Ehdr header;
   if (!readAt(data, 0, header) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB)
@@ -171,8 +190,9 @@ std::string Search::elf(std::string_view data, uint32_t arch) {
     // The layout of e_flags depends on the version of the ABI.
     arch = header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xFF
                                               : header.e_flags & 0xFF;
-  if (header.e_machine == kCuda)
-    code += (code.empty() ? "sm_" : ", sm_") + std::to_string(arch);
+  if (header.e_machine == kCuda && targets.size() <= kMaxTargets &&
+      std::find(targets.begin(), targets.end(), arch) == targets.end())
+    targets.push_back(arch);
   auto section = [&](unsigned i, Elf64_Shdr &s) {
     return readAt(data, header.e_shoff + uint64_t(i) * sizeof(s), s);
   };
@@ -181,25 +201,39 @@ std::string Search::elf(std::string_view data, uint32_t arch) {
   if (header.e_shoff > data.size() || !section(header.e_shstrndx, strings) ||
       !slice(data, strings.sh_offset, strings.sh_size, names))
     return "expected an ELF file with section names";
+  uint64_t searched = 0;
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr s;
     std::string_view contents;
     if (!section(i, s))
       return "expected " + std::to_string(header.e_shnum) +
              " ELF section headers, found " + std::to_string(i);
-    if (s.sh_name >= names.size() || s.sh_type == SHT_NOBITS ||
+    auto isNamed = [&](std::string_view expected) {
+      std::string_view found;
+      return slice(names, s.sh_name, expected.size(), found) &&
+             found == expected;
+    };
+    // The names end in zeros.
+    bool isFatbin = isNamed(std::string_view(".nv_fatbin", 11)) ||
+                    isNamed(std::string_view("__nv_relfatbin", 15)),
+         isText = isNamed(std::string_view(".nv_debug_ptx_txt", 18));
+    if ((!isFatbin && !isText) || s.sh_type == SHT_NOBITS ||
         !slice(data, s.sh_offset, s.sh_size, contents))
       continue;
-    std::string_view name = names.substr(s.sh_name);
-    name = name.substr(0, name.find('\0'));
-    if (name == ".nv_fatbin" || name == "__nv_relfatbin") {
+    searched += contents.size();
+    if (searched > data.size())
+      return "expected ELF sections side by side, found sections with PTX or "
+             "fatbins that overlap";
+    if (isFatbin && isInFatbin)
+      return "expected machine code in a fatbin, found a fatbin within it";
+    if (isFatbin) {
       if (std::string wrong = fatbin(contents); !wrong.empty())
         return wrong;
-    } else if (name == ".nv_debug_ptx_txt") {
+    } else {
       // Lines end in zeros instead of newlines.
       std::string text(contents);
       std::replace(text.begin(), text.end(), '\0', '\n');
-      add(arch, std::move(text));
+      add(arch, text);
     }
   }
   return "";
@@ -211,20 +245,20 @@ Error mx::runtime::unpackPtx(Image &image) {
   bool isFatbin = image.kind == Image::Fatbin;
   Search search;
   std::string wrong =
-      isFatbin ? search.fatbin(image.bytes) : search.elf(image.bytes, 0);
+      isFatbin ? search.fatbin(image.bytes) : search.elf(image.bytes, 0, false);
   if (!wrong.empty())
     return {MX_ERROR_BAD_MODULE, image.name + ": " + wrong};
   if (search.modules > 1)
     return {MX_ERROR_BAD_MODULE, image.name +
                                      ": expected one module with PTX, found " +
                                      std::to_string(search.modules)};
+  std::string targets = search.listTargets();
   if (search.ptx.empty())
     return {MX_ERROR_BAD_MODULE,
             image.name + ": expected PTX for the simulator, found a " +
                 (isFatbin ? "fatbin" : "cubin") +
-                (search.code.empty()
-                     ? std::string(" without any")
-                     : " with code for " + search.code + " only") +
+                (targets.empty() ? " without any"
+                                 : " with code for " + targets + " only") +
                 "; PTX comes from gpu-module-to-binary{format=isa}, "
                 "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", "
                 "nvcc -gencode arch=compute_XX,code=compute_XX and nvcc -ptx"};

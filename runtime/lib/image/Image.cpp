@@ -59,7 +59,7 @@ bool mx::runtime::targetRunsOn(std::string_view text, int major, int minor) {
 /// skipped.
 static std::string findDirective(const std::string &ptx, const char *name) {
   size_t size = strlen(name);
-  for (size_t pos = 0; pos < ptx.size();) {
+  for (size_t pos = 0; (pos = ptx.find_first_of("/.{", pos)) < ptx.size();) {
     if (ptx.compare(pos, 2, "//") == 0) {
       pos = ptx.find('\n', pos);
     } else if (ptx.compare(pos, 2, "/*") == 0) {
@@ -88,9 +88,12 @@ static T readAt(const char *data, uint64_t offset) {
   return value;
 }
 
-/// Where an ELF file ends: after the last of its headers and contents. 0 where
-/// the header is not that of a 64-bit little-endian file, or places lie beyond
-/// any module.
+/// Limit of the size of an image that states its own.
+constexpr uint64_t kMost = uint64_t(1) << 32;
+
+/// Returns the end of an ELF file: after the last of its headers and contents.
+/// Returns 0 unless the file is a 64-bit little-endian file of at most `kMost`
+/// bytes.
 static uint64_t elfBytes(const char *data) {
   if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB)
     return 0;
@@ -98,7 +101,6 @@ static uint64_t elfBytes(const char *data) {
   if ((header.e_shnum && header.e_shentsize != sizeof(Elf64_Shdr)) ||
       (header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr)))
     return 0;
-  constexpr uint64_t kMost = uint64_t(1) << 32;
   uint64_t end = sizeof(header);
   auto cover = [&](uint64_t offset, uint64_t bytes) {
     end = std::max({end, offset, bytes, offset + bytes});
@@ -123,9 +125,10 @@ static uint64_t elfBytes(const char *data) {
   return end <= kMost ? end : 0;
 }
 
-/// Where a fatbin ends: its header is followed by as many bytes as it says.
+/// Returns the size of a fatbin, header included, or 0 if above `kMost`.
 static uint64_t fatbinBytes(const char *data) {
-  return readAt<uint16_t>(data, 6) + readAt<uint64_t>(data, 8);
+  uint64_t bytes = readAt<uint64_t>(data, 8);
+  return bytes > kMost ? 0 : readAt<uint16_t>(data, 6) + bytes;
 }
 
 Error mx::runtime::readImage(const void *data, size_t bytes, const char *name,
@@ -141,7 +144,9 @@ Error mx::runtime::readImage(const void *data, size_t bytes, const char *name,
       bytes = elf ? elfBytes(text) : fatbinBytes(text);
     if (bytes == 0)
       return {MX_ERROR_BAD_MODULE,
-              image.name + ": expected a 64-bit little-endian ELF file"};
+              image.name +
+                  (elf ? ": expected a 64-bit little-endian ELF file"
+                       : ": expected a fatbin of at most 4294967296 bytes")};
     image.kind = elf ? Image::Cubin : Image::Fatbin;
     image.bytes.assign(text, bytes);
     return {};
