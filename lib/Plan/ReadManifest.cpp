@@ -9,6 +9,7 @@
 #include "EntryReader.h"
 #include "mx/Plan/Plan.h"
 #include "mx/Support/GroupLimits.h"
+#include "mx/Support/InputFile.h"
 
 #include <algorithm>
 #include <set>
@@ -23,9 +24,7 @@ std::string readFileName(const Reader &json, const char *key) {
   if (!json.has(key))
     return {};
   std::string name = json[key].string();
-  if (!json.failed() &&
-      (name.empty() || name == "." || name == ".." ||
-       name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos))
+  if (!json.failed() && !isFileBeside(name))
     json[key].fail("expected the name of a file beside the manifest, found '" +
                    name + "'");
   return name;

@@ -1,4 +1,4 @@
-//===- InputFile.cpp - What may be read as a file -------------------------===//
+//===- InputFile.cpp - Rules of files that documents name -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -30,4 +30,9 @@ std::string mx::checkInputFile(const std::string &path) {
                       : S_ISSOCK(info.st_mode) ? "a socket"
                                                : "a device";
   return path + ": expected a file, found " + found;
+}
+
+bool mx::isFileBeside(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
 }

@@ -36,6 +36,11 @@ struct Options {
       cl::desc("Checks: all (default), none, or a list; "
                "-NAME leaves one out"),
       cl::init("all"), cl::cat(category)};
+  cl::opt<bool> anyPath{
+      "any-path",
+      cl::desc("Let the launch file read and write any path, not only files "
+               "beside it"),
+      cl::cat(category)};
   cl::opt<bool> werror{"werror", cl::desc("Exit with 1 on warnings, too"),
                        cl::cat(category)};
   cl::opt<uint64_t> seed{
@@ -328,6 +333,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
   std::string error;
   if (!mx::sim::parseChecks(asked.checks.getValue(), options.checks, error))
     return badUsage(error);
+  options.anyPath = asked.anyPath;
   options.seed = asked.seed;
   options.threads = asked.jobs;
   options.truncatingSums = asked.sums == Sums::Truncated;

@@ -41,6 +41,9 @@ struct LaunchFileOptions {
   /// The launch file's text, where it is not to be read; `launchFile` is then
   /// its name in messages.
   std::optional<std::string> text;
+  /// The launch file may name any path; otherwise files beside it, and outputs
+  /// replace regular files only.
+  bool anyPath = false;
   /// Neither reads nor writes files that the launch file names.
   bool isolated = false;
   /// Of the device; 0: DeviceMemory::defaultCapacity().

@@ -1,4 +1,4 @@
-//===- InputFile.h - What may be read as a file -----------------*- C++ -*-===//
+//===- InputFile.h - Rules of files that documents name ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -6,6 +6,7 @@
 #define MX_SUPPORT_INPUTFILE_H
 
 #include <string>
+#include <string_view>
 
 namespace mx {
 
@@ -15,6 +16,10 @@ namespace mx {
 /// Returns an empty string, or the message; empty too where nothing is found,
 /// which the caller's own attempt to open it tells.
 std::string checkInputFile(const std::string &path);
+
+/// Whether `name` is the name of a file in the folder of the document that
+/// contains it: no path, no other folder.
+bool isFileBeside(std::string_view name);
 
 } // namespace mx
 

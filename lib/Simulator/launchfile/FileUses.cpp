@@ -101,9 +101,9 @@ bool LaunchFile::checkFile(const JsonReader &at, const std::string &what,
   auto name = at.raw().getAsString();
   if (!name)
     return true;
-  std::string path = pathOf(name->str());
-  std::string why =
-      isOutput ? files.writes(path, what) : files.reads(path, what);
+  std::string path, why = resolve(name->str(), isOutput, path);
+  if (why.empty())
+    why = isOutput ? files.writes(path, what) : files.reads(path, what);
   if (why.empty())
     return true;
   jsonError = at.errorOf(why);

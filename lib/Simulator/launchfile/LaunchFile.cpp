@@ -15,6 +15,7 @@
 #include "mx/Support/Memory.h"
 #include "mx/Support/Npy.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -25,12 +26,27 @@ using namespace mx::sim;
 using llvm::StringRef;
 using mx::NpyArray;
 
-std::string LaunchFile::pathOf(const std::string &name) const {
-  if (llvm::sys::path::is_absolute(name))
-    return name;
-  llvm::SmallString<128> p(directory);
+std::string LaunchFile::resolve(const std::string &name, bool isOutput,
+                                std::string &path) const {
+  constexpr const char *kRemedy = "; mx-sim --any-path allows any";
+  if (!options.anyPath && !mx::isFileBeside(name))
+    return "expected the name of a file beside the launch file, found '" +
+           name + "'" + kRemedy;
+  llvm::SmallString<128> p(llvm::sys::path::is_absolute(name) ? "" : directory);
   llvm::sys::path::append(p, name);
-  return p.str().str();
+  path = p.str().str();
+  llvm::sys::fs::file_status found;
+  if (isOutput && !options.anyPath &&
+      !llvm::sys::fs::status(path, found, /*follow=*/false) &&
+      found.type() != llvm::sys::fs::file_type::regular_file)
+    return path + ": expected a regular file to replace, or none, found " +
+           (found.type() == llvm::sys::fs::file_type::symlink_file
+                ? "a symbolic link"
+            : found.type() == llvm::sys::fs::file_type::directory_file
+                ? "a directory"
+                : "a device or a pipe") +
+           kRemedy;
+  return "";
 }
 
 /// What is wrong with a file that is given for a launch file and is of another
@@ -390,7 +406,9 @@ bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json,
   memory().copyOut(array.data.data(), b->address, array.data.size());
   if (options.isolated)
     return true;
-  std::string why = mx::writeNpy(pathOf(file), array);
+  std::string path, why = resolve(file, /*isOutput=*/true, path);
+  if (why.empty())
+    why = mx::writeNpy(path, array);
   if (!why.empty())
     json.fail(why);
   return why.empty();
@@ -462,10 +480,13 @@ LaunchFileResult LaunchFile::run() {
   }
   if (json.has("modules"))
     for (const JsonReader &m : json["modules"].elements()) {
-      std::string path = m.string();
+      std::string path, name = m.string();
       if (options.isolated)
         m.fail("no file may be read");
-      if (m.failed() || !loadModule(pathOf(path), false))
+      if (!m.failed())
+        if (std::string why = resolve(name, false, path); !why.empty())
+          m.fail(why);
+      if (m.failed() || !loadModule(path, false))
         return finish();
     }
   if (modules.empty()) {

@@ -65,7 +65,10 @@ private:
       error = message;
     return false;
   }
-  std::string pathOf(const std::string &name) const;
+  /// Computes the path of a file that the launch file names. Returns "" or why
+  /// the file may not be read or, if `isOutput`, written.
+  std::string resolve(const std::string &name, bool isOutput,
+                      std::string &path) const;
   /// Whether every file that is written has one use: of those that the command
   /// line names, and of those that the launch file does, whatever else is wrong
   /// with it.

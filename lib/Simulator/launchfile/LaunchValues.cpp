@@ -65,9 +65,11 @@ bool LaunchFile::makeBuffer(const std::string &name, const JsonReader &json) {
       json.fail("has both 'file' and 'fill'");
       return false;
     }
-    std::string path = json["file"].string();
-    std::string why = options.isolated ? "no file may be read"
-                                       : mx::readNpy(pathOf(path), array);
+    std::string path, name = json["file"].string();
+    std::string why =
+        options.isolated ? "no file may be read" : resolve(name, false, path);
+    if (why.empty())
+      why = mx::readNpy(path, array);
     if (!why.empty()) {
       json.fail(why);
       return false;

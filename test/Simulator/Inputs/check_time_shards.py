@@ -38,7 +38,7 @@ def tickets(jobs):
     out = DIRECTORY / f"tickets-{jobs}.npy"
     launch = {
         "buffers": {"counter": buffer(4), "data": buffer(4 * CTAS), "out": buffer(8 * CTAS)},
-        "outputs": {"out": str(out)},
+        "outputs": {"out": out.name},
         "launches": [
             {
                 "kernel": "tickets",
@@ -60,8 +60,8 @@ def sums(jobs):
     values = rng.standard_normal((MANY, 32)).astype(np.float32) if not data.exists() else np.load(data)
     np.save(data, values)
     launch = {
-        "buffers": {"data": {"file": str(data)}, "out": buffer(256)},
-        "outputs": {"out": str(out)},
+        "buffers": {"data": {"file": data.name}, "out": buffer(256)},
+        "outputs": {"out": out.name},
         "launches": [
             {"kernel": "sums", "grid": [MANY, 1, 1], "block": [32, 1, 1], "args": arguments("data", "out")}
         ],
