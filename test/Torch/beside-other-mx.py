@@ -1,5 +1,5 @@
 # REQUIRES: torch
-# RUN: env PYTHONPATH=%S/../Package/Inputs/other_mx:%mx_src/python:%mx_src/test/python %python_torch %s
+# RUN: env MX_DEVICE=cpu PYTHONPATH=%S/../Package/Inputs/other_mx:%mx_src/python:%mx_src/test/python %python_torch %s
 """The operators torch.ops.mx beside another package that is called mx."""
 
 import mx  # the stand-in of test/Package/Inputs/other_mx

@@ -7,8 +7,9 @@ and by another way to divide the model. On GPUs where there are two (MX_TORCH_DE
 
 import sys
 
-from distributed_runs import ON_GPU, losses, near
+from distributed_runs import ON_GPU, losses, near, needs_gpus
 
+needs_gpus(2)
 DEVICE, STEPS, FOLDER = "auto" if ON_GPU else "cpu", 6, sys.argv[1]
 
 two = losses(2, STEPS, DEVICE, FOLDER, "fsdp2", "fsdp2-recompute", "fsdp2-save",

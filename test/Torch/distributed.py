@@ -4,8 +4,9 @@
 losses as of one process, on the reference path and on the simulator. On GPUs where there are
 two (MX_TORCH_DEVICE=cuda)."""
 
-from distributed_runs import ON_GPU, losses, near
+from distributed_runs import ON_GPU, losses, near, needs_gpus
 
+needs_gpus(2)
 for device, steps in [("auto", 8)] if ON_GPU else [("cpu", 8), ("sim", 2)]:
     alone = losses(1, steps, device, "-", "none")["none"]
     assert steps < 8 or alone[-1] < 0.95 * alone[0], alone

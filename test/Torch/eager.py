@@ -224,7 +224,7 @@ dx, = torch.autograd.grad(y.square().sum(), x, create_graph=True)
 refuses(RuntimeError, "gradients: expected those of first order", lambda: dx.sum().backward())
 x.requires_grad_(False), w.requires_grad_(False)
 # An operator without a gradient says so itself.
-factor = torch.tensor(0.5, requires_grad=True)
+factor = torch.tensor(0.5, device=x.device, requires_grad=True)
 assert seen(lambda: mxt.quantize_nvfp4(x, global_scale=factor)) == ["quantize"]
 # A result that is changed in place.
 for call in (CALLS["linear"][0], lambda x, w: mxt.weight_only_mm(x[:40], q, s, "mxfp4")):

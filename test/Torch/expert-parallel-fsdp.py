@@ -5,10 +5,9 @@ where there are four (MX_TORCH_DEVICE=cuda)."""
 
 import pathlib
 
-import torch
-from distributed_runs import ON_GPU, torchrun
+from distributed_runs import ON_GPU, needs_gpus, torchrun
 
 program = pathlib.Path(__file__).parent / "Inputs" / "expert_ranks.py"
-if not ON_GPU or torch.cuda.device_count() >= 4:
-    printed = torchrun(4, "auto" if ON_GPU else "cpu", program)
-    assert all(f"rank {rank}: right" in printed for rank in range(4)), printed
+needs_gpus(4)
+printed = torchrun(4, "auto" if ON_GPU else "cpu", program)
+assert all(f"rank {rank}: right" in printed for rank in range(4)), printed

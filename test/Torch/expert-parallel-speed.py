@@ -1,5 +1,5 @@
 # REQUIRES: torch
-# RUN: %python_torch -B %s %mx_src
+# RUN: env MX_DEVICE=cpu MX_TORCH_DEVICE=cpu %python_torch -B %s %mx_src
 """benchmarks/torch/expert_parallel.py on two processes of the host: its systems agree, and each
 has a line, or says why not."""
 

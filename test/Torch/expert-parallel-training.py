@@ -16,8 +16,9 @@ import subprocess
 import sys
 
 import torch
-from distributed_runs import ON_GPU, environment
+from distributed_runs import ON_GPU, environment, needs_gpus
 
+needs_gpus(2)
 EXAMPLE, OUT = pathlib.Path(sys.argv[1], "train_moe_torch.py"), pathlib.Path(sys.argv[2])
 sys.path.insert(0, str(EXAMPLE.parent))
 STEPS, HALF = 6, 3

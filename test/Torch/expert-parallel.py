@@ -9,10 +9,11 @@ import sys
 
 import torch
 import torch.distributed.checkpoint as dcp
-from distributed_runs import ON_GPU, torchrun
+from distributed_runs import ON_GPU, needs_gpus, torchrun
 
 import mx_compiler.torch as mxt
 
+needs_gpus(2)
 folder = pathlib.Path(sys.argv[1], "saved")
 program = pathlib.Path(__file__).parent / "Inputs" / "expert_ranks.py"
 printed = torchrun(2, "auto" if ON_GPU else "cpu", program, folder)

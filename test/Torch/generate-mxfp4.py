@@ -5,7 +5,7 @@ checkpoint, a wrong config.json and wrong options are said in one line. 20 s.
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t
 RUN: %python_torch %examples/generate_mxfp4.py --device=cpu --tokens=12 --batch=2 --save=%t/model --json=%t/out.json
-RUN: %python_torch %s %t %examples/generate_mxfp4.py
+RUN: env MX_DEVICE=cpu %python_torch %s %t %examples/generate_mxfp4.py
 """
 
 import contextlib

@@ -23,6 +23,7 @@ from mx_compiler.torch import dequantize, gpt_oss
 from mx_compiler.torch.gpt_oss_experts import MXFP4Experts
 
 from gpt_oss_oracle import unpack
+from reference import DEVICE
 from refused import refused
 from safetensors_bytes import read, write
 
@@ -72,7 +73,7 @@ def test_values():
         assert scales.shape == (E, -(-rows // 128) * 128, -(-columns // 128) * 4), scales.shape
         wanted = unpack(GOOD[f"{name}_blocks"], GOOD[f"{name}_scales"])
         assert len(np.unique(wanted)) > 1000
-        found = dequantize(elements, scales, "mxfp4", torch.float32).numpy()
+        found = dequantize(elements.to(DEVICE), scales.to(DEVICE), "mxfp4", torch.float32).cpu().numpy()
         assert np.array_equal(found, wanted), name
         # Tiles of 128 rows and 4 scales: row r, scale c is at (r % 32) 16 + (r // 32) 4 + c.
         tile = scales.view(torch.uint8)[1].flatten()[:512].numpy()
@@ -112,17 +113,18 @@ def test_state_dict():
 
 def test_without_contents():
     """A module that began on meta is the same once a state dict is loaded."""
-    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
-    x = torch.from_numpy(RNG.standard_normal((5, H))).to(torch.bfloat16)
-    chosen = torch.tensor([[0, 2], [1, 0], [2, 1], [0, 1], [2, 0]])
-    wanted = experts(x, chosen, torch.ones(5, 2))
+    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1).to(DEVICE)
+    x = torch.from_numpy(RNG.standard_normal((5, H))).to(DEVICE, torch.bfloat16)
+    chosen = torch.tensor([[0, 2], [1, 0], [2, 1], [0, 1], [2, 0]], device=DEVICE)
+    shares = torch.ones(5, 2, device=DEVICE)
+    wanted = experts(x, chosen, shares)
     for assign in (False, True):
         other = MXFP4Experts(experts.sizes, device="meta")
         if not assign:
-            other.to_empty(device="cpu")
+            other.to_empty(device=DEVICE)
             other._numbers.fill_(7)             # of what memory happens to have
         other.load_state_dict(experts.state_dict(), assign=assign)
-        found = other(x, chosen, torch.ones(5, 2))
+        found = other(x, chosen, shares)
         assert torch.equal(found.view(torch.int16), wanted.view(torch.int16))
 
 

@@ -19,6 +19,7 @@ from mx_compiler.torch import gpt_oss
 from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
 
 from gpt_oss_oracle import Experts
+from reference import DEVICE, exact
 from refused import refused
 
 SIZES = gpt_oss.Sizes(experts=5, hidden=192, intermediate=160)
@@ -38,7 +39,7 @@ def make(sizes, seed=0):
             low, high = (120, 127) if name.endswith("_scales") else (0, 256)
             tensors[name] = torch.randint(low, high, shape, generator=generator,
                                           dtype=torch.uint8)
-    experts = MXFP4Experts(sizes)
+    experts = MXFP4Experts(sizes, device=DEVICE)
     experts.load_state_dict(tensors)
     return experts, {name: x.float().numpy() if name.endswith("_bias") else x.numpy()
                      for name, x in tensors.items()}
@@ -51,7 +52,7 @@ def inputs(sizes, tokens, k, seed=0, only=None):
     chosen = torch.stack([torch.randperm(len(among), generator=generator)[:k]
                           for _ in range(tokens)]) if tokens else torch.zeros(0, k, dtype=torch.long)
     weights = torch.randn(tokens, k, generator=generator).softmax(-1)
-    return x, among[chosen], weights
+    return tuple(part.to(DEVICE) for part in (x, among[chosen], weights))
 
 
 def check(experts, oracle, arguments, bound=6e-3):
@@ -60,8 +61,8 @@ def check(experts, oracle, arguments, bound=6e-3):
     x, indices, weights = arguments
     found = experts(*arguments)
     assert found.dtype == torch.bfloat16 and found.shape == x.shape
-    wanted = oracle(x.double().numpy(), indices.numpy(), weights.double().numpy())
-    error = np.linalg.norm(found.double().numpy() - wanted) / np.linalg.norm(wanted)
+    wanted = oracle(exact(x), indices.cpu().numpy(), exact(weights))
+    error = np.linalg.norm(exact(found) - wanted) / np.linalg.norm(wanted)
     assert error < bound, error
     return error
 
@@ -87,20 +88,20 @@ def test_values():
         print(f"{tokens} tokens, {k} of {only or SIZES.experts}: {errors[0]:.1e}, {errors[1]:.1e}")
     # The limits matter for these values: without them the result is another one.
     x, indices, weights = arguments = inputs(SIZES, 150, 4)
-    unlimited = limits(x.double().numpy(), indices.numpy(), weights.double().numpy())
-    found = experts(*arguments).double().numpy()
+    unlimited = limits(exact(x), indices.cpu().numpy(), exact(weights))
+    found = exact(experts(*arguments))
     assert np.linalg.norm(found - unlimited) > 0.05 * np.linalg.norm(found)
     # Other types of indices and weights.
     other = experts(x, indices.int(), weights.double())
     assert torch.equal(other, experts(*arguments))
     # In whatever order a token names its experts.
     turned = experts(x, indices.flip(1), weights.flip(1))
-    assert np.linalg.norm(turned.double().numpy() - found) < 4e-3 * np.linalg.norm(found)
+    assert np.linalg.norm(exact(turned) - found) < 4e-3 * np.linalg.norm(found)
 
 
 def test_limit():
     experts, tensors = make(SIZES)
-    low = MXFP4Experts(SIZES, alpha=1.0, limit=0.5)
+    low = MXFP4Experts(SIZES, alpha=1.0, limit=0.5, device=DEVICE)
     low.load_state_dict(experts.state_dict())
     check(low, Experts(tensors, limit=0.5, alpha=1.0), inputs(SIZES, 9, 2))
 
@@ -150,14 +151,14 @@ def test_errors():
         (ValueError, (x, indices.flatten(), weights), "indices", "[14]"),
         (TypeError, (x, indices, indices), "weights", "floating point", "int64"),
         (ValueError, (x, indices, weights[:, :1]), "weights", "[7, 2]", "[7, 1]"),
-        (ValueError, (x.to("meta"), indices, weights), "x", "cpu", "meta"),
+        (ValueError, (x.to("meta"), indices, weights), "x", DEVICE, "meta"),
         (TypeError, (None, indices, weights), "x", "torch.Tensor", "NoneType"),
         (TypeError, (x, indices.tolist(), weights), "indices", "torch.Tensor", "list"),
-        (TypeError, (x, indices, weights.float().numpy()), "weights", "torch.Tensor", "ndarray"),
-        # What is no expert, on either side.
-        ((IndexError, RuntimeError), (x, indices + SIZES.experts, weights), "index"),
-        ((IndexError, RuntimeError), (x, indices - SIZES.experts, weights), "index"),
+        (TypeError, (x, indices, weights.float().cpu().numpy()), "weights", "torch.Tensor", "ndarray"),
     ]
+    if DEVICE == "cpu":         # ids outside the experts; on a GPU the error ends the context
+        cases += [((IndexError, RuntimeError), (x, indices + SIZES.experts, weights), "index"),
+                  ((IndexError, RuntimeError), (x, indices - SIZES.experts, weights), "index")]
     for kind, arguments, *parts in cases:
         refused(kind, lambda: experts(*arguments), *parts)
     refused(TypeError, lambda: MXFP4Experts((4, 64, 64)), "sizes", "gpt_oss.Sizes", "tuple")

@@ -274,8 +274,9 @@ def kept():
 
 
 def beside():
-    """A pair of weights is their concatenation, bit for bit, in every dtype and with any of
-    the three frozen; saved, neither the concatenation nor x is kept."""
+    """A pair of weights is their concatenation in every dtype and with any of the three frozen: bit
+    for bit, except that on a GPU gradients of a saved x are sums in another order. Neither the concatenation
+    nor x is saved."""
     offs, dy = ref.ends(5, 40), ref.tensor((40, 160), 3, spread=1)
     for saves in (False, True):
         for frozen in (None, 0, 1, 2):
@@ -297,7 +298,13 @@ def beside():
                 assert torch.equal(y, z)
                 for i, (a, b) in enumerate(zip(leaves, joined)):
                     assert (a.grad is None) == (b.grad is None) == (i == frozen)
-                    assert i == frozen or torch.equal(a.grad, b.grad), (saves, frozen, dtype, i)
+                    if i == frozen:
+                        continue
+                    if saves and ref.DEVICE != "cpu":
+                        bound = 2.0 ** -20 if a.dtype == torch.float32 else 2.0 ** -8
+                        assert relative(a.grad, exact(b.grad)) <= bound, (frozen, dtype, i)
+                    else:
+                        assert torch.equal(a.grad, b.grad), (frozen, dtype, i)
     # One group: nothing else has the memory of a gradient. And as the dispatcher wants it.
     for plain in (True, False):
         x, pair = ref.tensor((40, 64), 1, spread=1), [ref.tensor((1, n, 64), n, spread=1) for n in (96, 64)]

@@ -5,8 +5,9 @@
 
 import pathlib
 
-from distributed_runs import ON_GPU, torchrun
+from distributed_runs import ON_GPU, needs_gpus, torchrun
 
+needs_gpus(2)
 program = pathlib.Path(__file__).parent / "Inputs" / "tensor_parallel.py"
 printed = torchrun(2, "auto" if ON_GPU else "cpu", program)
 assert all(f"rank {rank}: right" in printed for rank in range(2)), printed

@@ -5,8 +5,17 @@ import pathlib
 import subprocess
 import sys
 
+import torch
+
 PROGRAM = pathlib.Path(__file__).parent / "distributed_program.py"
 ON_GPU = os.environ.get("MX_TORCH_DEVICE") == "cuda"
+
+
+def needs_gpus(count):
+    """Ends a test on GPUs with status 77, a skip, where there are fewer than `count`."""
+    if ON_GPU and torch.cuda.device_count() < count:
+        print(f"needs {count} GPUs")
+        sys.exit(77)
 
 
 def environment(device):
