@@ -1,16 +1,19 @@
 # REQUIRES: torch, transformers
 # RUN: env HF_HUB_OFFLINE=1 %python_torch %s
 """Mixtral, Qwen3-MoE and gpt-oss of the Transformers that is installed, small and with random
-weights: converted models beside the float ones, their gradients, and the way back. Oracles are
-the experts of Transformers, in float64; hugging-face.py has exact ones, of stand-ins."""
+weights: converted models beside the float ones, their gradients, the way back, and
+save_pretrained. Oracles are the experts of Transformers, in float64; hugging-face.py has exact
+ones, of stand-ins."""
 
 import copy
+import pathlib
 import tempfile
 
+import huggingface_hub
 import torch
 import transformers
-from transformers import (GptOssConfig, GptOssForCausalLM, MixtralConfig, MixtralForCausalLM,
-                          Qwen3MoeConfig, Qwen3MoeForCausalLM)
+from transformers import (GptOssConfig, GptOssForCausalLM, LlamaConfig, LlamaForCausalLM,
+                          MixtralConfig, MixtralForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM)
 
 import mx_compiler.torch as mxt
 import reference as ref
@@ -141,6 +144,65 @@ def models():
         assert 0.005 < distance(found, wanted) < 0.4, (cls, distance(found, wanted))
 
 
-for part in (experts, models):
+def refused(cls, model, folder):
+    """No save_pretrained of weights that exist only quantized. A folder that a caller fills with
+    their state dict anyway is refused by from_pretrained; it would else draw random weights."""
+    for save in (lambda: model.save_pretrained(folder),
+                 lambda: model.save_pretrained(folder, max_shard_size="20KB")):
+        ref.refuses(ValueError, "expected floats, which from_pretrained reads, found mxfp4", save)
+        assert not [*pathlib.Path(folder).glob("*.safetensors*")]
+    try:
+        model.save_pretrained(folder, state_dict=model.state_dict())
+        cls.from_pretrained(folder)
+    except Exception:       # whose message is Transformers'
+        pass
+    else:
+        raise AssertionError(f"{cls.__name__}: expected from_pretrained to refuse bytes")
+
+
+def stored():
+    tied = LlamaConfig(vocab_size=SYMBOLS, hidden_size=HIDDEN, intermediate_size=INNER,
+                       num_hidden_layers=1, num_attention_heads=2, tie_word_embeddings=True)
+    symbols = torch.arange(20, device=DEVICE)[None] * 37 % SYMBOLS
+    for cls, config in (*MODELS, (LlamaForCausalLM, tied)):
+        plain = make(cls, config)
+        # All of a model, a part of it, one module, and modules that convert did not make.
+        for part in "", "model", "lm_head", "by hand":
+            model = copy.deepcopy(plain)
+            if part == "by hand":
+                model.lm_head = mxt.MXWeightOnlyLinear.from_linear(model.lm_head)
+            elif part == "lm_head":
+                model.lm_head = mxt.convert(model.lm_head, "mxfp4_weights")
+            else:
+                mxt.convert(model.get_submodule(part), "mxfp4_weights", strict=True,
+                            filter=lambda module, name: name != "lm_head")
+            with tempfile.TemporaryDirectory() as folder:
+                refused(cls, copy.deepcopy(model), folder)
+            with torch.no_grad():
+                wanted = model(symbols).logits
+            mxt.convert(model, "bf16")
+            # The head has values of its own then.
+            model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
+            with tempfile.TemporaryDirectory() as folder:
+                model.save_pretrained(folder)
+                again = cls.from_pretrained(folder).to(DEVICE).eval()
+            with torch.no_grad():
+                assert torch.equal(again(symbols).logits, model(symbols).logits), (cls, part)
+                # Here too a token may go to another expert.
+                assert distance(again(symbols).logits, wanted) < 0.3, (cls, part)
+
+
+def hub():
+    """Classes of huggingface_hub load what they find (strict=False)."""
+    class Model(torch.nn.Module, huggingface_hub.PyTorchModelHubMixin):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(64, 64)
+    with tempfile.TemporaryDirectory() as folder:
+        mxt.convert(Model(), "mxfp4_weights").save_pretrained(folder)
+        ref.refuses(RuntimeError, "size mismatch for inner.weight", Model.from_pretrained, folder)
+
+
+for part in (experts, models, stored, hub):
     part()
     print(part.__name__, "right, Transformers", transformers.__version__)

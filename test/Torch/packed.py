@@ -192,7 +192,7 @@ def state_dicts():
             assert torch.equal(own[f"{name}_scales"], scales.view(torch.uint8))
             kept = getattr(packed, f"{name}_elements")
             assert (kept.cpu().numpy() == packed_bytes(elements, "mxfp4")).all()
-        older = {name: x for name, x in own.items() if not name.endswith("_format")}
+        older = {name: x for name, x in own.items() if name not in packed._weights}
         for state in (own, plain.state_dict(), older):
             for device, assign in ((DEVICE, False), (DEVICE, True), ("meta", True)):
                 loaded = make(device)

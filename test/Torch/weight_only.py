@@ -173,7 +173,7 @@ def errors():
         (ValueError, "name: expected one of weight, found 'w1'",
          lambda: layer.dequantized("w1")),
         # Of the same shapes.
-        (RuntimeError, "weight_format: expected mxfp8_e4m3, as the recipe of the module "
+        (RuntimeError, "weight: expected mxfp8_e4m3, as the recipe of the module "
          "has, found mxfp6_e2m3",
          lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8_weights").load_state_dict(
              mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp6_weights").state_dict())),

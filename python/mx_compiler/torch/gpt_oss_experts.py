@@ -16,7 +16,7 @@ from .._ops import checks as check
 from .._ops import scale_tiles
 from .._ops.formats import find_format
 from . import gpt_oss
-from ._modules.parameters import Replacement
+from ._modules.parameters import Replacement, find_save_pretrained
 from ._ops.checks import check_tensor
 from ._modules.weight_layout import arrange
 from ._ops.groups import rearrange_scales
@@ -250,6 +250,13 @@ def _shapes(module):
 
 
 def _save_plain(module, state, prefix, _):
+    saving = find_save_pretrained()
+    config = saving and getattr(saving.f_locals.get("self"), "config", None)
+    if saving and not getattr(config, "quantization_config", None):
+        raise ValueError(f"{prefix}gate_up_proj: expected floats, which from_pretrained reads "
+                         f"without a quantization_config of the model's config, found {FORMAT}: "
+                         f"set it to {{'quant_method': '{FORMAT}'}}, or save by "
+                         "safetensors.torch.save_file(model.state_dict(), ...)")
     for name, shape in _shapes(module).items():
         found = state[prefix + name]
         if name.endswith("_scales"):

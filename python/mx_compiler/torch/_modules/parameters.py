@@ -3,6 +3,7 @@
 replace."""
 
 import copy
+import sys
 from collections import OrderedDict
 
 import torch
@@ -118,3 +119,23 @@ def check_parameter(module, name):
     if name not in module._parameters:
         raise ValueError(f"{name}: expected a parameter, found one that a hook computes "
                          "(weight_norm, spectral_norm, prune): remove that first")
+
+
+# Their from_pretrained makes a model of floats, and gives weights that it misses random
+# values, with no more than a warning.
+_OF_FLOATS = ("transformers", "diffusers")
+
+
+def find_save_pretrained():
+    """The frame of a save_pretrained of these packages that wants the state dict which is
+    made now, or None. The model need not be the one that was converted, so the modules look
+    for it when they are saved."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package == "peft":
+            return None         # which stores adapters alone
+        if package in _OF_FLOATS and frame.f_code.co_name == "save_pretrained":
+            return frame
+        frame = frame.f_back
+    return None

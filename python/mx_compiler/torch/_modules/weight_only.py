@@ -13,8 +13,8 @@ from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
 from .experts import GroupedExperts, check_experts, check_rows
 from .linear import check_linear
 from .parameters import (FLOATS, Replacement, adopt, adopt_experts, check_last,
-                         check_parameter, dtype_name, forget_state_hooks, result_dtype,
-                         to_bf16, without)
+                         check_parameter, dtype_name, find_save_pretrained,
+                         forget_state_hooks, result_dtype, to_bf16, without)
 from .recipes import weight_only_recipe
 from .weight_layout import arrange
 
@@ -22,21 +22,30 @@ from .weight_layout import arrange
 _PARTS = ("elements", "scales")
 
 
+def _is_name(x):
+    """Whether the value of a state dict is the name of a format, and not a weight."""
+    return isinstance(x, torch.Tensor) and x.dtype == torch.uint8 and x.dim() == 1
+
+
 class Quantized(Replacement, torch.nn.Module):
     """Weights as buffers of bytes: NAME_elements and NAME_scales (blocked) for NAME.
 
     Bytes, because Module.to(dtype) would convert elements that are floats of 8 bits.
     A state dict with NAME itself, a matrix of floats, is quantized when it is loaded.
-    One of bytes says of what format they are, as NAME_format: bytes of MXFP6 and MXFP8
-    have the same shapes. `float_dtype` is what weights become that are dequantized.
+    One of bytes stores the name of their format as NAME, in one dimension: bytes of MXFP6
+    and MXFP8 have the same shapes, and modules of floats refuse a NAME of that shape even
+    where loaders ignore keys that they do not know (strict=False). `float_dtype` is what
+    weights become that are dequantized.
 
     NAME_elements may be packed, which its dimensions tell: `weight_layout` says where.
-    State dicts are as if it never were."""
+    State dicts are as if it never were. The parameter NAME is None."""
 
     float_dtype = None
 
     def _add(self, name, shape, device):
         format = self._format
+        # Distributed checkpoints look up the keys of a state dict as attributes.
+        self.register_parameter(name, None)
         for part, dims in zip(_PARTS, tensors.shapes(shape, format, True)):
             # Zeros are bytes of a matrix of zeros.
             self.register_buffer(f"{name}_{part}", torch.zeros(
@@ -47,7 +56,7 @@ class Quantized(Replacement, torch.nn.Module):
         for name in names:
             check_parameter(self, name)
         for name in names:
-            weight = self._k_major(self._parameters.pop(name))
+            weight = self._k_major(self._parameters[name])
             self.float_dtype = weight.dtype
             self._add(name, weight.shape, "meta")
             self._set(name, weight)
@@ -63,7 +72,7 @@ class Quantized(Replacement, torch.nn.Module):
             weights[name] = torch.nn.Parameter(floats.contiguous())
             for part in _PARTS:
                 del new._buffers[f"{name}_{part}"]
-        new.__dict__["_parameters"] = {**weights, **new._parameters}
+        new.__dict__["_parameters"] = {**new._parameters, **weights}
         return without(forget_state_hooks(new), "recipe", "plain_class", "float_dtype")
 
     def _k_major(self, weight):
@@ -119,16 +128,23 @@ class Quantized(Replacement, torch.nn.Module):
         return dequantize(*self._plain_parts(name), self.recipe.weights, dtype)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
+        if find_save_pretrained():
+            raise ValueError(
+                f"{prefix}{self._weights[0]}: expected floats, which from_pretrained reads, "
+                f"found {self.recipe.weights}: save what mx_compiler.torch.convert(model, "
+                '"bf16") makes of the model, or keep the bytes by torch.save('
+                "model.state_dict(), ...), for a new model that is converted to "
+                f"{self.recipe}")
         super()._save_to_state_dict(destination, prefix, keep_vars)
         for name in self._weights:
             if self._is_packed(name):
                 destination[f"{prefix}{name}_elements"] = self._plain_parts(name)[0]
-            destination[f"{prefix}{name}_format"] = torch.tensor(
+            destination[prefix + name] = torch.tensor(
                 [*self.recipe.weights.encode()], dtype=torch.uint8, device="cpu")
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args):
         for name in self._weights:
-            self._check_format(f"{prefix}{name}_format", state_dict, args[-1])
+            self._check_format(prefix + name, state_dict, args[-1])
             self._quantize_loaded(name, prefix, state_dict, args[-1])
             if self._is_packed(name):
                 self._pack_loaded(name, f"{prefix}{name}_elements", state_dict, args[-1],
@@ -168,8 +184,11 @@ class Quantized(Replacement, torch.nn.Module):
         state_dict[key] = pack_weights(given, self.recipe.weights)
 
     def _check_format(self, key, state_dict, errors):
-        """The key may be missing: bytes made by hand need not have it."""
-        found = state_dict.pop(key, None)
+        """The key may be missing: bytes made by hand need not have it, and earlier versions
+        named it NAME_format."""
+        found = state_dict.pop(f"{key}_format", None)
+        if found is None and _is_name(state_dict.get(key)):
+            found = state_dict.pop(key)
         if found is None or isinstance(found, torch.Tensor) and found.is_meta:
             return
         if not isinstance(found, torch.Tensor) or found.dtype != torch.uint8:

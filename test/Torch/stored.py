@@ -1,0 +1,180 @@
+# REQUIRES: torch
+# RUN: rm -rf %t && mkdir %t
+# RUN: %python_torch %s %t
+"""Ways to store a model of weight-only modules, each beside the model that was stored: the
+same bits come back, or loading is refused. Nothing leaves a weight as the new model had it."""
+
+import copy
+import io
+import pathlib
+import pickle
+import sys
+import types
+
+import safetensors.torch
+import torch
+import torch.distributed.checkpoint as dcp
+from torch import nn
+from torch.distributed.checkpoint.state_dict import (StateDictOptions, get_model_state_dict,
+                                                     set_model_state_dict)
+
+import hugging_face as hf
+import mx_compiler.torch as mxt
+import reference as ref
+from mx_compiler.torch import gpt_oss
+from mx_compiler.torch.gpt_oss_experts import MXFP4Experts
+from reference import DEVICE
+
+FOLDER = pathlib.Path(sys.argv[1])
+RECIPES = "mxfp8_weights", "mxfp6_weights", "mxfp4_weights"
+COUNTS = torch.tensor([5, 8, 3], device=DEVICE)
+
+
+class Model(nn.Module):
+    def __init__(self, seed=1):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.first = nn.Linear(64, 64)
+        self.experts = mxt.GroupedExperts(64, 96, 3)
+        self.routed = hf.randomize(hf.GptOssExperts(64, 96, 5))
+        self.last = nn.Linear(64, 32, bias=False)
+        self.to(DEVICE)
+
+    def forward(self, x):
+        y = self.experts(self.first(x), COUNTS)
+        chosen = torch.arange(32, device=DEVICE).view(16, 2) % 5
+        return self.last(self.routed(y, chosen, torch.full((16, 2), 0.5, device=DEVICE)))
+
+
+def models(recipe):
+    """The model that is stored, and its result."""
+    model = mxt.convert(Model(), recipe)
+    return model, model(ref.tensor((16, 64)))
+
+
+def is_same(model, wanted):
+    return torch.equal(model(ref.tensor((16, 64))), wanted)
+
+
+def refuses_floats(load, *kinds):
+    """Into a new model whose weights are floats, be it PyTorch's or one that trains."""
+    for model in Model(2), mxt.convert(Model(2), "mxfp8"):
+        try:
+            load(model)
+        except kinds as error:
+            assert "size mismatch for" in str(error).lower() or "Size mismatch" in str(error), error
+        else:
+            raise AssertionError(f"expected one of {kinds}, found none")
+
+
+def copies():
+    for recipe in RECIPES:
+        model, wanted = models(recipe)
+        buffer = io.BytesIO()
+        torch.save(model, buffer)
+        buffer.seek(0)
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)),
+                      torch.load(buffer, weights_only=False)):
+            assert is_same(other, wanted) and other.first.weight is None
+            assert str(other) == str(model)
+            back = mxt.convert(other, "bf16", strict=True)
+            assert [*back.state_dict()] == [*Model().state_dict()]
+
+
+def state_dicts():
+    for recipe in RECIPES:
+        model, wanted = models(recipe)
+        torch.save(model.state_dict(), FOLDER / "state.pt")
+        state = torch.load(FOLDER / "state.pt", weights_only=True)
+        for assign in False, True:
+            new = mxt.convert(Model(2), recipe)
+            assert not is_same(new, wanted)
+            new.load_state_dict(state, assign=assign)
+            assert is_same(new, wanted)
+            for strict in False, True:
+                refuses_floats(lambda m, strict=strict, assign=assign: m.load_state_dict(
+                    state, strict=strict, assign=assign), RuntimeError)
+        # Of earlier versions, which named the name of the format NAME_format.
+        older = {name + "_format" * (x.dtype == torch.uint8 and x.dim() == 1): x
+                 for name, x in state.items()}
+        assert older.keys() & {"first.weight_format", "experts.w1_format",
+                               "routed.down_proj_format"} and "first.weight" not in older
+        new = mxt.convert(Model(2), recipe)
+        new.load_state_dict(older)
+        assert is_same(new, wanted)
+        other = mxt.convert(Model(), RECIPES[RECIPES.index(recipe) - 1])
+        for given in state, older:
+            ref.refuses(RuntimeError, f"expected {other.first.recipe.weights}, as the recipe of "
+                        f"the module has, found {model.first.recipe.weights}",
+                        other.load_state_dict, given, strict=False)
+
+
+def safetensors_files():
+    for recipe in RECIPES:
+        model, wanted = models(recipe)
+        safetensors.torch.save_model(model, FOLDER / "a.safetensors")
+        safetensors.torch.save_file(model.state_dict(), FOLDER / "b.safetensors")
+        for file in FOLDER / "a.safetensors", FOLDER / "b.safetensors":
+            new = mxt.convert(Model(2), recipe)
+            assert safetensors.torch.load_model(new, file) == (set(), [])
+            assert is_same(new, wanted)
+            for strict in False, True:
+                refuses_floats(lambda m, file=file, strict=strict: safetensors.torch.load_model(
+                    m, file, strict=strict), RuntimeError)
+
+
+def distributed_checkpoints():
+    """By one process; distributed-checkpoints.py has several."""
+    for recipe in RECIPES:
+        model, wanted = models(recipe)
+        folder = FOLDER / recipe
+        dcp.save({"model": get_model_state_dict(model)}, checkpoint_id=folder, no_dist=True)
+        new = mxt.convert(Model(2), recipe)
+        state = {"model": get_model_state_dict(new)}
+        dcp.load(state, checkpoint_id=folder, no_dist=True)
+        set_model_state_dict(new, state["model"])
+        assert is_same(new, wanted)
+
+        def into_floats(model, folder=folder):
+            dcp.load({"model": model.state_dict()}, checkpoint_id=folder, no_dist=True,
+                     planner=dcp.DefaultLoadPlanner(allow_partial_load=True))
+        refuses_floats(into_floats, ValueError, dcp.CheckpointException)
+        refuses_floats(lambda m: set_model_state_dict(m, get_model_state_dict(model),
+                       options=StateDictOptions(strict=False)), RuntimeError)
+
+
+def other_packages():
+    """Packages that load into floats get no state dict to save; those that store adapters
+    do. Stand-ins, by the names that packages and functions have."""
+    model, wanted = models("mxfp4_weights")
+
+    def saver(package):
+        scope = {"__name__": package}
+        exec("def save_pretrained(model):\n  return model.state_dict()", scope)
+        return scope["save_pretrained"]
+    for given, key in (model, "first.weight"), (model.routed, "gate_up_proj"):
+        ref.refuses(ValueError, f"{key}: expected floats, which from_pretrained reads, found "
+                    "mxfp4: save what mx_compiler.torch.convert(model, \"bf16\") makes",
+                    saver("diffusers.models.modeling_utils"), given)
+    for package in "peft.peft_model", "users", "transformers_of_users":
+        assert saver(package)(model).keys() == model.state_dict().keys()
+    saver("transformers.modeling_utils")(mxt.convert(copy.deepcopy(model), "bf16"))
+    saver("transformers.modeling_utils")(mxt.convert(Model(), "mxfp8"))
+    scope = {"__name__": "transformers.modeling_utils", "inner": saver("peft.peft_model")}
+    exec("def save_pretrained(model):\n  return inner(model)", scope)
+    assert scope["save_pretrained"](model).keys() == model.state_dict().keys()
+    # A config may say that tensors are those of a checkpoint of gpt-oss.
+    scope = {"__name__": "transformers.modeling_utils"}
+    exec("def save_pretrained(self):\n  return self.state_dict()", scope)
+    whole = nn.ModuleDict({"experts": MXFP4Experts(gpt_oss.Sizes(2, 64, 32), device=DEVICE)})
+    for config in None, types.SimpleNamespace(quantization_config=None):
+        whole.config = config
+        ref.refuses(ValueError, "experts.gate_up_proj: expected floats, which from_pretrained "
+                    "reads without a quantization_config", scope["save_pretrained"], whole)
+    whole.config = types.SimpleNamespace(quantization_config={"quant_method": "mxfp4"})
+    assert scope["save_pretrained"](whole).keys() == whole.state_dict().keys()
+
+
+for part in copies, state_dicts, safetensors_files, distributed_checkpoints, other_packages:
+    part()
+    print(part.__name__, "right")
