@@ -163,9 +163,27 @@ def test_folder():
     (folder / "config.json").unlink()
     (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": 3}}')
     refused(ValueError, lambda: gpt_oss.Checkpoint(folder), "model.safetensors.index.json",
-            "name of a file for a", "found 3")
-    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "."}}')
-    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(folder), folder, "not there")
+            "name of a file beside it for a", "found 3")
+    # Elsewhere than beside the index, though every one of these is there to be read.
+    (folder / "inner").mkdir()
+    outside = WORK / "outside.safetensors"
+    for file in outside, folder / "inner" / "x.safetensors":
+        shutil.copy(folder / "model-0.safetensors", file)
+    (folder / "link").symlink_to(WORK)
+    for name in (str(outside), "../outside.safetensors", "inner/x.safetensors", "inner/../model-0.safetensors",
+                 "./model-0.safetensors", "link/outside.safetensors", f"../{folder.name}/model-0.safetensors",
+                 "..\\outside.safetensors", "model-0.safetensors\0", "/dev/zero", "", ".", ".."):
+        (folder / "model.safetensors.index.json").write_text(
+            json.dumps({"weight_map": {**index, "a": name}}))
+        refused(ValueError, lambda: gpt_oss.Checkpoint(folder), "model.safetensors.index.json",
+                "name of a file beside it for a of weight_map", repr(name))
+    # A name beside the index may be a link: caches of checkpoints are made of them.
+    (folder / "linked.safetensors").symlink_to(outside)
+    (folder / "model.safetensors.index.json").write_text(json.dumps(
+        {"weight_map": {key: name.replace("model-0", "linked") for key, name in index.items()}}))
+    MXFP4Experts.from_checkpoint(folder, 1)
+    (folder / "link").unlink()
+    shutil.rmtree(folder / "inner")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
     refused(TypeError, lambda: gpt_oss.Checkpoint(None), "path", "NoneType")
     (folder / "model-1.safetensors").unlink()

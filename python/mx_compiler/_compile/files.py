@@ -24,3 +24,9 @@ def check_file(path):
 def read_bytes(path):
     check_file(path)
     return pathlib.Path(path).read_bytes()
+
+
+def is_beside(name):
+    """Whether a name that a document stores is that of a file beside it, as manifests want:
+    one part of a path, which leads nowhere else."""
+    return name not in ("", ".", "..") and not set(name) & set("/\\\0")

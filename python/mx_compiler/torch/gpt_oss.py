@@ -28,7 +28,7 @@ import pathlib
 
 import torch
 
-from .._compile.files import check_file, read_bytes
+from .._compile.files import check_file, is_beside, read_bytes
 
 BLOCK = 32
 PROJECTIONS = ("gate_up_proj", "down_proj")
@@ -119,9 +119,9 @@ class Checkpoint:
                 raise ValueError(f"{index}: expected an object weight_map of files by key, "
                                  f"found {type(weights).__name__}")
             for key, name in weights.items():
-                if not isinstance(name, str):
-                    raise ValueError(f"{index}: expected the name of a file for {key} of "
-                                     f"weight_map, found {name!r}")
+                if not isinstance(name, str) or not is_beside(name):
+                    raise ValueError(f"{index}: expected the name of a file beside it for {key} "
+                                     f"of weight_map, found {name!r}")
             files = [self.path / name for name in sorted(set(weights.values()))]
         else:
             files = sorted(self.path.glob("*.safetensors"))
