@@ -21,7 +21,7 @@ import warnings
 import zipfile
 
 from .._runtime.errors import caller_depth
-from .files import read_bytes
+from .files import is_beside, read_bytes
 
 SUFFIX = ".mxp"
 BEGUN = ".tmp"
@@ -37,7 +37,13 @@ def directory(asked=None):
     asked = asked or os.environ.get("MX_CACHE_DIR")
     if asked:
         return pathlib.Path(asked)
-    import platformdirs  # only where it is needed
+    try:
+        import platformdirs  # only where it is needed
+    except ImportError:
+        # Its folder on Linux, so that programs are found with and without it.
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        return pathlib.Path(base if os.path.isabs(base) else os.path.expanduser("~/.cache"),
+                            "mx_compiler")
     return pathlib.Path(platformdirs.user_cache_dir("mx_compiler"))
 
 
@@ -73,6 +79,8 @@ def unpack(data):
         with zipfile.ZipFile(io.BytesIO(rest)) as file:
             parts = {name: file.read(name) for name in file.namelist()}
         if not isinstance(json.loads(parts["manifest.json"])["target"], str):
+            return None
+        if not all(map(is_beside, parts)):  # which Program.save makes files of
             return None
         return parts
     except Exception:  # zipfile, zlib and json have many for what is no program

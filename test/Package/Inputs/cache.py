@@ -149,6 +149,9 @@ whole = data[32:]
 for rest in (b"", b"no archive", whole[:-30], archive(), archive(other=b"x"),
              archive(**{"manifest.json": b"no JSON"}), archive(**{"manifest.json": b"[]"}),
              archive(**{"manifest.json": b'{"target": 7}'}),
+             # Program.save would write them elsewhere than into its folder.
+             *(archive(**{"manifest.json": b'{"target": "x"}', name: b"x"})
+               for name in ("../x", "/tmp/x", "a/x", "..")),
              whole.replace(b"sm_100a", b"sm_100b", 1)):
     file.write_bytes(hashed(rest))
     assert cache.load(kept, file.stem) is None and not file.exists(), rest
@@ -275,11 +278,22 @@ assert [p.suffix for p in (folder / "processes").iterdir()] == [cache.SUFFIX]
 os.environ["MX_CACHE_DIR"] = str(folder / "named")
 assert cache.directory() == folder / "named" and cache.directory(kept) == kept
 del os.environ["MX_CACHE_DIR"]
-try:
-    import platformdirs
-except ImportError:
-    print("platformdirs is not installed")
-else:
-    os.environ["XDG_CACHE_HOME"] = str(folder / "home")
-    assert cache.directory() == folder / "home" / "mx_compiler"
+os.environ["XDG_CACHE_HOME"] = str(folder / "home")
+assert cache.directory() == folder / "home" / "mx_compiler"
+# The same folders without platformdirs, which a checkout need not have.
+os.environ["HOME"] = str(folder / "user")
+found = {}
+for is_missing in False, True:
+    if is_missing:
+        sys.modules["platformdirs"] = None
+    for name in str(folder / "home"), "", "relative", None:
+        os.environ.pop("XDG_CACHE_HOME", None)
+        if name is not None:
+            os.environ["XDG_CACHE_HOME"] = name
+        place = cache.directory()
+        assert place == (folder / "home" if name and name[0] == "/" else
+                         folder / "user" / ".cache") / "mx_compiler", (is_missing, name, place)
+forget()
+use(compile_here(n=24), 24)
+assert [p.suffix for p in (folder / "user" / ".cache" / "mx_compiler").iterdir()] == [cache.SUFFIX]
 print("all is well")
