@@ -372,7 +372,50 @@ def errors():
         ref.refuses(kind, text, call)
 
 
+def warned(model, recipe, **options):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        mxt.convert(model, recipe, **options)
+    return [str(each.message) for each in found]
+
+
+def tied():
+    """Recipes that train keep a tie. Those for weights alone cannot share bytes with an
+    embedding: they say so, and what else is tied stays so."""
+    for recipe in mxt.RECIPES:
+        model = make()
+        model.other = nn.Linear(32, 64, bias=False, device=DEVICE)
+        model.other.weight = model.embedding.weight
+        model.again = model.head            # the same module is replaced by one
+        model.inner[2].bias = nn.Parameter(torch.zeros(32, device=DEVICE))
+        model.norm = nn.LayerNorm(32, device=DEVICE)
+        model.norm.bias = model.inner[2].bias
+        messages = warned(model, recipe, strict=True)
+        assert model.again is model.head and model.norm.bias is model.inner[2].bias
+        if not mxt.RECIPES[recipe].weight_only:
+            assert not messages and model.head.weight is model.other.weight is model.embedding.weight
+            continue
+        assert len(messages) == 1 and ("found the same for embedding.weight and head.weight and "
+                                       "other.weight: each has") in messages[0], messages
+        assert torch.equal(model.head.weight_elements, model.other.weight_elements)
+        assert torch.equal(model.embedding.weight, make().embedding.weight)
+        # Nothing is untied any more, on the way back neither.
+        assert not warned(model, recipe) and not warned(model, "bf16")
+        # The filter keeps the tie; one module that is used twice is no tie.
+        kept = make()
+        kept.again = kept.inner
+        assert not warned(kept, recipe, filter=lambda module, name: name != "head")
+        assert kept.head.weight is kept.embedding.weight
+        # Also from a recipe that trained.
+        assert not warned(kept, "bf16") and not warned(kept, "mxfp8")
+        assert "embedding.weight and head.weight" in warned(kept, recipe)[0]
+        # Where nothing is replaced nothing is said of it.
+        ref.refuses(ValueError, "nothing was replaced", warned, nn.ModuleDict({
+            "tied": make(), "thin": nn.Linear(33, 33)}), recipe, strict=True)
+
+
 for part in (replaced, of_the_root, hooks, compiled_layers, computed_weights, transformer, shared,
-             filtered, left_alone, reasons, registered, other_experts, state_dicts, trains, errors):
+             filtered, left_alone, reasons, registered, other_experts, state_dicts, trains, tied,
+             errors):
     part()
     print(part.__name__, "right")

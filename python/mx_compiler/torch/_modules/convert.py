@@ -73,6 +73,10 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     new parameters, which want gradients and are tied to no others. What functions of
     `register_experts` returned stays.
 
+    Parameters that stay are tied as before. One that a weight-only recipe quantizes in one
+    place and that stays in another, as that of a head and an embedding, becomes two weights,
+    which one UserWarning names.
+
     Returns the model. Modules whose sizes or dtypes do not fit, those of subclasses of
     nn.Linear, and those that look like experts of a class that is not known, stay and work
     in their own dtype; one UserWarning names them. Raises a ValueError if nothing is converted, a TypeError or ValueError
@@ -114,11 +118,30 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     if left and strict:
         raise ValueError("model: expected modules that can all be converted, as strict "
                          f"says, found others: {names}; nothing was replaced")
+    untied = _find_untied(model, new)
     model = _replace(model, new)
+    if untied:
+        warnings.warn("mx_compiler.torch.convert: expected parameters of one module each, as "
+                      f"they are quantized, found the same for {_shorten(untied)}: each has a "
+                      "weight of its own from now on. A filter that leaves these modules out "
+                      "keeps the tie", stacklevel=2)
     if left:
         warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}; they go on "
                       "working in their own dtype", stacklevel=2)
     return model
+
+
+def _find_untied(model, new):
+    """What a warning says of parameters that belong to several modules, of which the new
+    ones do not keep them."""
+    owners = {}
+    for prefix, module in model.named_modules():
+        for name, x in module._parameters.items():
+            if x is not None:
+                owners.setdefault(x, []).append(f"{prefix}.{name}".lstrip("."))
+    lost = {x for module, found in new.items()
+            for x in {*module.parameters()} - {*found.parameters()}}
+    return [" and ".join(names) for x, names in owners.items() if x in lost and names[1:]]
 
 
 _MOST_NAMES = 8
