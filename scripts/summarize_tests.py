@@ -3,7 +3,10 @@
 it says how many tests were skipped for want of it. The last line printed has for
 each tier how many tests ran, passed, failed, were skipped, and were left out
 because the tier was not asked for. The status is 1 where a test failed or none
-passed."""
+passed.
+
+Tests over the budget of their tier are listed. With --enforce-budgets the status is 1
+for them too."""
 
 import argparse
 import collections
@@ -40,7 +43,19 @@ def say_wanted(skipped):
         print("; ".join([f"skipped for want of {features}: {tests}", *remedies]))
 
 
-def main(path):
+def is_over_budget(test):
+    metrics = test.get("metrics", {})
+    return metrics.get("processor_seconds", 0) > metrics.get("budget_seconds", float("inf"))
+
+
+def say_over_budget(test):
+    metrics = test["metrics"]
+    print(f"over budget: {test['name']}: {metrics['processor_seconds']:.1f} s of processor time, "
+          f"{metrics['budget_seconds']:g} s are meant: divide the test or shorten it "
+          "(docs/Developing.md)")
+
+
+def main(path, enforce_budgets):
     with open(path) as f:
         tests = json.load(f)["tests"]
     counts = {tier: collections.Counter() for tier in ("default", "slow")}
@@ -58,6 +73,9 @@ def main(path):
             print(f"{outcome}: {test['name']}")
         if outcome == "skipped" and wanted(test):
             skipped[wanted(test)] += 1
+    over = [test for test in tests if is_over_budget(test)]
+    for test in over:
+        say_over_budget(test)
     say_wanted(skipped)
     print("minutes of processor time: " +
           ", ".join(f"{tier} tier {seconds[tier] / 60:.1f}" for tier in counts))
@@ -68,10 +86,13 @@ def main(path):
         lines.append(f"{tier} tier: {', '.join(numbers)}")
     print("; ".join(lines))
     passed, failed = (sum(count[key] for count in counts.values()) for key in ("passed", "failed"))
-    return 0 if passed and not failed else 1
+    return 0 if passed and not failed and not (over and enforce_budgets) else 1
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results")
-    sys.exit(main(parser.parse_args().results))
+    parser.add_argument("--enforce-budgets", action="store_true",
+                        help="fail for tests over budget")
+    options = parser.parse_args()
+    sys.exit(main(options.results, options.enforce_budgets))

@@ -11,10 +11,7 @@ from lit.llvm import llvm_config
 
 sys.path += [os.path.join(config.mx_src_root, d) for d in ("scripts", "test/python")]
 import mx_suite
-from mx_lit import MXTest
-
-# How many times as long tests may take with sanitizers.
-SANITIZERS_SLOWDOWN = 6
+from mx_lit import SANITIZERS_SLOWDOWN, MXTest
 
 config.name = "MX"
 config.suffixes = [".mlir", ".ptx", ".test", ".py"]
@@ -37,8 +34,6 @@ can_kill, _ = lit.util.killProcessAndChildrenIsSupported()
 ends_hanging = can_kill and not lit_config.maxIndividualTestTime
 config.test_format = MXTest(
     config.mx_build_compiler, tier, SANITIZERS_SLOWDOWN if config.mx_sanitize else 1, ends_hanging)
-if ends_hanging:  # of unit tests
-    lit_config.maxIndividualTestTime = config.test_format.elapsed_limit("default")
 
 # --- Environment -------------------------------------------------------------
 

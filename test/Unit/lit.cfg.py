@@ -2,14 +2,21 @@
 # are of the default tier: what takes long is a lit test.
 
 import os
+import sys
 
-import lit.formats
+import lit.util
+
+sys.path.append(os.path.join(config.mx_src_root, "test", "python"))
+import mx_lit
 
 config.name = "MX-Unit"
 config.suffixes = []
 config.test_source_root = os.path.join(config.mx_obj_root, "unittests")
 config.test_exec_root = config.test_source_root
-config.test_format = lit.formats.GoogleTest(".", "Tests")
+can_kill, _ = lit.util.killProcessAndChildrenIsSupported()
+config.test_format = mx_lit.MXUnitTest(
+    mx_lit.SANITIZERS_SLOWDOWN if config.mx_sanitize else 1,
+    can_kill and not lit_config.maxIndividualTestTime)
 config.environment["MX_SIM_WARNINGS"] = "error"
 config.environment["HOME"] = os.environ.get("HOME", "/")
 config.environment["ASAN_OPTIONS"] = os.environ.get(

@@ -1,8 +1,8 @@
 """examples/transformer_block.mlir, imported and run on the simulator: each stage against numpy in float64, from the
-inputs that the device had (Inputs/transformer_block.py has them and their bounds).
+inputs that the device had (Inputs/transformer_block.py has them and their bounds). Here on sm_100a, in
+transformer-block-sm_90a.test on sm_90a.
 
 RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a random:150:1
-RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_90a random:130:2
 REQUIRES: compiler, numpy
 
 usage: transformer-block.py MX_OPT MX_RUN MX_COMPILE MX_LAUNCH EXAMPLES DIRECTORY CHIP KIND:TOKENS:SEED... | faults
