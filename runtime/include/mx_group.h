@@ -41,7 +41,9 @@ typedef struct mxGroupConfig {
 /* Collective; on the device in use of each rank. */
 MX_API int mxGroupCreate(mxGroup *group, const mxGroupConfig *config);
 /* The same without an exchange of the caller: rank 0 listens at `address`,
- * "host:port", and the others connect to it, while the group is made. */
+ * "host:port", and the others connect to it, while the group is made. All ranks
+ * need the same secret of the job: MX_GROUP_SECRET, or without it they are of
+ * one user on one machine. */
 MX_API int mxGroupConnect(mxGroup *group, const mxGroupConfig *config,
                           const char *address);
 
@@ -93,7 +95,8 @@ MX_API int mxGroupGetStatus(mxGroup group, mxGroupReport *report);
  * text on all ranks. Their collectives end. */
 MX_API int mxGroupAbort(mxGroup group, const char *why);
 /* Not collective, and needs no other rank. What this rank has put on streams
- * ends before, or after the time-out is given up. Null is no error. */
+ * ends before, or after the time-out is given up. Null is no error. The only
+ * function of a group that a forked child may call. */
 MX_API int mxGroupDestroy(mxGroup group);
 
 #ifdef __cplusplus

@@ -9,12 +9,19 @@
 #include "Mgpu.h"
 #include "ProgramFiles.h"
 
+#include "mx_group.h"
 #include "mx_program.h"
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <mutex>
 #include <new>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -25,7 +32,12 @@ std::atomic<int64_t> granted{INT64_MAX};
 /// How many are refused after them.
 std::atomic<int64_t> refused{0};
 
+/// The same of one thread.
+thread_local int64_t grantedHere = INT64_MAX, refusedHere = 0;
+
 bool isRefused() {
+  if (grantedHere != INT64_MAX && grantedHere-- <= 0 && refusedHere-- > 0)
+    return true;
   return granted.load(std::memory_order_relaxed) != INT64_MAX &&
          granted.fetch_sub(1) <= 0 && refused.fetch_sub(1) > 0;
 }
@@ -180,6 +192,142 @@ TEST_F(Memory, OfPrograms) {
   for (void *buffer : buffers)
     EXPECT_EQ(mxMemFree(buffer), MX_SUCCESS);
   EXPECT_EQ(mxMemFree(workspace), MX_SUCCESS);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Two threads as ranks; the first one is refused `count` requests in `call`.
+class Pair {
+public:
+  using Call = std::function<int(mxGroup)>;
+
+  /// False: there was no request too many, and the call has succeeded.
+  bool run(int64_t count, int64_t grants, const Call &call) {
+    std::thread other([&] {
+      mxSetThreadDevice("sim");
+      mxGroup group = create(1);
+      ASSERT_NE(group, nullptr);
+      auto begin = std::chrono::steady_clock::now();
+      peer = call(group);
+      mxGroupReport report = mxSized<mxGroupReport>();
+      EXPECT_EQ(mxGroupGetStatus(group, &report), MX_SUCCESS);
+      culprit = report.rank;
+      EXPECT_LT(std::chrono::steady_clock::now() - begin,
+                std::chrono::seconds(4));
+      // The next call is not out of step.
+      again = call(group);
+      wait();
+      mxGroupDestroy(group);
+    });
+    mxGroup group = create(0);
+    EXPECT_NE(group, nullptr);
+    grantedHere = grants;
+    refusedHere = count;
+    int status = call(group);
+    bool isRefused = std::exchange(grantedHere, INT64_MAX) < 0;
+    int next = call(group);
+    wait();
+    mxGroupDestroy(group);
+    other.join();
+    if (!isRefused) {
+      EXPECT_EQ(status, MX_SUCCESS);
+      EXPECT_EQ(peer, MX_SUCCESS);
+      return false;
+    }
+    EXPECT_EQ(status, MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
+    if (next != MX_SUCCESS) {
+      // Without memory for words, rank 0 only ends its connections.
+      EXPECT_TRUE(next == MX_ERROR_PEER ||
+                  (count > 1 && next == MX_ERROR_OUT_OF_MEMORY));
+      // What comes after the exchange of data is of rank 0 alone.
+      EXPECT_TRUE(peer == MX_ERROR_PEER ? culprit == 0 : peer == MX_SUCCESS);
+      EXPECT_EQ(again, MX_ERROR_PEER);
+    } else { // An error of both, which the group survives.
+      EXPECT_EQ(peer, MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
+      EXPECT_EQ(again, MX_SUCCESS);
+    }
+    mxClearError();
+    return true;
+  }
+
+private:
+  struct Rank {
+    Pair *pair;
+    int rank;
+  };
+  mxGroup create(int rank) {
+    mxGroup group = nullptr;
+    mxGroupConfig config = mxSized<mxGroupConfig>();
+    Rank user = {this, rank};
+    config.name = "ep";
+    config.rank = rank;
+    config.size = 2;
+    config.timeoutNs = 10'000'000'000;
+    config.user = &user;
+    config.exchange = [](void *given, const void *mine, size_t bytes,
+                         void *all) {
+      auto *user = static_cast<Rank *>(given);
+      Pair &pair = *user->pair;
+      pair.bytes[user->rank].assign(static_cast<const char *>(mine), bytes);
+      pair.wait();
+      memcpy(all, (pair.bytes[0] + pair.bytes[1]).data(), 2 * bytes);
+      pair.wait();
+      return 0;
+    };
+    EXPECT_EQ(mxGroupCreate(&group, &config), MX_SUCCESS) << mxGetThreadError();
+    wait(); // The failure of one rank would also end this on the other.
+    return group;
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex);
+    int round = rounds;
+    if (++arrived == 2) {
+      arrived = 0;
+      ++rounds;
+      changed.notify_all();
+    }
+    changed.wait_for(lock, std::chrono::seconds(20),
+                     [&] { return rounds != round; });
+  }
+
+  std::string bytes[2];
+  std::mutex mutex;
+  std::condition_variable changed;
+  int arrived = 0, rounds = 0, peer = 0, again = 0, culprit = -1;
+};
+
+void refuseOneRank(const Pair::Call &call) {
+  for (int64_t count : {int64_t(1), INT64_MAX}) {
+    int64_t grants = 0;
+    while (Pair().run(count, grants, call) && !testing::Test::HasFailure())
+      ++grants;
+    EXPECT_GT(grants, 2);
+  }
+}
+
+TEST_F(Memory, OfAnAllGather) {
+  refuseOneRank([](mxGroup group) {
+    char window[64] = {};
+    return mxGroupAllGather(group, window, 32, nullptr);
+  });
+}
+
+TEST_F(Memory, OfAnAllToAll) {
+  refuseOneRank([](mxGroup group) {
+    char from[64] = {}, to[64] = {};
+    return mxGroupAllToAll(group, from, to, 32, nullptr);
+  });
+}
+
+TEST_F(Memory, OfWindows) {
+  refuseOneRank(
+      [](mxGroup group) { return mxGroupReserveWindows(group, 4096); });
+  refuseOneRank([](mxGroup group) {
+    static char memory[64];
+    return mxGroupAdoptWindows(group, memory, sizeof(memory));
+  });
 }
 
 /// "allocating ... failed: N of M bytes are in use"

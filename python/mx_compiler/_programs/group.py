@@ -121,7 +121,8 @@ class Group(Closing):
 
     @classmethod
     def connect(cls, address, rank, size, *, name="ep", timeout=100.0, transport="auto"):
-        """The group whose rank 0 listens at "host:port", to which the others connect."""
+        """The group whose rank 0 listens at "host:port", to which the others connect. All
+        ranks are of one user on one machine, or have the same MX_GROUP_SECRET."""
         group = cls.__new__(cls)
         group._make("mxGroupConnect", rank, size, name, timeout, transport,
                     library.EXCHANGE(), address.encode())

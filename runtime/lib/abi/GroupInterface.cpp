@@ -212,10 +212,7 @@ int mxGroupGetStatus(mxGroup group, mxGroupReport *report) {
 int mxGroupAbort(mxGroup group, const char *why) {
   if (!why)
     return reportNull("a reason");
-  return onGroup(group, [&](Group &found) {
-    found.abort(why);
-    return Error();
-  });
+  return onGroup(group, [&](Group &found) { return found.abort(why); });
 }
 
 // Nothing to destroy is no error, as for free().

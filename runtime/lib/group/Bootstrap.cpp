@@ -3,18 +3,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bootstrap.h"
+#include "Lobby.h"
 #include "Nccl.h"
 #include "Operation.h"
+#include "Secret.h"
 
 #include "mx/Support/Version.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <poll.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace mx::runtime;
@@ -23,13 +25,14 @@ namespace {
 
 /// What each rank tells the others of itself.
 struct Card {
-  static constexpr uint32_t kMagic = 0x6d786731;
+  static constexpr uint32_t kMagic = 0x6d786733;
   static constexpr size_t kAddresses = 8;
 
   uint32_t magic = kMagic;
   int32_t rank, size, ncclVersion;
   int32_t cannotStatus = MX_SUCCESS;
-  uint16_t port = 0;
+  /// On the loopback interface, and on all interfaces.
+  uint16_t port = 0, outerPort = 0;
   char name[64] = {}, transport[8] = {}, version[64] = {}, cannot[1024] = {};
   /// The same where 127.0.0.1 is the same machine.
   char machine[64] = {};
@@ -47,8 +50,9 @@ struct Hello {
   uint32_t isData;
 };
 
-/// A stray connection has so long to say hello.
-constexpr auto kHelloTime = std::chrono::seconds(5);
+/// A rank listens on all interfaces once it has all cards, which may be later
+/// than on another machine.
+constexpr std::chrono::seconds kListenTime(5);
 
 } // namespace
 
@@ -76,7 +80,7 @@ static std::string describeMachine() {
 static uint64_t getProcessNumber() {
   static const uint64_t random = [] {
     uint64_t bits = 0;
-    (void)!getrandom(&bits, sizeof(bits), 0);
+    (void)drawRandom(&bits, sizeof(bits));
     return bits;
   }();
   return random ^ uint64_t(getpid());
@@ -87,13 +91,21 @@ static uint64_t getDescriptorLimit() {
   return getrlimit(RLIMIT_NOFILE, &limit) ? RLIM_INFINITY : limit.rlim_cur;
 }
 
-static Card makeCard(const GroupConfig &config, uint16_t port) {
+static bool areOnOneMachine(const std::vector<Card> &cards) {
+  return std::all_of(cards.begin(), cards.end(), [&](const Card &card) {
+    return take(card.machine) == take(cards[0].machine);
+  });
+}
+
+static Card makeCard(const GroupConfig &config, uint16_t port,
+                     uint16_t outerPort) {
   Card card;
   card.rank = config.rank;
   card.size = config.size;
   card.ncclVersion = config.ncclVersion;
   card.cannotStatus = config.cannot.status;
   card.port = port;
+  card.outerPort = outerPort;
   put(card.name, config.name);
   put(card.transport, config.transport);
   put(card.version, mx::getVersion());
@@ -186,21 +198,14 @@ static Error checkCards(const GroupConfig &config,
 
 namespace {
 
-/// A connection that has not said yet whose it is.
-struct Guest {
-  Socket socket;
-  Hello hello = {};
-  size_t received = 0;
-  Deadline deadline;
-};
-
 /// Connects one rank to all others: it calls those before it and waits for
 /// those after it.
 class Connector {
 public:
   Connector(const GroupConfig &config, const std::vector<Card> &cards,
-            Socket &listener, Mesh &mesh)
+            const Socket &listener, Mesh &mesh)
       : config(config), cards(cards), listener(listener), mesh(mesh),
+        isLocal(areOnOneMachine(cards)),
         deadline(Clock::now() + config.timeout) {
     mesh.control.resize(size_t(config.size));
     mesh.data.resize(size_t(config.size));
@@ -230,14 +235,14 @@ private:
               Deadline until);
   Error waitForOthers();
   std::vector<int> missing() const;
-  void greet(std::vector<Guest> &guests);
-  /// False: it is none of ours.
-  bool welcome(Guest &guest);
+  /// True: the connection is no guest any more.
+  bool welcome(Lobby::Guest &guest);
 
   const GroupConfig &config;
   const std::vector<Card> &cards;
-  Socket &listener;
+  const Socket &listener;
   Mesh &mesh;
+  const bool isLocal;
   const Deadline deadline;
 };
 
@@ -247,8 +252,14 @@ bool Connector::callAt(const Endpoint &endpoint, int peer, uint32_t isData,
                        Deadline until) {
   Socket socket;
   Hello mine = makeHello(isData), theirs = {};
-  if (!connectTo(endpoint, until, socket) ||
-      !sendAll(socket, &mine, sizeof(mine), until) ||
+  Deadline listening = Clock::now() + kListenTime;
+  while (!connectTo(endpoint, until, socket)) {
+    if (isLocal || errno != ECONNREFUSED ||
+        Clock::now() >= std::min(until, listening))
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  if (!sendAll(socket, &mine, sizeof(mine), until) ||
       !receiveAll(socket, &theirs, sizeof(theirs), deadline) ||
       theirs.rank != peer ||
       memcmp(theirs.token, mine.token, sizeof(mine.token)) != 0)
@@ -260,11 +271,8 @@ bool Connector::callAt(const Endpoint &endpoint, int peer, uint32_t isData,
 Error Connector::call(int peer, uint32_t isData) {
   const Card &card = cards[size_t(peer)];
   std::vector<std::string> addresses;
-  bool isOneMachine =
-      std::all_of(cards.begin(), cards.end(), [&](const Card &other) {
-        return take(other.machine) == take(cards[0].machine);
-      });
-  if (isOneMachine)
+  uint16_t port = isLocal ? card.port : card.outerPort;
+  if (isLocal)
     addresses = {"127.0.0.1"};
   else
     for (const auto &address : card.addresses)
@@ -274,11 +282,11 @@ Error Connector::call(int peer, uint32_t isData) {
   auto share = config.timeout / int64_t(addresses.size() + 1);
   std::string tried;
   for (const std::string &address : addresses) {
-    if (callAt({address, card.port}, peer, isData,
+    if (callAt({address, port}, peer, isData,
                std::min(deadline, Clock::now() + share)))
       return {};
-    tried += (tried.empty() ? "" : ", ") + address + " port " +
-             std::to_string(card.port);
+    tried +=
+        (tried.empty() ? "" : ", ") + address + " port " + std::to_string(port);
   }
   return {MX_ERROR_PEER, beginMessage(config.name) + "rank " +
                              std::to_string(config.rank) +
@@ -297,16 +305,10 @@ std::vector<int> Connector::missing() const {
 }
 
 Error Connector::waitForOthers() {
-  std::vector<Guest> guests;
+  Lobby lobby(config.size);
   while (!missing().empty()) {
-    std::vector<pollfd> waiting = {{listener.get(), POLLIN, 0}};
-    Deadline until = deadline;
-    for (const Guest &guest : guests) {
-      waiting.push_back({guest.socket.get(), POLLIN, 0});
-      until = std::min(until, guest.deadline);
-    }
-    poll(waiting.data(), waiting.size(), millisecondsUntil(until));
-    greet(guests);
+    lobby.serve(listener, deadline,
+                [&](Lobby::Guest &guest) { return welcome(guest); });
     if (Clock::now() >= deadline && !missing().empty())
       return {MX_ERROR_TIMEOUT,
               beginMessage(config.name) + listRanks(missing()) +
@@ -316,55 +318,35 @@ Error Connector::waitForOthers() {
   return {};
 }
 
-/// Takes new connections, and hears the ones that wait.
-void Connector::greet(std::vector<Guest> &guests) {
-  while (Socket accepted = acceptNext(listener)) {
-    guests.emplace_back();
-    guests.back().socket = std::move(accepted);
-    guests.back().deadline = Clock::now() + kHelloTime;
-  }
-  for (size_t i = 0; i < guests.size();) {
-    Guest &guest = guests[i];
-    Moved moved = receiveSome(
-        guest.socket, reinterpret_cast<char *>(&guest.hello) + guest.received,
-        sizeof(Hello) - guest.received);
-    guest.received += moved.bytes;
-    bool isDone = moved.isClosed || Clock::now() >= guest.deadline;
-    if (guest.received == sizeof(Hello)) {
-      welcome(guest);
-      isDone = true;
-    }
-    if (isDone)
-      guests.erase(guests.begin() + int64_t(i));
-    else
-      ++i;
-  }
-}
-
-bool Connector::welcome(Guest &guest) {
-  const Hello &theirs = guest.hello;
+bool Connector::welcome(Lobby::Guest &guest) {
+  Hello theirs;
+  if (!guest.receive(sizeof(theirs)))
+    return false;
+  memcpy(&theirs, guest.received.data(), sizeof(theirs));
   if (memcmp(theirs.token, cards[0].token, sizeof(theirs.token)) != 0 ||
       theirs.rank <= config.rank || theirs.rank >= config.size ||
       theirs.isData > 1 || place(theirs.rank, theirs.isData))
-    return false;
+    return true;
   Hello mine = makeHello(theirs.isData);
   // It fits the buffer of a new connection.
-  if (!sendAll(guest.socket, &mine, sizeof(mine), Clock::now()))
-    return false;
-  place(theirs.rank, theirs.isData) = std::move(guest.socket);
+  if (sendAll(guest.socket, &mine, sizeof(mine), Clock::now()))
+    place(theirs.rank, theirs.isData) = std::move(guest.socket);
   return true;
 }
 
 Error mx::runtime::connectRanks(const GroupConfig &config, Mesh &mesh) {
-  Socket listener;
-  Endpoint own;
+  Socket inner, outer;
+  Endpoint innerPlace = {"127.0.0.1", 0}, outerPlace;
   if (config.size == 1)
     return config.cannot;
-  if (Error error = listenAt(own, 2 * config.size + 16, listener))
+  int backlog = 2 * config.size + 16;
+  if (Error error = listenAt(innerPlace, backlog, inner))
     return error;
-  Card mine = makeCard(config, own.port);
-  if (getrandom(mine.token, sizeof(mine.token), 0) != sizeof(mine.token))
-    return {MX_ERROR_INTERNAL, "the system gives no random numbers"};
+  if (Error error = listenAt(outerPlace, /*backlog=*/0, outer))
+    return error;
+  Card mine = makeCard(config, innerPlace.port, outerPlace.port);
+  if (Error error = drawRandom(mine.token, sizeof(mine.token)))
+    return error;
   std::vector<Card> cards(static_cast<size_t>(config.size));
   for (Card &card : cards)
     card.magic = 0;
@@ -372,5 +354,11 @@ Error mx::runtime::connectRanks(const GroupConfig &config, Mesh &mesh) {
     return error;
   if (Error error = checkCards(config, cards))
     return error;
-  return Connector(config, cards, listener, mesh).run();
+  bool isLocal = areOnOneMachine(cards);
+  (isLocal ? outer : inner).close();
+  if (!isLocal && !startListening(outer, backlog))
+    return {MX_ERROR_INVALID_VALUE,
+            beginMessage(config.name) + "cannot listen at port " +
+                std::to_string(outerPlace.port) + ": " + strerror(errno)};
+  return Connector(config, cards, isLocal ? inner : outer, mesh).run();
 }

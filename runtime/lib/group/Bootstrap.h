@@ -1,10 +1,12 @@
 //===- Bootstrap.h - How ranks come to be connected -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rank listens on a port of its own and tells the others where, through an
-// exchange of the caller: the only thing that it is used for. With that travels
-// what has to agree, so that each rank finds the same differences, and a random
-// number by which ranks know each other's connections from any others.
+// Each rank takes two ports and tells the others which, through an exchange of
+// the caller: the only thing that it is used for. It listens at the first one
+// on the loopback interface alone, and at the second one once it knows that
+// ranks are on several machines. With the ports travels what has to agree, so
+// that each rank finds the same differences, and a random number by which ranks
+// know each other's connections from any others.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_BOOTSTRAP_H

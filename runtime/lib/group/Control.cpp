@@ -41,11 +41,17 @@ static Clock::duration getAgreementTime(Clock::duration timeout) {
 }
 
 Error Control::start(std::vector<Socket> connections, Watcher &watching) {
-  news = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  failed = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  int reason = 0;
+  auto open = [&] {
+    int number = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    reason = number < 0 ? errno : reason;
+    return number;
+  };
+  news = Socket::make(open);
+  failed = Socket::make(open);
   if (!news || !failed)
     return {MX_ERROR_OUT_OF_MEMORY,
-            beginMessage(name) + "cannot make an eventfd: " + strerror(errno)};
+            beginMessage(name) + "cannot make an eventfd: " + strerror(reason)};
   watcher = &watching;
   gone = std::vector<std::atomic<bool>>(size_t(size));
   peers.resize(size_t(size));
@@ -95,6 +101,13 @@ void Control::find(Failure failure) {
   wake();
 }
 
+void Control::giveUp() {
+  isSpent = true;
+  wake();
+  std::unique_lock<std::mutex> lock(mutex);
+  agreed.wait(lock, [&] { return published.load() || isFinished; });
+}
+
 void Control::stalls(Stall stall) {
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -119,18 +132,36 @@ void Control::run() {
     watch();
     send(Goodbye);
   } catch (const std::exception &) {
-    // So short that a string holds it in itself.
-    candidate = Failure();
-    candidate->status = MX_ERROR_OUT_OF_MEMORY;
-    candidate->text = "out of memory";
-    if (!published.load())
-      publish();
+    collapse();
   }
+}
+
+/// Ends the group where there is no memory for a message: the other ranks see
+/// the connections end.
+void Control::collapse() {
+  for (Peer &peer : peers)
+    if (peer.socket)
+      shutdown(peer.socket.get(), SHUT_RDWR);
+  try {
+    watcher->stop();
+  } catch (const std::exception &) {
+    // What runs on a GPU ends with the connections of NCCL.
+  }
+  if (published.load())
+    return;
+  candidate = Failure();
+  candidate->status = MX_ERROR_OUT_OF_MEMORY;
+  candidate->rank = candidate->finder = rank;
+  // So short that a string holds it in itself.
+  candidate->text = "out of memory";
+  publish();
 }
 
 void Control::watch() {
   for (;;) {
     waitForNews();
+    if (isSpent)
+      return collapse();
     if (!candidate && Clock::now() >= nextLook) {
       watcher->look();
       nextLook = Clock::now() + watcher->getPeriod();
@@ -160,8 +191,7 @@ void Control::waitForNews() {
     until = published.load() ? Clock::now() + std::chrono::hours(1) : agreedBy;
   else if (inquiry)
     until = std::min(until, answeredBy);
-  if (poll(waiting.data(), waiting.size(), millisecondsUntil(until)) <= 0)
-    return;
+  waitFor(waiting, until);
   uint64_t count;
   if (waiting[0].revents) [[maybe_unused]]
     ssize_t ignored = read(news.get(), &count, sizeof(count));

@@ -49,6 +49,8 @@ public:
   int getEvent() const { return failed.get(); }
   /// This rank has found a failure.
   void find(Failure failure);
+  /// The same where no memory is left to say what: ends the connections.
+  void giveUp();
   /// This rank has waited too long: asks the others, which leads to a failure.
   void stalls(Stall stall);
   /// Waits for the agreement on which failure was the first, and returns that.
@@ -91,6 +93,7 @@ private:
   void inquire();
   bool isAgreed() const;
   void publish();
+  void collapse();
   void wake();
 
   Watcher *watcher = nullptr;
@@ -113,6 +116,7 @@ private:
   std::vector<Failure> found;
   std::optional<Stall> stalled;
   bool isFinished = false;
+  std::atomic<bool> isSpent = false;
   Failure result;
   std::atomic<const Failure *> published = nullptr;
 };

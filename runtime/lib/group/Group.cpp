@@ -29,7 +29,13 @@ Error Group::create(const GroupConfig &config, Device &device,
   if (Error error = connectRanks(config, mesh))
     return error;
   std::vector<Socket> connections = std::move(mesh.control);
-  std::shared_ptr<Group> made(new Group(config, device, std::move(mesh)));
+  // A child has copies of mutexes that were locked, and none of the threads.
+  auto destroy = [](Group *group) {
+    if (group->forks == getForkCount())
+      delete group;
+  };
+  std::shared_ptr<Group> made(new Group(config, device, std::move(mesh)),
+                              destroy);
   if (Error error = made->open(std::move(connections), config.transport))
     return error;
   group = std::move(made);
@@ -42,10 +48,12 @@ Error Group::open(std::vector<Socket> connections, std::string_view wanted) {
                                  : makeHostTransport(links);
   if (Error error = control.start(std::move(connections), *transport))
     return error;
-  Error error = transport->open();
-  if (error && !control.getFailure())
-    return refuse(links.getPlace().operation, error);
-  return error ? error : agree("the group", {});
+  return endOnException([&]() -> Error {
+    Error error = transport->open();
+    if (error && !control.getFailure())
+      return refuse(links.getPlace().operation, error);
+    return error ? error : agree("the group", {});
+  });
 }
 
 Group::~Group() {
@@ -57,13 +65,16 @@ Group::~Group() {
     (void)device.free(each);
 }
 
-void Group::abort(std::string_view why) {
+Error Group::abort(std::string_view why) {
+  if (Error error = checkProcess())
+    return error;
   Place place = links.getPlace();
   const Operation &operation = place.operation;
   (void)control.fail(
       {MX_ERROR_PEER, rank, rank, operation.step, 0, operation.entry,
        beginMessage(name) + "rank " + std::to_string(rank) + " gave up" +
            place.describe() + ": " + std::string(why)});
+  return {};
 }
 
 Error Group::refuse(const Operation &operation, Error reason) {
@@ -72,6 +83,43 @@ Error Group::refuse(const Operation &operation, Error reason) {
        beginMessage(name) + "rank " + std::to_string(rank) + " cannot do " +
            operation.describe() + ": " + reason.text});
   return reason;
+}
+
+Error Group::checkProcess() const {
+  return forks == getForkCount()
+             ? Error()
+             : invalidValue(
+                   beginMessage(name) +
+                   "expected a call of the process that made the group, found "
+                   "one of its forked children: make groups after the fork");
+}
+
+template <typename Body>
+Error Group::endOnException(Body body) {
+  try {
+    return body();
+  } catch (const std::exception &thrown) {
+    // The others wait for this rank.
+    try {
+      if (!control.getFailure())
+        (void)refuse(links.getPlace().operation,
+                     {MX_ERROR_OUT_OF_MEMORY,
+                      std::string("no memory or no threads are left (") +
+                          thrown.what() + ")"});
+    } catch (const std::exception &) {
+      control.giveUp();
+    }
+    links.end();
+    throw;
+  }
+}
+
+template <typename Body>
+Error Group::runAlone(Body body) {
+  if (Error error = checkProcess())
+    return error;
+  std::lock_guard<std::mutex> lock(mutex);
+  return control.getFailure() ? control.getStatus() : endOnException(body);
 }
 
 mxGroupInfo Group::getInfo() const {
@@ -127,17 +175,16 @@ Error Group::check(Device &given, const Operation &operation, const void *first,
 template <typename Run>
 Error Group::perform(Device &given, Operation wanted, const void *first,
                      const void *second, void *stream, Run run) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (control.getFailure())
-    return control.getStatus();
-  Operation operation = links.begin(std::move(wanted));
-  Error error = check(given, operation, first, second, stream);
-  if (!error)
-    error = run(operation);
-  if (error && !control.getFailure())
-    error = refuse(operation, error);
-  links.end();
-  return error;
+  return runAlone([&] {
+    Operation operation = links.begin(std::move(wanted));
+    Error error = check(given, operation, first, second, stream);
+    if (!error)
+      error = run(operation);
+    if (error && !control.getFailure())
+      error = refuse(operation, error);
+    links.end();
+    return error;
+  });
 }
 
 Error Group::allGather(Device &given, void *window, size_t bytes, void *stream,
@@ -207,9 +254,11 @@ Error Group::agree(std::string_view what, const Error &mine) {
 }
 
 Error Group::compare(std::string_view what, const void *mine, size_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (control.getFailure())
-    return control.getStatus();
+  return runAlone([&] { return compareAlone(what, mine, bytes); });
+}
+
+Error Group::compareAlone(std::string_view what, const void *mine,
+                          size_t bytes) {
   // Sizes first, so that all send as much as the one that has most.
   uint64_t own = bytes;
   std::vector<uint64_t> sizes(static_cast<size_t>(size));
@@ -238,15 +287,17 @@ Error Group::compare(std::string_view what, const void *mine, size_t bytes) {
 }
 
 Error Group::reserveWindows(Device &given, size_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (control.getFailure())
-    return control.getStatus();
+  return runAlone([&] { return reserveAlone(given, bytes); });
+}
+
+Error Group::reserveAlone(Device &given, size_t bytes) {
   uint64_t own = bytes;
   std::vector<uint64_t> wanted(static_cast<size_t>(size));
   if (Error error = links.exchange("the bytes of windows", &own, sizeof(own),
                                    wanted.data()))
     return error;
   size_t most = size_t(*std::max_element(wanted.begin(), wanted.end()));
+  reserved.reserve(reserved.size() + 1);
   void *made = nullptr;
   Error mine;
   if (&given != &device)
@@ -277,12 +328,13 @@ Error Group::adoptWindows(void *given, size_t bytes) {
   std::string size = std::to_string(bytes) + " bytes";
   if (Error error = compare("the size of windows", size.data(), size.size()))
     return error;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (Error error = agree("memory for windows", mine))
-    return error;
-  memory = given;
-  memoryBytes = bytes;
-  return {};
+  return runAlone([&]() -> Error {
+    if (Error error = agree("memory for windows", mine))
+      return error;
+    memory = given;
+    memoryBytes = bytes;
+    return {};
+  });
 }
 
 //===----------------------------------------------------------------------===//

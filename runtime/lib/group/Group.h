@@ -3,7 +3,9 @@
 //
 // All ranks make a group together, and each destroys it alone. A collective of
 // a group that has failed returns at once with what it failed of, on all ranks
-// alike. What a rank refuses ends the group, as the others wait for it.
+// alike. What a rank refuses ends the group, as the others wait for it; so does
+// an exception in a collective. A forked child is no rank: it may only forget
+// the groups of its parent.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_GROUP_H
@@ -37,7 +39,7 @@ public:
   Error status() const override { return control.getStatus(); }
 
   /// Ends the group on all ranks.
-  void abort(std::string_view why);
+  Error abort(std::string_view why);
   Device &getDevice() const { return device; }
   const Failure *getFailure() const { return control.getFailure(); }
   mxGroupInfo getInfo() const;
@@ -45,6 +47,13 @@ public:
 private:
   Group(const GroupConfig &config, Device &device, Mesh mesh);
   Error open(std::vector<Socket> connections, std::string_view transport);
+  /// Fails in a forked child of the process that made the group.
+  Error checkProcess() const;
+  /// Runs a collective that is alone. What it throws ends the group.
+  template <typename Body>
+  Error runAlone(Body body);
+  template <typename Body>
+  Error endOnException(Body body);
   /// Runs a collective of the transport after its arguments are checked.
   template <typename Run>
   Error perform(Device &device, Operation operation, const void *first,
@@ -53,9 +62,12 @@ private:
               const void *second, void *stream) const;
   /// Ends the group, as this rank cannot go on.
   Error refuse(const Operation &operation, Error reason);
+  Error compareAlone(std::string_view what, const void *mine, size_t bytes);
+  Error reserveAlone(Device &device, size_t bytes);
   /// Collective: the error of the first rank that has one, on all of them.
   Error agree(std::string_view what, const Error &mine);
 
+  const uint32_t forks = getForkCount();
   Device &device;
   Control control;
   Wire wire;

@@ -1,18 +1,26 @@
 //===- Rendezvous.cpp - An exchange through rank 0 ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rank 0 listens at an address that all know. Each of the others connects,
-// again and again until rank 0 listens there, sends what it has, and gets
-// what all have. Whatever else connects is refused.
+// Rank 0 listens at an address of the caller. Each of the others connects,
+// again and again until rank 0 listens there:
+//
+//   request     rank, size, name of the group, size of the payload, a nonce
+//   challenge   a nonce of rank 0
+//   proof       HMAC of both and of the payload, then the payload
+//   reply       HMAC of both and of the body, then the body: all payloads
+//
+// The key is the secret of the job. A connection without a valid proof has no
+// effect on the group.
 //===----------------------------------------------------------------------===//
 
 #include "Bootstrap.h"
+#include "Lobby.h"
 #include "Operation.h"
+#include "Secret.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <poll.h>
 #include <thread>
 
 using namespace mx::runtime;
@@ -20,26 +28,50 @@ using namespace mx::runtime;
 namespace {
 
 struct Request {
-  static constexpr uint32_t kMagic = 0x6d786772;
+  static constexpr uint32_t kMagic = 0x6d786732;
   uint32_t magic = kMagic;
   int32_t rank = 0, size = 0;
+  uint32_t reserved = 0;
   char name[64] = {};
   uint64_t bytes = 0;
+  char nonce[16] = {};
+};
+
+struct Challenge {
+  static constexpr uint32_t kMagic = 0x6d786763;
+  uint32_t magic = kMagic;
+  char nonce[16] = {};
 };
 
 struct Reply {
-  static constexpr uint32_t kMagic = 0x6d786761;
+  static constexpr uint32_t kMagic = 0x6d786762;
+  /// Without a proof of rank 0: the proof of the other rank is wrong.
+  static constexpr int32_t kRefused = -1;
   uint32_t magic = kMagic;
   int32_t status = MX_SUCCESS;
-  uint64_t bytes = 0; ///< of a text, or of what all have
+  uint64_t bytes = 0; ///< of a text, or of all payloads
+  Digest proof = {};
 };
+
+/// Of one rank, and of a text.
+constexpr uint64_t kMostBytes = 1 << 16;
+/// How long a rank waits for a challenge: the listener may be no rank 0.
+constexpr std::chrono::seconds kChallengeTime(5);
+/// How long rank 0 waits for proofs before it tells an error to all.
+constexpr std::chrono::seconds kFarewell(1);
+
+template <typename T>
+std::string toBytes(const T &value) {
+  return {reinterpret_cast<const char *>(&value), sizeof(value)};
+}
 
 class Rendezvous {
 public:
-  Rendezvous(const GroupConfig &config, std::string address, Endpoint endpoint)
+  Rendezvous(const GroupConfig &config, std::string address, Endpoint endpoint,
+             Secret secret)
       : config(config), address(std::move(address)),
-        endpoint(std::move(endpoint)), deadline(Clock::now() + config.timeout) {
-  }
+        endpoint(std::move(endpoint)), secret(std::move(secret)),
+        deadline(Clock::now() + config.timeout) {}
 
   /// Of rank 0, before anything else fails.
   Error listen() { return listenAt(endpoint, 2 * config.size + 16, listener); }
@@ -49,26 +81,48 @@ public:
   }
 
 private:
-  /// A connection, and what it has said so far.
-  struct Guest {
+  /// A rank that has proved to be one. It waits for the reply.
+  struct Member {
     Socket socket;
-    std::string received;
+    /// Request and challenge.
+    std::string transcript;
   };
 
   Error serve(const void *mine, size_t bytes, char *all);
-  bool hear(Guest &guest, size_t bytes, char *all, Error &error);
+  bool hear(Lobby::Guest &guest, size_t bytes, char *all, Error &error);
+  bool challenge(Lobby::Guest &guest) const;
   Error check(const Request &request, size_t bytes) const;
   std::vector<int> missing() const;
   void answer(const Error &error, const void *all, size_t bytes);
   Error join(const void *mine, size_t bytes, void *all);
   bool ask(const void *mine, size_t bytes, void *all, Error &error);
+  Digest prove(std::string_view transcript, const Digest &payload) const {
+    return signBytes(secret.bytes,
+                     "mx rank" + std::string(transcript) + toBytes(payload));
+  }
+  Digest prove(std::string_view transcript, const Reply &reply,
+               const Digest &body) const {
+    return signBytes(secret.bytes, "mx rank 0" + std::string(transcript) +
+                                       toBytes(reply.status) +
+                                       toBytes(reply.bytes) + toBytes(body));
+  }
+  std::string describeRefusal(const std::string &whose) const {
+    return ": " + whose + " was refused, as the secrets of the job differ (" +
+           (secret.isLocal ? "MX_GROUP_SECRET is not set here"
+                           : "MX_GROUP_SECRET is set here") +
+           "; all ranks need the same one)";
+  }
 
   const GroupConfig config;
   const std::string address;
   Endpoint endpoint;
+  const Secret secret;
   const Deadline deadline;
   Socket listener;
-  std::vector<Socket> members;
+  std::vector<Member> members;
+  /// Ranks without a place: they learn the error.
+  std::vector<Member> others;
+  bool wasRefused = false;
 };
 
 } // namespace
@@ -80,7 +134,7 @@ private:
 std::vector<int> Rendezvous::missing() const {
   std::vector<int> ranks;
   for (int i = 1; i < config.size; ++i)
-    if (!members[size_t(i)])
+    if (!members[size_t(i)].socket)
       ranks.push_back(i);
   return ranks;
 }
@@ -88,30 +142,27 @@ std::vector<int> Rendezvous::missing() const {
 Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
   members.resize(size_t(config.size));
   memcpy(all, mine, bytes);
-  std::vector<Guest> guests;
+  Lobby lobby(config.size);
   Error error;
+  auto take = [&](Lobby::Guest &guest) {
+    return hear(guest, bytes, all, error);
+  };
   while (!error && !missing().empty()) {
-    std::vector<pollfd> waiting = {{listener.get(), POLLIN, 0}};
-    for (const Guest &guest : guests)
-      waiting.push_back({guest.socket.get(), POLLIN, 0});
-    poll(waiting.data(), waiting.size(), millisecondsUntil(deadline));
-    while (Socket accepted = acceptNext(listener))
-      guests.push_back({std::move(accepted), {}});
-    auto isDone = [&](Guest &guest) {
-      return !error && hear(guest, bytes, all, error);
-    };
-    guests.erase(std::remove_if(guests.begin(), guests.end(), isDone),
-                 guests.end());
+    lobby.serve(listener, deadline, take);
     if (!error && Clock::now() >= deadline && !missing().empty())
       error = {MX_ERROR_TIMEOUT,
                beginMessage(config.name) + listRanks(missing()) +
                    " did not connect to rank 0 at " + address + " (waited " +
-                   describeDuration(config.timeout) + ")"};
+                   describeDuration(config.timeout) + ")" +
+                   (wasRefused ? describeRefusal("another process") : "")};
   }
-  // All that are there learn why.
-  for (Guest &guest : guests)
-    if (error)
-      members.push_back(std::move(guest.socket));
+  // Ranks that are about to prove themselves learn the error as well.
+  Error ignored = error;
+  for (Deadline end = Clock::now() + kFarewell;
+       error && lobby.hasChallenged() && Clock::now() < end;)
+    lobby.serve(listener, end, [&](Lobby::Guest &guest) {
+      return hear(guest, bytes, all, ignored);
+    });
   answer(error, all, bytes * size_t(config.size));
   return error;
 }
@@ -126,58 +177,91 @@ Error Rendezvous::check(const Request &request, size_t bytes) const {
                                    std::to_string(request.size) +
                                    " and sends " +
                                    std::to_string(request.bytes)};
-  if (request.rank < 1 || request.rank >= config.size ||
-      members[size_t(request.rank)])
+  bool isRank = request.rank >= 1 && request.rank < config.size;
+  // A rank that has left while it waited may come again.
+  if (!isRank || (members[size_t(request.rank)].socket &&
+                  !isClosed(members[size_t(request.rank)].socket)))
     return invalidValue(
         begin + "expected ranks 1 to " + std::to_string(config.size - 1) +
         " once each, found rank " + std::to_string(request.rank) +
-        (request.rank < 1 || request.rank >= config.size ? "" : " twice"));
+        (isRank ? " twice" : ""));
   return {};
 }
 
-/// True: nothing more is expected of it.
-bool Rendezvous::hear(Guest &guest, size_t bytes, char *all, Error &error) {
+/// Sends a nonce in answer to a request. False: it is no request to this group.
+bool Rendezvous::challenge(Lobby::Guest &guest) const {
   Request request;
-  // No more than belongs to a request, whoever sends.
-  size_t wanted = sizeof(request) + bytes - guest.received.size();
-  std::string buffer(wanted, '\0');
-  Moved moved = receiveSome(guest.socket, buffer.data(), wanted);
-  guest.received.append(buffer, 0, moved.bytes);
-  if (moved.isClosed)
-    return true;
-  if (guest.received.size() < sizeof(request))
-    return false;
   memcpy(&request, guest.received.data(), sizeof(request));
-  if (request.magic != Request::kMagic ||
-      std::string_view(request.name,
-                       strnlen(request.name, sizeof(request.name))) !=
-          config.name)
-    return true;
-  error = check(request, bytes);
-  if (!error && guest.received.size() < sizeof(request) + bytes)
+  std::string_view name(request.name,
+                        strnlen(request.name, sizeof(request.name)));
+  Challenge sent;
+  if (request.magic != Request::kMagic || name != config.name ||
+      request.bytes > kMostBytes || drawRandom(sent.nonce, sizeof(sent.nonce)))
     return false;
-  if (error) {
-    // It is told as well.
-    members.push_back(std::move(guest.socket));
+  guest.challenge = toBytes(sent);
+  // It fits the buffer of a new connection.
+  return sendAll(guest.socket, &sent, sizeof(sent), Clock::now());
+}
+
+/// True: the connection is no guest any more.
+bool Rendezvous::hear(Lobby::Guest &guest, size_t bytes, char *all,
+                      Error &error) {
+  Request request;
+  if (!guest.receive(std::max(sizeof(request), guest.received.size())))
+    return false;
+  if (guest.challenge.empty() && !challenge(guest))
+    return true;
+  memcpy(&request, guest.received.data(), sizeof(request));
+  // No more than belongs to a request, whoever sends.
+  constexpr size_t begin = sizeof(request) + sizeof(Digest);
+  if (!guest.receive(begin + size_t(request.bytes)))
+    return false;
+  std::string_view received = guest.received;
+  std::string transcript =
+      std::string(received.substr(0, sizeof(request))) + guest.challenge;
+  Digest proof;
+  memcpy(&proof, received.data() + sizeof(request), sizeof(proof));
+  if (!isSameDigest(proof,
+                    prove(transcript, hashBytes(received.substr(begin))))) {
+    Reply refusal;
+    refusal.status = Reply::kRefused;
+    sendAll(guest.socket, &refusal, sizeof(refusal), Clock::now());
+    wasRefused = true;
     return true;
   }
-  memcpy(all + size_t(request.rank) * bytes,
-         guest.received.data() + sizeof(request), bytes);
-  members[size_t(request.rank)] = std::move(guest.socket);
+  if (!error)
+    error = check(request, bytes);
+  Member member{std::move(guest.socket), std::move(transcript)};
+  if (error) {
+    others.push_back(std::move(member));
+    return true;
+  }
+  memcpy(all + size_t(request.rank) * bytes, received.data() + begin, bytes);
+  members[size_t(request.rank)] = std::move(member);
   return true;
 }
 
 void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
-  Reply reply;
-  reply.status = error.status;
-  reply.bytes = error ? error.text.size() : bytes;
-  const void *rest = error ? static_cast<const void *>(error.text.data()) : all;
-  // One that does not read it keeps no other one.
-  for (Socket &member : members)
-    if (member && sendAll(member, &reply, sizeof(reply), deadline))
-      sendAll(member, rest, size_t(reply.bytes),
-              std::max(deadline, Clock::now() + std::chrono::seconds(1)));
+  std::string_view body(static_cast<const char *>(all), bytes);
+  if (error)
+    body = std::string_view(error.text).substr(0, kMostBytes);
+  Digest hashed = hashBytes(body);
+  for (Member &other : others)
+    members.push_back(std::move(other));
+  // A member that does not read the answer holds no other one up.
+  for (Member &member : members) {
+    Reply reply;
+    reply.status = error.status;
+    reply.bytes = body.size();
+    if (!member.socket)
+      continue;
+    reply.proof = prove(member.transcript, reply, hashed);
+    Deadline last = std::max(deadline, Clock::now() + kFarewell);
+    if (sendAll(member.socket, &reply, sizeof(reply), last))
+      sendAll(member.socket, body.data(), body.size(), last);
+  }
   members.clear();
+  others.clear();
   listener.close();
 }
 
@@ -185,30 +269,52 @@ void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
 // The others
 //===----------------------------------------------------------------------===//
 
-/// False: rank 0 did not answer.
+/// False: no rank 0 of this job has answered.
 bool Rendezvous::ask(const void *mine, size_t bytes, void *all, Error &error) {
   Socket socket;
   Request request;
+  Challenge challenge;
   Reply reply;
   request.rank = config.rank;
   request.size = config.size;
   config.name.copy(request.name, sizeof(request.name) - 1);
   request.bytes = bytes;
+  error = drawRandom(request.nonce, sizeof(request.nonce));
+  if (error)
+    return true;
   // Rank 0 may wait as long, and tell who was missing.
-  Deadline last = deadline + std::chrono::seconds(1);
+  Deadline last = deadline + 2 * kFarewell;
   if (!connectTo(endpoint, deadline, socket) ||
       !sendAll(socket, &request, sizeof(request), deadline) ||
+      !receiveAll(socket, &challenge, sizeof(challenge),
+                  std::min(last, Clock::now() + kChallengeTime)) ||
+      challenge.magic != Challenge::kMagic)
+    return false;
+  std::string_view payload(static_cast<const char *>(mine), bytes);
+  std::string transcript = toBytes(request) + toBytes(challenge);
+  Digest proof = prove(transcript, hashBytes(payload));
+  if (!sendAll(socket, &proof, sizeof(proof), deadline) ||
       !sendAll(socket, mine, bytes, deadline) ||
       !receiveAll(socket, &reply, sizeof(reply), last) ||
       reply.magic != Reply::kMagic)
     return false;
-  if (reply.status == MX_SUCCESS)
-    return reply.bytes == bytes * size_t(config.size) &&
-           receiveAll(socket, all, size_t(reply.bytes), last);
-  std::string text(size_t(std::min<uint64_t>(reply.bytes, 1 << 16)), '\0');
-  if (!receiveAll(socket, text.data(), text.size(), last))
+  bool isRefused = reply.status == Reply::kRefused;
+  wasRefused |= isRefused;
+  bool isText = reply.status != MX_SUCCESS;
+  if (isRefused || (isText ? reply.bytes > kMostBytes
+                           : reply.bytes != bytes * size_t(config.size)))
     return false;
-  error = {reply.status, text};
+  std::string body(size_t(reply.bytes), '\0');
+  if (!receiveAll(socket, body.data(), body.size(), last))
+    return false;
+  if (!isSameDigest(reply.proof, prove(transcript, reply, hashBytes(body)))) {
+    wasRefused = true;
+    return false;
+  }
+  if (isText)
+    error = {reply.status, body};
+  else
+    memcpy(all, body.data(), body.size());
   return true;
 }
 
@@ -219,19 +325,57 @@ Error Rendezvous::join(const void *mine, size_t bytes, void *all) {
       return {MX_ERROR_TIMEOUT,
               beginMessage(config.name) + "rank 0 does not answer at " +
                   address + " (rank " + std::to_string(config.rank) +
-                  " waited " + describeDuration(config.timeout) + ")"};
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                  " waited " + describeDuration(config.timeout) + ")" +
+                  (wasRefused ? describeRefusal("this rank") : "")};
+    // A rank 0 of another job may end soon.
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(wasRefused ? 100 : 5));
   }
   return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Making
+//===----------------------------------------------------------------------===//
+
+/// Without a secret of the job all ranks are on this machine, and nothing else
+/// may reach rank 0.
+static Error keepLocal(const GroupConfig &config, const char *address,
+                       Endpoint &endpoint) {
+  switch (locate(endpoint)) {
+  case Location::Loopback:
+  case Location::Unknown:
+    return {};
+  case Location::Here:
+    endpoint.host = "127.0.0.1";
+    return {};
+  case Location::Elsewhere:
+    // listenAt() says it of rank 0.
+    return config.rank == 0
+               ? Error()
+               : invalidValue(beginMessage(config.name) + address +
+                              " is no address of this machine: expected "
+                              "MX_GROUP_SECRET, a random text that all ranks "
+                              "of a job on several machines have, found none");
+  }
+  return {};
 }
 
 Error mx::runtime::makeExchange(
     const GroupConfig &config, const char *address,
     std::function<Error(const void *, size_t, void *)> &result) {
   Endpoint endpoint;
+  Secret secret;
   if (Error error = parseEndpoint(address, endpoint))
     return error;
-  auto made = std::make_shared<Rendezvous>(config, address, endpoint);
+  if (config.size > 1) {
+    if (Error error = readSecret(secret))
+      return error;
+    if (secret.isLocal)
+      if (Error error = keepLocal(config, address, endpoint))
+        return error;
+  }
+  auto made = std::make_shared<Rendezvous>(config, address, endpoint, secret);
   if (config.rank == 0 && config.size > 1)
     if (Error error = made->listen())
       return error;

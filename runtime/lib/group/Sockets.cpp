@@ -6,18 +6,23 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <mutex>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <set>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace mx::runtime;
@@ -35,9 +40,79 @@ std::string mx::runtime::describeDuration(Clock::duration duration) {
   return text;
 }
 
+void mx::runtime::waitFor(std::vector<pollfd> &events, Deadline deadline) {
+  if (poll(events.data(), events.size(), millisecondsUntil(deadline)) >= 0)
+    return;
+  for (pollfd &event : events)
+    event.revents = 0;
+  if (errno != EINTR)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptors and forks
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// All open sockets. A forked child closes its copies before anything else.
+/// FD_CLOEXEC is for children that execute another program.
+class OpenSockets {
+public:
+  /// Never destroyed: threads may close sockets until the process ends.
+  static OpenSockets &get() {
+    static auto *sockets = new OpenSockets;
+    return *sockets;
+  }
+
+  std::mutex mutex;
+  std::set<int> numbers;
+  std::atomic<uint32_t> forks = 0;
+
+private:
+  OpenSockets() {
+    pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
+                   [] {
+                     OpenSockets &sockets = get();
+                     for (int number : sockets.numbers)
+                       ::close(number);
+                     sockets.numbers.clear();
+                     ++sockets.forks;
+                     sockets.mutex.unlock();
+                   });
+  }
+};
+
+} // namespace
+
+uint32_t mx::runtime::getForkCount() { return OpenSockets::get().forks; }
+
+Socket Socket::make(const std::function<int()> &open) {
+  OpenSockets &sockets = OpenSockets::get();
+  Socket made;
+  // Nothing may throw once there is a descriptor.
+  std::set<int> fresh = {-1};
+  auto node = fresh.extract(fresh.begin());
+  std::lock_guard<std::mutex> lock(sockets.mutex);
+  made.number = open();
+  made.forks = sockets.forks;
+  if (made.number >= 0) {
+    node.value() = made.number;
+    sockets.numbers.insert(std::move(node));
+  }
+  return made;
+}
+
 void Socket::close() {
-  if (number >= 0)
+  if (number < 0)
+    return;
+  OpenSockets &sockets = OpenSockets::get();
+  std::lock_guard<std::mutex> lock(sockets.mutex);
+  // In a child the number may be that of another file.
+  if (forks == sockets.forks) {
+    sockets.numbers.erase(number);
     ::close(number);
+  }
   number = -1;
 }
 
@@ -61,6 +136,12 @@ Moved mx::runtime::sendSome(const Socket &socket, const void *bytes,
 Moved mx::runtime::receiveSome(const Socket &socket, void *bytes,
                                size_t count) {
   return toMoved(recv(socket.get(), bytes, count, MSG_DONTWAIT));
+}
+
+bool mx::runtime::isClosed(const Socket &socket) {
+  char byte;
+  return toMoved(recv(socket.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK))
+      .isClosed;
 }
 
 /// Moves all bytes by `some`, which is told how many are done.
@@ -149,9 +230,39 @@ static void setOption(const Socket &socket, int level, int option, int value) {
 }
 
 static Socket openSocket(const addrinfo &address) {
-  return Socket(socket(address.ai_family,
-                       address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                       address.ai_protocol));
+  return Socket::make([&] {
+    return socket(address.ai_family,
+                  address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                  address.ai_protocol);
+  });
+}
+
+static bool isLoopback(const sockaddr &address) {
+  if (address.sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(
+        &reinterpret_cast<const sockaddr_in6 &>(address).sin6_addr);
+  auto &v4 = reinterpret_cast<const sockaddr_in &>(address);
+  return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+}
+
+Location mx::runtime::locate(const Endpoint &endpoint) {
+  Addresses addresses({endpoint.host, 0}, 0);
+  Location found = Location::Unknown;
+  for (addrinfo *each = addresses.first; each; each = each->ai_next) {
+    if (isLoopback(*each->ai_addr))
+      return Location::Loopback;
+    // Only addresses of this machine can be bound.
+    Socket socket = openSocket(*each);
+    if (socket && bind(socket.get(), each->ai_addr, each->ai_addrlen) == 0)
+      found = Location::Here;
+    else if (socket && errno == EADDRNOTAVAIL && found == Location::Unknown)
+      found = Location::Elsewhere;
+  }
+  return found;
+}
+
+bool mx::runtime::startListening(const Socket &socket, int backlog) {
+  return listen(socket.get(), backlog) == 0;
 }
 
 static uint16_t getPort(const Socket &socket) {
@@ -184,7 +295,7 @@ Error mx::runtime::listenAt(Endpoint &endpoint, int backlog, Socket &result) {
         if (wanted == AF_INET6)
           setOption(opened, IPPROTO_IPV6, IPV6_V6ONLY, 0);
         if (bind(opened.get(), address->ai_addr, address->ai_addrlen) == 0 &&
-            listen(opened.get(), backlog) == 0) {
+            (!backlog || startListening(opened, backlog))) {
           endpoint.port = getPort(opened);
           result = std::move(opened);
           return {};
@@ -196,9 +307,16 @@ Error mx::runtime::listenAt(Endpoint &endpoint, int backlog, Socket &result) {
           "cannot listen at " + where + ": " + strerror(reason)};
 }
 
-Socket mx::runtime::acceptNext(const Socket &listener) {
-  Socket accepted(
-      accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+Socket mx::runtime::acceptNext(const Socket &listener, bool &isShort) {
+  int reason = 0;
+  Socket accepted = Socket::make([&] {
+    int number =
+        accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    reason = number < 0 ? errno : 0;
+    return number;
+  });
+  isShort = reason == EMFILE || reason == ENFILE || reason == ENOBUFS ||
+            reason == ENOMEM;
   if (accepted)
     setOption(accepted, IPPROTO_TCP, TCP_NODELAY, 1);
   return accepted;
@@ -213,11 +331,14 @@ static bool connectTo(const addrinfo &address, Deadline deadline,
     return false;
   pollfd waiting = {socket.get(), POLLOUT, 0};
   while (poll(&waiting, 1, millisecondsUntil(deadline)) <= 0)
-    if (Clock::now() >= deadline)
+    if (Clock::now() >= deadline) {
+      errno = ETIMEDOUT;
       return false;
+    }
   int reason = 0;
   socklen_t length = sizeof(reason);
   getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &reason, &length);
+  errno = reason;
   return reason == 0;
 }
 

@@ -119,6 +119,6 @@ bool Wire::wait(const std::vector<Lane> &lanes, Deadline deadline) {
                          short((lane.received < lane.total ? POLLIN : 0) |
                                (lane.sent < lane.total ? POLLOUT : 0)),
                          0});
-  poll(waiting.data(), waiting.size(), millisecondsUntil(deadline));
+  waitFor(waiting, deadline);
   return !waiting[0].revents;
 }
