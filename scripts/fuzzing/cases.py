@@ -3,7 +3,6 @@
 A case is a folder with files and a command. `make` of a target writes the files
 and gives the command; the first file that it names is what minimising shortens."""
 
-import glob
 import os
 import pathlib
 import re
@@ -13,7 +12,7 @@ import shutil
 import struct
 import subprocess
 
-from . import mutate
+from . import images, mutate
 
 DTYPES = {"f64": ("<f8", 8), "f32": ("<f4", 4), "f16": ("<f2", 2), "bf16": ("<u2", 2),
           "index": ("<i8", 8), "i64": ("<i8", 8), "i32": ("<i4", 4), "i16": ("<i2", 2),
@@ -97,6 +96,7 @@ class Corpus:
         self.texts = mutate.Texts(random, [text for text, _ in self.modules])
         self.programs = [p for name in examples if (p := self.program(name))]
         self.launches = sorted(pathlib.Path(work).glob("record/*/*/launch.json"))
+        self.ptx_texts = mutate.Texts(random, [p.with_name("kernel.ptx").read_text() for p in self.launches] or [""])
         self.lists = [json.read_text() for json in self.launches]
         self.lists += [(p / "manifest.json").read_text() for p, _ in self.programs]
         self.json_texts = mutate.Texts(random, self.lists or ["{}"])
@@ -191,28 +191,43 @@ class Cases:
         more = self.random.choice([[], [], ["--check=cpu"], ["--mx-explain"]])
         return ["mx-run", "in.mlir", f"--entry={entry}", f"--device={device}", *more, *args], changed
 
-    def launch(self, folder):
-        program, args = self.random.choice(self.corpus.programs)
+    def launch(self, folder, pattern, change):
+        """mx-launch on a program in which a file is changed."""
+        fit = [found for found in self.corpus.programs if any(found[0].glob(pattern))]
+        program, args = self.random.choice(fit)
         shutil.copytree(program, folder, dirs_exist_ok=True)
-        arrays = [pathlib.Path(p).name for p in sorted(glob.glob(f"{folder}/*.npy"))]
-        name = self.random.choice(["manifest.json"] * 3 + arrays)
-        data = (folder / name).read_bytes()
-        change = mutate.mutate_npy if name.endswith("npy") else mutate.mutate_json
-        texts = self.corpus.numbers if name.endswith("npy") else self.corpus.json_texts
-        self.write(folder, name, change(self.random, data, texts))
+        name = self.random.choice(sorted(p.name for p in folder.glob(pattern)))
+        self.write(folder, name, change((folder / name).read_bytes()))
         return ["mx-launch", ".", "--device=sim", *args], name
 
-    def sim(self, folder):
+    def manifests(self, folder):
+        return self.launch(folder, "manifest.json", lambda data: mutate.mutate_json(
+            self.random, data, self.corpus.json_texts))
+
+    def images(self, folder):
+        # Most need no kernel: the image is read before the first launch.
+        ptx = b".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n"
+        return self.launch(folder, "kernels.ptx", lambda data: images.any_image(
+            self.random, data if self.random.random() < 0.2 else ptx + b" " * self.random.choice([0, 40, 3000])))
+
+    def npy(self, folder):
+        return self.launch(folder, "*.npy", lambda data: mutate.mutate_npy(
+            self.random, data, self.corpus.numbers))
+
+    def sim(self, folder, pattern, change):
+        """mx-sim on a recorded launch in which a file is changed."""
         launch = self.random.choice(self.corpus.launches)
         for path in launch.parent.iterdir():
             (folder / path.name).symlink_to(path)
-        name = "launch.json"
-        if self.random.random() < 0.2:
-            name = self.random.choice([p.name for p in launch.parent.glob("*.ptx")] or [name])
+        name = self.random.choice(sorted(p.name for p in folder.glob(pattern)))
         data = launch.with_name(name).read_bytes()
         (folder / name).unlink()
-        if name.endswith("ptx"):
-            self.write(folder, name, self.corpus.texts.mutate(data))
-        else:
-            self.write(folder, name, mutate.mutate_json(self.random, data, self.corpus.json_texts))
+        self.write(folder, name, change(data))
         return ["mx-sim", "launch.json", "--jobs=2"], name
+
+    def launch_files(self, folder):
+        return self.sim(folder, "launch.json", lambda data: mutate.mutate_json(
+            self.random, data, self.corpus.json_texts))
+
+    def ptx(self, folder):
+        return self.sim(folder, "*.ptx", self.corpus.ptx_texts.mutate)

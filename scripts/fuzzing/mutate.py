@@ -195,7 +195,7 @@ def any_value(random, old):
     deep = random.random() < 0.05
     return random.choice([
         None, True, False, 0, -1, 1.5, 1e300, 1 << 62, 1 << 64, 10**400, "", "x", "v0", "arg0.dim0",
-        "../x", [], {}, [0], [[0]], {"op": "add"}, number(random, 64), str(number(random, 64)),
+        "../x", "/dev/zero", "launch.json", [], {}, [0], [[0]], {"op": "add"}, number(random, 64), str(number(random, 64)),
         json.loads("[" * 500 + "]" * 500) if deep else "\x00", [0] * 200])
 
 

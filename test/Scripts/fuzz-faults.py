@@ -31,7 +31,7 @@ grep -q scale_layout "$1" && {{ {command}; }}
 exit 0
 """)
     (folder / "mx-opt").chmod(0o755)
-    status, text = fuzz(folder, name, "--tools=opt", "--count=40", "--seconds=1", "--seed=5")
+    status, text = fuzz(folder, name, "--only=opt", "--count=40", "--seconds=1", "--seed=5")
     assert status == 1 and re.search(rf"FAILED mx-opt: {says}", text), (name, status, text)
     kept = sorted((work / name).glob("*-mx-opt"))
     assert kept, text

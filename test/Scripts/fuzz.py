@@ -13,6 +13,6 @@ from fuzz_runs import fuzz, tools
 first = fuzz(tools, "first", "--count=80", "--seed=1")
 print(first[1])
 assert first[0] == 0, first[1]
-for tool in "opt", "compile", "run", "launch", "sim", "translate":
-    assert re.search(rf"^mx-{tool}: \d+ cases, exit statuses \d", first[1], re.M), first[1]
-assert fuzz(tools, "none", "--tools=abacus")[0] == 2
+for kind in "opt", "compile", "run", "translate", "manifests", "images", "npy", "launch-files", "ptx":
+    assert re.search(rf"^{kind}: \d+ cases, exit statuses \d", first[1], re.M), first[1]
+assert fuzz(tools, "none", "--only=abacus")[0] == 2

@@ -266,6 +266,16 @@ TEST(Embedded, LimitsWhatAllEntriesUnpackTo) {
   EXPECT_LT(unpack(fatbin(entries)).size(), 600u);
 }
 
+TEST(Embedded, RefusesBinariesInPlaceOfText) {
+  // 5 bytes: the headers of neither fit.
+  EXPECT_EQ(unpack(fatbin(entry(1, 90,
+                                "\x7f"
+                                "ELF\x02"))),
+            "m: expected PTX text, found an ELF file in place of the text");
+  EXPECT_EQ(unpack(fatbin(entry(1, 90, "\x50\xed\x55\xba\x01"))),
+            "m: expected PTX text, found a fatbin in place of the text");
+}
+
 /// Reads an image without its size; what follows it in memory is not part of
 /// it.
 Image readWithoutSize(const std::string &bytes) {

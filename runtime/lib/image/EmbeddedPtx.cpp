@@ -263,5 +263,12 @@ Error mx::runtime::unpackPtx(Image &image) {
                 "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", "
                 "nvcc -gencode arch=compute_XX,code=compute_XX and nvcc -ptx"};
   std::string text = std::move(search.ptx), name = image.name;
-  return readImage(text.c_str(), 0, name.c_str(), image);
+  // A size of 0 would mean that the text states its own.
+  Error error = readImage(text.data(), text.size(), name.c_str(), image);
+  if (error || image.kind == Image::Ptx)
+    return error;
+  return {MX_ERROR_BAD_MODULE,
+          name + ": expected PTX text, found " +
+              (image.kind == Image::Fatbin ? "a fatbin" : "an ELF file") +
+              " in place of the text"};
 }
