@@ -30,8 +30,16 @@ about = "fails"
 minutes = 7
 commands = ["echo bad >> {work}/ran; echo 1 failed; exit 3", "echo never >> {work}/ran"]
 [[part]]
+name = "parts"
+about = "is divided"
+minutes = 6
+shards = 3
+environment = {{ MX_PRESET = "gcc" }}
+commands = ["echo $MX_PRESET $MX_NIGHTLY_SHARD/$MX_NIGHTLY_SHARDS >> {work}/ran; test ! -e {work}/stop-$MX_NIGHTLY_SHARD"]
+[[part]]
 name = "fuzz"
 about = "has a seed"
+minutes = 0.5
 fuzzer = true
 commands = ["echo $MX_NIGHTLY_MINUTES minutes from $MX_NIGHTLY_SEED"]
 """
@@ -54,9 +62,10 @@ def ran():
 
 # The list, and wrong words, run nothing.
 status, said, _ = nightly("--list", "--minutes=30")
-assert status == 0 and re.search(r"^good +5 min  passes\nbad +7 min  fails\nfuzz +30 min ", said), said
+assert status == 0 and re.search(r"^good +5 min  passes\nbad +7 min  fails\n"
+                                r"parts +6 min  is divided \(shards parts-1 to parts-3\)\nfuzz +30.5 min ", said), said
 status, _, complaint = nightly("good", "godo")
-assert status == 2 and "expected parts of good, bad, fuzz, found 'godo'" in complaint, complaint
+assert status == 2 and "expected parts of good, bad, parts, fuzz, found 'godo'" in complaint, complaint
 for text in 'part = 1', "[[part]]\nname = 'x'", "[[part", None:
     other = work / "other.toml"
     other.unlink() if text is None else other.write_text(text)
@@ -67,16 +76,17 @@ assert not ran() and not (work / "out").exists()
 # A part that is named.
 status, said, _ = nightly("good")
 assert status == 0 and ran() == ["setup", "good sanitize"], said
-assert re.search(r"^good +passed +0\.0 min  3 passed$", said, re.M), said
+assert re.search(r"^good +passed +0\.0 min +0\.0 CPU min  3 passed$", said, re.M), said
 assert said.endswith("1 of 1 parts passed\n"), said
 
 # All: what has a result is not repeated, a failing part ends at its first failing command,
 # and the parts after it run.
 status, said, _ = nightly("--minutes=2", "--seed=42")
-assert status == 1 and ran() == ["setup", "bad"], said
-assert re.search(r"^good +passed .*\nbad +FAILED +0\.0 min  exit status 3: echo bad .*\n"
-                 r"fuzz +passed +0\.0 min  2 minutes from 42$", said, re.M), said
-assert said.endswith("2 of 3 parts passed; failed or not run: bad\n"), said
+assert status == 1 and ran() == ["setup", "bad", "gcc 1/3", "gcc 2/3", "gcc 3/3"], said
+assert re.search(r"^good +passed .*\nbad +FAILED +0\.0 min +0\.0 CPU min  exit status 3: echo bad .*\n"
+                 r"parts-1 +passed .*\nparts-2 +passed .*\nparts-3 +passed .*\n"
+                 r"fuzz +passed +0\.0 min +0\.0 CPU min  2 minutes from 42$", said, re.M), said
+assert said.endswith("5 of 6 parts passed; failed or not run: bad\n"), said
 folder, = (work / "out").iterdir()
 log = (folder / "bad.log").read_text()
 assert log.startswith(f"commit={folder.name}\n") and "\n1 failed\nexit status 3: " in log, log
@@ -92,16 +102,25 @@ assert nightly()[0] == 1 and ran() == ["setup", "good sanitize"]
 assert nightly("--again", "bad")[0] == 0 and ran() == ["setup", "bad", "never"]
 assert nightly()[0] == 0 and ran() == ["setup"]
 
+# A shard is repeated alone: the others keep their results.
+(work / "stop-2").touch()
+assert nightly("--again", "parts-2")[0] == 1 and ran() == ["setup", "gcc 2/3"]
+(work / "stop-2").unlink()
+(folder / "parts-2.json").unlink()
+assert nightly("parts")[0] == 0 and ran() == ["setup", "gcc 2/3"]
+
 # Without what the parts need, none of them runs.
 table.write_text(TABLE.format(work=work).replace("ran\"\n[[", "ran; false\"\n[[", 1))
 status, said, complaint = nightly("--again")
 assert status == 1 and "failed" in complaint and ran() == ["setup"], (said, complaint)
 
-# Of the real table, each part says what it runs, and how long that takes.
+# Of the real table, each part says what it runs, and how long that takes: 150 minutes in all.
 real = script.with_suffix(".toml")
 status, said, _ = nightly("--list", parts=real)
 assert status == 0
+minutes = 0
 for line in said.splitlines():
-    assert re.match(r"[\w-]+ +[1-9][.0-9]* min  \w", line), line
-for part in "sanitize", "clang", "slow", "fuzz", "fuzz-tensors":
+    minutes += float(re.match(r"[\w-]+ +([1-9][.0-9]*) min  \w", line)[1])
+assert minutes <= 150, said
+for part in "suite", "sanitize", "threads", "clang", "torch", "fuzz", "fuzz-tensors":
     assert re.search(rf"^{part} ", said, re.M), said
