@@ -21,6 +21,9 @@ from ._ops.quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8
                             quantize_nvfp4)
 from ._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
 from ._ops import flops as _flops  # of the operators above
+from ._install import at_exit as _at_exit
+
+_at_exit.register()
 
 __all__ = ["convert", "dequantize", "GroupedExperts", "install", "moe_layer",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",

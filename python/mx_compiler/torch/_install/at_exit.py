@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The end of a process after a backward pass on a GPU. Threads of PyTorch's autograd drop
+their tensors after `backward` has returned, and need the interpreter for that. If it ends
+meanwhile, CPython ends the thread inside a destructor of C++, and the process aborts with
+"terminate called without an active exception"."""
+
+import atexit
+import pathlib
+import time
+
+_NAMES = "pt_autograd"  # and the number of a device
+_TASKS = pathlib.Path("/proc/self/task")
+
+
+def _threads():
+    """State and context switches of each of these threads."""
+    found = {}
+    for task in _TASKS.glob("*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in task.read_text().splitlines())
+        except (OSError, ValueError):  # it has just ended
+            continue
+        if fields.get("Name", "").strip().startswith(_NAMES):
+            found[task] = [fields.get(key, "").strip() for key in
+                           ("State", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")]
+    return found
+
+
+def wait_for_autograd(limit=2.0):
+    """Leaves the interpreter to threads of autograd until they sleep, for `limit` seconds at
+    most. Returns at once in a process that has none."""
+    end = time.monotonic() + limit
+    before, calm = None, 0
+    while time.monotonic() < end and calm < 3:
+        now = _threads()
+        if not now:
+            return
+        is_asleep = all(state[0].startswith("S") for state in now.values())
+        calm = calm + 1 if is_asleep and now == before else 0
+        before = now
+        time.sleep(0.001)
+
+
+def register():
+    atexit.register(wait_for_autograd)
