@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <random>
-#include <sys/stat.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -307,10 +307,9 @@ TEST_F(Strangers, CannotRepeatAProof) {
       ASSERT_TRUE(sendAll(socket, &request, sizeof(request), end));
       ASSERT_TRUE(receiveAll(socket, &challenge, sizeof(challenge), end));
       if (i == 0) // of the payload, which is empty, and for other bytes
-        old = toBytes(signBytes(secret.bytes,
-                                "mx rank" + toBytes(request) +
-                                    toBytes(challenge) +
-                                    toBytes(hashBytes("something else"))));
+        old = toBytes(signBytes(
+            secret.bytes, "mx rank" + toBytes(request) + toBytes(challenge) +
+                              toBytes(hashBytes("something else"))));
       ASSERT_TRUE(sendAll(socket, old.data(), old.size(), end));
       ASSERT_TRUE(receiveAll(socket, &reply, sizeof(reply), end));
       EXPECT_EQ(reply.status, -1);
@@ -358,9 +357,10 @@ TEST_F(Strangers, OtherMachinesNeedASecret) {
   address = "192.0.2.1:80";
   TestRank test = connect(1);
   EXPECT_EQ(test.created, MX_ERROR_INVALID_VALUE);
-  EXPECT_EQ(test.error, "group ep: 192.0.2.1:80 is no address of this machine: "
-                        "expected MX_GROUP_SECRET, a random text that all ranks "
-                        "of a job on several machines have, found none");
+  EXPECT_EQ(test.error,
+            "group ep: 192.0.2.1:80 is no address of this machine: "
+            "expected MX_GROUP_SECRET, a random text that all ranks "
+            "of a job on several machines have, found none");
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,9 +387,9 @@ public:
     if (pick(4) == 0 || !receiveAll(socket, &challenge, sizeof(challenge), end))
       return;
     std::string payload = noise(pick(3000));
-    std::string proof = toBytes(
-        signBytes(secret.bytes, "mx rank" + sent + toBytes(challenge) +
-                                    toBytes(hashBytes(payload))));
+    std::string proof =
+        toBytes(signBytes(secret.bytes, "mx rank" + sent + toBytes(challenge) +
+                                            toBytes(hashBytes(payload))));
     mutate(proof);
     send(socket, proof + payload);
   }
@@ -438,10 +438,9 @@ void joinWithNoise(const Socket &socket, const Secret &secret,
   sendAll(socket, &request, sizeof(request), end);
   if (!receiveAll(socket, &challenge, sizeof(challenge), end))
     return;
-  std::string proof = toBytes(
-      signBytes(secret.bytes, "mx rank" + toBytes(request) +
-                                  toBytes(challenge) +
-                                  toBytes(hashBytes(payload))));
+  std::string proof = toBytes(signBytes(
+      secret.bytes, "mx rank" + toBytes(request) + toBytes(challenge) +
+                        toBytes(hashBytes(payload))));
   sendAll(socket, proof.data(), proof.size(), end);
   sendAll(socket, payload.data(), payload.size(), end);
   char byte;
@@ -455,9 +454,10 @@ size_t findCardBytes(const std::string &error) {
 }
 
 TEST_F(Strangers, MaySayAnything) {
-  const char *minutes = getenv("MX_FUZZ_MINUTES"), *seed = getenv("MX_FUZZ_SEED");
-  Deadline end = Clock::now() + std::chrono::seconds(
-                                    minutes ? int(60 * atof(minutes)) : 0);
+  const char *minutes = getenv("MX_FUZZ_MINUTES"),
+             *seed = getenv("MX_FUZZ_SEED");
+  Deadline end = Clock::now() +
+                 std::chrono::seconds(minutes ? int(60 * atof(minutes)) : 0);
   Secret secret;
   ASSERT_FALSE(readSecret(secret));
   std::mt19937 source(seed ? uint32_t(atol(seed)) : 1);

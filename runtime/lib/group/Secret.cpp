@@ -42,8 +42,7 @@ static void addBlock(std::array<uint32_t, 8> &state, const uint8_t *block) {
            uint32_t(block[4 * i + 2]) << 8 | block[4 * i + 3];
   for (int i = 16; i < 64; ++i)
     w[i] = w[i - 16] + w[i - 7] +
-           (rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^
-            w[i - 15] >> 3) +
+           (rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3) +
            (rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10);
   auto [a, b, c, d, e, f, g, h] = state;
   for (int i = 0; i < 64; ++i) {
@@ -127,8 +126,8 @@ static Error describeFile(const std::string &path, const std::string &found) {
 /// Makes the file, with its whole content, unless another process is faster.
 static Error makeFile(const std::string &path) {
   uint8_t bytes[kFileBytes], suffix[8];
-  for (auto [place, count] : {std::pair(bytes, sizeof(bytes)),
-                              std::pair(suffix, sizeof(suffix))})
+  for (auto [place, count] :
+       {std::pair(bytes, sizeof(bytes)), std::pair(suffix, sizeof(suffix))})
     if (Error error = drawRandom(place, count))
       return error;
   std::string beside = path + ".";
@@ -143,8 +142,8 @@ static Error makeFile(const std::string &path) {
                                   strerror(errno) + ")");
   bool isWritten =
       write(file.get(), bytes, sizeof(bytes)) == ssize_t(sizeof(bytes));
-  bool isMade = isWritten &&
-                (link(beside.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  bool isMade =
+      isWritten && (link(beside.c_str(), path.c_str()) == 0 || errno == EEXIST);
   int reason = errno;
   unlink(beside.c_str());
   return isMade ? Error()
@@ -165,9 +164,8 @@ static Error readFile(const std::string &path, std::string &bytes,
   if (fstat(file.get(), &found) || !S_ISREG(found.st_mode))
     return describeFile(path, "no regular file");
   if (found.st_uid != geteuid())
-    return describeFile(path,
-                        "one of user " + std::to_string(found.st_uid) +
-                            " instead of " + std::to_string(geteuid()));
+    return describeFile(path, "one of user " + std::to_string(found.st_uid) +
+                                  " instead of " + std::to_string(geteuid()));
   if (found.st_mode & 077)
     return describeFile(path, "one that other users may open");
   bytes.resize(kFileBytes);
