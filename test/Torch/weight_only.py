@@ -108,6 +108,39 @@ def experts():
             assert distance < 0.01, (recipe, distance)
 
 
+def nvfp4():
+    """The gradient of x multiplies weights that are rounded to bf16 with the factor of the
+    tensor, where the result is multiplied by it in f32: docs/Torch.md. With a power of two
+    nothing is rounded."""
+    def apart(a, b):
+        return np.linalg.norm(exact(a) - b) / np.linalg.norm(b)
+    for seed, (rows, n, k) in enumerate(((64, 64, 128), (5, 96, 64), (96, 160, 256), (33, 32, 48))):
+        w = ref.tensor((n, k), seed, spread=1)
+        for power in False, True:
+            if power:
+                factor = torch.tensor(2.0**-9, device=DEVICE)
+                q, s, _ = mxt.quantize_nvfp4(w, global_scale=factor)
+            else:
+                q, s, factor = mxt.quantize_nvfp4(w)
+            plain = (ref.codes(q, "nvfp4").reshape(n, k // 16, 16) * ref.scales(
+                s, n, k // 16, True)[..., None]).reshape(n, k)
+            W = plain * float(factor)
+            x, dy = (ref.tensor((rows, size), seed + 9 + size, spread=1) for size in (k, n))
+            x.requires_grad_()
+            one = torch.tensor([rows], dtype=torch.int32, device=DEVICE)
+            for y in (mxt.weight_only_mm(x, q, s, "nvfp4", global_scale=factor),
+                      mxt.weight_only_grouped_mm(x, q[None], s[None], one, "nvfp4",
+                                                 global_scale=factor)):
+                x.grad = None
+                y.backward(dy)
+                check(y, exact(x), W, "forward")
+                rounded = exact(torch.from_numpy(W).float().to(BF16))
+                check(x.grad, exact(dy), rounded.T, "of rounded weights")
+                errors = apart(y, exact(x) @ W.T), apart(x.grad, exact(dy) @ W)
+                assert errors[0] < 0.0019 and errors[1] < (0.0019 if power else 0.0028), errors
+                assert (rounded == W).all() or not power
+
+
 def state_dicts():
     linear, experts = linear_of(64, 96), mxt.GroupedExperts(64, 96, 3, device=DEVICE)
     counts = torch.tensor([2, 3, 1], device=DEVICE)
@@ -185,7 +218,7 @@ def errors():
         ref.refuses(kind, text, call)
 
 
-for part in (linear, any_outputs, experts, state_dicts, in_a_model, errors):
+for part in (linear, any_outputs, experts, nvfp4, state_dicts, in_a_model, errors):
     if part.__name__ in (sys.argv[1:] or part.__name__):
         part()
         print(part.__name__, "right")

@@ -29,7 +29,9 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     global_scale  of NVFP4
     packed    whether elements are those of `pack_weights`; the result has the same bits
 
-    Returns [..., N] in bf16, summed in f32. Differentiable in x and bias."""
+    Returns [..., N] in bf16, summed in f32. Differentiable in x and bias. The gradient of x
+    multiplies the weights in bf16: exact, but for NVFP4 with a global_scale that is no power
+    of two, with which they are rounded; the result multiplies the sums by it in f32."""
     rows = as_rows(x)
     check_tensor("elements", elements)
     check_tensor("scales", scales)
@@ -51,7 +53,7 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
     global_scale, packed  as in weight_only_mm
 
     Returns [T, N] in bf16; rows past the last group are not defined.
-    Differentiable in x."""
+    Differentiable in x, as weight_only_mm."""
     for name, given in (("x", x), ("elements", elements), ("scales", scales),
                         ("offs", offs)):
         check_tensor(name, given)
