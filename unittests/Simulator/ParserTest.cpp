@@ -233,6 +233,13 @@ TEST(Parser, SurvivesDamage) {
   }
   std::string deep = ".entry k() { mov.u32 x, " + std::string(100000, '(');
   EXPECT_NE(errorOf(deep), "");
+  for (const char *prefix : {"!", "-", "~", "+", "{", "[", "!-", "-!", "1+("}) {
+    std::string many = ".entry k() { .reg .b32 %r; mov.b32 %r, ";
+    for (int i = 0; i < 200000; ++i)
+      many += prefix;
+    EXPECT_NE(errorOf(many + "; }"), "") << prefix;
+  }
+  EXPECT_EQ(errorOf(".entry k() { .reg .b32 %r; mov.b32 %r, !!!5; }"), "");
   EXPECT_NE(errorOf(".global .b8 x[1] = " + std::string(100000, '{')), "");
 }
 

@@ -358,12 +358,16 @@ bool Parser::primary(Operand &op) {
     return true;
   }
   if (take('!')) {
+    // Counted: a call for each would use up the stack.
+    bool isNegated = true;
+    while (take('!'))
+      isNegated = !isNegated;
     if (!primary(op))
       return false;
     if (op.kind == Operand::Imm)
-      op.value = !op.value;
+      op.value = isNegated ? !op.value : !!op.value;
     else
-      op.negated = !op.negated;
+      op.negated = isNegated;
     return true;
   }
   if (tok.is('-') &&
