@@ -39,12 +39,15 @@ def directory(asked=None):
         return pathlib.Path(asked)
     try:
         import platformdirs  # only where it is needed
-    except ImportError:
+        place = platformdirs.user_cache_dir("mx_compiler")
+    except (ImportError, RuntimeError):  # the latter of a user without a home
         # Its folder on Linux, so that programs are found with and without it.
         base = os.environ.get("XDG_CACHE_HOME", "")
-        return pathlib.Path(base if os.path.isabs(base) else os.path.expanduser("~/.cache"),
-                            "mx_compiler")
-    return pathlib.Path(platformdirs.user_cache_dir("mx_compiler"))
+        place = os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"),
+                             "mx_compiler")
+    if not os.path.isabs(place):  # without a home
+        place = os.path.join(tempfile.gettempdir(), f"mx_compiler-{os.getuid()}")
+    return pathlib.Path(place)
 
 
 def limit():

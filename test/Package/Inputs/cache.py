@@ -11,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest.mock
@@ -293,6 +294,12 @@ for is_missing in False, True:
         place = cache.directory()
         assert place == (folder / "home" if name and name[0] == "/" else
                          folder / "user" / ".cache") / "mx_compiler", (is_missing, name, place)
+    # Of a user without a home, as in containers that run as any number.
+    with unittest.mock.patch.dict(os.environ), \
+            unittest.mock.patch("pwd.getpwuid", side_effect=KeyError):
+        del os.environ["HOME"]
+        assert cache.directory() == pathlib.Path(tempfile.gettempdir(),
+                                                 f"mx_compiler-{os.getuid()}")
 forget()
 use(compile_here(n=24), 24)
 assert [p.suffix for p in (folder / "user" / ".cache" / "mx_compiler").iterdir()] == [cache.SUFFIX]
