@@ -65,8 +65,7 @@ TEST(Progress, LeavesNeitherALineNorAThread) {
     Progress progress({"tool", false}, "working");
     EXPECT_EQ(countThreads(), before + 1);
     std::string second = "\r\033[Ktool: working, 3 s\r";
-    EXPECT_EQ(terminal.readTo(second),
-              "\r\033[Ktool: working, 2 s\r" + second);
+    EXPECT_EQ(terminal.readTo(second), "\r\033[Ktool: working, 2 s\r" + second);
     // Other output takes the line away, once.
     Progress::erase();
     Progress::erase();
