@@ -16,7 +16,7 @@ import mx_compiler as mx
 from rank_helpers import Exchange, refused
 
 DEVICE = sys.argv[1]
-EXPERTS, HIDDEN, INNER, TOKENS, K = 4, 64, 32, 48, 2
+EXPERTS, HIDDEN, INNER, TOKENS, K = 4, 64, 32, 48, 3
 BF16 = ml_dtypes.bfloat16
 rng = np.random.default_rng(7)
 
@@ -61,12 +61,13 @@ def normal(*shape, deviation=1.0):
     return (rng.standard_normal(shape) * deviation).astype(BF16)
 
 
-def draw(counts):
-    """x, ids, weights and dy of each rank. Some choices are none."""
-    ids = [np.array([rng.permutation(EXPERTS)[:K] for _ in range(n)], np.int32).reshape(n, K)
-           for n in counts]
-    for own in ids:
-        own[rng.random(own.shape) < 0.1] = -1
+def draw(counts, ids=None):
+    """x, ids, weights and dy of each rank. Some choices are none, where `ids` are not given."""
+    if ids is None:
+        ids = [np.array([rng.permutation(EXPERTS)[:K] for _ in range(n)], np.int32).reshape(n, K)
+               for n in counts]
+        for own in ids:
+            own[rng.random(own.shape) < 0.1] = -1
     return [(normal(n, HIDDEN), own, rng.random((n, K), np.float32), normal(n, HIDDEN))
             for n, own in zip(counts, ids)]
 
@@ -86,7 +87,7 @@ def reference(x, ids, weights, dy, w1, w2):
     y, dx, dprobs = np.zeros_like(x), np.zeros_like(x), np.zeros(ids.shape)
     dw1, dw2 = np.zeros_like(w1), np.zeros_like(w2)
     for (t, j), e in np.ndenumerate(ids):
-        if e < 0:
+        if not 0 <= e < EXPERTS:
             continue
         gate, up = np.split(w1[e] @ x[t], 2)
         sigma, p = 1 / (1 + np.exp(-gate)), float(weights[t, j])
@@ -110,7 +111,8 @@ def check(found, given, w1, w2, alone):
     together = [np.concatenate(part) for part in zip(*given)]
     one, saved = step(alone, together, w1, w2)
     ranks = [results for results, _ in found]
-    assert sum(int(saved.count) for _, saved in found) == int(saved.count) == (together[1] >= 0).sum()
+    pairs = ((together[1] >= 0) & (together[1] < EXPERTS)).sum()
+    assert sum(int(saved.count) for _, saved in found) == int(saved.count) == pairs
     y, dx, dw1, dw2, dweights = (np.concatenate(part) for part in zip(*ranks))
     # Sums over rows of an expert are the same, those of a token are rounded by each rank.
     for name, a, b in ("dw1", dw1, one[2]), ("dw2", dw2, one[3]), ("dweights", dweights, one[4]):
@@ -124,16 +126,37 @@ def check(found, given, w1, w2, alone):
 
 
 mx.set_device(DEVICE)
+# Rows that can come to a rank, and as many as can where no token names an expert twice.
+MOST, DISTINCT = 2 * TOKENS * K, 2 * TOKENS * EXPERTS // 2
 w1 = normal(EXPERTS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5)
 w2 = normal(EXPERTS, HIDDEN, INNER, deviation=INNER**-0.5)
 groups = make_groups()
 layers = make_layers(groups)
-assert [(x.rank, x.own_experts, x.capacity) for x in layers] == [(0, 2, 192), (1, 2, 192)]
+assert [(x.rank, x.own_experts, x.capacity) for x in layers] == [(0, 2, MOST), (1, 2, MOST)]
 alone = mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, tokens=2 * TOKENS)
 
 for counts in (TOKENS, TOKENS), (17, 40), (0, 5), (0, 0):
     given = draw(counts)
     check(on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)), given, w1, w2, alone)
+
+
+def draw_wild(count):
+    """Ids that repeat, and others that are none, up to the limits of i32."""
+    ids = rng.integers(-2, EXPERTS + 2, (count, K)).astype(np.int32)
+    ids[:, 0] = rng.choice(np.array([-2**31, 2**31 - 1, 3, 3, 3], np.int32), count)
+    return ids
+
+
+# Tokens that name an expert more than once, with room for all rows.
+last = [np.full((TOKENS, K), EXPERTS - 1, np.int32)] * 2
+for kinds, capacities in ((last, (None, MOST, MOST + 1)), ([draw_wild(31), draw_wild(40)], (None, MOST - 1, DISTINCT, 0))):
+    given = draw([len(ids) for ids in kinds], kinds)
+    needed = max(sum(int((ids // 2 == rank).sum()) for ids in kinds) for rank in range(2))
+    for capacity in capacities if DEVICE == "cpu" else capacities[-1:]:
+        capacity = needed if capacity == 0 else capacity
+        found = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, capacity))
+        check(found, given, w1, w2, alone)
+        assert all(saved.rows.shape == (min(capacity or MOST, MOST),) for _, saved in found)
 
 # The same bits again.
 given = draw((30, 31))
@@ -143,7 +166,7 @@ for a, b in zip(first, again):
         np.testing.assert_array_equal(x, y)
 
 # Room for the rows that came, and no more; then for one less on rank 1.
-needed = [sum(int(((own[1] >= 0) & (own[1] // 2 == rank)).sum()) for own in given) for rank in range(2)]
+needed = [sum(int((own[1] // 2 == rank).sum()) for own in given) for rank in range(2)]
 exact = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, needed[rank])[0])
 for a, b in zip(first, exact):
     for x, y in zip(a, b):
@@ -175,6 +198,12 @@ layers = make_layers(groups, activations="mxfp8_e4m3", weights="mxfp4", gradient
 given = draw((9, 2))
 found = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0])
 assert all(np.isfinite(x).all() for own in found for x in own)
+
+# One row without room, which no routing to distinct experts fills.
+given = draw((TOKENS, TOKENS), last)
+_, errors = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, MOST - 1), raises=True)
+assert isinstance(errors[1], mx.CapacityError) and (
+    errors[1].rank, errors[1].needed, errors[1].available) == (1, MOST, MOST - 1), errors
 
 # What is on a device is looked at by `check`, which forgets what it has said.
 if DEVICE == "sim":

@@ -55,6 +55,14 @@ assert torch.equal(tokens[:pairs], (order // K).to(torch.int32)) and bool((token
 assert torch.equal(rows[:pairs], x[order // K]) and not rows[pairs:].any()
 assert torch.equal(probs[:pairs], weights.flatten()[order]) and not probs[pairs:].any()
 
+# More choices than experts: a row for each.
+many = torch.zeros(T, EXPERTS + 1, dtype=torch.int32)
+ones = torch.ones(T, EXPERTS + 1)
+opcheck(torch.ops.mx.ep_dispatch, (*needing(x), many, *needing(ones), group.key, EXPERTS, 0))
+found = ep.dispatch(x, many, ones, EXPERTS, group)
+assert found.rows.shape == (TOKENS * (EXPERTS + 1), DIM) and int(found.count) == found.ends[0] == T * (EXPERTS + 1)
+assert torch.equal(ep.collect(found.rows, found.slots, many, EXPERTS, group), (x.float() * (EXPERTS + 1)).bfloat16())
+
 # Other people's experts, beside the same without a group; gradients are those of sums.
 experts = mxt.GroupedExperts(DIM, INNER, EXPERTS)
 

@@ -92,7 +92,7 @@ class RoutedMoELayer:
         self.experts, self.hidden, self.intermediate = experts, hidden, intermediate
         self.choices, self.tokens, self.group = choices, tokens, group
         self.ranks, self.rank = ranks, 0 if group is None else group.rank
-        self.most = most_rows(ranks, tokens, experts, choices)
+        self.most = most_rows(ranks, tokens, choices)
         self.capacity = self._read_capacity(self.most if capacity is None else capacity)
         self._counts = RowCounts(self.rank, group)
         self._padded_scales = moe_layer.padded_scales(hidden, intermediate)
@@ -130,7 +130,7 @@ class RoutedMoELayer:
         y, rows, slots, ends, count, *rest = self._program["forward"].call(
             (x, ids, weights, capacity, quantized.w1, quantized.w1_scales, quantized.w2,
              quantized.w2_scales), None, stream, _PADDED)
-        if capacity < self.most:
+        if capacity < self.most:  # else no row lacks room
             self._counts.add(count, capacity)
         return y, RoutedSaved(rows, slots, ends, count, *rest)
 
@@ -177,9 +177,10 @@ class RoutedMoELayer:
                 f"{self.intermediate}, {self.ranks} ranks, {names}>")
 
 
-def most_rows(ranks, tokens, experts, choices):
-    """That can come to one of the ranks."""
-    return ranks * tokens * min(choices, experts // ranks)
+def most_rows(ranks, tokens, choices):
+    """Returns the most rows of one rank: all choices of all tokens, as a token may name
+    an expert twice."""
+    return ranks * tokens * choices
 
 
 def on_device_of(group):

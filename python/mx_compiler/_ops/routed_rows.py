@@ -18,7 +18,7 @@ class RoutedRows:
 
     def __init__(self, experts, hidden, choices, group, *, tokens):
         ranks = 1 if group is None else group.size
-        self.group, self.most = group, most_rows(ranks, tokens, experts, choices)
+        self.group, self.most = group, most_rows(ranks, tokens, choices)
         self._counts = RowCounts(0 if group is None else group.rank, group)
         with on_device_of(group):
             self._program = compile(_text(ranks, tokens, experts, hidden, choices))
@@ -31,7 +31,7 @@ class RoutedRows:
         weights (f32, [T, k]). Rows that are none are zeros."""
         self._counts.look()
         found = self._program["dispatch"].call((x, ids, weights, capacity), None, None)
-        if capacity < self.most:
+        if capacity < self.most:  # else no row lacks room
             self._counts.add(found[4], capacity)
         return found
 

@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
@@ -21,7 +22,8 @@ import mx_compiler.torch as mxt
 from mx_compiler.torch import ep
 from rank_helpers import refused
 
-DIM, INNER, EXPERTS, K, TOKENS = 64, 32, 4, 2, 40
+# More choices than experts of a rank.
+DIM, INNER, EXPERTS, K, TOKENS = 64, 32, 4, 3, 40
 ON_GPU = torch.cuda.is_available()
 NAMES = "w1", "w2", "w3"
 
@@ -34,6 +36,21 @@ def draw(seed, counts):
         ids[torch.rand(ids.shape, generator=generator) < 0.1] = -1
         yield (torch.randn(count, DIM, generator=generator), ids,
                torch.rand(count, K, generator=generator), torch.randn(count, DIM, generator=generator))
+
+
+def draw_repeated(seed):
+    """Integers, of which sums are exact: x, ids that repeat or are none, weights and the gradient
+    of y of each rank. The last rank has more rows than tokens that name an expert once give."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def integers(*shape):
+        return torch.randint(-4, 5, shape, generator=generator).float()
+
+    for _ in range(SIZE):
+        ids = torch.randint(-1, EXPERTS + 1, (TOKENS, K), generator=generator)
+        ids[:TOKENS * 3 // 4] = EXPERTS - 1
+        ids[-4:] = torch.tensor([-2**40, 2**40, 0])
+        yield integers(TOKENS, DIM), ids, integers(TOKENS, K), integers(TOKENS, DIM)
 
 
 def step(experts, x, ids, weights, dy):
@@ -64,8 +81,8 @@ def near(found, wanted):
     assert (found - wanted).norm() <= 2**-7 * wanted.norm(), (found - wanted).norm() / wanted.norm()
 
 
-def compare(experts, alone, counts, seed):
-    given = list(draw(seed, counts))
+def compare(experts, alone, given):
+    counts = [len(part[0]) for part in given]
     y, dx, dweights, gradients = step(experts, *given[RANK])
     first = sum(counts[:RANK])
     part = slice(first, first + counts[RANK])
@@ -101,7 +118,8 @@ def check_layer(mesh, whole, alone):
             copy_weights(experts, whole)
             for seed, counts in enumerate(([TOKENS] * SIZE, [TOKENS // 2, *[TOKENS] * (SIZE - 1)],
                                            [0, *[5] * (SIZE - 1)])):
-                compare(experts, alone, counts, seed)
+                compare(experts, alone, list(draw(seed, counts)))
+            compare(experts, alone, list(draw_repeated(9)))
         # Computed again for the backward pass, collectives too: the same bits.
         given = [a.to(DEVICE) for a in list(draw(7, [TOKENS] * SIZE))[RANK]]
         for a, b in zip(step(experts, *given), step(Recomputed(experts), *given)):
@@ -134,8 +152,9 @@ def check_refused(mesh, whole):
     x, ids, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
     for error, text, call in (
             (TypeError, "ids: expected integers, found torch.float32", lambda other: other(x, weights, weights)),
-            (ValueError, "expected shape (40, 2)", lambda other: other(x, ids, weights[:, :1]))):
+            (ValueError, "expected shape (40, 3)", lambda other: other(x, ids, weights[:, :1]))):
         with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as told:
+            dist.barrier()  # a rank that is slow to make it would be told there
             with refused(error, text):
                 call(ep.MXRoutedExperts(DIM, INNER, EXPERTS, told, device=DEVICE))
             assert text in told.status().text  # the others need not wait for the time-out
@@ -156,20 +175,58 @@ def check_refused(mesh, whole):
 
 
 def check_capacity(mesh, whole):
-    """Rows without room, on rank 1 alone."""
-    group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
-    experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE, capacity=TOKENS)
+    """A row without room, on the last rank alone."""
+    group, needed = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60), SIZE * TOKENS
+    experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE, capacity=needed - 1)
     x, _, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
     ids = torch.full((TOKENS, K), -1, device=DEVICE)
     ids[:, 0] = EXPERTS - 1
+    check_overflow(group, needed, lambda: experts(x, ids, weights))
+
+
+def check_repeated(mesh):
+    """Tokens that name an expert several times, with room for about as many rows as there are: all
+    rows, sums and gradients beside NumPy, or a CapacityError."""
+    own, most, given = EXPERTS // SIZE, SIZE * TOKENS * K, list(draw_repeated(8))
+    x, ids, weights, dy = (a.to(DEVICE) for a in given[RANK])
+    all_ids = np.concatenate([part[1] for part in given]).reshape(-1)
+    slots = np.argsort(all_ids, kind="stable")
+    slots = slots[all_ids[slots] // own == RANK]
+    all_x = np.concatenate([part[0] for part in given])
+    mine = [a.numpy().astype(np.float64) for a in given[RANK]]
+    is_expert = (mine[1] >= 0) & (mine[1] < EXPERTS)
+    sums = (mine[2] * is_expert).sum(1, keepdims=True)
+    wanted = sums * mine[0], sums * mine[3], is_expert * (mine[0] * mine[3]).sum(1, keepdims=True)
+    group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
+    for capacity in len(slots), len(slots) + 1, most - 1, most, most + 1, None:
+        a, w = (part.clone().requires_grad_() for part in (x, weights))
+        found = ep.dispatch(a.bfloat16(), ids, w, EXPERTS, group, capacity=capacity)
+        count, room = int(found.count), min(capacity or most, most)
+        assert found.rows.shape == (room, DIM) and count == len(slots)
+        assert np.array_equal(found.slots.cpu(), np.pad(slots, (0, room - count), constant_values=-1))
+        assert np.array_equal(found.rows[:count].float().detach().cpu(), all_x[slots // K])
+        assert not found.rows[count:].any()
+        z = (found.rows.float() * found.probs[:, None]).bfloat16()
+        y = ep.collect(z, found.slots, ids, EXPERTS, group)
+        y.backward(dy.bfloat16())
+        for b, c in zip((y.detach().float(), a.grad, w.grad), wanted):
+            assert np.array_equal(b.cpu(), c), capacity
+    group.check()
+    needed = int((all_ids // own == SIZE - 1).sum())
+    assert needed > SIZE * TOKENS * own
+    check_overflow(group, needed, lambda: ep.dispatch(x.bfloat16(), ids, weights, EXPERTS, group, capacity=needed - 1))
+
+
+def check_overflow(group, needed, call):
+    """A call of which the last rank has one row without room."""
     try:
-        experts(x, ids, weights)
+        call()
         group.check()
         assert RANK != SIZE - 1
     except mx.CapacityError as error:
-        assert (error.rank, error.needed, error.available) == (SIZE - 1, SIZE * TOKENS, TOKENS) and RANK == SIZE - 1
+        assert (error.rank, error.needed, error.available) == (SIZE - 1, needed, needed - 1) and RANK == SIZE - 1
     except mx.Error as error:
-        assert "expected at most 40 rows" in str(error) and RANK != SIZE - 1, error
+        assert f"expected at most {needed - 1} rows" in str(error) and RANK != SIZE - 1, error
     group.close()
 
 
@@ -200,7 +257,7 @@ def check_graph(mesh):
         group.check()
         kept = [a.clone() for a in found]
         assert all(torch.equal(a, b) for a, b in zip(kept, compute(*fixed))), seed
-    fixed[1].copy_(torch.arange(K))  # of rank 0
+    fixed[1].zero_()  # an expert of rank 0
     graph.replay()
     try:
         group.check()
@@ -325,6 +382,7 @@ def main():
     check_adjoint(mesh)
     check_refused(mesh, whole)
     check_capacity(mesh, whole)
+    check_repeated(mesh)
     if ON_GPU:
         check_graph(mesh)
     save(mesh, whole, sys.argv[1])

@@ -12,7 +12,7 @@ from ..._ops.routed_rows import RoutedRows
 from . import tensors
 from .checks import check_one_device, check_tensor, refuse_second_order
 from .expert_groups import find_group
-from .routed_experts import (check_choice, check_group, check_ids, check_tokens, most_rows,
+from .routed_experts import (check_choice, check_group, check_ids, check_tokens, count_places,
                              narrow_ids)
 
 
@@ -105,8 +105,8 @@ def _dispatch(x: Tensor, ids: Tensor, weights: Tensor, group: str, experts: int,
     come."""
     check_choice(x, ids, weights)
     program = _find(group, x, experts, x.shape[1], ids.shape[1])
-    return tuple(program.dispatch(*map(tensors.plain, (x, ids, weights)),
-                                  min(capacity or program.most, program.most)))
+    return tuple(program.dispatch(*map(tensors.plain, (x, ids, weights)), count_places(
+        find_group(group), ids.shape[1], capacity)))
 
 
 @_dispatch.register_fake
@@ -114,8 +114,7 @@ def _(x, ids, weights, group, experts, capacity):
     check_choice(x, ids, weights)
     check_one_device(x=x, ids=ids, weights=weights)
     own = experts // find_group(group).size
-    most = most_rows(find_group(group), own, ids.shape[1])
-    count = min(capacity, most) if capacity else most
+    count = count_places(find_group(group), ids.shape[1], capacity)
     return (x.new_empty(count, x.shape[1]), x.new_empty(count, dtype=torch.float32),
             *(x.new_empty(shape, dtype=torch.int32) for shape in ((count,), (own,), ())))
 

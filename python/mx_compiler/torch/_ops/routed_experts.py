@@ -9,7 +9,7 @@ from ..._arrays.interop import place_of
 from ..._ops import checks as check
 from ..._ops.formats import find_format
 from ..._ops.moe_layer import MoEWeights
-from ..._ops.routed_moe_layer import RoutedSaved
+from ..._ops.routed_moe_layer import RoutedSaved, most_rows
 from . import tensors
 from .checks import check_one_device, check_tensor, refuse_second_order
 from .expert_groups import Group, find_group
@@ -149,9 +149,10 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
         given.w2_transposed, given.w2_transposed_scales))]
 
 
-def most_rows(group, experts, choices):
-    """The most that can come to a rank that has `experts`."""
-    return group.size * group.tokens * min(choices, experts)
+def count_places(group, choices, capacity):
+    """Returns the number of rows with room, of which a capacity of 0 is the most."""
+    most = most_rows(group.size, group.tokens, choices)
+    return min(capacity, most) if capacity else most
 
 
 @_routed.register_fake
@@ -159,8 +160,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
     _check(x, ids, weights, w1, w2)
     check_one_device(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
     experts, rows, _ = w1.shape
-    most = most_rows(find_group(group), experts, ids.shape[1])
-    count = min(capacity, most) if capacity else most
+    count = count_places(find_group(group), ids.shape[1], capacity)
     return [x.new_empty(x.shape),
             *(x.new_empty(shape, dtype=torch.int32) for shape in (
                 (count,), (count,), (experts,), ())),
