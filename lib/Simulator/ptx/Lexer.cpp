@@ -7,6 +7,7 @@
 
 #include "Lexer.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -53,6 +54,37 @@ void Lexer::skipBlank() {
   }
 }
 
+/// Digits, of which either side of the point may have none, and an exponent. A
+/// modifier such as .2d begins like one.
+size_t Lexer::endOfDecimal() const {
+  auto skipDigits = [this](size_t from) {
+    while (from < text.size() && isDigit(text[from]))
+      ++from;
+    return from;
+  };
+  size_t end = skipDigits(at);
+  bool hasDigits = end > at, isFloat = false;
+  if (end < text.size() && text[end] == '.') {
+    size_t fraction = skipDigits(end + 1);
+    isFloat = hasDigits || fraction > end + 1;
+    end = isFloat ? fraction : end;
+  }
+  if ((hasDigits || isFloat) && end < text.size() &&
+      (text[end] | 0x20) == 'e') {
+    size_t digits = end + 1;
+    if (digits < text.size() && (text[digits] == '-' || text[digits] == '+'))
+      ++digits;
+    if (size_t stop = skipDigits(digits); stop > digits) {
+      isFloat = true;
+      end = stop;
+    }
+  }
+  if (!hasDigits && end < text.size() &&
+      (isWord(text[end]) || text[end] == ':'))
+    return 0;
+  return isFloat ? end : 0;
+}
+
 Token Lexer::next() {
   skipBlank();
   Token token;
@@ -63,7 +95,7 @@ Token Lexer::next() {
 
   size_t start = at;
   char c = text[at];
-  if (isDigit(c))
+  if (isDigit(c) || endOfDecimal())
     return number(token);
   if (isAlpha(c) || c == '_' || c == '$' ||
       (c == '%' && at + 1 < text.size() && isWord(text[at + 1]))) {
@@ -162,23 +194,18 @@ Token Lexer::number(Token token) {
       return finish(Tok::Int);
     }
   }
+  if (size_t stop = endOfDecimal()) {
+    // Too large or too small for a double: refused, as ptxas does.
+    std::string s(text.substr(at, stop - at));
+    errno = 0;
+    double d = std::strtod(s.c_str(), nullptr);
+    std::memcpy(&token.value, &d, sizeof d);
+    at = stop;
+    return finish(errno == ERANGE ? Tok::Bad : Tok::Float64);
+  }
   size_t end = at;
   while (end < text.size() && isDigit(text[end]))
     ++end;
-  bool isFloat =
-      end < text.size() &&
-      ((text[end] == '.' && end + 1 < text.size() && isDigit(text[end + 1])) ||
-       ((text[end] | 0x20) == 'e' && end + 1 < text.size() &&
-        (isDigit(text[end + 1]) || text[end + 1] == '-' ||
-         text[end + 1] == '+')));
-  if (isFloat) {
-    std::string s(text.substr(at, 64));
-    char *stop = nullptr;
-    double d = std::strtod(s.c_str(), &stop);
-    std::memcpy(&token.value, &d, sizeof d);
-    at += stop - s.c_str();
-    return finish(Tok::Float64);
-  }
   unsigned base = text[at] == '0' && end - at > 1 ? 8 : 10;
   for (; at < end; ++at) {
     unsigned v = text[at] - '0';

@@ -19,7 +19,7 @@ enum class Tok : uint8_t {
   Dotted,  ///< .shared::cta, .b32, .x: without the dot
   Int,     ///< 12, 0x1F, 017, 0b1, 12U
   Float32, ///< 0f3F800000: the bits in `value`
-  Float64, ///< 0d..., 1.5: the bits in `value`
+  Float64, ///< 0d..., 1.5, 1., .5e3: the bits in `value`
   String,  ///< without its quotes
   Punct,   ///< one character, in `text`
   Bad,
@@ -44,6 +44,8 @@ public:
 
 private:
   void skipBlank();
+  /// The end of the decimal float that begins here, or 0.
+  size_t endOfDecimal() const;
   Token number(Token token);
 
   std::string_view text;

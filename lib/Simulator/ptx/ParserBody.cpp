@@ -351,8 +351,8 @@ bool Parser::memory(Operand &op) {
 bool Parser::primary(Operand &op) {
   if (tok.kind == Tok::Ident)
     return identifier(op);
-  if (tok.kind == Tok::Float32 || tok.kind == Tok::Float64) {
-    op.kind = tok.kind == Tok::Float32 ? Operand::F32 : Operand::F64;
+  if (tok.kind == Tok::Float32) {
+    op.kind = Operand::F32;
     op.value = int64_t(tok.value);
     advance();
     return true;
@@ -362,27 +362,22 @@ bool Parser::primary(Operand &op) {
     bool isNegated = true;
     while (take('!'))
       isNegated = !isNegated;
+    Token at = tok;
     if (!primary(op))
       return false;
+    if (op.kind == Operand::F32 || op.kind == Operand::F64)
+      return error(
+          "expected a predicate or an integer after '!', found a float", at);
     if (op.kind == Operand::Imm)
       op.value = isNegated ? !op.value : !!op.value;
     else
       op.negated = isNegated;
     return true;
   }
-  if (tok.is('-') &&
-      (peek().kind == Tok::Float32 || peek().kind == Tok::Float64)) {
-    advance();
-    op.kind = tok.kind == Tok::Float32 ? Operand::F32 : Operand::F64;
-    op.value =
-        int64_t(tok.value ^ (1ull << (tok.kind == Tok::Float32 ? 31 : 63)));
-    advance();
-    return true;
-  }
-  op.kind = Operand::Imm;
   uint64_t value;
-  if (!constantExpression(value))
+  if (!number(value))
     return false;
+  op.kind = constantIsFloat ? Operand::F64 : Operand::Imm;
   op.value = int64_t(value);
   return true;
 }

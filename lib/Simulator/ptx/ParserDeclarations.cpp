@@ -155,6 +155,12 @@ bool Parser::initializer(Variable &v, Type type) {
   return initValue(v, type, 0);
 }
 
+static double asDouble(uint64_t bits) {
+  double d;
+  std::memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
 bool Parser::initValue(Variable &v, Type type, unsigned level) {
   if (level > kMaxDepth)
     return error("initializer nested too deeply");
@@ -170,25 +176,8 @@ bool Parser::initValue(Variable &v, Type type, unsigned level) {
   }
   uint64_t value = 0;
   unsigned bytes = type.bits / 8;
-  if (tok.kind == Tok::Float32 || tok.kind == Tok::Float64 || tok.is('-')) {
-    bool negative = take('-');
+  if (tok.kind == Tok::Float32) {
     value = tok.value;
-    if (tok.kind == Tok::Float64 && type.kind == 'F' && type.bits == 32) {
-      double d;
-      std::memcpy(&d, &value, 8);
-      float f = float(negative ? -d : d);
-      uint32_t bits;
-      std::memcpy(&bits, &f, 4);
-      value = bits;
-    } else if (tok.kind == Tok::Float64) {
-      value ^= uint64_t(negative) << 63;
-    } else if (tok.kind == Tok::Float32) {
-      value ^= uint64_t(negative) << 31;
-    } else if (tok.kind == Tok::Int) {
-      value = -value;
-    } else {
-      return error("expected a number, found " + found());
-    }
     advance();
   } else if (tok.kind == Tok::Ident) {
     std::string_view name = tok.text;
@@ -205,8 +194,13 @@ bool Parser::initValue(Variable &v, Type type, unsigned level) {
         return false;
     }
     v.fixups.push_back({v.init.size(), bytes, name, int64_t(addend)});
-  } else if (!constantExpression(value)) {
+  } else if (!number(value)) {
     return false;
+  } else if (constantIsFloat && type.kind == 'F' && type.bits == 32) {
+    float f = float(asDouble(value));
+    uint32_t bits;
+    std::memcpy(&bits, &f, 4);
+    value = bits;
   }
   for (unsigned i = 0; i < bytes; ++i)
     v.init.push_back(i < 8 ? uint8_t(value >> (8 * i)) : 0);
@@ -235,23 +229,32 @@ bool Parser::constant(uint64_t &value) {
   if (tok.kind == Tok::Int) {
     value = tok.value;
     constantIsUnsigned = tok.text.back() == 'U' || value > INT64_MAX;
+    constantIsFloat = false;
     advance();
     return true;
   }
+  if (tok.kind == Tok::Float64 && takesFloats) {
+    value = tok.value;
+    constantIsUnsigned = false;
+    constantIsFloat = true;
+    advance();
+    return true;
+  }
+  Token at = tok;
   if (take('-')) {
     bool ok = constant(value);
-    value = -value;
+    value = constantIsFloat ? value ^ 1ull << 63 : -value;
     return ok;
   }
   if (take('+'))
     return constant(value);
   if (take('~')) {
-    bool ok = constant(value);
+    bool ok = constant(value) && isInteger(at);
     value = ~value;
     return ok;
   }
   if (take('!')) {
-    bool ok = constant(value);
+    bool ok = constant(value) && isInteger(at);
     value = !value;
     constantIsUnsigned = false;
     return ok;
@@ -260,7 +263,7 @@ bool Parser::constant(uint64_t &value) {
     return constantExpression(value) && expect(')');
   if (tok.kind == Tok::Ident && tok.text == "WARP_SZ") {
     value = 32;
-    constantIsUnsigned = false;
+    constantIsUnsigned = constantIsFloat = false;
     advance();
     return true;
   }
@@ -293,41 +296,76 @@ bool Parser::constantExpression(uint64_t &value, unsigned minPrecedence) {
   while (unsigned p = precedence(tok)) {
     if (p <= minPrecedence)
       break;
-    char op = tok.text[0];
+    Token op = tok;
     advance();
     uint64_t rhs;
-    bool isUnsigned = constantIsUnsigned;
+    bool isUnsigned = constantIsUnsigned, isFloat = constantIsFloat;
     if (!constantExpression(rhs, p))
       return false;
+    if (isFloat != constantIsFloat)
+      return error("expected two integers or two floats, found one of each",
+                   op);
     constantIsUnsigned |= isUnsigned;
-    if ((op == '/' || op == '%') && !rhs)
-      return error("division by zero in a constant");
-    switch (op) {
-    case '|':
-      value |= rhs;
-      break;
-    case '^':
-      value ^= rhs;
-      break;
-    case '&':
-      value &= rhs;
-      break;
-    case '+':
-      value += rhs;
-      break;
-    case '-':
-      value -= rhs;
-      break;
-    case '*':
-      value *= rhs;
-      break;
-    case '/':
-    case '%':
-      value = divide(value, rhs, constantIsUnsigned, op == '%');
-      break;
-    }
+    if (!combine(op, value, rhs))
+      return false;
   }
   return true;
+}
+
+bool Parser::isInteger(const Token &at) {
+  return !constantIsFloat ||
+         error("expected integers with '" + std::string(at.text) +
+                   "', found a float",
+               at);
+}
+
+/// Makes `value` the result of `op`, whose operands have the type of the
+/// constant read last.
+bool Parser::combine(const Token &op, uint64_t &value, uint64_t rhs) {
+  char c = op.text[0];
+  bool isZero = constantIsFloat ? asDouble(rhs) == 0 : !rhs;
+  if ((c == '/' || c == '%') && isZero)
+    return error("division by zero in a constant");
+  if (constantIsFloat) {
+    double a = asDouble(value), b = asDouble(rhs);
+    if (c != '+' && c != '-' && c != '*' && c != '/')
+      return isInteger(op);
+    a = c == '+' ? a + b : c == '-' ? a - b : c == '*' ? a * b : a / b;
+    std::memcpy(&value, &a, sizeof a);
+    return true;
+  }
+  switch (c) {
+  case '|':
+    value |= rhs;
+    break;
+  case '^':
+    value ^= rhs;
+    break;
+  case '&':
+    value &= rhs;
+    break;
+  case '+':
+    value += rhs;
+    break;
+  case '-':
+    value -= rhs;
+    break;
+  case '*':
+    value *= rhs;
+    break;
+  case '/':
+  case '%':
+    value = divide(value, rhs, constantIsUnsigned, c == '%');
+    break;
+  }
+  return true;
+}
+
+bool Parser::number(uint64_t &value) {
+  takesFloats = true;
+  bool ok = constantExpression(value);
+  takesFloats = false;
+  return ok;
 }
 
 bool Parser::registers() {

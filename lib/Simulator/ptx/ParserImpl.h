@@ -77,7 +77,9 @@ private:
   /// File, line and column: the last .loc of the function that has them.
   std::map<std::array<uint32_t, 3>, int32_t> lastLoc;
   unsigned depth = 0;
-  bool constantIsUnsigned = false; ///< type of the constant read last
+  /// Type of the constant read last, of which floats are taken where operands
+  /// and initial values may be floats.
+  bool constantIsUnsigned = false, constantIsFloat = false, takesFloats = false;
 
   void advance() {
     if (hasAhead) {
@@ -150,7 +152,12 @@ private:
   bool initializer(Variable &v, Type type);
   bool initValue(Variable &v, Type type, unsigned level);
   bool constant(uint64_t &value);
+  /// Fails after an error if the constant read last is a float.
+  bool isInteger(const Token &at);
+  bool combine(const Token &op, uint64_t &value, uint64_t rhs);
   bool constantExpression(uint64_t &value, unsigned minPrecedence = 0);
+  /// The same where the value may be a float: the bits of an f64.
+  bool number(uint64_t &value);
   bool instruction();
   bool operand(Operand &op);
   bool primary(Operand &op);
