@@ -10,14 +10,14 @@ struct Load {
   static __device__ void run(uint32_t address, uint32_t &sum) {
     uint32_t a, b, c, d;
     asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-                 : "r"(address));
+                 : "r"(address) : "memory");
     sum ^= a ^ b ^ c ^ d;
   }
 };
 struct LoadWord {
   static __device__ void run(uint32_t address, uint32_t &sum) {
     uint32_t a;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(a) : "r"(address));
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(a) : "r"(address) : "memory");
     sum ^= a;
   }
 };
@@ -30,7 +30,7 @@ struct LoadMatrix {
   static __device__ void run(uint32_t address, uint32_t &sum) {
     uint32_t a, b, c, d;
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(address));
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(address) : "memory");
     sum ^= a ^ b ^ c ^ d;
   }
 };
@@ -68,7 +68,7 @@ __global__ void chase(long long *cycles, uint32_t *out) {
   uint32_t address = smemAddress(next);
   long long begin = clock64();
   for (int i = 0; i < kRounds; ++i)
-    asm volatile("ld.shared.b32 %0, [%0];" : "+r"(address));
+    asm volatile("ld.shared.b32 %0, [%0];" : "+r"(address) :: "memory");
   if (threadIdx.x == 0)
     cycles[blockIdx.x] = clock64() - begin;
   if (address == 1)

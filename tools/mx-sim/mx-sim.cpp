@@ -64,7 +64,7 @@ struct Options {
   cl::opt<std::string> timeline{
       "timeline",
       cl::desc("Write a page of HTML that shows the first CTAs over "
-               "simulated steps"),
+               "simulated steps, with --time over modelled cycles"),
       cl::value_desc("file"), cl::cat(category)};
   cl::opt<unsigned> timelineCtas{
       "timeline-ctas",
@@ -370,6 +370,10 @@ extern "C" int mxSimMain(int argc, char **argv) {
       return badUsage(asked.machineCode.getValue() + ": " +
                       file.getError().message());
     options.machineCode = (*file)->getBuffer().str();
+    if (options.machineCode.empty())
+      return badUsage("--machine-code: " + asked.machineCode.getValue() +
+                      ": expected a listing of scripts/list-machine-code, "
+                      "found an empty file");
   }
   options.profile = asked.stats || !asked.report.empty();
   if (!asked.timeline.empty())

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../time/LeftOut.h"
+#include "../time/MachineCode.h"
 #include "../time/Model.h"
 #include "Machine.h"
 
@@ -365,10 +366,17 @@ bool Machine::bindShape() {
                  "': there are figures of " + listOfTimedChips());
     if (!chip->runs(home.chip))
       return bad("cannot be timed on " + config.timedChip + ": expected " +
-                 std::string(chip->target) + " or earlier, found " +
-                 home.target);
+                 chip->targets() + ", found " + home.target +
+                 (home.chip.number < chip->number
+                      ? ", whose code runs on no later chip"
+                      : ""));
     if (device)
       return bad("cannot be timed: expected one device, found several");
+    if (!config.machineCode.empty() &&
+        !time::hasMachineCode(config.machineCode, program.kernel->name))
+      return bad("cannot be priced by machine code: expected a listing of "
+                 "scripts/list-machine-code with this kernel, found none of "
+                 "it: list the PTX that is run");
     for (const auto &[key, value] : config.timeChanges.figures)
       if (!time::hasFigure(*chip, key))
         return bad("cannot be timed on " + std::string(chip->name) +

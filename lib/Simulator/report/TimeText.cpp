@@ -38,11 +38,25 @@ static std::string timeLine(const LaunchTime &t) {
          number("%.2f us of launch) on ", t.overheadMicroseconds) + t.chip;
 }
 
+/// Whether the critical path waits for a memory that is idle most of the time:
+/// more bytes a second would not help.
+static bool waitsForLatency(const LaunchTime &t, const PartTime &part) {
+  if (part.name != "HBM" && part.name != "L2")
+    return false;
+  auto busy =
+      std::find_if(t.parts.begin(), t.parts.end(),
+                   [&](const PartTime &p) { return p.name == part.name; });
+  return busy != t.parts.end() && part.busy > 2 * busy->busy;
+}
+
 static std::string boundText(const LaunchTime &t) {
   std::vector<PartTime> parts;
   for (const PartTime &part : t.boundBy)
-    if (part.busy >= 0.005)
+    if (part.busy >= 0.005) {
       parts.push_back(part);
+      if (waitsForLatency(t, part))
+        parts.back().name = "latency of " + part.name;
+    }
   return "  bound by: " + sharesText(parts) + "\n";
 }
 

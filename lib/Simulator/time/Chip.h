@@ -145,11 +145,16 @@ struct Chip {
   unsigned number;         ///< of that target
   std::array<Figure, kFacts> figures;
 
-  /// Code for its own target, or of any chip before it that is not for that
-  /// chip alone.
+  /// Code for its own target or family, or of any chip before it that is not
+  /// for that chip or family alone.
   bool runs(const ptx::Target &code) const {
-    return code.number == number ? code.suffix == 0 || code.suffix == 'a'
-                                 : code.number < number && !code.suffix;
+    return code.number == number || (code.number < number && !code.suffix);
+  }
+  /// "sm_90a, or a target up to sm_90 without a letter".
+  std::string targets() const {
+    std::string n = "sm_" + std::to_string(number);
+    return n + (number >= 100 ? "a, " + n + "f" : "a") +
+           ", or a target up to " + n + " without a letter";
   }
   /// False of what the chip lacks, or what another figure says; it is 0 then.
   bool has(Fact fact) const { return !figures[unsigned(fact)].name.empty(); }

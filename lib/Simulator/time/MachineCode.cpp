@@ -173,10 +173,19 @@ uint32_t mx::sim::time::parametersAt(unsigned target) {
   return target < 100 ? 0x210 : 0x380;
 }
 
+static std::string labelOf(std::string_view name) {
+  return "\n.text." + std::string(name) + ":\n";
+}
+
+bool mx::sim::time::hasMachineCode(std::string_view text,
+                                   std::string_view name) {
+  return text.find(labelOf(name)) != text.npos;
+}
+
 std::vector<MachineBlock>
 mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
   std::vector<MachineBlock> blocks;
-  std::string label = "\n.text." + std::string(name) + ":\n";
+  std::string label = labelOf(name);
   size_t at = text.find(label);
   if (at == text.npos)
     return blocks;

@@ -56,6 +56,9 @@ struct MachineBlock {
   unsigned depth = 0; ///< loops around it
 };
 
+/// Whether a listing has a kernel.
+bool hasMachineCode(std::string_view text, std::string_view name);
+
 /// The blocks of a kernel in the order of the text; none where the listing
 /// does not have the kernel.
 std::vector<MachineBlock> readMachineCode(std::string_view text,

@@ -304,11 +304,13 @@ function start() {
     }
   }
 
+  const axisOf = launch => launch.chip ? 'modelled cycles' : 'simulated steps';
+
   function drawRuler(theme) {
     ctx.fillStyle = theme.panel;
     ctx.fillRect(0, 0, state.width, RULER);
     ctx.fillStyle = theme.soft;
-    ctx.fillText('simulated steps', 10, RULER / 2);
+    ctx.fillText(axisOf(state.launch), 10, RULER / 2);
     const tick = tickStep(perPixel());
     for (let at = Math.ceil(state.from / tick) * tick; at <= state.to; at += tick) {
       const x = xOf(at);
@@ -605,6 +607,7 @@ function start() {
     state.scroll = 0;
     state.finding = -1;
     state.match = null;
+    canvas.setAttribute('aria-label', 'Tracks over ' + axisOf(launch) + '; arrow keys select spans');
     const note = $('note');
     note.replaceChildren();
     note.append(launch.chip
