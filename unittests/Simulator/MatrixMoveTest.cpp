@@ -234,8 +234,8 @@ TEST(MatrixMove, Reports) {
   expectFinding("ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%in];",
                 FindingKind::OutOfBounds,
                 "ldmatrix needs an address in shared memory");
-  expectFinding("mov.u32 %r0, smem;" + load, FindingKind::UninitShared,
-                "which has not been written");
+  expectFinding("mov.u32 %r0, smem;" + load + "red.shared.add.u32 [%r0], %r1;",
+                FindingKind::UninitShared, "which has not been written");
   expectFinding("mov.u32 %r0, smem;" + load, FindingKind::IllegalInstruction,
                 "needs all 32 threads", 16);
   // Forms that do not exist.

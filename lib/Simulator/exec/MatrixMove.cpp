@@ -101,9 +101,27 @@ struct Move {
   const char *name() const { return form.isStore ? "stmatrix" : "ldmatrix"; }
 };
 
+/// A row, and which of its bytes have been written: null where all of those
+/// that count have been, or where that is not followed.
+struct MatrixRow {
+  uint8_t *bytes = nullptr, *written = nullptr;
+  uint64_t address = 0;
+};
+
+/// Which bytes from a shared address on have been written; null where that is
+/// not followed.
+uint8_t *rowWritten(Warp &w, Space space, uint64_t &address) {
+  findSpace(space, address);
+  SharedTracker *tracker =
+      w.cta->cluster->ctas[address >> kRankShift]->tracker.get();
+  return !tracker || tracker->written.empty()
+             ? nullptr
+             : tracker->written.data() + (address & kOffsetMask);
+}
+
 /// The rows of all matrices, in the order of the threads that name them.
 bool resolveRows(Warp &w, const Instr *i, const Move &move,
-                 uint8_t *rows[maxMatrices * matrixRows]) {
+                 MatrixRow rows[maxMatrices * matrixRows]) {
   unsigned used = usedBytes(move.source);
   unsigned lanes = move.matrices * move.form.rows;
   timeLanes(w, move.space, i->a, move.is64, i->imm, rowBytes,
@@ -120,15 +138,17 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
       return false;
     }
     uint32_t unwritten = 0;
-    rows[lane] = resolveAddress(w, i, move.space, address, rowBytes, lane,
-                                move.form.isStore,
-                                used == rowBytes ? nullptr : &unwritten);
-    if (!rows[lane])
+    MatrixRow &row = rows[lane];
+    row = {resolveAddress(w, i, move.space, address, rowBytes, lane,
+                          move.form.isStore, &unwritten),
+           nullptr, address};
+    if (!row.bytes)
       return false;
-    // Padding need not have been written: asked again of what counts.
-    for (unsigned at = 0; unwritten && at < used; at += 4)
-      if (!resolveAddress(w, i, move.space, address + at, 4, lane, false))
-        return false;
+    // Padding need not have been written.
+    if (unwritten || move.form.isStore)
+      row.written = rowWritten(w, move.space, row.address);
+    if (unwritten && !std::memchr(row.written, 0, used))
+      row.written = nullptr;
     followOne(w, i, move.space, address, used, 1u << lane,
               move.form.isStore ? Touch::Write : Touch::Read);
   }
@@ -137,22 +157,51 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
   return true;
 }
 
+/// Register `r` of a matrix is undefined in the threads that get an unwritten
+/// byte; elements of fewer bits are looked at by rows.
+void markMatrix(Warp &w, const Instr *i, const Move &move,
+                const MatrixRow *rows, unsigned r, Slot slot) {
+  uint32_t threads = 0;
+  uint64_t first = 0;
+  for (unsigned thread = 0; thread < 32; ++thread)
+    for (unsigned byte = 0; byte < 4; ++byte) {
+      Cell cell = move.form.layout(thread, r, byte);
+      const MatrixRow &row = rows[cell.row];
+      bool isBytes = move.source == Source::Bytes;
+      if (!row.written || (isBytes && row.written[cell.column]))
+        continue;
+      if (!threads)
+        first = row.address + (isBytes ? cell.column & ~3u : 0);
+      threads |= 1u << thread;
+    }
+  if (threads)
+    w.undefined.mark(
+        w, slot, threads,
+        {i, first, move.source == Source::Bytes ? 4 : usedBytes(move.source)});
+}
+
 const Instr *loadMatrices(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
   Move move(i);
-  uint8_t *rows[maxMatrices * matrixRows];
+  MatrixRow rows[maxMatrices * matrixRows];
   if (!wholeWarp(w, i, mask, move.name()) || !resolveRows(w, i, move, rows))
     return nullptr;
   const Form &form = move.form;
   const Slot *slots = &w.machine->program.extra[i->aux];
   for (unsigned m = 0; m < move.matrices; ++m) {
     uint8_t image[matrixRows][rowBytes];
+    bool isWritten = true;
     for (unsigned r = 0; r < form.rows; ++r) {
-      std::memcpy(image[r], rows[m * form.rows + r], rowBytes);
+      const MatrixRow &row = rows[m * form.rows + r];
+      std::memcpy(image[r], row.bytes, rowBytes);
       decompress(move.source, image[r]);
+      isWritten &= !row.written;
     }
     for (unsigned r = 0; r < form.registers; ++r) {
+      if (!isWritten)
+        markMatrix(w, i, move, &rows[m * form.rows], r,
+                   slots[m * form.registers + r]);
       uint32_t *d = w.at<uint32_t>(slots[m * form.registers + r]);
       for (unsigned thread = 0; thread < 32; ++thread) {
         uint32_t value = 0;
@@ -171,7 +220,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
   Move move(i);
-  uint8_t *rows[maxMatrices * matrixRows];
+  MatrixRow rows[maxMatrices * matrixRows];
   ++w.cta->cluster->effects;
   if (!wholeWarp(w, i, mask, move.name()) || !resolveRows(w, i, move, rows))
     return nullptr;
@@ -179,12 +228,21 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *slots = &w.machine->program.extra[i->aux];
   for (unsigned m = 0; m < move.matrices; ++m)
     for (unsigned r = 0; r < form.registers; ++r) {
-      const uint32_t *s = w.at<uint32_t>(slots[m * form.registers + r]);
+      Slot slot = slots[m * form.registers + r];
+      const uint32_t *s = w.at<uint32_t>(slot);
+      // As st.shared of such a value, it leaves its bytes unwritten.
+      uint32_t undefined = w.undefined.lanes(slot);
+      if (undefined && w.undefined.isOfTensor(slot)) {
+        w.undefined.report(w, i, slot, ~0u);
+        undefined = 0;
+      }
       for (unsigned thread = 0; thread < 32; ++thread)
         for (unsigned byte = 0; byte < 4; ++byte) {
           Cell cell = form.layout(thread, r, byte);
-          rows[m * form.rows + cell.row][cell.column] =
-              uint8_t(s[thread] >> 8 * byte);
+          const MatrixRow &row = rows[m * form.rows + cell.row];
+          row.bytes[cell.column] = uint8_t(s[thread] >> 8 * byte);
+          if (undefined >> thread & 1 && row.written)
+            row.written[cell.column] = 0;
         }
     }
   return i + 1;
@@ -294,7 +352,7 @@ const Instr *mx::sim::touchMatrices(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   Move move(i);
   w.cta->cluster->effects += move.form.isStore;
-  uint8_t *rows[maxMatrices * matrixRows];
+  MatrixRow rows[maxMatrices * matrixRows];
   return wholeWarp(w, i, mask, move.name()) && resolveRows(w, i, move, rows)
              ? i + 1
              : nullptr;

@@ -204,7 +204,7 @@ void storeUndefined(Warp &w, const Instr *i, const Access &access,
       address += k * size;
       if (where == Space::Local)
         w.undefined.storeLocal(w, slots[k], lane, address, size);
-      else if (where != Space::Shared)
+      else if (where != Space::Shared || w.undefined.isOfTensor(slots[k]))
         return w.undefined.report(w, i, slots[k], mask);
       else if (uint8_t *written = writtenAt(w, address))
         std::memset(written, 0, size);

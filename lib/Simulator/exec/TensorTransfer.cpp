@@ -28,6 +28,17 @@ TmemTransfer transferOf(Warp &w, const Instr *i, uint32_t mask) {
   return t;
 }
 
+/// A finding is made where a register is used.
+void markUndefined(Warp &w, const Instr *i, const TmemTransfer &t,
+                   const Slot *slots, uint32_t mask) {
+  unsigned lane, column;
+  for (unsigned r = 0; r < t.registers(); ++r)
+    if (uint32_t threads =
+            w.cta->tensor->undefinedThreads(t, r, lane, column) & mask)
+      w.undefined.mark(w, slots[r], threads,
+                       {i, uint64_t(lane) << 32 | column, 4, true});
+}
+
 const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
@@ -43,10 +54,14 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
   w.counts.tensorLoadBytes += n * 128;
   if (w.watch)
     w.watch->accessTensor(w, n, /*isLoad=*/true);
+  Fault fault;
   // There are no accumulators where products are not computed.
   if (w.machine->skipsProducts)
     std::fill_n(values, 32 * n, 0);
-  else if (!w.fault(i, w.cta->tensor->load(w.cta->owner, t, values), mask))
+  else
+    fault = w.cta->tensor->load(w.cta->owner, t, values);
+  bool isUndefined = fault.kind == FaultKind::Uninitialized;
+  if (!w.fault(i, isUndefined ? Fault() : fault, mask))
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   bool track = w.machine->config.checks & kCheckLoadBeforeWait;
@@ -62,6 +77,8 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
       ++w.pendingCount;
     }
   }
+  if (isUndefined && w.machine->config.checks & kCheckUninitTensorMemory)
+    markUndefined(w, i, t, slots, mask);
   return i + 1;
 }
 

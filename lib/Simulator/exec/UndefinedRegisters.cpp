@@ -27,11 +27,12 @@ static bool hasModifier(const ptx::Instruction &i, std::string_view name) {
 DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
   static const std::unordered_map<std::string_view, DataFlow> table = [] {
     std::unordered_map<std::string_view, DataFlow> t = {
-        {"selp", DataFlow::Selects},  {"and", DataFlow::Masks},
-        {"or", DataFlow::Masks},      {"ld", DataFlow::Loads},
-        {"ldu", DataFlow::Loads},     {"st", DataFlow::Stores},
-        {"shfl", DataFlow::Shuffles}, {"vote", DataFlow::Gathers},
-        {"match", DataFlow::Gathers}, {"redux", DataFlow::Gathers},
+        {"selp", DataFlow::Selects},    {"and", DataFlow::Masks},
+        {"or", DataFlow::Masks},        {"ld", DataFlow::Loads},
+        {"ldu", DataFlow::Loads},       {"st", DataFlow::Stores},
+        {"stmatrix", DataFlow::Stores}, {"shfl", DataFlow::Shuffles},
+        {"vote", DataFlow::Gathers},    {"match", DataFlow::Gathers},
+        {"redux", DataFlow::Gathers},
     };
     for (std::string_view name :
          {"abs",   "add",      "bfe",   "bfi",  "bfind",      "bmsk",
@@ -116,10 +117,17 @@ void UndefinedRegisters::report(Warp &w, const Instr *i, Slot slot,
 
 void UndefinedRegisters::reportLoad(Warp &w, const Instr *i, const Load &load,
                                     uint32_t lanes) {
-  w.note(load.instr, FindingKind::UninitShared,
-         "load of " +
-             w.machine->describeShared(*w.cta, load.address, load.bytes) +
-             ", which has not been written; line " +
+  std::string what =
+      load.isTensor
+          ? "tcgen05.ld reads tensor memory at lane " +
+                std::to_string(load.address >> 32) + ", column " +
+                std::to_string(uint32_t(load.address))
+          : "load of " +
+                w.machine->describeShared(*w.cta, load.address, load.bytes);
+  w.note(load.instr,
+         load.isTensor ? FindingKind::UninitTensorMemory
+                       : FindingKind::UninitShared,
+         what + ", which has not been written; line " +
              std::to_string(w.machine->program.infoOf(i).line) + " uses it",
          lanes);
   // Once is enough: all that came of it counts as defined.

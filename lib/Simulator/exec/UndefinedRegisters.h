@@ -3,8 +3,8 @@
 //
 // Kernels load and compute more than they use: a padded tile is transposed in
 // place, a scan runs over all lanes of a warp and a few of its results are
-// stored. So a load of shared memory that has not been written is no finding
-// yet. As valgrind's memcheck does, the simulator follows the value: registers
+// stored, a loop loads one tile more than it multiplies. So a load of shared or
+// tensor memory that has not been written is no finding yet. As valgrind's memcheck does, the simulator follows the value: registers
 // and predicates carry the lanes in which they are undefined, instructions pass
 // that on to their results, a store to shared memory leaves its bytes
 // unwritten, and bytes of local memory, which hold arguments too, carry it as
@@ -31,14 +31,22 @@ class UndefinedRegisters {
 public:
   struct Load {
     const Instr *instr = nullptr;
-    /// Shared address and bytes of one of the lanes.
+    /// Shared address and bytes of one of the lanes; of tensor memory lane << 32
+    /// | column.
     uint64_t address = 0;
     uint32_t bytes = 0;
+    bool isTensor = false;
   };
   /// `load` has filled `slot` with undefined values in `lanes`.
   void mark(Warp &w, Slot slot, uint32_t lanes, const Load &load);
   /// Lanes whose value is undefined.
   uint32_t lanes(Slot slot) const;
+  /// Whether the value of `slot` came from tensor memory. Shared memory does not
+  /// carry it on, since copies from there do not ask what has been written.
+  bool isOfTensor(Slot slot) const {
+    auto it = entries.find(slot);
+    return it != entries.end() && it->second.load.isTensor;
+  }
   /// An instruction has moved values of `from` to the lanes `mask` of `to`,
   /// undefined ones to `lanes`.
   void carry(Warp &w, Slot from, Slot to, uint32_t lanes, uint32_t mask);

@@ -404,7 +404,7 @@ static Place placeOf(const ShapeInfo &shape, const TmemTransfer &transfer,
 /// fills 16 of a warp's 32 lanes, and 32x32b cannot but load the others too:
 /// where one half of a column is whole and the other is untouched,
 /// nothing is missing.
-static Fault findUndefined(const TensorMemory &memory, const ShapeInfo &shape,
+static Fault findUndefined(const TensorMemory &memory,
                            const TmemTransfer &transfer, const Window &window) {
   bool rows = true;
   for (unsigned lane = 0; lane < window.lanes; ++lane) {
@@ -416,30 +416,49 @@ static Fault findUndefined(const TensorMemory &memory, const ShapeInfo &shape,
   }
   if (rows)
     return {};
-  unsigned width = transfer.pack16 ? 2 : 1;
-  auto countDefined = [&](unsigned lane, unsigned column) {
-    unsigned n = 0;
-    for (unsigned k = 0; k < warpLanes / 2; ++k)
-      n += memory.isDefined(lane + k, column, width);
-    return n;
-  };
   for (unsigned r = 0; r < transfer.registers(); ++r) {
-    if (transfer.shape == TmemShape::L32x32b) {
-      unsigned column = window.column + r * width, half = warpLanes / 2;
-      unsigned low = countDefined(window.lane, column),
-               high = countDefined(window.lane + half, column);
-      if ((low == half && high == 0) || (low == 0 && high == half))
-        continue;
-    }
-    for (unsigned t = 0; t < warpLanes; ++t) {
-      Place at = placeOf(shape, transfer, window, t, r);
-      if (!memory.isDefined(at.lane, at.column, width))
-        return {FaultKind::Uninitialized, "tcgen05.ld reads tensor memory at " +
-                                              describeCell(at.lane, at.column) +
-                                              ", which has not been written"};
-    }
+    unsigned lane, column;
+    if (memory.undefinedThreads(transfer, r, lane, column))
+      return {FaultKind::Uninitialized, "tcgen05.ld reads tensor memory at " +
+                                            describeCell(lane, column) +
+                                            ", which has not been written"};
   }
   return {};
+}
+
+uint32_t TensorMemory::undefinedThreads(const TmemTransfer &transfer,
+                                        unsigned reg, unsigned &lane,
+                                        unsigned &column) const {
+  Window window;
+  if (resolve(transfer, window))
+    return 0;
+  const ShapeInfo &shape = info(transfer.shape);
+  unsigned width = transfer.pack16 ? 2 : 1;
+  auto countDefined = [&](unsigned from, unsigned at) {
+    unsigned n = 0;
+    for (unsigned k = 0; k < warpLanes / 2; ++k)
+      n += isDefined(from + k, at, width);
+    return n;
+  };
+  if (transfer.shape == TmemShape::L32x32b) {
+    unsigned at = window.column + reg * width, half = warpLanes / 2;
+    unsigned low = countDefined(window.lane, at),
+             high = countDefined(window.lane + half, at);
+    if ((low == half && high == 0) || (low == 0 && high == half))
+      return 0;
+  }
+  uint32_t threads = 0;
+  for (unsigned t = 0; t < warpLanes; ++t) {
+    Place at = placeOf(shape, transfer, window, t, reg);
+    if (isDefined(at.lane, at.column, width))
+      continue;
+    if (!threads) {
+      lane = at.lane;
+      column = at.column;
+    }
+    threads |= 1u << t;
+  }
+  return threads;
 }
 
 Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
@@ -459,7 +478,7 @@ Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
       for (unsigned r = 0; r < count; ++r)
         registers[r * warpLanes + t] = cell[r];
     }
-    return findUndefined(*this, shape, transfer, window);
+    return findUndefined(*this, transfer, window);
   }
   for (unsigned t = 0; t < warpLanes; ++t)
     for (unsigned r = 0; r < count; ++r) {
@@ -468,7 +487,7 @@ Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
       registers[r * warpLanes + t] =
           transfer.pack16 ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
     }
-  return findUndefined(*this, shape, transfer, window);
+  return findUndefined(*this, transfer, window);
 }
 
 Fault TensorMemory::store(uint32_t owner, const TmemTransfer &transfer,

@@ -123,6 +123,12 @@ public:
   /// An Uninitialized fault leaves the load done.
   Fault load(uint32_t owner, const TmemTransfer &transfer,
              uint32_t *registers) const;
+
+  /// The threads of which a load, which has had such a fault, has found cells of
+  /// register `reg` unwritten; and the lane and the column of the first.
+  uint32_t undefinedThreads(const TmemTransfer &transfer, unsigned reg,
+                            unsigned &lane, unsigned &column) const;
+
   Fault store(uint32_t owner, const TmemTransfer &transfer,
               const uint32_t *registers);
 
