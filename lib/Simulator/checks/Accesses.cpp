@@ -27,6 +27,23 @@ bool Order::isKnown(const Knowledge &known, const Clock &async, Epoch old,
   return c[old.agent()] >= old.step() || old.isAnonymous();
 }
 
+static uint64_t cellOf(const Cta &cta, uint64_t granule) {
+  return uint64_t(cta.rank) << 32 | granule;
+}
+
+bool Order::isObserved(const Knowledge &known, uint64_t cell, Epoch old,
+                       Epoch now, bool wasWrite) const {
+  if (!wasWrite || !old.isAtomic() || now.isAsync())
+    return false;
+  auto it = observed.find(cell);
+  return it != observed.end() && it->second.write == old.raw() &&
+         std::any_of(it->second.readers.begin(), it->second.readers.end(),
+                     [&](Epoch e) {
+                       return e.agent() == now.agent() ||
+                              known.generic[e.agent()] >= e.step();
+                     });
+}
+
 /// A relaxed barrier of the cluster is still a barrier of the CTA's threads for
 /// the CTA's own memory: kernels read the address from tcgen05.alloc after it.
 bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
@@ -42,10 +59,17 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   std::vector<ShadowCell> &shadow = cta.tracker->shadow;
   WorstConflict worst;
   bool isWrite = touch != Touch::Read;
+  bool isObserver = !isWrite && e.isAtomic() && !e.isAsync();
   uint64_t good = 0; // the last one that was found in order
   auto visit = [&](uint64_t g, unsigned mask) {
     if (g >= shadow.size())
       return;
+    Epoch write = shadow[g].write;
+    if (isObserver && write.isAtomic() && write.bytes() & mask &&
+        write.agent() != e.agent() &&
+        !isKnown(known, known.async, write, true, false))
+      observed[cellOf(cta, g)].add(
+          write.raw(), e, [&](Epoch o) { return o.agent() == e.agent(); });
     visitCell(
         shadow[g], e.withBytes(mask), touch,
         [&](Epoch old, bool wasWrite) {
@@ -54,7 +78,8 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
             return true;
           if (old.agent() != e.agent() &&
               !isKnown(known, known.async, old, wasWrite, isAsyncProxy) &&
-              !isWithinCta(w, cta, known, old, e))
+              !isWithinCta(w, cta, known, old, e) &&
+              !isObserved(known, cellOf(cta, g), old, e, wasWrite))
             return false;
           good = key;
           return true;
@@ -309,6 +334,7 @@ EngineScope Order::loadScope(Warp &w, const Instr *i, uint32_t lanes,
                              const Knowledge &known, Cta &cta,
                              uint32_t offset) {
   useBarrier(w, i, lanes, known, cta, offset);
+  noteCopyUse(i, cta, offset);
   BarrierOrder &b = barrier(cta, offset);
   b.arriving.executed.join(known.generic);
   b.arriving.executed.join(known.executed);

@@ -160,6 +160,79 @@ void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
   o.known.generic.raise(agent, o.initStep++);
 }
 
+void Order::invalBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
+  BarrierOrder &b = barrier(cta, offset);
+  b.inval = arrivalEpoch(w, i);
+  b.users.clear();
+  b.observers.clear();
+}
+
+bool Order::comesAfter(Warp &w, Epoch e) {
+  const Knowledge &known = of(w).known;
+  return e.isAnonymous() || known.isDone(e.agent(), e.step()) ||
+         known.ofOthers[e.agent()] >= e.step();
+}
+
+Epoch Order::arrivalEpoch(Warp &w, const Instr *i) {
+  const WarpOrder &o = of(w);
+  return Epoch(o.self, o.step(), instrNumber(i), false, false);
+}
+
+std::string Order::unorderedArrival(Warp &w, const std::vector<Epoch> &last) {
+  for (Epoch e : last)
+    if (!comesAfter(w, e))
+      return describeAgent(e.agent()) + " (line " + std::to_string(lineOf(e)) +
+             ")";
+  return {};
+}
+
+std::string Order::unorderedWithChange(Warp &w, Cta &cta, uint32_t offset) {
+  const BarrierOrder &b = barrier(cta, offset);
+  auto describe = [&](const char *what, Epoch e) {
+    return what + std::to_string(lineOf(e)) + " by " + describeAgent(e.agent());
+  };
+  if (b.inval && !comesAfter(w, b.inval))
+    return describe("the mbarrier.inval at line ", b.inval);
+  for (Epoch e : b.users)
+    if (!comesAfter(w, e))
+      return describe("the use at line ", e);
+  return {};
+}
+
+void Order::noteUse(BarrierOrder &b, Epoch e) {
+  for (Epoch &user : b.users)
+    if (user.agent() == e.agent()) {
+      user = e;
+      return;
+    }
+  b.users.push_back(e);
+}
+
+void Order::noteUse(Warp &w, const Instr *i, uint32_t step, Cta &cta,
+                    uint32_t offset) {
+  // A lane that passes on what it did alone has waited alone.
+  WarpOrder &o = of(w);
+  uint32_t agent =
+      hidesOthers(w) ? agentOf(o.alone, w, AgentKind::Warp) : o.self;
+  if (agent == o.alone)
+    o.known.generic.raise(agent, step);
+  noteUse(barrier(cta, offset),
+          Epoch(agent, step, instrNumber(i), false, false));
+}
+
+void Order::noteCopyUse(const Instr *i, Cta &cta, uint32_t offset) {
+  BarrierOrder &b = barrier(cta, offset);
+  noteUse(b, Epoch(b.agent, b.phase + 1, instrNumber(i), false, true));
+}
+
+void Order::noteEngineUse(Warp &w, const Instr *i, AgentKind engine,
+                          const Knowledge &known, Cta &cta, uint32_t offset) {
+  const WarpOrder &o = of(w);
+  uint32_t agent = engine == AgentKind::Pipe ? o.pipe : o.copies;
+  noteUse(barrier(cta, offset),
+          Epoch(agent, known.generic[agent], instrNumber(i), false, true));
+}
+
 void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                        const Knowledge &known, Cta &cta, uint32_t offset) {
   const BarrierOrder &b = barrier(cta, offset);

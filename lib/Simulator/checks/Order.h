@@ -104,8 +104,11 @@ struct WarpOrder {
 /// What an mbarrier passes on.
 struct BarrierOrder {
   uint32_t agent = 0;
-  /// Whose mbarrier.init it was.
-  Epoch init;
+  /// Whose mbarrier.init it was, and mbarrier.inval since.
+  Epoch init, inval;
+  /// The last use since then by each agent: the barrier is an object in memory,
+  /// which inval and init may change only when all that is over.
+  std::vector<Epoch> users;
   /// Phases completed.
   uint32_t phase = 0;
   /// Collected from arrivals; handed out by the last completed phase.
@@ -157,6 +160,23 @@ public:
   // mbarriers, named by CTA and offset.
   BarrierOrder &barrier(Cta &cta, uint32_t offset);
   void initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+  void invalBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+  /// What mbarrier.inval, or mbarrier.init after it, is not ordered with: "the
+  /// use at line 7 by warp 1"; empty if there is nothing.
+  std::string unorderedWithChange(Warp &w, Cta &cta, uint32_t offset);
+  /// A use of a barrier: by the executing lanes in a step of `w`, by the copies
+  /// of its phase, by the tensor pipe or cp.async of `w` that `known` has.
+  void noteUse(Warp &w, const Instr *i, uint32_t step, Cta &cta,
+               uint32_t offset);
+  void noteCopyUse(const Instr *i, Cta &cta, uint32_t offset);
+  void noteEngineUse(Warp &w, const Instr *i, AgentKind engine,
+                     const Knowledge &known, Cta &cta, uint32_t offset);
+  /// The executing lanes arrive at a named barrier, after the arrivals of its
+  /// last generation. Returns one of these that nothing orders before, as "warp
+  /// 1 (line 7)", or nothing: which of the two the barrier counts first is then
+  /// a matter of luck.
+  std::string unorderedArrival(Warp &w, const std::vector<Epoch> &last);
+  Epoch arrivalEpoch(Warp &w, const Instr *i);
   /// Whoever uses a barrier must know that it has been initialised.
   void useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                   const Knowledge &known, Cta &cta, uint32_t offset);
@@ -264,6 +284,9 @@ private:
   /// The executing lanes pass on what they did: perhaps the last to do so.
   void speak(Warp &w);
   uint32_t instrNumber(const Instr *i) const;
+  /// Whether `w` comes after a step, as far as its lanes speak for their warps.
+  bool comesAfter(Warp &w, Epoch e);
+  static void noteUse(BarrierOrder &b, Epoch e);
   std::string describeAgent(uint32_t agent) const;
   /// " of CTA rank N" where there is more than one.
   std::string ofRank(uint32_t rank) const;
@@ -286,6 +309,9 @@ private:
   std::string describeEarlier(const Conflict &c) const;
   bool isWithinCta(Warp &w, const Cta &cta, const Knowledge &known, Epoch old,
                    Epoch now) const;
+  /// Whether a strong read before has read what `old` has written.
+  bool isObserved(const Knowledge &known, uint64_t cell, Epoch old, Epoch now,
+                  bool wasWrite) const;
   bool isKnown(const Knowledge &known, const Clock &async, Epoch old,
                bool wasWrite, bool isAsyncProxy) const;
   /// Whether `clock` has the earlier access.
@@ -322,6 +348,8 @@ private:
   std::vector<Agent> agents;
   std::vector<std::unique_ptr<WarpOrder>> warps;
   std::unordered_map<uint64_t, Knowledge> cells; ///< in shared memory
+  /// In shared memory, by CTA and granule.
+  std::unordered_map<uint64_t, Observation<uint64_t, Epoch>> observed;
   /// In global memory, by operations of the scope of the cluster, and of each
   /// CTA.
   Published ofCluster;

@@ -15,6 +15,7 @@
 
 #include "Clock.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -87,6 +88,26 @@ inline bool isReadBeforeCas(Epoch old, bool wasWrite, Epoch e, bool isWrite) {
   return (old.isCas() && !isWrite && !e.isAsync()) ||
          (e.isCas() && !wasWrite && !old.isAsync());
 }
+
+/// Strong reads that have read what a strong write stored: PTX ISA,
+/// "Observation order". Whatever comes after such a read comes after the write,
+/// as far as this word is concerned, though nothing else of the writer is
+/// known.
+template <class Write, class Reader>
+struct Observation {
+  Write write = {};
+  std::vector<Reader> readers;
+  /// Notes a reader of `w`; `isSame(reader)` tells readers of its agent, of
+  /// which the first read is enough.
+  template <class F>
+  void add(Write w, const Reader &reader, F &&isSame) {
+    if (write != w)
+      readers.clear();
+    write = w;
+    if (std::none_of(readers.begin(), readers.end(), isSame))
+      readers.push_back(reader);
+  }
+};
 
 /// Tells a conflict: the earlier access, and whether it was a write.
 struct Conflict {
@@ -197,11 +218,15 @@ private:
   };
   struct Shard {
     std::mutex mutex;
+    /// By granule.
+    std::unordered_map<uint64_t, Observation<uint32_t, Record>> observed;
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
     std::vector<uint64_t> age; ///< a ring of page numbers, oldest at `oldest`
     size_t oldest = 0;
   };
   static constexpr size_t kShards = 64;
+  /// Words of a shard with observations.
+  static constexpr size_t kMostObserved = 4096;
   static constexpr uint32_t kRing = 1u << 20;
   struct Slot {
     std::atomic<uint64_t> cluster{0}, epoch{0};
@@ -246,6 +271,28 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
     Page &p = page(shard, pageNumber);
     for (; begin < stop; ++begin) {
       Cell &c = p.cells[begin % (kPageBytes / 4)];
+      auto isObserved = [&] {
+        auto it = shard.observed.find(begin);
+        return it != shard.observed.end() && it->second.write == c.write &&
+               std::any_of(
+                   it->second.readers.begin(), it->second.readers.end(),
+                   [&](const Record &r) { return isOrdered(r, false); });
+      };
+      auto observe = [&] {
+        Record r;
+        if (c.write == number || !find(c.write, r) || !r.epoch.isAtomic() ||
+            r.epoch.isAsync() || isOrdered(r, true))
+          return;
+        if (shard.observed.size() >= kMostObserved &&
+            !shard.observed.count(begin)) {
+          c.write = 0;
+          return;
+        }
+        Record reader{cluster, e};
+        shard.observed[begin].add(c.write, reader, [&](const Record &o) {
+          return o.cluster == cluster && o.epoch.agent() == e.agent();
+        });
+      };
       auto look = [&](uint32_t old, bool wasWrite) {
         if (!old || old == number || old == lastFine)
           return;
@@ -258,6 +305,8 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           lastFine = old;
           return;
         }
+        if (wasWrite && r.epoch.isAtomic() && !e.isAsync() && isObserved())
+          return;
         onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster});
       };
       if (touch != Touch::SilentWrite)
@@ -271,6 +320,8 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
         if (c.read && !isOwn(c.read))
           c.other = c.read;
         c.read = number;
+        if (c.write && e.isAtomic())
+          observe();
       }
     }
   }

@@ -58,6 +58,19 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   Order *order = w.order();
   if (order) {
     order->meet(w, ~0u);
+    if (w.machine->config.checks & kCheckBarrier)
+      if (std::string other = order->unorderedArrival(w, b.lastArrivals);
+          !other.empty())
+        return w.fail(i, FindingKind::Barrier,
+                      "the warp arrives at barrier " + std::to_string(number) +
+                          ", and so did " + other +
+                          " the last time: no synchronization orders the two, "
+                          "so that the barrier may count either for the "
+                          "threads that the other one waits for: expected "
+                          "another barrier, or a barrier that both pass in "
+                          "between",
+                      mask);
+    b.arrivals.push_back(order->arrivalEpoch(w, i));
     order->release(w, b.arriving);
   }
   if (w.trace)

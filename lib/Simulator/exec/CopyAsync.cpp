@@ -128,6 +128,8 @@ const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
         return w.fault(i, f, 1u << lane);
     auto action = [=, &w]() -> Fault {
       Recorder::Moment moment(w.trace, done);
+      if (Order *order = w.order())
+        order->noteEngineUse(w, i, AgentKind::Copies, known, *owner, offset);
       return arriveOn(w, i, 1u << lane, *owner, offset, 1, &known);
     };
     next = w.issue(i, 1u << lane, w.line(Warp::kCopyLine), false, action);

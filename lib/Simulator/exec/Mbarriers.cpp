@@ -47,6 +47,15 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
   if (w.trace)
     w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
   Mbarrier &log = owner.mbarrier(offset);
+  if (!mbarrierState(after).live) {
+    // No phase ends. Whoever waits looks again, and finds no barrier.
+    for (Warp &other : owner.warps)
+      for (Group &g : other.groups)
+        g.isWoken |=
+            g.wait == Wait::Mbarrier && g.cta == &owner && g.address == offset;
+    log.arrivals.clear();
+    return;
+  }
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
     // Threads that are suspended in a try_wait wake up when the phase
     // completes, however late they get to run.
@@ -116,6 +125,44 @@ enum MbarOp : uint32_t {
   CompleteTx,
 };
 
+/// Before mbarrier.init and mbarrier.inval, which change the object of a
+/// barrier: whoever uses it must have done so before, whatever happened in this
+/// run. Threads that initialise one barrier alike, and before any use, do no
+/// harm. False after a finding.
+bool mayChange(Warp &w, const Instr *i, bool isInit, uint32_t lanes, Cta &owner,
+               uint32_t offset, uint32_t count) {
+  if (!(w.machine->config.checks & kCheckBarrier))
+    return true;
+  Mbarrier &b = owner.mbarrier(offset);
+  std::string place =
+      w.machine->describeSharedOffset(offset) +
+      (owner.rank != w.cta->rank ? " of CTA rank " + std::to_string(owner.rank)
+                                 : std::string());
+  if (isInit && mbarrierState(b.word).live) {
+    uint64_t fresh = 0;
+    bool isAlike = !mbarrierInit(fresh, count) && fresh == b.word &&
+                   !b.phases && (!b.order || b.order->users.empty());
+    if (isAlike)
+      return true;
+    w.fail(i, FindingKind::Barrier,
+           "mbarrier.init on a live mbarrier (mbarrier at " + place +
+               "): expected mbarrier.inval before it",
+           lanes);
+    return false;
+  }
+  Order *order = w.order();
+  std::string other =
+      order ? order->unorderedWithChange(w, owner, offset) : std::string();
+  if (other.empty())
+    return true;
+  w.fail(i, FindingKind::Barrier,
+         std::string(isInit ? "mbarrier.init" : "mbarrier.inval") +
+             " of the mbarrier at " + place + " is not ordered with " + other +
+             ": expected a barrier between them",
+         lanes);
+  return false;
+}
+
 /// a: address, b: count or bytes, c: count of arrive.expect_tx, d: state or
 /// kNoSlot; aux: op | noComplete << 4 | relaxed << 5; aux2: is64 | space << 1.
 const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
@@ -158,6 +205,10 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     }
     if (order && op != Init)
       order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
+    if (order && op > Inval)
+      order->noteUse(w, i, step, *owner, offset);
+    else if (!mayChange(w, i, op == Init, 1u << lane, *owner, offset, value))
+      return nullptr;
     if (order && owner != w.cta)
       order->useRemote(w, i, *owner, step);
     if (word == ended && op >= Arrive && op <= DropExpect)
@@ -172,7 +223,6 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
       Mbarrier &b = owner->mbarrier(offset);
       b.arrivals.clear();
       b.phases = 0;
-      b.order.reset();
       if (order)
         order->initBarrier(w, i, *owner, offset);
       f = mbarrierInit(b.word, value);
@@ -180,6 +230,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     }
     case Inval:
       f = mbarrierInval(*word);
+      if (order && !f)
+        order->invalBarrier(w, i, *owner, offset);
       break;
     case Arrive:
       f = mbarrierArrive(*word, value, noComplete);
@@ -271,6 +323,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
     if (Order *order = w.order(); order && offset != used) {
       used = offset;
       order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
+      order->noteUse(w, i, order->of(w).step(), *owner, offset);
     }
     uint32_t parity = byParity ? uint32_t(phase) : mbarrierState(phase).parity;
     isDone = false;

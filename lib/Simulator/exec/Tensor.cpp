@@ -153,6 +153,7 @@ const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
         Cta &target = *cluster.ctas[__builtin_ctz(left)];
         if (Order *order = w.order()) {
           order->useBarrier(w, i, 1u << lane, *known, target, offset);
+          order->noteEngineUse(w, i, AgentKind::Pipe, *known, target, offset);
           if (&target != w.cta)
             order->noteUser(target, epoch);
         }

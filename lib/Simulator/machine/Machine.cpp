@@ -397,6 +397,8 @@ void Machine::completeNamedBarrier(Cta &cta, NamedBarrier &b) {
   if (Order *order = cta.cluster->order.get()) {
     b.completed.join(b.arriving);
     b.arriving.clear();
+    b.lastArrivals.swap(b.arrivals);
+    b.arrivals.clear();
     uint32_t number = uint32_t(&b - cta.barriers.data());
     for (Warp &w : cta.warps)
       for (Group &g : w.groups)

@@ -293,6 +293,8 @@ struct NamedBarrier {
   bool resultAnd = true, resultOr = false;
   std::vector<uint32_t> lanes; ///< arrived, per warp
   Knowledge arriving, completed;
+  /// Of this generation, and of the last one.
+  std::vector<Epoch> arrivals, lastArrivals;
 };
 
 /// An mbarrier, and who acted on it in its current phase.
