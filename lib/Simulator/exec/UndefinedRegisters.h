@@ -4,13 +4,13 @@
 // Kernels load and compute more than they use: a padded tile is transposed in
 // place, a scan runs over all lanes of a warp and a few of its results are
 // stored, a loop loads one tile more than it multiplies. So a load of shared or
-// tensor memory that has not been written is no finding yet. As valgrind's memcheck does, the simulator follows the value: registers
-// and predicates carry the lanes in which they are undefined, instructions pass
-// that on to their results, a store to shared memory leaves its bytes
-// unwritten, and bytes of local memory, which hold arguments too, carry it as
-// registers do. What a value decides is reported, at the load: an address, a
-// branch, an operand of a barrier, an atomic operation, a copy or an MMA, and a
-// store to other memory.
+// tensor memory that has not been written is no finding yet. As valgrind's
+// memcheck does, the simulator follows the value: registers and predicates
+// carry the lanes in which they are undefined, instructions pass that on to
+// their results, a store to shared memory leaves its bytes unwritten, and bytes
+// of local memory, which hold arguments too, carry it as registers do. What a
+// value decides is reported, at the load: an address, a branch, an operand of a
+// barrier, an atomic operation, a copy or an MMA, and a store to other memory.
 //
 // Definedness is that of a whole register. Warps without an undefined register
 // pay nothing: Warp::pendingCount counts those of a warp.
@@ -31,8 +31,8 @@ class UndefinedRegisters {
 public:
   struct Load {
     const Instr *instr = nullptr;
-    /// Shared address and bytes of one of the lanes; of tensor memory lane << 32
-    /// | column.
+    /// Shared address and bytes of one of the lanes; of tensor memory lane <<
+    /// 32 | column.
     uint64_t address = 0;
     uint32_t bytes = 0;
     bool isTensor = false;
@@ -41,8 +41,8 @@ public:
   void mark(Warp &w, Slot slot, uint32_t lanes, const Load &load);
   /// Lanes whose value is undefined.
   uint32_t lanes(Slot slot) const;
-  /// Whether the value of `slot` came from tensor memory. Shared memory does not
-  /// carry it on, since copies from there do not ask what has been written.
+  /// Whether the value of `slot` came from tensor memory. Shared memory does
+  /// not carry it on, since copies from there do not ask what has been written.
   bool isOfTensor(Slot slot) const {
     auto it = entries.find(slot);
     return it != entries.end() && it->second.load.isTensor;

@@ -124,8 +124,8 @@ public:
   Fault load(uint32_t owner, const TmemTransfer &transfer,
              uint32_t *registers) const;
 
-  /// The threads of which a load, which has had such a fault, has found cells of
-  /// register `reg` unwritten; and the lane and the column of the first.
+  /// The threads of which a load, which has had such a fault, has found cells
+  /// of register `reg` unwritten; and the lane and the column of the first.
   uint32_t undefinedThreads(const TmemTransfer &transfer, unsigned reg,
                             unsigned &lane, unsigned &column) const;
 
