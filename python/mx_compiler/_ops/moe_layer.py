@@ -257,7 +257,7 @@ def route(chosen, weights, experts):
     if chosen.size and not -1 <= chosen.min() <= chosen.max() < experts:
         raise ValueError(f"chosen: expected experts from 0 to {experts - 1}, or -1, "
                          f"found {chosen.min()} to {chosen.max()}")
-    flat = np.where(chosen < 0, experts, chosen).reshape(-1)
+    flat = np.where(chosen < 0, experts, chosen.astype(np.int64)).reshape(-1)
     order = np.argsort(flat, kind="stable")
     ends = np.cumsum(np.bincount(flat, minlength=experts + 1)[:experts])
     return ((order // max(chosen.shape[1], 1)).astype(np.int32),

@@ -44,4 +44,9 @@ probs = weights.ravel()[np.asarray(grouped.slots)]
 y, wanted = (np.asarray(mx.moe_layer(x, w1, w2, *routing)) for routing in (
     (grouped.rows, probs, grouped.ends), mx.route(ids, weights, 4)))
 assert y.any() and y.tobytes() == wanted.tobytes()
+
+# More experts than ids of a narrow type name: no expert stays none.
+for dtype, experts in (np.int8, 200), (np.int8, 256), (np.int16, 65536):
+    tokens, probs, ends = mx.route(np.array([[1, -1], [-1, 0]], dtype), np.arange(4).reshape(2, 2), experts)
+    assert (tokens[:2].tolist(), probs[:2].tolist(), ends[0], ends[-1]) == ([1, 0], [3, 0], 1, 2)
 print("all is well")
