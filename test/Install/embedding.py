@@ -16,6 +16,7 @@ RUN: cd %t && env -u MX_RUNTIME -u PYTHONPATH -u FILECHECK_OPTS PREFIX=%t/prefix
 RUN: FileCheck %s < %t/output
 RUN: FileCheck %s --check-prefix=KERNELS < %t/kernels.mlir
 RUN: cmp %t/kernels.mlir %t/same.mlir
+RUN: not %t/my-compiler/build/bin/my-compiler-opt --load-pass-plugin=%t/prefix/lib/MXPlugin%shlibext /dev/null 2>&1 | FileCheck %s --check-prefix=TWICE
 
 CHECK-DAG: PASS: MyCompiler :: choose-recipes.mlir
 CHECK-DAG: PASS: MyCompiler :: layers.mlir
@@ -23,6 +24,8 @@ CHECK-DAG: PASS: MyCompiler :: tosa.mlir
 CHECK: Passed: 3 (100.00%)
 CHECK: main(x: tensor<?x?xbf16>, w: tensor<?x?xbf16>)
 CHECK: right
+
+TWICE: error: this program contains the passes or dialects of mx already
 
 KERNELS: gpu.launch_func
 KERNELS: nvvm.tcgen05.mma.block_scale

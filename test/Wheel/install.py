@@ -76,6 +76,11 @@ for order in ("mx", "mx_compiler"), ("mx_compiler", "mx"):
 assert mx.run("mx-opt", "--version") == version
 shutil.rmtree(mx.packages / "mx")
 
+# A plugin cannot reach the MLIR in the library: it is refused, and not ignored.
+for option in "--load-pass-plugin", "--load-dialect-plugin":
+    says = mx.run("mx-opt", f"{option}={build / 'lib/MXPlugin.so'}", stdin="", status=1)
+    assert re.fullmatch(rf"mx-opt: expected a plugin of MLIR for {option}, found '.*MXPlugin.so': this mx-opt contains MLIR and .*\n", says), says
+
 # The tools do what those of the build do, byte for byte.
 text = (mx.folder / "examples/matmul.mlir").read_text()
 ir = mx.run("mx-opt", "--mx-to-nvvm=chip=sm_100a", stdin=text)

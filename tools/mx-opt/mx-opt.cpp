@@ -7,11 +7,14 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Tools/Plugins/DialectPlugin.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/InitAll.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/ManagedStatic.h"
+#include <dlfcn.h>
 
 #ifdef MX_INCLUDE_TESTS
 namespace mx::test {
@@ -40,6 +43,58 @@ struct StatisticsPrinter {
 } // namespace
 static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 
+//===----------------------------------------------------------------------===//
+// Plugins
+//
+// Upstream continues without a plugin that it cannot load.
+//===----------------------------------------------------------------------===//
+
+/// Returns whether libraries can use this program's copy of LLVM and MLIR.
+/// libmx hides its copy: a plugin would register with another.
+static bool sharesMLIR() {
+  llvm::raw_fd_ostream &(*own)() = llvm::errs;
+  return dlsym(RTLD_DEFAULT, "_ZN4llvm4errsEv") ==
+         reinterpret_cast<void *>(own);
+}
+
+/// Loads the plugin `path` of `option`, or ends the program with a message.
+template <typename Plugin>
+static Plugin loadPlugin(llvm::StringRef option, const std::string &path) {
+  std::string why = "this mx-opt contains MLIR and shares it with no library; "
+                    "use mlir-opt, or an mx-opt that is linked with libMLIR";
+  if (sharesMLIR()) {
+    llvm::Expected<Plugin> plugin = Plugin::load(path);
+    if (plugin)
+      return std::move(*plugin);
+    why = llvm::toString(plugin.takeError());
+  }
+  llvm::errs() << "mx-opt: expected a plugin of MLIR for --" << option
+               << ", found '" << mx::printable(path)
+               << "': " << mx::printable(why) << '\n';
+  exit(mx::kExitUpstream);
+}
+
+/// Replaces upstream's callback of an option that names plugins.
+template <typename Plugin, typename Register>
+static void setPluginCallback(llvm::StringRef option, Register registerPlugin) {
+  auto *list = static_cast<llvm::cl::list<std::string> *>(
+      llvm::cl::getRegisteredOptions().lookup(option));
+  list->setCallback([=](const std::string &path) {
+    registerPlugin(loadPlugin<Plugin>(option, path));
+  });
+}
+
+static void setPluginCallbacks(mlir::DialectRegistry &registry) {
+  setPluginCallback<mlir::PassPlugin>("load-pass-plugin",
+                                      [](const mlir::PassPlugin &plugin) {
+                                        plugin.registerPassRegistryCallbacks();
+                                      });
+  setPluginCallback<mlir::DialectPlugin>(
+      "load-dialect-plugin", [&registry](const mlir::DialectPlugin &plugin) {
+        plugin.registerDialectRegistryCallbacks(registry);
+      });
+}
+
 extern "C" int mxOptMain(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-opt");
   printStatistics();
@@ -61,8 +116,10 @@ extern "C" int mxOptMain(int argc, char **argv) {
   llvm::EnableStatistics(/*DoPrintOnExit=*/false);
   (void)llvm::GetStatistics(); // makes LLVM's list, before the printer
   *statisticsPrinter;
-  auto [input, output] = mlir::registerAndParseCLIOptions(
-      argc, argv, "mx optimizer driver\n", registry);
+  std::string help =
+      mlir::registerCLIOptions("mx optimizer driver\n", registry);
+  setPluginCallbacks(registry);
+  auto [input, output] = mlir::parseCLIOptions(argc, argv, help);
   if (!mx::checkInput(input))
     return mx::kExitUpstream;
   return mlir::asMainReturnCode(

@@ -9,30 +9,49 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/InitAll.h"
 #include "mx/Support/Version.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/raw_ostream.h"
 
-/// Both plugin options may name this library: the passes are registered once.
+/// MLIR aborts on a second copy of a pass or a dialect, with words about
+/// allocators and namespaces.
+static void refuseIf(bool isRegistered) {
+  if (!isRegistered)
+    return;
+  llvm::errs() << "error: this program contains the passes or dialects of mx "
+                  "already and cannot load them again as a plugin: omit the "
+                  "option for this library\n";
+  exit(1);
+}
+
+/// Several plugin options may name this library: the passes are registered
+/// once.
 static void registerPassesOnce() {
   static bool registered = [] {
+    refuseIf(mlir::PassInfo::lookup("mx-quantize-matmuls"));
     mx::registerAllPasses();
     return true;
   }();
   (void)registered;
 }
 
+/// Whether `registry` contains the mx dialect of another copy of this code.
+static bool hasForeignDialect(mlir::DialectRegistry *registry) {
+  auto allocate = registry->getDialectAllocator("mx");
+  if (!allocate)
+    return false;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  return allocate(&context)->getTypeID() != mlir::TypeID::get<mx::MXDialect>();
+}
+
 static void registerAll(mlir::DialectRegistry *registry) {
-  // A second copy of a dialect would abort in MLIR with words about namespaces.
-  if (registry->getDialectAllocator("mx")) {
-    llvm::errs()
-        << "error: this program has the mx dialect built in and cannot "
-           "load it again as a plugin\n";
-    exit(1);
-  }
+  refuseIf(hasForeignDialect(registry));
   mx::registerAllDialects(*registry);
   registerPassesOnce();
 }
