@@ -186,7 +186,8 @@ struct GroupedMatmulOpLowering final : EmittingPattern<GroupedMatmulOp> {
 
   void emit(Emitter &emitter, GroupedMatmulOp op,
             OpAdaptor adaptor) const override {
-    emitter.checkGroups(adaptor.getOffsets());
+    if (!op.getMasked())
+      emitter.checkGroups(adaptor.getOffsets());
     Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
     Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
     if (op.getMasked())

@@ -253,7 +253,8 @@ void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
   KernelBuilder &host = kernel.host;
   const Matrices &matrices = kernel.matrices;
   MatmulOpInterface op = kernel.product.op;
-  host.requireGroups(op.getGroupOffsets());
+  if (!op.isMasked())
+    host.requireGroups(op.getGroupOffsets());
   // Of groups that have matrices, sizes of one.
   Value m = getSizeFromLast(host, op.getA(), 2);
   Value n = getRowsOfB(kernel);

@@ -184,14 +184,14 @@ LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
 
 LogicalResult mx::detail::verifyRagged(Operation *op,
                                        std::optional<RaggedKind> ragged,
-                                       Value offsets) {
+                                       Value offsets, bool mayBeEmpty) {
   if (ragged.has_value() != bool(offsets))
     return op->emitOpError("expected 'ragged' and 'offsets' together, found "
                            "only ")
            << (offsets ? "offsets" : "ragged");
   if (ragged == RaggedKind::None)
     return op->emitOpError("expected ragged = rows or reduction, found none");
-  if (offsets && getNumGroups(offsets) == 0)
+  if (offsets && !mayBeEmpty && getNumGroups(offsets) == 0)
     return op->emitOpError("expected at least 1 group, found 0");
   return success();
 }

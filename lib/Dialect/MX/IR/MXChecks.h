@@ -88,10 +88,10 @@ bool isNVFP4Scale(mlir::Type type);
 llvm::LogicalResult verifyBlock(mlir::Operation *op, const Named &elements,
                                 mlir::Type scaleType, int64_t blockSize);
 
-/// `ragged` and `offsets` go together.
+/// `ragged` and `offsets` go together. Fails for 0 groups unless `mayBeEmpty`.
 llvm::LogicalResult verifyRagged(mlir::Operation *op,
                                  std::optional<RaggedKind> ragged,
-                                 mlir::Value offsets);
+                                 mlir::Value offsets, bool mayBeEmpty = false);
 
 /// There is at most one region called `name`, with arguments of the types of
 /// the elements, then row and column.

@@ -287,7 +287,8 @@ LogicalResult GroupedMatmulOp::verify() {
   if (getOuts().size() != 2 && failed(verifyOneOut(*this, getOuts())))
     return failure();
   // grouped_matmul C3
-  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+  if (failed(verifyRagged(*this, getRagged(), getOffsets(),
+                          /*mayBeEmpty=*/getMasked())))
     return failure();
   // grouped_matmul C19
   if (getMasked() && getRagged() != RaggedKind::Rows)

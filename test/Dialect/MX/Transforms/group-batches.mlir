@@ -63,3 +63,11 @@ func.func @several(%a: tensor<?x2x96x128xf8E4M3FN>, %as: !s4, %b: tensor<?x2x64x
   %y = mx.matmul ins(%a, %as, %b, %bs : tensor<?x2x96x128xf8E4M3FN>, !s4, tensor<?x2x64x128xf8E4M3FN>, !t4) outs(%c : tensor<?x2x96x64xf32>) -> tensor<?x2x96x64xf32>
   return %y : tensor<?x2x96x64xf32>
 }
+
+// A batch of no matrices has no groups.
+// CHECK-LABEL: func.func @none
+// CHECK:         mx.grouped_matmul ragged = rows masked ins({{.*}}) offsets(%{{.*}} : tensor<0xi32>)
+func.func @none(%a: tensor<0x4x32xbf16>, %b: tensor<0x8x32xbf16>, %c: tensor<0x4x8xf32>) -> tensor<0x4x8xf32> {
+  %y = mx.matmul ins(%a, %b : tensor<0x4x32xbf16>, tensor<0x8x32xbf16>) outs(%c : tensor<0x4x8xf32>) -> tensor<0x4x8xf32>
+  return %y : tensor<0x4x8xf32>
+}

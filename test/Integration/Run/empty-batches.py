@@ -1,0 +1,99 @@
+"""Batches of 0 matrices, and products without rows, columns or a reduction.
+
+RUN: %python %s mx-opt mx-run %t
+REQUIRES: compiler, numpy
+
+One program has all forms, with static and with dynamic sizes: block-scaled operands,
+quantized weights, an accumulation, and linalg.batch_matmul
+after mx-quantize-matmuls. NumPy gives the results: no elements, zeros where there is
+no reduction, or what was accumulated to.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+mx_opt, mx_run, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+BYTES = {"f32": np.float32, "bf16": np.uint16}
+
+# What is multiplied: its batch, m, n, k.
+SIZES = [((0,), 4, 8, 32), ((2,), 0, 8, 32), ((2,), 4, 0, 32), ((2,), 4, 8, 0)]
+
+
+class Program:
+    """A function with the results of all its products."""
+
+    def __init__(self, dynamic):
+        self.dynamic = dynamic
+        self.types, self.arrays, self.body, self.results, self.expected = [], [], [], [], []
+
+    def type(self, shape, element):
+        dims = ["?" if self.dynamic else str(extent) for extent in shape]
+        return f"tensor<{'x'.join([*dims, element])}>"
+
+    def add(self, shape, element, value=0):
+        self.types.append(self.type(shape, element))
+        self.arrays.append(np.full(shape, value, BYTES.get(element, np.uint8)))
+        return f"%x{len(self.types) - 1}", self.types[-1]
+
+    def product(self, op, operands, out, suffix=""):
+        names, types = zip(*operands)
+        result = f"%y{len(self.results)}"
+        self.body.append(f"  {result} = {op} ins({', '.join(names)} : {', '.join(types)}) outs({out[0]} : {out[1]}) {suffix} -> {out[1]}")
+        self.results.append((result, out[1]))
+
+    def add_products(self, batch, m, n, k):
+        # f8E4M3FN and f8E8M0FNU read 0x38 and 0x7f as 1.
+        a = [self.add((*batch, m, k), "f8E4M3FN", 0x38), self.add((*batch, m, k // 32), "f8E8M0FNU", 0x7F)]
+        b = [self.add((*batch, n, k), "f8E4M3FN", 0x38), self.add((*batch, n, k // 32), "f8E8M0FNU", 0x7F)]
+        one = self.add((*batch, m, k), "bf16", 0x3F80)
+        out = self.add((*batch, m, n), "f32", 7)
+        self.product("mx.matmul", a + b, out)
+        self.product("mx.matmul", [one, *b], out)
+        self.product("mx.matmul", a + b, out, "accumulate")
+        product = np.full((*batch, m, n), k, np.float64)
+        self.expected += [product, product, product + 7]
+        self.product("linalg.batch_matmul", [one, self.add((*batch, k, n), "bf16", 0x3F80)], out)
+        self.expected.append(product + 7)
+
+    def text(self):
+        arguments = ", ".join(f"%x{i}: {kind}" for i, kind in enumerate(self.types))
+        names, types = (", ".join(words) for words in zip(*self.results))
+        lines = [f"func.func @main({arguments}) -> ({types}) {{", *self.body, f"  return {names} : {types}", "}"]
+        return "\n".join(lines) + "\n"
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
+
+
+failures = 0
+for dynamic in (False, True):
+    # Where types do not tell sizes, kernels are the same for all of them.
+    program = Program(dynamic)
+    for sizes in SIZES[::3] if dynamic else SIZES:
+        program.add_products(*sizes)
+    path = lambda part: os.path.join(directory, f"{'dynamic' if dynamic else 'static'}-{part}")
+    with open(path("program.mlir"), "w") as file:
+        file.write(program.text())
+    run(mx_opt, path("program.mlir"), "--mx-quantize-matmuls=dynamic-reductions", "--cse", "-o", path("quantized.mlir"))
+    files = []
+    for i, array in enumerate(program.arrays):
+        np.save(path(f"{i}.npy"), array)
+        files.append("--arg=" + path(f"{i}.npy"))
+    outs = [path(f"y{i}.npy") for i in range(len(program.expected))]
+    for device in ("--device=cpu", "--chip=sm_90a", "--chip=sm_100a", "--chip=sm_120a"):
+        simulated = [] if device == "--device=cpu" else ["--device=sim"]
+        run(mx_run, path("quantized.mlir"), device, *simulated, "--max-schedules=1", *files, *(f"--result={out}" for out in outs))
+        for i, (out, expected) in enumerate(zip(outs, program.expected)):
+            found = np.load(out)
+            if found.shape != expected.shape or not np.array_equal(found, expected):
+                print(f"{device}, dynamic {dynamic}, result {i}: expected {expected.shape} {expected.ravel()[:4]}, "
+                      f"found {found.shape} {found.ravel()[:4]}")
+                failures += 1
+sys.exit(int(failures != 0))
