@@ -17,6 +17,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/IR/Place.h"
 
 using namespace mlir;
 using namespace mx;
@@ -166,25 +167,16 @@ static void decomposeMatmuls(Operation *root) {
 
 namespace {
 
-bool isFloatOfAtMost(Type type, unsigned bits) {
-  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
-  return element && element.getWidth() <= bits;
-}
-
 /// The host has no arithmetic on floats of 8 bits, and no addresses of floats
 /// that are narrower.
 LogicalResult checkElements(Operation *op) {
-  SmallVector<Type> types(op->getOperandTypes());
-  llvm::append_range(types, op->getResultTypes());
   auto report = [&](StringRef expected, unsigned bits) -> LogicalResult {
-    Type *found = llvm::find_if(
-        types, [&](Type type) { return isFloatOfAtMost(type, bits); });
-    if (found == types.end())
+    Type found = mx::findNarrowFloat(op, bits);
+    if (!found)
       return success();
     return op->emitError() << "expected " << expected
-                           << " on the CPU path, found "
-                           << getElementTypeOrSelf(*found)
-                           << "; mx.dequantize widens narrower floats";
+                           << " on the CPU path, found " << found << "; "
+                           << mx::adviseOnNarrowFloats(op);
   };
   if (isa<memref::LoadOp, memref::StoreOp>(op))
     return report("elements of 8 bits or more where one is read or written",

@@ -73,6 +73,22 @@ func.func @arithmetic(%x: f8E4M3FN) -> f8E4M3FN {
 
 // -----
 
+func.func @narrow(%x: i32) -> f8E4M3FN {
+  // expected-error @below {{in arithmetic on the CPU path, found 'f8E4M3FN'; mx.quantize makes narrower floats and their scales}}
+  %y = arith.sitofp %x : i32 to f8E4M3FN
+  return %y : f8E4M3FN
+}
+
+// -----
+
+func.func @scaled(%x: f8E5M2, %s: f8E8M0FNU) -> f32 {
+  // expected-error @below {{in arithmetic on the CPU path, found 'f8E5M2'; mx-opt --mx-import-scaled makes operations of mx of it (docs/ImportScaled.md)}}
+  %y = arith.scaling_extf %x, %s : f8E5M2, f8E8M0FNU to f32
+  return %y : f32
+}
+
+// -----
+
 func.func @conversion(%x: f8E5M2) -> f32 {
   // expected-error @below {{in arithmetic on the CPU path, found 'f8E5M2'}}
   %y = arith.extf %x : f8E5M2 to f32

@@ -73,3 +73,38 @@ func.func @remainder(%x: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @narrow(%x: memref<8xf32>, %y: memref<8xf8E4M3FN>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<8xf32>) outs(%y : memref<8xf8E4M3FN>) {
+  ^bb0(%a: f32, %old: f8E4M3FN):
+    // expected-error @below {{found 'f8E4M3FN'; mx.quantize makes narrower floats and their scales}}
+    %0 = arith.truncf %a : f32 to f8E4M3FN
+    linalg.yield %0 : f8E4M3FN
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @narrow_scaled(%x: memref<8xf32>, %s: memref<8xf8E8M0FNU>, %y: memref<8xf8E4M3FN>) {
+  linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%x, %s : memref<8xf32>, memref<8xf8E8M0FNU>) outs(%y : memref<8xf8E4M3FN>) {
+  ^bb0(%a: f32, %b: f8E8M0FNU, %old: f8E4M3FN):
+    // expected-error @below {{found 'f8E8M0FNU'; mx.quantize makes narrower floats and their scales}}
+    %0 = arith.scaling_truncf %a, %b : f32, f8E8M0FNU to f8E4M3FN
+    linalg.yield %0 : f8E4M3FN
+  }
+  return
+}
+
+// -----
+
+// The body that upstream made has the location of the operation.
+func.func @named(%a: memref<4x32xf8E4M3FN>, %b: memref<32x8xf8E4M3FN>, %c: memref<4x8xf32>) {
+  // expected-error @below {{'arith.extf' op expected operands and results of}}
+  linalg.matmul ins(%a, %b : memref<4x32xf8E4M3FN>, memref<32x8xf8E4M3FN>) outs(%c : memref<4x8xf32>)
+  return
+}

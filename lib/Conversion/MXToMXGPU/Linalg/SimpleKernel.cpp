@@ -21,6 +21,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Target/TargetInfo.h"
 
@@ -143,6 +144,7 @@ namespace {
 struct LinalgToLoops final
     : mx::mxgpu::impl::MXLinalgToLoopsBase<LinalgToLoops> {
   void runOnOperation() override {
+    locateBodies(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<gpu::GPUModuleOp>(op))

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
+#include "mx/Dialect/MX/IR/Place.h"
 
 using namespace mlir;
 using namespace mx;
@@ -66,11 +67,7 @@ static LogicalResult verifyInside(Operation *op) {
       return op->emitOpError("expected operands and results of f16, bf16, f32, "
                              "f64, i1, i8, i16, i32, i64 or index in a kernel "
                              "of its own on the GPU, found ")
-             << type << "; "
-             << (isa<arith::ScalingExtFOp>(op)
-                     ? "mx-opt --mx-import-scaled makes operations of mx of "
-                       "it (docs/ImportScaled.md)"
-                     : "mx.dequantize widens narrower floats");
+             << type << "; " << adviseOnNarrowFloats(op);
   return success();
 }
 

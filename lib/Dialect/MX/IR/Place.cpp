@@ -7,7 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/IR/Place.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -24,4 +27,40 @@ std::string mx::getPlace(Location loc) {
     return WalkResult::interrupt();
   });
   return place;
+}
+
+void mx::locateBodies(Operation *root) {
+  root->walk([](linalg::LinalgOp op) {
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *inside) {
+        if (isa<UnknownLoc>(inside->getLoc()))
+          inside->setLoc(op.getLoc());
+      });
+  });
+}
+
+static bool isNarrowFloat(Type type, unsigned bits) {
+  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+  return element && element.getWidth() <= bits;
+}
+
+Type mx::findNarrowFloat(Operation *op, unsigned bits) {
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (isNarrowFloat(type, bits))
+        return getElementTypeOrSelf(type);
+  return {};
+}
+
+StringRef mx::adviseOnNarrowFloats(Operation *op) {
+  if (isa<arith::ScalingExtFOp>(op))
+    return "mx-opt --mx-import-scaled makes operations of mx of it "
+           "(docs/ImportScaled.md)";
+  bool isConversion = op->getNumResults() == 1 && op->getNumOperands() > 0 &&
+                      isNarrowFloat(op->getResult(0).getType(), 8) &&
+                      !isNarrowFloat(op->getOperand(0).getType(), 8);
+  return isConversion || isa<arith::TruncFOp, arith::ScalingTruncFOp>(op)
+             ? "mx.quantize makes narrower floats and their scales"
+             : "mx.dequantize widens narrower floats";
 }

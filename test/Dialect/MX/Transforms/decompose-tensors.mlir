@@ -1,5 +1,6 @@
 // RUN: mx-opt %s --mx-decompose-tensors --canonicalize | FileCheck %s
 // RUN: mx-opt %s --mx-decompose-tensors=on-device --canonicalize | FileCheck %s --check-prefix=DEVICE
+// RUN: mx-opt %s --mx-decompose-tensors --mlir-print-op-generic --mlir-print-local-scope --mlir-print-debuginfo | FileCheck %s --check-prefix=PLACE
 
 // Into a tensor of its own, not over %x.
 // CHECK-LABEL: @elementwise
@@ -60,4 +61,14 @@ func.func @pack(%x: tensor<10x7xf32>) -> (tensor<3x2x4x4xf32>, tensor<10x7xf32>)
   %u = linalg.unpack %p inner_dims_pos = [0, 1] inner_tiles = [4, 4] into %u0
       : tensor<3x2x4x4xf32> -> tensor<10x7xf32>
   return %p, %u : tensor<3x2x4x4xf32>, tensor<10x7xf32>
+}
+
+// Upstream writes the body, which takes the location of the operation.
+// PLACE-LABEL: sym_name = "places"
+// PLACE:       "linalg.matmul"
+// PLACE:       "arith.mulf"{{.*}} loc({{.*}}decompose-tensors.mlir":[[# @LINE + 3]]:8)
+// PLACE:       "func.return"
+func.func @places(%a: tensor<4x32xf32>, %b: tensor<32x8xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = linalg.matmul ins(%a, %b : tensor<4x32xf32>, tensor<32x8xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
 }

@@ -45,3 +45,36 @@ func.func @unused(%x: tensor<8x8xf32>) {
   %y = arith.addf %x, %x : tensor<8x8xf32>
   return
 }
+
+// -----
+
+// A body that upstream made has no operations of the user.
+func.func @matmul_of_f8(%a: tensor<4x32xf8E4M3FN>, %b: tensor<32x8xf8E4M3FN>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @below {{'linalg.matmul' op expected arithmetic on f16, bf16, f32, f64, integers or index, found 'f8E4M3FN'; mx.matmul multiplies narrower floats with their scales}}
+  %y = linalg.matmul ins(%a, %b : tensor<4x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @batch_of_f4(%a: tensor<?x4x32xf4E2M1FN>, %b: tensor<?x32x8xf32>, %c: tensor<?x4x8xf32>) -> tensor<?x4x8xf32> {
+  // expected-error @below {{'linalg.batch_matmul' op expected arithmetic on f16, bf16, f32, f64, integers or index, found 'f4E2M1FN'; mx.matmul multiplies}}
+  %y = linalg.batch_matmul ins(%a, %b : tensor<?x4x32xf4E2M1FN>, tensor<?x32x8xf32>) outs(%c : tensor<?x4x8xf32>) -> tensor<?x4x8xf32>
+  return %y : tensor<?x4x8xf32>
+}
+
+// -----
+
+func.func @sum_of_f8(%a: tensor<4xf8E5M2>, %c: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
+  // expected-error @below {{'linalg.add' op expected arithmetic on f16, bf16, f32, f64, integers or index, found 'f8E5M2'; mx.dequantize widens narrower floats}}
+  %y = linalg.add ins(%a, %a : tensor<4xf8E5M2>, tensor<4xf8E5M2>) outs(%c : tensor<4xf8E5M2>) -> tensor<4xf8E5M2>
+  return %y : tensor<4xf8E5M2>
+}
+
+// -----
+
+// A move is no arithmetic.
+func.func @moved(%a: tensor<4x8xf8E5M2>, %c: tensor<8x4xf8E5M2>) -> tensor<8x4xf8E5M2> {
+  %y = linalg.transpose ins(%a : tensor<4x8xf8E5M2>) outs(%c : tensor<8x4xf8E5M2>) permutation = [1, 0]
+  return %y : tensor<8x4xf8E5M2>
+}

@@ -33,6 +33,7 @@ def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
     - a constant tensor of equal numbers that a `linalg.generic` reads becomes
       the number; with `on-device` any other becomes a `linalg.fill`.
 
+    Bodies of named `linalg` operations take the location of their operation.
     It runs first, before `mx-define-arith`: functions of elements then get the
     same bits on all targets, and can become part of products and quantizations.
   }];
@@ -282,7 +283,8 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
   let description = [{
     Reports the first operation on tensors that no later pass can lower, while
     it still looks as it was written, and says what to do instead. These are
-    operations that do not bufferize, constants that have no bytes, and with
+    operations that do not bufferize, constants that have no bytes, named
+    `linalg` operations that compute with floats of 8 bits or fewer, and with
     `on-device` also reads of elements that have no bytes of their own.
 
     It runs after fusion. The attribute `mx.apart`, with `on-device`, says why a

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
@@ -151,6 +152,7 @@ struct DecomposeTensors final
     apply<ReadSplat>();
     if (onDevice)
       fillSplats();
+    locateBodies(getOperation());
   }
 
 private:

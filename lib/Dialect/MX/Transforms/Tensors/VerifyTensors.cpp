@@ -12,12 +12,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ShapedOpInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
+#include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -59,6 +61,29 @@ static LogicalResult verifyLowering(Operation *op) {
     return diag << "write it as a linalg.generic on elements, which mx-opt "
                    "--mx-decompose-tensors does";
   return diag << "write it with linalg, tensor or mx operations";
+}
+
+/// Refuses named operations that compute with narrow floats: users know no
+/// operation of a body that upstream made.
+static LogicalResult verifyNamedBody(Operation *op) {
+  auto named = dyn_cast<linalg::LinalgOp>(op);
+  if (!named || isa<linalg::GenericOp, linalg::MapOp, linalg::ReduceOp>(op))
+    return success();
+  for (Operation &inside : *named.getBlock()) {
+    Type found = findNarrowFloat(&inside);
+    if (!found ||
+        !isa<arith::ArithDialect, math::MathDialect>(inside.getDialect()) ||
+        isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp>(inside))
+      continue;
+    bool isProduct = linalg::isaContractionOpInterface(named);
+    return op->emitOpError("expected arithmetic on f16, bf16, f32, f64, "
+                           "integers or index, found ")
+           << found << "; "
+           << (isProduct ? "mx.matmul multiplies narrower floats with their "
+                           "scales"
+                         : adviseOnNarrowFloats(&inside));
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,6 +180,7 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
     });
     for (Operation *op : ops) {
       if (failed(verifyLowering(op)) || failed(verifyConstant(op)) ||
+          failed(verifyNamedBody(op)) ||
           (onDevice && failed(verifyOnDevice(op))))
         return signalPassFailure();
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && onDevice)
