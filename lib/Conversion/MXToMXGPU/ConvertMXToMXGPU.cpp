@@ -319,7 +319,8 @@ struct ConvertMXToMXGPUPass final
       if (failed(convert(op, module, *target, done)))
         return signalPassFailure();
     }
-    if (failed(verifyHost(getOperation())))
+    if (failed(verifyHost(getOperation())) ||
+        failed(verifyKnownSizes(getOperation())))
       signalPassFailure();
   }
 

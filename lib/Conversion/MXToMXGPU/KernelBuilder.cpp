@@ -66,8 +66,7 @@ void KernelBuilder::requireAtMost(Value found, int64_t limit,
   Value most = index(limit);
   Value fits =
       arith::CmpIOp::create(*this, arith::CmpIPredicate::ule, found, most);
-  RequireOp::create(*this, fits,
-                    ("expected at most %lld " + what + ", found %lld").str(),
+  RequireOp::create(*this, fits, (kAtMostMessage + what + kFoundMessage).str(),
                     ValueRange{most, found});
 }
 

@@ -28,6 +28,13 @@ inline constexpr int64_t kMaxExtent =
 /// Bytes that threads and the copy engine read at once, at a multiple of them.
 inline constexpr int64_t kLoadBytes = 16;
 
+/// The message of `KernelBuilder::requireAtMost`, around the name of the size.
+inline constexpr llvm::StringLiteral kAtMostMessage = "expected at most %lld ",
+                                     kFoundMessage = ", found %lld";
+
+/// Fails if a size that types know is above the limit of a launch in `root`.
+llvm::LogicalResult verifyKnownSizes(mlir::Operation *root);
+
 class KernelBuilder : public ArithBuilder {
 public:
   using ArithBuilder::ArithBuilder;

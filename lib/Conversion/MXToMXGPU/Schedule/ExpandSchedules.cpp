@@ -53,6 +53,7 @@ private:
   }
   Value getM();
   Value getN();
+  Value getGroups();
   Value fits(ScheduleCaseAttr one);
   Value getChoice(ArrayRef<ScheduleCaseAttr> cases,
                   ArrayRef<ScheduleAttr> schedules);
@@ -113,13 +114,26 @@ Value Expander::getDim(Value shaped, int64_t fromEnd) {
   return memref::DimOp::create(rewriter, loc, shaped, dim);
 }
 
-/// Rows of all groups, as `getMatmulProblem` counts them.
+/// Rows of all groups and matrices, as `getMatmulProblem` counts them.
 Value Expander::getM() {
   Value rows = getDim(op.getA(), 2);
-  if (!op.isMasked())
-    return rows;
-  Value matrices = getDim(op.getA(), 3);
-  return arith::MulIOp::create(rewriter, loc, matrices, rows);
+  int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
+  for (int64_t fromEnd = 3; fromEnd <= rank; ++fromEnd)
+    rows =
+        arith::MulIOp::create(rewriter, loc, getDim(op.getA(), fromEnd), rows);
+  return rows;
+}
+
+/// Groups, or matrices of a batch.
+Value Expander::getGroups() {
+  if (op.getGroupOffsets())
+    return getDim(op.getGroupOffsets(), 1);
+  int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
+  Value groups = getIndex(1);
+  for (int64_t fromEnd = 3; fromEnd <= rank; ++fromEnd)
+    groups = arith::MulIOp::create(rewriter, loc, getDim(op.getA(), fromEnd),
+                                   groups);
+  return groups;
 }
 
 /// Columns of all B matrices.
@@ -145,9 +159,7 @@ Value Expander::fits(ScheduleCaseAttr one) {
   check(one.getMaxM(), [&] { return getM(); });
   check(one.getMaxN(), [&] { return getN(); });
   check(one.getMaxK(), [&] { return getDim(op.getA(), 1); });
-  check(one.getMaxGroups(), [&] {
-    return op.getGroupOffsets() ? getDim(op.getGroupOffsets(), 1) : getIndex(1);
-  });
+  check(one.getMaxGroups(), [&] { return getGroups(); });
   return all;
 }
 

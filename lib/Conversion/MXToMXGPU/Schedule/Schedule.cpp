@@ -67,6 +67,15 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   return types;
 }
 
+/// The product of two sizes, dynamic if either is. The model needs no more than
+/// an order of magnitude of sizes that no kernel takes.
+static int64_t multiplySizes(int64_t a, int64_t b) {
+  if (ShapedType::isDynamic(a) || ShapedType::isDynamic(b))
+    return ShapedType::kDynamic;
+  constexpr int64_t kMost = int64_t(1) << 40;
+  return a && b > kMost / a ? kMost : a * b;
+}
+
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
                             const target::TargetInfo &target,
@@ -113,13 +122,17 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.k = either(getLast(aType, 1), bShape.back());
   problem.ragged = op.getRaggedOrNone();
   problem.isMasked = op.isMasked();
-  if (int64_t groups = aType.getDimSize(0); problem.isMasked)
-    problem.m =
-        ShapedType::isDynamic(groups) || ShapedType::isDynamic(problem.m)
-            ? ShapedType::kDynamic
-            : problem.m * groups;
   if (Value offsets = op.getGroupOffsets())
     problem.groups = cast<ShapedType>(offsets.getType()).getDimSize(0);
+  if (aType.getRank() == 2)
+    return problem;
+  // mx-group-batches makes a group of each matrix.
+  problem.ragged = RaggedKind::Rows;
+  problem.isMasked = true;
+  problem.groups = 1;
+  for (int64_t matrices : aType.getShape().drop_back(2))
+    problem.groups = multiplySizes(problem.groups, matrices);
+  problem.m = multiplySizes(problem.m, problem.groups);
   return problem;
 }
 
