@@ -76,7 +76,7 @@ failures = 0
 for dynamic in (False, True):
     # Where types do not tell sizes, kernels are the same for all of them.
     program = Program(dynamic)
-    for sizes in SIZES[::3] if dynamic else SIZES:
+    for sizes in SIZES[:1] if dynamic else SIZES:
         program.add_products(*sizes)
     path = lambda part: os.path.join(directory, f"{'dynamic' if dynamic else 'static'}-{part}")
     with open(path("program.mlir"), "w") as file:
