@@ -58,6 +58,25 @@ def connect(rank, size, port, timeout=LONG):
     return ranks.Group(ranks.load(LIBRARY, "sim"), "ep", rank, size, port, timeout)
 
 
+def outer_address():
+    """Returns the address of another interface of this machine, or the loopback address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        try:
+            route.connect(("192.0.2.1", 9))
+            return route.getsockname()[0]
+        except OSError:
+            return "127.0.0.1"
+
+
+def connect_at(host, rank, port, timeout=LONG):
+    """Returns the status and the text of a rank of two that meets the other one at `host`."""
+    group, handle = ranks.Group.__new__(ranks.Group), ctypes.c_void_p()
+    group.lib = ranks.load(LIBRARY, "sim")
+    config = ranks.Config(ctypes.sizeof(ranks.Config), b"ep", rank, 2, int(timeout * 1e9))
+    group.take(group.lib.mxGroupConnect(ctypes.byref(handle), ctypes.byref(config), f"{host}:{port}".encode()))
+    return f"{group.status} {group.text}"
+
+
 def work(group):
     """Gathers until that fails: the status, the rank at fault, whether that took long."""
     window = ctypes.create_string_buffer(64 * group.size)
@@ -105,6 +124,8 @@ def children_are_no_ranks():
         calls = [lambda: group.all_gather(window, 64),
                  lambda: group.all_to_all(window, ctypes.create_string_buffer(128), 64),
                  lambda: group.take(group.lib.mxGroupReserveWindows(group.handle, ctypes.c_size_t(64))),
+                 lambda: group.take(group.lib.mxGroupGetStatus(
+                     group.handle, ctypes.byref(ranks.Report(ctypes.sizeof(ranks.Report))))),
                  lambda: group.take(group.lib.mxGroupAbort(group.handle, b"a child"))]
         for call in calls:
             assert not call() and group.status == INVALID_VALUE, group.status
@@ -172,6 +193,19 @@ def secrets():
         assert found[1] == (f"{ranks.TIMEOUT} group ep: rank 0 does not answer at 127.0.0.1:{port} (rank 1 waited 0.5 s)"
                             + why % ("this rank", "")), found[1]
 
+    # At another address the ranks do not meet at all: the one without the secret names it.
+    host = outer_address()
+    if host == "127.0.0.1":
+        return
+    for bare in 0, 1:
+        port, = ranks.free_ports(1)
+        members = [Process(connect_at, host, rank, port, 0.5,
+                           environment={"MX_GROUP_SECRET": "" if rank == bare else "the secret of this job"})
+                   for rank in range(2)]
+        found = [member.end() for member in members]
+        assert found[bare].startswith(f"{ranks.TIMEOUT} ") and found[bare].endswith(
+            ": MX_GROUP_SECRET is not set here, so this rank meets only ranks of this machine without it, at 127.0.0.1"), found
+
 
 def listeners(process):
     """Addresses where a process listens, as the kernel writes them."""
@@ -191,29 +225,14 @@ def listeners(process):
 
 
 def loopback_only():
-    """Also at the address of another interface, if there is one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
-        try:
-            route.connect(("192.0.2.1", 9))
-            host = route.getsockname()[0]
-        except OSError:
-            host = "127.0.0.1"
-    for host in "127.0.0.1", host:
+    """Also at a name, and at the address of another interface, if there is one."""
+    for host in "127.0.0.1", "localhost", outer_address():
         port, = ranks.free_ports(1)
-
-        def member(rank):
-            library = ranks.load(LIBRARY, "sim")
-            group, handle = ranks.Group.__new__(ranks.Group), ctypes.c_void_p()
-            group.lib = library
-            config = ranks.Config(ctypes.sizeof(ranks.Config), b"ep", rank, 2, int(LONG * 1e9))
-            group.take(library.mxGroupConnect(ctypes.byref(handle), ctypes.byref(config), f"{host}:{port}".encode()))
-            return f"{group.status} {group.text}"
-
-        zero = Process(member, 0)
+        zero = Process(connect_at, host, 0, port)
         end = time.monotonic() + LONG
         while len(found := listeners(zero.number)) < 2 and time.monotonic() < end:
             time.sleep(0.01)
-        one = Process(member, 1)
+        one = Process(connect_at, host, 1, port)
         assert len(found) == 2 and all(each.startswith("0100007F:") for each in found), (host, found)
         assert [zero.end(), one.end()] == ["0 ", "0 "], host
 

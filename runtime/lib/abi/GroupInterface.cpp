@@ -34,6 +34,8 @@ static int onGroup(mxGroup group, F call,
       [&]() -> Error {
         std::shared_ptr<Group> found;
         Error error = findGroup(group, found);
+        if (!error)
+          error = found->checkProcess();
         return error ? error : call(*found);
       },
       function);

@@ -50,10 +50,6 @@ struct Hello {
   uint32_t isData;
 };
 
-/// A rank listens on all interfaces once it has all cards, which may be later
-/// than on another machine.
-constexpr std::chrono::seconds kListenTime(5);
-
 } // namespace
 
 template <size_t N>
@@ -231,8 +227,11 @@ private:
     return (isData ? mesh.data : mesh.control)[size_t(peer)];
   }
   Error call(int peer, uint32_t isData);
+  /// Sets `mayRetry` if the peer may not listen yet, as ranks on other machines
+  /// do once they have all cards, or has dropped the connection among
+  /// strangers.
   bool callAt(const Endpoint &endpoint, int peer, uint32_t isData,
-              Deadline until);
+              Deadline until, bool &mayRetry);
   Error waitForOthers();
   std::vector<int> missing() const;
   /// True: the connection is no guest any more.
@@ -249,19 +248,19 @@ private:
 } // namespace
 
 bool Connector::callAt(const Endpoint &endpoint, int peer, uint32_t isData,
-                       Deadline until) {
+                       Deadline until, bool &mayRetry) {
   Socket socket;
   Hello mine = makeHello(isData), theirs = {};
-  Deadline listening = Clock::now() + kListenTime;
-  while (!connectTo(endpoint, until, socket)) {
-    if (isLocal || errno != ECONNREFUSED ||
-        Clock::now() >= std::min(until, listening))
-      return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (!connectTo(endpoint, until, socket)) {
+    mayRetry |= !isLocal && errno == ECONNREFUSED;
+    return false;
   }
   if (!sendAll(socket, &mine, sizeof(mine), until) ||
-      !receiveAll(socket, &theirs, sizeof(theirs), deadline) ||
-      theirs.rank != peer ||
+      !receiveAll(socket, &theirs, sizeof(theirs), deadline)) {
+    mayRetry = true;
+    return false;
+  }
+  if (theirs.rank != peer ||
       memcmp(theirs.token, mine.token, sizeof(mine.token)) != 0)
     return false;
   place(peer, isData) = std::move(socket);
@@ -280,14 +279,20 @@ Error Connector::call(int peer, uint32_t isData) {
         addresses.push_back(take(address));
   // One that no packet reaches must not take the time of the next one.
   auto share = config.timeout / int64_t(addresses.size() + 1);
+  // In rounds: another machine may have the first addresses as well.
+  for (bool mayRetry = true; mayRetry && Clock::now() < deadline;) {
+    mayRetry = false;
+    for (const std::string &address : addresses)
+      if (callAt({address, port}, peer, isData,
+                 std::min(deadline, Clock::now() + share), mayRetry))
+        return {};
+    if (mayRetry)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   std::string tried;
-  for (const std::string &address : addresses) {
-    if (callAt({address, port}, peer, isData,
-               std::min(deadline, Clock::now() + share)))
-      return {};
+  for (const std::string &address : addresses)
     tried +=
         (tried.empty() ? "" : ", ") + address + " port " + std::to_string(port);
-  }
   return {MX_ERROR_PEER, beginMessage(config.name) + "rank " +
                              std::to_string(config.rank) +
                              " cannot connect to rank " + std::to_string(peer) +

@@ -38,6 +38,8 @@ public:
   size_t windowBytes() const override { return memoryBytes; }
   Error status() const override { return control.getStatus(); }
 
+  /// Fails in a forked child of the process that made the group.
+  Error checkProcess() const;
   /// Ends the group on all ranks.
   Error abort(std::string_view why);
   Device &getDevice() const { return device; }
@@ -47,8 +49,6 @@ public:
 private:
   Group(const GroupConfig &config, Device &device, Mesh mesh);
   Error open(std::vector<Socket> connections, std::string_view transport);
-  /// Fails in a forked child of the process that made the group.
-  Error checkProcess() const;
   /// Runs a collective that is alone. What it throws ends the group.
   template <typename Body>
   Error runAlone(Body body);

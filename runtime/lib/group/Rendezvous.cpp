@@ -112,6 +112,14 @@ private:
                            : "MX_GROUP_SECRET is set here") +
            "; all ranks need the same one)";
   }
+  /// keepLocal() may have replaced the address by the loopback interface.
+  std::string describeReach() const {
+    return secret.isLocal && endpoint.host == "127.0.0.1" &&
+                   address.rfind("127.0.0.1:", 0) != 0
+               ? ": MX_GROUP_SECRET is not set here, so this rank meets only "
+                 "ranks of this machine without it, at 127.0.0.1"
+               : "";
+  }
 
   const GroupConfig config;
   const std::string address;
@@ -154,7 +162,8 @@ Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
                beginMessage(config.name) + listRanks(missing()) +
                    " did not connect to rank 0 at " + address + " (waited " +
                    describeDuration(config.timeout) + ")" +
-                   (wasRefused ? describeRefusal("another process") : "")};
+                   (wasRefused ? describeRefusal("another process")
+                               : describeReach())};
   }
   // Ranks that are about to prove themselves learn the error as well.
   Error ignored = error;
@@ -322,11 +331,12 @@ Error Rendezvous::join(const void *mine, size_t bytes, void *all) {
   Error error;
   while (!ask(mine, bytes, all, error)) {
     if (Clock::now() >= deadline)
-      return {MX_ERROR_TIMEOUT,
-              beginMessage(config.name) + "rank 0 does not answer at " +
-                  address + " (rank " + std::to_string(config.rank) +
-                  " waited " + describeDuration(config.timeout) + ")" +
-                  (wasRefused ? describeRefusal("this rank") : "")};
+      return {
+          MX_ERROR_TIMEOUT,
+          beginMessage(config.name) + "rank 0 does not answer at " + address +
+              " (rank " + std::to_string(config.rank) + " waited " +
+              describeDuration(config.timeout) + ")" +
+              (wasRefused ? describeRefusal("this rank") : describeReach())};
     // A rank 0 of another job may end soon.
     std::this_thread::sleep_for(
         std::chrono::milliseconds(wasRefused ? 100 : 5));
@@ -344,6 +354,11 @@ static Error keepLocal(const GroupConfig &config, const char *address,
                        Endpoint &endpoint) {
   switch (locate(endpoint)) {
   case Location::Loopback:
+    // A name may stand for other addresses too.
+    if (endpoint.host.find(':') == std::string::npos &&
+        endpoint.host.rfind("127.", 0) != 0)
+      endpoint.host = "127.0.0.1";
+    return {};
   case Location::Unknown:
     return {};
   case Location::Here:
