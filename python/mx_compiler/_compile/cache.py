@@ -30,6 +30,7 @@ DEFAULT_MEGABYTES = 1024
 ROOT = 0  # the user who may write everything anyway
 
 _warned = set()
+_replaced = {}  # folders of other users, and the folder taken instead
 
 
 def directory(asked=None):
@@ -46,8 +47,23 @@ def directory(asked=None):
         place = os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"),
                              "mx_compiler")
     if not os.path.isabs(place):  # without a home
-        place = os.path.join(tempfile.gettempdir(), f"mx_compiler-{os.getuid()}")
+        place = _temporary_folder()
     return pathlib.Path(place)
+
+
+def _temporary_folder():
+    """Returns a folder that only this user made and may write, since others may make
+    one of the same name: mx_compiler-UID, or a new one for this process."""
+    place = os.path.join(tempfile.gettempdir(), f"mx_compiler-{os.getuid()}")
+    try:
+        os.mkdir(place, 0o700)
+    except FileExistsError:
+        state = os.lstat(place)
+        if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid() or state.st_mode & 0o022:
+            if place not in _replaced:
+                _replaced[place] = tempfile.mkdtemp(prefix="mx_compiler-")
+            return _replaced[place]
+    return place
 
 
 def limit():

@@ -298,8 +298,18 @@ for is_missing in False, True:
     with unittest.mock.patch.dict(os.environ), \
             unittest.mock.patch("pwd.getpwuid", side_effect=KeyError):
         del os.environ["HOME"]
-        assert cache.directory() == pathlib.Path(tempfile.gettempdir(),
-                                                 f"mx_compiler-{os.getuid()}")
+        with tempfile.TemporaryDirectory() as shared, unittest.mock.patch("tempfile.tempdir", shared):
+            own = pathlib.Path(shared, f"mx_compiler-{os.getuid()}")
+            assert cache.directory() == own and cache.directory() == own
+            # Folders that others may have made are not taken.
+            spoils = [lambda: own.chmod(0o777), lambda: (own.rmdir(), own.symlink_to(folder))]
+            if os.getuid() == 0:
+                spoils.insert(0, lambda: os.chown(own, 4242, -1))
+            for spoil in spoils:
+                spoil()
+                other = cache.directory()
+                assert other != own and other.stat().st_mode & 0o777 == 0o700, other
+                assert cache.directory() == other
 forget()
 use(compile_here(n=24), 24)
 assert [p.suffix for p in (folder / "user" / ".cache" / "mx_compiler").iterdir()] == [cache.SUFFIX]
