@@ -151,9 +151,9 @@ for kind, text, call in (
         (ValueError, "w2: expected shape (4, 64, 32)", lambda: ep.routed_experts(x, ids, weights, w1, w1, group)),
         (ValueError, "activations: expected one of", lambda: ep.routed_experts(x, ids, weights, w1, w2, group, activations="fp8")),
         (mx.CapacityError, f"rank 0: expected at most 8 rows for its experts, the capacity, found {pairs}",
-         lambda: ep.dispatch(x, ids, weights, EXPERTS, group, capacity=8)),
+         lambda: (ep.dispatch(x, ids, weights, EXPERTS, group, capacity=8), group.check())),
         (mx.CapacityError, f"rank 0: expected at most 8 rows for its experts, the capacity, found {pairs}",
-         lambda: ep.routed_experts(x, ids, weights, w1, w2, group, capacity=8)),
+         lambda: (ep.routed_experts(x, ids, weights, w1, w2, group, capacity=8), group.check())),
         (RuntimeError, "gradients: expected those of first order", lambda: torch.autograd.grad(
             torch.autograd.grad(ep.dispatch(a, ids, weights, EXPERTS, group).rows.float().square().sum(), a,
                                 create_graph=True)[0].sum(), a))):
