@@ -129,9 +129,11 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   // mx-group-batches makes a group of each matrix.
   problem.ragged = RaggedKind::Rows;
   problem.isMasked = true;
-  problem.groups = 1;
-  for (int64_t matrices : aType.getShape().drop_back(2))
-    problem.groups = multiplySizes(problem.groups, matrices);
+  int64_t matrices = 1;
+  for (int64_t size : aType.getShape().drop_back(2))
+    matrices = multiplySizes(matrices, size);
+  problem.groups =
+      op.getGroupOffsets() ? either(problem.groups, matrices) : matrices;
   problem.m = multiplySizes(problem.m, problem.groups);
   return problem;
 }
