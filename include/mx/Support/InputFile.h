@@ -17,8 +17,8 @@ namespace mx {
 /// which the caller's own attempt to open it tells.
 std::string checkInputFile(const std::string &path);
 
-/// Whether `name` is the name of a file in the folder of the document that
-/// contains it: no path, no other folder.
+/// Returns true if `name` is a plain file name, in the folder of the document
+/// that contains it.
 bool isFileBeside(std::string_view name);
 
 } // namespace mx

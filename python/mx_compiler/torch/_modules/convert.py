@@ -132,8 +132,7 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
 
 
 def _find_untied(model, new):
-    """What a warning says of parameters that belong to several modules, of which the new
-    ones do not keep them."""
+    """Returns descriptions of the tied parameters that `new` no longer ties."""
     owners = {}
     for prefix, module in model.named_modules():
         for name, x in module._parameters.items():
