@@ -14,7 +14,8 @@ slack of the scales. Products are exact, and a sum of 16 of them is the tensor
 core's; on the CPU, which also takes activations of f16, sums are exact. Case
 number i is the same whenever it runs. With --swap-ab rows are few, and schedules
 those with wgmma_swap_ab. With --packed it also runs with packed weights, and the
-results must be the same bits. With --numbers weights are bf16 without scales.
+results must be the same bits; where mx chooses both schedules, both must be within the
+bound. With --numbers weights are bf16 without scales.
 """
 
 import argparse
@@ -383,11 +384,16 @@ def run(args, case):
         return False
     wrong, ratio = check(case, results, rows, used, w, init, to)
     print(f"{case.name()}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
-    if not args.packed:
+    if not args.packed or wrong:
         return wrong == 0
     arrays[1] = ref.pack(pack_tiles(unpack_nibbles(codes, case.weights)), case.weights)
     packed = execute(args, case, text(case, is_packed=True), arrays + outs + extra, len(outs),
                      (used >= 0).any())
+    if packed and not case.schedule and not case.is_exact:
+        # The schedules that mx chooses may sum in different orders.
+        wrong, ratio = check(case, packed, rows, used, w, init, to)
+        print(f"{case.name()}: {wrong} wrong with packed weights, largest deviation {ratio:.3f} of the bound")
+        return wrong == 0
     # Rows of no group are unspecified on the CPU where there are parts.
     known = used >= 0 if case.parts > 1 else np.full(len(used), True)
     differ = 0

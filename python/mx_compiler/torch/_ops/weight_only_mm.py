@@ -27,7 +27,7 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     elements, scales  of w, [N, K], quantized along K to `format`
     bias      [N], or None
     global_scale  of NVFP4
-    packed    whether elements are those of `pack_weights`; the result has the same bits
+    packed    whether elements are those of `pack_weights`; sums may be in another order
 
     Returns [..., N] in bf16, summed in f32. Differentiable in x and bias. The gradient of x
     multiplies the weights in bf16: exact, but for NVFP4 with a global_scale that is no power
