@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random fatbins and ELF files with PTX, nested, compressed and damaged. Every
-// one is read or refused with a short message. The cases depend on their number
-// alone; MX_TEST_ROUNDS is their count in thousands.
+// one is read or refused with a short message. A case depends on its number
+// alone. MX_TEST_ROUNDS is their count in thousands, MX_FUZZ_SEED times 2^32
+// the first number.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/image/EmbeddedPtx.h"
@@ -25,7 +26,7 @@ const char kPtx[] = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 
 class Images {
 public:
-  explicit Images(unsigned seed) : random(seed) {}
+  explicit Images(uint64_t seed) : random(seed) {}
 
   /// An image of at most about 100 KB.
   std::string make() {
@@ -197,10 +198,12 @@ private:
 };
 
 TEST(ImageFuzz, AnyImageIsReadOrRefused) {
-  const char *rounds = std::getenv("MX_TEST_ROUNDS");
+  const char *rounds = std::getenv("MX_TEST_ROUNDS"),
+             *seed = std::getenv("MX_FUZZ_SEED");
+  uint64_t first = uint64_t(seed ? std::atoll(seed) : 0) << 32;
   unsigned count = 1000 * (rounds ? std::max(1, std::atoi(rounds)) : 20);
   unsigned read = 0, refused = 0;
-  for (unsigned number = 0; number < count; ++number) {
+  for (uint64_t number = first; number < first + count; ++number) {
     std::string bytes = Images(number).make();
     // Without spare capacity, so that a sanitizer sees reads past the end.
     std::vector<char> exact(bytes.begin(), bytes.end());
