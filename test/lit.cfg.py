@@ -9,7 +9,7 @@ import sys
 import lit.util
 from lit.llvm import llvm_config
 
-sys.path += [os.path.join(config.mx_src_root, d) for d in ("scripts", "test/python")]
+sys.path += [os.path.join(config.mx_src_root, d) for d in ("scripts", "simulator/scripts", "test/python")]
 import mx_suite
 from mx_lit import SANITIZERS_SLOWDOWN, MXTest
 

@@ -155,3 +155,12 @@ function(mx_add_unittest name)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unittests)
   set_property(GLOBAL APPEND PROPERTY MX_UNITTESTS ${name})
 endfunction()
+
+# mx_add_fuzzer(name libs...): the libFuzzer harness fuzz-NAME.cpp, in fuzz/.
+function(mx_add_fuzzer name)
+  add_executable(fuzz-${name} fuzz-${name}.cpp)
+  target_link_libraries(fuzz-${name} PRIVATE ${ARGN} LLVM)
+  target_link_options(fuzz-${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(fuzz-${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+endfunction()

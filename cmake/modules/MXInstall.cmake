@@ -54,7 +54,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx_compiler
   FILES_MATCHING PATTERN "*.py" PATTERN "*.mlir")
 # What other compilers' tests use, and a project to begin with.
 set(_mx_lit_files
-  ${CMAKE_SOURCE_DIR}/test/python/mx_suite.py ${CMAKE_SOURCE_DIR}/scripts/find_ptxas.py)
+  ${CMAKE_SOURCE_DIR}/test/python/mx_suite.py ${CMAKE_SOURCE_DIR}/simulator/scripts/find_ptxas.py)
 install(FILES ${_mx_lit_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/mx/lit)
 if(MX_BUILD_COMPILER)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/template

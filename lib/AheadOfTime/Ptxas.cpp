@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// scripts/find_ptxas.py looks in the same places.
+// simulator/scripts/find_ptxas.py looks in the same places.
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,7 +37,7 @@ llvm::Expected<MachineCodeTools> findMachineCodeTools(const std::string &ptxas,
                                                       const std::string &chip);
 
 /// The machine code of `ptx` with lines of the PTX, as the simulator reads it
-/// (scripts/list-machine-code).
+/// (simulator/scripts/list-machine-code).
 llvm::Expected<std::string> listMachineCode(const MachineCodeTools &tools,
                                             const std::string &chip,
                                             const std::string &ptx);

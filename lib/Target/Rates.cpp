@@ -14,7 +14,7 @@ using namespace mx::target;
 
 const Rates mx::target::kB200Rates;
 
-/// The H200, measured by benchmarks/chip (docs/ChipSpeed.md) but for the size
+/// The H200, measured by simulator/benchmarks/chip (simulator/docs/ChipSpeed.md) but for the size
 /// of the cache: loads by the copy engine, a hand-over by an mbarrier, and what
 /// a box takes from L2 and from HBM. What is not here is assumed to be as on
 /// the B200. What has another source below was fitted to the times of products

@@ -71,7 +71,7 @@ finds("test/A.mlir", "// The stage behind it.\n", "behind", 1)
 # The senses that are right.
 passes("docs/A.md", "Two devices behind one C interface. The file behind the link. It falls behind.\n")
 passes("lib/Conversion/A.cpp", "// A unit attribute, a unit stride, sums of rows.\n")
-passes("lib/Simulator/A.cpp", "unsigned unit = 0; // of a multiprocessor\n")
+passes("simulator/lib/A.cpp", "unsigned unit = 0; // of a multiprocessor\n")
 
 # Budgets: lowered, never raised, and a file that moves takes its own along.
 text = "".join(f"{i} nobody, a line that is long enough to be known again\n" for i in range(2))

@@ -90,12 +90,12 @@ def check(root, page):
 def check_itself(root, page):
     """A page with one mistake is refused, whichever it is."""
     for old, new, said in (
-            ("`lib/Simulator/checks/Accesses.cpp`", "`lib/Simulator/checks/Access.cpp`", "expected a path that exists"),
+            ("`simulator/lib/checks/Accesses.cpp`", "`simulator/lib/checks/Access.cpp`", "expected a path that exists"),
             ("`getOperandModes`", "`getOperandsMode`", "expected words"),
             ("case FindingKind::CtaExit:", "case FindingKind::CtaExits:", "expected, after"),
             ("scripts/check-prose ", "scripts/check-poetry ", "expected a script"),
             ("fold-casts.mlir\n   ```", "fold-cast.mlir\n   ```", "expected a script or a test"),
-            ("excerpt of: docs/Checks/CtaExit.md", "excerpt of: docs/Checks/CtaExits.md", "expected a file"),
+            ("excerpt of: simulator/docs/Checks/CtaExit.md", "excerpt of: simulator/docs/Checks/CtaExits.md", "expected a file"),
             # Lines that exist, in another order or with a gap that is not marked.
             ('  kCheckCtaExit = 1u << 9,\n   ...\n       {"cta-exit", kCheckCtaExit},',
              '  {"cta-exit", kCheckCtaExit},\n   ...\n       kCheckCtaExit = 1u << 9,', "expected, after"),

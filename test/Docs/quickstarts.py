@@ -5,7 +5,7 @@ REQUIRES: compiler, numpy
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples
 DEFINE: %{run} = cd %t && env PATH=%python_dir:%env_path MX_DEVICE= MX_CHIP= %python %S/Inputs/run_page.py
 RUN: %{run} %mx_src/docs/Quickstart/MLIR.md sh
-RUN: %{run} %mx_src/docs/Quickstart/PTX.md sh
+RUN: %{run} %mx_src/simulator/docs/Quickstart.md sh
 RUN: %{run} %mx_src/docs/Quickstart/Python.md python
 RUN: FileCheck %s < %t/matmul.ptx
 CHECK: .target sm_100a

@@ -1,7 +1,7 @@
 """Counts of machine code from counts of lines: a loop, a skipped branch, and the
 rare path of a division, by hand.
 
-RUN: %python %s %mx_src/scripts
+RUN: %python %s %mx_src/simulator/scripts
 """
 
 import sys

@@ -1,5 +1,5 @@
 """An assembler that is named without a slash is looked up on PATH, as by a shell, and not in
-the current folder: by MX_PTXAS and --ptxas, in mx-compile, Python and scripts/find_ptxas.py.
+the current folder: by MX_PTXAS and --ptxas, in mx-compile, Python and simulator/scripts/find_ptxas.py.
 
 RUN: %python %s %mx_obj/bin %mx_src %t
 REQUIRES: compiler, numpy
@@ -37,7 +37,7 @@ python = "import mx_compiler as mx, sys; mx.compile(sys.argv[1], chip='sm_100a',
 COMMANDS = {
     "mx-compile": [os.path.join(tools, "mx-compile"), "it.mlir", "-o", "out"],
     "python": [sys.executable, "-c", python, PROGRAM],
-    "find_ptxas": [sys.executable, os.path.join(source, "scripts", "find_ptxas.py")],
+    "find_ptxas": [sys.executable, os.path.join(source, "simulator", "scripts", "find_ptxas.py")],
 }
 
 

@@ -1,6 +1,6 @@
 """An assembler of a CUDA whose ptxas does not read the PTX of kernels is passed over, and the
 next is taken; one that was asked for fails, and mx says why: mx-compile, Python, the report
-of python -m mx_compiler, and scripts/find_ptxas.py.
+of python -m mx_compiler, and simulator/scripts/find_ptxas.py.
 
 RUN: %python %s %mx_obj/bin %mx_src %t
 REQUIRES: compiler, numpy
@@ -77,7 +77,7 @@ done = subprocess.run([sys.executable, "-c", "from mx_compiler._doctor import fa
                       text=True, env={**os.environ, "MX_PTXAS": PLACES["12.8"]})
 assert done.stdout == (f"{PLACES['12.8']}: CUDA 12.8, too old for kernels of mx: CUDA 12.9 or newer reads "
                        "their PTX\n"), done
-done = subprocess.run([sys.executable, os.path.join(source, "scripts/find_ptxas.py")], capture_output=True, text=True,
+done = subprocess.run([sys.executable, os.path.join(source, "simulator/scripts/find_ptxas.py")], capture_output=True, text=True,
                       env={**os.environ, "MX_PTXAS": "", "PATH": os.path.dirname(PLACES["12.8"]),
                            "CUDA_HOME": os.path.abspath("new")})
 assert done.stdout.strip() == PLACES["12.9"], done

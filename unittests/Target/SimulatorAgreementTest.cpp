@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Simulator/tensor/Descriptors.h"
-#include "mx/Simulator/tensor/TensorMap.h"
+#include "mxsim/tensor/Descriptors.h"
+#include "mxsim/tensor/TensorMap.h"
 #include "mx/Target/Descriptors.h"
 #include "mx/Target/TensorMap.h"
 #include "gtest/gtest.h"

@@ -5,7 +5,7 @@
 // The hardware table by which schedules are chosen, in cycles of the SM clock
 // and bytes per cycle. Of the B200 nothing was measured by this project: each
 // number names the public source it comes from, or says that it is assumed. Of
-// the H200 benchmarks/chip measured what Rates.cpp names.
+// the H200 simulator/benchmarks/chip measured what Rates.cpp names.
 // docs/Internals/ScheduleModel.md has the formulas that use it.
 //
 // Sources:

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The simulator runs each launch once: its model has no noise. Products are not
-// computed, so that results mean nothing (docs/TimeModel.md).
+// computed, so that results mean nothing (simulator/docs/TimeModel.md).
 //
 //===----------------------------------------------------------------------===//
 

@@ -74,7 +74,7 @@ class CompileWarning(UserWarning):
 
 class SimulatorWarning(RuntimeWarning):
     """What the simulator found in a launch that succeeded: findings of class warning
-    (docs/Simulator.md). An error where MX_SIM_WARNINGS=error, or the simulator's
+    (simulator/docs/Simulator.md). An error where MX_SIM_WARNINGS=error, or the simulator's
     option `warnings`, asks for it."""
 
 

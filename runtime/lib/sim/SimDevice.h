@@ -10,8 +10,8 @@
 
 #include "SimOptions.h"
 
-#include "mx/Simulator/LaunchRecord.h"
-#include "mx/Simulator/Report.h"
+#include "mxsim/LaunchRecord.h"
+#include "mxsim/Report.h"
 
 #include <atomic>
 #include <map>

@@ -9,7 +9,7 @@
 #include "../image/Image.h"
 #include "SimDevice.h"
 
-#include "mx/Simulator/tensor/TensorMap.h"
+#include "mxsim/tensor/TensorMap.h"
 #include "mx/Support/Printable.h"
 
 #include <cerrno>

@@ -7,7 +7,7 @@
 
 #include "SimOptions.h"
 
-#include "mx/Simulator/Simulator.h"
+#include "mxsim/Simulator.h"
 
 #include <algorithm>
 #include <cerrno>

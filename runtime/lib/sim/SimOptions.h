@@ -10,7 +10,7 @@
 
 #include "../Device.h"
 
-#include "mx/Simulator/Time.h"
+#include "mxsim/Time.h"
 
 namespace mx::runtime {
 

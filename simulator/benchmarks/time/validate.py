@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How far the model of time is from what was measured on an H200.
+
+    validate.py run [RESULTS.json...] [--only=REGEX] [--sample=N] [--most=SECONDS] [--again]
+                    [--bin=DIR] [--ptx-prices] [--results=FILE]
+    validate.py show [--results=FILE] [--others=FILE] [--page=simulator/docs/TimeModel.md]
+
+`run` models the programs of results of surface.py and tune.py (those of the repository,
+if none is named), and keeps what it finds in results/products-h200.json beside the
+measured times; a program that has a time already is modelled again with --again alone.
+--sample: at most N programs of each family, the same ones every time. --most: what
+a program may take here, in seconds. --ptx-prices: without ptxas and nvdisasm.
+
+`show` writes the tables, of results/others-h200.json too: kernels of other projects,
+which are no part of this repository."""
+
+import argparse
+import json
+import pathlib
+
+import tables
+
+HERE = pathlib.Path(__file__).resolve().parent
+PRODUCTS, OTHERS = HERE / "results/products-h200.json", HERE / "results/others-h200.json"
+FIELDS = ("busy", "l2_hit_rate", "hbm_bytes")
+
+
+def describe(one):
+    row = dict(family=one.family, name=one.name, measured_us=one.us)
+    extra = dict(sustained_us=one.sustained_us, mhz=one.mhz)
+    return row | {key: value for key, value in extra.items() if value}
+
+
+def model(simulator, one):
+    """The row of a program; with "failed" where it has no time."""
+    import simulate
+    try:
+        launches, seconds = simulator.run(one.case, one.way)
+    except simulate.Failed as failure:
+        return dict(failed=str(failure)[:200])
+    found = [dict(kernel=launch["kernel"], us=launch["time"]["us"],
+                  **{key: launch["time"][key] for key in FIELDS}) for launch in launches]
+    return dict(modelled_us=round(sum(launch["us"] for launch in found), 2),
+                seconds=round(seconds, 1), launches=found)
+
+
+def run(options):
+    import measured
+    import simulate
+    simulator = simulate.Simulator(options.bin, options.most, options.ptx_prices)
+    results = options.results
+    data = tables.read(results) if results.exists() else dict(rows=[])
+    rows = {row["name"]: row for row in data["rows"]}
+    data["about"] = simulator.about()
+    for one in measured.chosen(measured.load(options.measured or measured.RESULTS), options.only,
+                               options.sample):
+        if rows.get(one.name, {}).get("modelled_us") and not options.again:
+            continue
+        rows[one.name] = row = describe(one) | model(simulator, one)
+        data["rows"] = list(rows.values())
+        results.write_text(json.dumps(data, indent=1) + "\n")
+        found = f"{row['modelled_us']:.2f} ({tables.error(row):+.1f} %), {row['seconds']} s" \
+            if "modelled_us" in row else row["failed"]
+        print(f"{one.family}\t{one.name}\t{one.us:.2f}\t{found}", flush=True)
+
+
+def show(options):
+    found = [("products", options.results, tables.of_products),
+             ("others", options.others, tables.of_others)]
+    for marker, path, table in found:
+        if not path.exists():
+            continue
+        text = table(tables.read(path))
+        if options.page:
+            tables.write(options.page, marker, text)
+        else:
+            print(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("run")
+    command.add_argument("measured", type=pathlib.Path, nargs="*")
+    command.add_argument("--bin", type=pathlib.Path, default=HERE.parents[2] / "build/gcc/bin")
+    command.add_argument("--only", default="")
+    command.add_argument("--sample", type=int, default=0)
+    command.add_argument("--most", type=float, default=300)
+    command.add_argument("--again", action="store_true")
+    command.add_argument("--ptx-prices", action="store_true")
+    command.add_argument("--results", type=pathlib.Path, default=PRODUCTS)
+    command.set_defaults(does=run)
+    command = commands.add_parser("show")
+    command.add_argument("--page", type=pathlib.Path)
+    command.add_argument("--results", type=pathlib.Path, default=PRODUCTS)
+    command.add_argument("--others", type=pathlib.Path, default=OTHERS)
+    command.set_defaults(does=show)
+    options = parser.parse_args()
+    options.does(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+//===- LaunchRecord.h - a launch as files that repeat it --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a host program launches becomes a directory that mx-sim runs: a launch
+// file, the PTX, and what each buffer held before. docs/Runtime.md.
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LAUNCHRECORD_H
+#define MXSIM_LAUNCHRECORD_H
+
+#include "mxsim/Simulator.h"
+#include "mxsim/tensor/TensorMap.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mx {
+class JsonWriter;
+} // namespace mx
+
+namespace mx::sim {
+
+/// Buffers are the allocations that parameters or their tensor maps point to.
+/// Pointers that lie in buffers are not followed.
+class LaunchRecord {
+public:
+  /// Before the launch: copies the buffers.
+  LaunchRecord(const DeviceMemory &memory, const KernelInfo &kernel,
+               const LaunchConfig &config);
+
+  /// After it: buffers that have changed are the outputs. Makes the directory.
+  /// Returns an empty string, or the message.
+  std::string write(const std::string &directory, std::string_view ptx) const;
+
+private:
+  /// A part of a parameter that means one thing.
+  struct Field {
+    uint32_t offset, bytes;
+    std::string buffer, tensorMap; ///< both empty: plain bytes
+    uint64_t bufferOffset;
+  };
+  struct Argument {
+    const ParameterInfo *parameter;
+    std::vector<Field> fields;
+  };
+  struct Buffer {
+    std::string name;
+    std::vector<uint8_t> before;
+  };
+
+  const Buffer *addBuffer(uint64_t address, uint64_t &offset);
+  Field readField(const ParameterInfo &parameter, uint32_t offset,
+                  const std::string &place);
+  const uint8_t *bytesOf(const Argument &argument, const Field &field) const;
+  std::string text() const;
+  void writeTensorMap(JsonWriter &json, const TensorMapDesc &map) const;
+  void writeArgument(JsonWriter &json, const Argument &argument) const;
+  void writeField(JsonWriter &json, const Argument &argument,
+                  const Field &field, const char *offsetKey) const;
+  bool hasChanged(uint64_t address, const Buffer &buffer) const;
+
+  const DeviceMemory &memory;
+  const LaunchConfig config;
+  std::vector<Argument> arguments;
+  std::map<uint64_t, Buffer> buffers; ///< by address
+  std::map<std::string, TensorMapDesc> tensorMaps;
+};
+
+} // namespace mx::sim
+
+#endif // MXSIM_LAUNCHRECORD_H

@@ -1,0 +1,460 @@
+//===- Simulator.cpp - modules and launches -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ties the front end and the machine together behind Simulator.h, and turns
+// findings into text.
+//===----------------------------------------------------------------------===//
+
+#include "mxsim/Simulator.h"
+
+#include "machine/Decoder.h"
+#include "machine/Launch.h"
+#include "machine/Machine.h"
+#include "machine/Routines.h"
+#include "machine/WorldState.h"
+#include "ptx/ParameterUses.h"
+#include "ptx/Parser.h"
+
+#include "mxsim/InputKind.h"
+#include "mxsim/Report.h"
+#include "mx/Support/ExitStatus.h"
+
+#include <cstdio>
+#include <map>
+
+using namespace mx::sim;
+
+struct Module::Impl {
+  std::unique_ptr<ptx::Module> ast;
+  std::vector<KernelInfo> kernels;
+  std::vector<GlobalInfo> globals;
+  DeviceMemory *memory = nullptr;
+  std::map<const ptx::Function *, std::unique_ptr<Program>> programs;
+
+  /// This one and those that it is linked with.
+  std::vector<Impl *> linked = {this};
+  std::string allocate(DeviceMemory &device);
+  void release(DeviceMemory &device);
+  /// Fills in addresses in initialisers.
+  std::string patch(DeviceMemory &device);
+  /// A trial decoding tells of static shared memory and of instructions that
+  /// the simulator does not have. It does not see where globals will be.
+  void inspect();
+};
+
+void Module::Impl::inspect() {
+  for (ptx::Module *m : ast->linked)
+    for (ptx::Variable *v : m->globals)
+      v->placed = !v->isExtern;
+  kernels.clear();
+  for (ptx::Function &f : ast->functions) {
+    if (!f.isEntry || !f.isDefined)
+      continue;
+    Program program;
+    std::vector<Diagnostic> ignored;
+    f.info.unsupported.clear();
+    Decoder(*ast, program).decode(f, ignored, f.info.unsupported);
+    f.info.staticSharedBytes = program.staticSharedEnd - kReservedShared;
+    ptx::findParameterUses(*ast, f);
+    kernels.push_back(f.info);
+  }
+  for (ptx::Module *m : ast->linked)
+    for (ptx::Variable *v : m->globals)
+      v->placed = false;
+}
+
+Module::Module(std::unique_ptr<Impl> impl) : self(std::move(impl)) {}
+Module::~Module() = default;
+
+std::unique_ptr<Module> Module::parse(std::string_view text,
+                                      std::string_view name,
+                                      std::vector<Diagnostic> &errors) {
+  if (const InputKind *kind = kindOfOtherInput(text)) {
+    errors.push_back({std::string("expected the text of PTX, found ") +
+                          kind->name + ": " + kind->advice,
+                      1, 1});
+    return nullptr;
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->ast = ptx::parse(text, name, errors);
+  if (!impl->ast)
+    return nullptr;
+  impl->inspect();
+  for (ptx::Variable *v : impl->ast->globals) {
+    if (v->space == ptx::Space::Global || v->space == ptx::Space::Const)
+      impl->globals.push_back({std::string(v->name), v->bytes, 0});
+  }
+  return std::unique_ptr<Module>(new Module(std::move(impl)));
+}
+
+const std::string &Module::name() const { return self->ast->name; }
+const std::string &Module::target() const { return self->ast->target; }
+const std::vector<KernelInfo> &Module::kernels() const { return self->kernels; }
+const std::vector<GlobalInfo> &Module::globals() const { return self->globals; }
+
+const KernelInfo *Module::findKernel(std::string_view name) const {
+  for (const KernelInfo &k : self->kernels)
+    if (k.name == name)
+      return &k;
+  return nullptr;
+}
+
+const GlobalInfo *Module::findGlobal(std::string_view name) const {
+  for (const GlobalInfo &g : self->globals)
+    if (g.name == name)
+      return &g;
+  return nullptr;
+}
+
+std::string Module::link(const std::vector<Module *> &modules) {
+  std::vector<ptx::Module *> asts;
+  for (Module *m : modules) {
+    if (m->self->memory)
+      return "module '" + m->name() + "' is loaded already";
+    asts.push_back(m->self->ast.get());
+  }
+  std::string error = ptx::link(asts);
+  if (!error.empty())
+    return error;
+  for (Module *m : modules) {
+    m->self->linked.clear();
+    for (Module *other : modules)
+      m->self->linked.push_back(other->self.get());
+    m->self->inspect();
+  }
+  return {};
+}
+
+std::string Module::load(DeviceMemory &memory) {
+  if (self->memory == &memory)
+    return {};
+  // All of them or none, also where there is no memory to go on.
+  struct Undo {
+    ~Undo() {
+      for (Impl *impl : linked)
+        if (!impl->memory)
+          impl->release(memory);
+    }
+    const std::vector<Impl *> &linked;
+    DeviceMemory &memory;
+  } undo = {self->linked, memory};
+  // Initialisers may hold addresses in any of them.
+  for (bool patches : {false, true})
+    for (Impl *impl : self->linked) {
+      if (impl->memory && impl->memory != &memory)
+        return "module '" + impl->ast->name + "' is loaded in another memory";
+      std::string error =
+          patches ? impl->patch(memory) : impl->allocate(memory);
+      if (!error.empty())
+        return error;
+    }
+  for (Impl *impl : self->linked) {
+    impl->memory = &memory;
+    impl->programs.clear();
+  }
+  return {};
+}
+
+std::string Module::Impl::allocate(DeviceMemory &device) {
+  size_t k = 0;
+  for (ptx::Variable *v : ast->globals) {
+    if (v->space != ptx::Space::Global && v->space != ptx::Space::Const)
+      continue;
+    GlobalInfo &info = globals[k++];
+    if (v->isExtern || v->placed)
+      continue;
+    v->address = device.alloc(v->bytes, v->align,
+                              shortVariableName(std::string(v->name)));
+    if (!v->address)
+      return "no memory for variable '" + std::string(v->name) + "' of " +
+             std::to_string(v->bytes) + " bytes";
+    v->placed = true;
+    info.address = v->address;
+    // PTX ISA: variables without an initialiser are zero.
+    device.fill(v->address, 0, v->bytes);
+    device.copyIn(v->address, v->init.data(), v->init.size());
+  }
+  return {};
+}
+
+std::string Module::Impl::patch(DeviceMemory &device) {
+  std::map<std::string_view, const ptx::Variable *> byName;
+  for (const ptx::Variable *v : ast->globals)
+    byName[v->name] = v->definition ? v->definition : v;
+  for (const ptx::Variable *v : ast->globals) {
+    for (const ptx::Variable::Fixup &f : v->fixups) {
+      uint64_t address = 0;
+      auto it = byName.find(f.target);
+      auto g = ast->functionByName.find(f.target);
+      if (it != byName.end() && it->second->placed)
+        address = it->second->address + f.addend;
+      else if (g != ast->functionByName.end())
+        address = addressOfFunction(*g->second);
+      else
+        return "the initializer of '" + std::string(v->name) +
+               "' names the unknown variable '" + std::string(f.target) + "'";
+      device.copyIn(v->address + f.offset, &address,
+                    std::min<unsigned>(f.bytes, 8));
+    }
+  }
+  return {};
+}
+
+void Module::unload() {
+  if (!self->memory)
+    return;
+  self->release(*self->memory);
+  self->memory = nullptr;
+  self->programs.clear();
+}
+
+void Module::Impl::release(DeviceMemory &device) {
+  for (ptx::Variable *v : ast->globals)
+    if (v->placed) {
+      device.free(v->address);
+      v->placed = false;
+      v->address = 0;
+    }
+  for (GlobalInfo &g : globals)
+    g.address = 0;
+}
+
+/// As an H200 has it: its size, the barrier of grid.sync (the workspace of
+/// cooperative_groups/details/driver_abi.h), and two more words.
+static constexpr uint32_t kGridWorkspace[] = {16, 0, 1, 0};
+
+Launch::Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
+               LaunchReport &report, WorldDevice *device)
+    : memory(memory) {
+  make(module, config, report, device);
+}
+
+void Launch::make(Module &module, const LaunchConfig &config,
+                  LaunchReport &report, WorldDevice *device) {
+  Module::Impl &impl = module.impl();
+  auto bad = [&](std::string message) {
+    Finding f;
+    f.kind = FindingKind::BadLaunch;
+    f.module = module.name();
+    f.message = std::move(message);
+    report.findings.push_back(std::move(f));
+    report.status = LaunchStatus::BadInput;
+  };
+  auto it = impl.ast->functionByName.find(config.kernel);
+  if (it == impl.ast->functionByName.end() || !it->second->isEntry ||
+      !it->second->isDefined) {
+    std::string names;
+    for (const KernelInfo &k : impl.kernels)
+      names += (names.empty() ? "" : ", ") + k.name;
+    return bad("no kernel '" + config.kernel + "' in the module, it has " +
+               (names.empty() ? "none" : names));
+  }
+  std::string error = module.load(memory);
+  if (!error.empty())
+    return bad(std::move(error));
+  std::unique_ptr<Program> &program = impl.programs[it->second];
+  if (!program) {
+    // Kept when it is whole.
+    auto decoded = std::make_unique<Program>();
+    std::vector<Diagnostic> errors, unsupported;
+    Decoder(*impl.ast, *decoded).decode(*it->second, errors, unsupported);
+    program = std::move(decoded);
+  }
+  report.facts = {config.kernel,
+                  impl.ast->name,
+                  impl.ast->target,
+                  config.grid,
+                  config.block,
+                  config.cluster,
+                  it->second->info.staticSharedBytes,
+                  config.dynamicSharedBytes,
+                  config.smCount,
+                  config.seed,
+                  config.checks,
+                  config.truncatesTensorSums,
+                  device ? int(device->number) : -1};
+  memory.beginLaunch(config.programmatic);
+  uint64_t workspace = 0;
+  if (config.cooperative) {
+    workspace = memory.alloc(sizeof kGridWorkspace, 256, "grid workspace");
+    if (!memory.copyIn(workspace, kGridWorkspace, sizeof kGridWorkspace))
+      return bad("no memory is left for the workspace of a cooperative launch");
+  }
+  made.emplace(*program, memory, config, *impl.ast, report, device);
+  made->gridWorkspace = workspace;
+}
+
+Launch::~Launch() {
+  if (made)
+    memory.free(made->gridWorkspace);
+}
+
+LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
+                             const LaunchConfig &config) {
+  LaunchReport report;
+  Launch launch(module, memory, config, report);
+  if (Machine *machine = launch.machine())
+    machine->run();
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+std::string_view mx::sim::toString(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::BadLaunch:
+    return "bad-launch";
+  case FindingKind::Unsupported:
+    return "unsupported";
+  case FindingKind::Deadlock:
+    return "deadlock";
+  case FindingKind::Trap:
+    return "trap";
+  case FindingKind::InstructionLimit:
+    return "instruction-limit";
+  case FindingKind::OutOfBounds:
+    return "out-of-bounds";
+  case FindingKind::Misaligned:
+    return "misaligned";
+  case FindingKind::IllegalInstruction:
+    return "illegal-instruction";
+  case FindingKind::UninitTensorMemory:
+    return "uninit-tmem";
+  case FindingKind::LoadBeforeWait:
+    return "ld-before-wait";
+  case FindingKind::UninitShared:
+    return "uninit-smem";
+  case FindingKind::TensorMemoryLeak:
+    return "tmem-leak";
+  case FindingKind::Barrier:
+    return "mbarrier";
+  case FindingKind::Race:
+    return "race";
+  case FindingKind::ProxyFence:
+    return "proxy-fence";
+  case FindingKind::TensorFence:
+    return "tcgen05-fence";
+  case FindingKind::CtaExit:
+    return "cta-exit";
+  case FindingKind::PhaseOverrun:
+    return "phase-overrun";
+  case FindingKind::SparseMetadata:
+    return "sparse-metadata";
+  case FindingKind::LeftOut:
+    return "left-out";
+  }
+  return "unknown";
+}
+
+std::string_view mx::sim::toString(LaunchStatus status) {
+  switch (status) {
+  case LaunchStatus::BadInput:
+    return "bad-input";
+  case LaunchStatus::Deadlock:
+    return "deadlock";
+  case LaunchStatus::Failed:
+    return "failed";
+  case LaunchStatus::Clean:
+    return "clean";
+  }
+  return "unknown";
+}
+
+std::vector<unsigned> Finding::firstLines() const {
+  constexpr size_t kMost = 8;
+  return {lines.begin(), lines.begin() + std::min(lines.size(), kMost)};
+}
+
+/// "k.cu:7:3 in f<64>"; without a file "in f<64>".
+static std::string placeText(const SourcePlace &p) {
+  std::string s = p.file.empty() ? ""
+                                 : p.file + ":" + std::to_string(p.line) + ":" +
+                                       std::to_string(p.column);
+  if (!p.function.empty())
+    s += (s.empty() ? "in " : " in ") + shortName(p.function);
+  return s;
+}
+
+static std::string placeText(const SourceChain &chain) {
+  return chain.empty() ? "" : placeText(chain.front());
+}
+
+static std::string callersText(const SourceChain &chain) {
+  std::string s;
+  for (size_t k = 1; k < chain.size(); ++k)
+    s += "\n    inlined at " + placeText(chain[k]);
+  return s;
+}
+
+std::string Finding::text() const {
+  std::string s = module;
+  if (ptxLine)
+    s += (s.empty() ? "line " : ":") + std::to_string(ptxLine);
+  if (!s.empty())
+    s += ": ";
+  s += std::string(toString(kind)) + (isWarning ? ": warning: " : ": ") +
+       message;
+  std::string where;
+  if (device >= 0)
+    where += "device " + std::to_string(device);
+  if (hasCta)
+    where += std::string(where.empty() ? "" : ", ") + "CTA (" +
+             std::to_string(cta.x) + "," + std::to_string(cta.y) + "," +
+             std::to_string(cta.z) + ")";
+  if (warp >= 0) {
+    char lanesText[32];
+    std::snprintf(lanesText, sizeof lanesText, ", lanes 0x%08x", lanes);
+    where += (where.empty() ? "warp " : ", warp ") + std::to_string(warp) +
+             lanesText;
+  }
+  std::string from = placeText(source);
+  if (!where.empty() || !from.empty())
+    s += "\n  at " + where + (where.empty() || from.empty() ? "" : ", ") +
+         from + callersText(source);
+  if (!otherSource.empty())
+    s += "\n  " + other + ": " + placeText(otherSource) +
+         callersText(otherSource);
+  if (count() > 1) {
+    s += "\n  and " + std::to_string(count() - 1) +
+         " more of this source line, at line";
+    std::vector<unsigned> first = firstLines();
+    for (size_t k = 1; k < first.size(); ++k)
+      s += (k > 1              ? ", "
+            : first.size() > 2 ? "s "
+                               : " ") +
+           std::to_string(first[k]);
+    s += count() > first.size() ? ", ..." : "";
+  }
+  // Where threads stand at the end says in its message how many there are.
+  if (occurrences > 1 && kind != FindingKind::Deadlock &&
+      kind != FindingKind::InstructionLimit)
+    s += "\n  found " + std::to_string(occurrences) + " times, in " +
+         std::to_string(ctas) + (ctas == 1 ? " CTA" : " CTAs") +
+         "; this is the first";
+  return s;
+}
+
+std::string LaunchReport::text() const {
+  std::string s;
+  for (const Finding &f : findings)
+    s += f.text() + "\n";
+  if (findingsDropped)
+    s += std::to_string(findingsDropped) + " more findings are not shown\n";
+  return s;
+}
+
+int LaunchReport::exitStatus() const {
+  switch (status) {
+  case LaunchStatus::BadInput:
+    return kExitBadInput;
+  case LaunchStatus::Deadlock:
+    return kExitDeadlock;
+  case LaunchStatus::Failed:
+    return kExitFault;
+  case LaunchStatus::Clean:
+    break;
+  }
+  return kExitClean;
+}

@@ -1,0 +1,68 @@
+//===- Overlap.cpp - memory of kernels that overlap -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Overlap.h"
+
+#include "mxsim/Simulator.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+/// Calls fn(page) for the pages of a range, as far as there are any.
+template <class F>
+static void forPages(uint64_t base, uint64_t address, uint64_t bytes,
+                     size_t pages, F &&fn) {
+  if (!bytes || address < base)
+    return;
+  uint64_t begin = address - base;
+  uint64_t last = (begin + bytes - 1) / DeviceMemory::kPageBytes;
+  for (uint64_t p = begin / DeviceMemory::kPageBytes; p <= last && p < pages;
+       ++p)
+    fn(p);
+}
+
+void Overlap::begin(bool isProgrammatic, size_t pages) {
+  // Without a trigger this kernel begins when all CTAs of the one before have
+  // ended. Kernels before that one have ended too if it waited for them.
+  auto ended = [](uint8_t uses) -> uint8_t {
+    return uses >> kEndedShift << kEndedShift | uses << kEndedShift;
+  };
+  if (isProgrammatic) {
+    earlier.resize(std::max(earlier.size(), current.size()));
+    if (!triggered && waited)
+      std::transform(earlier.begin(), earlier.end(), earlier.begin(), ended);
+    for (size_t p = 0; p < current.size(); ++p)
+      earlier[p] |= triggered ? uint8_t(current[p]) : ended(current[p]);
+  } else {
+    earlier.clear();
+  }
+  current = std::vector<std::atomic<uint8_t>>(pages);
+  triggered = waited = false;
+}
+
+void Overlap::settle() {
+  current.clear();
+  earlier.clear();
+}
+
+void Overlap::note(uint64_t address, uint64_t bytes, bool isWrite) {
+  uint8_t bit = isWrite ? kWritten : kRead;
+  forPages(base, address, bytes, current.size(), [&](uint64_t page) {
+    std::atomic<uint8_t> &uses = current[page];
+    if (!(uses.load(std::memory_order_relaxed) & bit))
+      uses.fetch_or(bit, std::memory_order_relaxed);
+  });
+}
+
+Overlap::Sharing Overlap::sharing(uint64_t address, uint64_t bytes,
+                                  bool isWrite) const {
+  uint8_t bits = isWrite ? kRead | kWritten : kWritten;
+  uint8_t uses = 0;
+  forPages(base, address, bytes, earlier.size(),
+           [&](uint64_t page) { uses |= earlier[page]; });
+  return uses & bits                  ? Sharing::WithRunning
+         : uses >> kEndedShift & bits ? Sharing::WithEnded
+                                      : Sharing::None;
+}

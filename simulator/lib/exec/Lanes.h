@@ -1,0 +1,145 @@
+//===- Lanes.h - loops over the lanes of a warp -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// map<f> turns a scalar function into a handler. With all lanes active the loop
+// has no condition in it, so that it is vectorised; registers never overlap
+// partially, which is what the pragma promises.
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LIB_EXEC_LANES_H
+#define MXSIM_LIB_EXEC_LANES_H
+
+#include "../machine/Decoder.h"
+#include "../machine/Handlers.h"
+#include "../machine/Machine.h"
+
+#include <cstring>
+#include <utility>
+
+namespace mx::sim {
+
+#if defined(__clang__)
+#define MX_LANES_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define MX_LANES_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/// The type in which a value of T lies in its register.
+template <class T>
+using LaneOf = std::conditional_t<(sizeof(T) <= 4), uint32_t, uint64_t>;
+
+template <class T>
+inline T fromLane(LaneOf<T> v) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(v);
+  } else {
+    T t;
+    std::memcpy(&t, &v, sizeof t);
+    return t;
+  }
+}
+
+template <class T>
+inline LaneOf<T> toLane(T t) {
+  if constexpr (std::is_integral_v<T>) {
+    // Upper bits of a short register are zero.
+    return static_cast<std::make_unsigned_t<T>>(t);
+  } else {
+    LaneOf<T> v = 0;
+    std::memcpy(&v, &t, sizeof t);
+    return v;
+  }
+}
+
+template <class F>
+inline void forLanes(uint32_t mask, F &&f) {
+  while (mask) {
+    unsigned lane = __builtin_ctz(mask);
+    mask &= mask - 1;
+    f(lane);
+  }
+}
+
+inline unsigned firstLane(uint32_t mask) { return __builtin_ctz(mask); }
+
+namespace detail {
+inline Slot sourceSlot(const Instr *i, unsigned k) {
+  return k == 0 ? i->a : k == 1 ? i->b : i->c;
+}
+
+template <auto F, class R, class... A, size_t... K>
+inline const Instr *mapLanes(Warp &w, const Instr *i, uint32_t mask,
+                             R (*)(A...), std::index_sequence<K...>) {
+  LaneOf<R> *d = w.at<LaneOf<R>>(i->d);
+  std::tuple<const LaneOf<A> *...> s{w.at<LaneOf<A>>(sourceSlot(i, K))...};
+  if (mask == ~0u) {
+    MX_LANES_INDEPENDENT
+    for (unsigned lane = 0; lane < 32; ++lane)
+      d[lane] = toLane<R>(F(fromLane<A>(std::get<K>(s)[lane])...));
+  } else {
+    forLanes(mask, [&](unsigned lane) {
+      d[lane] = toLane<R>(F(fromLane<A>(std::get<K>(s)[lane])...));
+    });
+  }
+  return i + 1;
+}
+
+template <class R, class... A>
+constexpr size_t arity(R (*)(A...)) {
+  return sizeof...(A);
+}
+} // namespace detail
+
+// clang warns where a function has no vector form and the loop stays scalar.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
+/// d = F(a[, b[, c]]) for each lane.
+template <auto F>
+const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
+  return detail::mapLanes<F>(w, i, mask, F,
+                             std::make_index_sequence<detail::arity(F)>());
+}
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+/// A predicate computed from two values: bits of the lanes in `mask`.
+template <class T, bool (*F)(T, T)>
+inline uint32_t compareLanes(Warp &w, const Instr *i, uint32_t mask) {
+  const LaneOf<T> *a = w.at<LaneOf<T>>(i->a), *b = w.at<LaneOf<T>>(i->b);
+  uint32_t bits = 0;
+  if (mask == ~0u) {
+    for (unsigned lane = 0; lane < 32; ++lane)
+      bits |= uint32_t(F(fromLane<T>(a[lane]), fromLane<T>(b[lane]))) << lane;
+    return bits;
+  }
+  forLanes(mask, [&](unsigned lane) {
+    bits |= uint32_t(F(fromLane<T>(a[lane]), fromLane<T>(b[lane]))) << lane;
+  });
+  return bits;
+}
+
+inline void setPredicate(Warp &w, Slot s, uint32_t bits, uint32_t mask) {
+  uint32_t *p = w.at<uint32_t>(s);
+  *p = (*p & ~mask) | (bits & mask);
+}
+
+/// The value that all lanes of a mask share, from the first of them.
+inline uint32_t uniform32(Warp &w, Slot s, uint32_t mask) {
+  return w.at<uint32_t>(s)[firstLane(mask)];
+}
+
+/// The address of a lane: base plus offset, 32-bit bases are unsigned.
+inline uint64_t laneAddress(Warp &w, Slot base, bool is64, int64_t offset,
+                            unsigned lane) {
+  return is64 ? w.at<uint64_t>(base)[lane] + offset
+              : uint64_t(uint32_t(w.at<uint32_t>(base)[lane] + offset));
+}
+
+} // namespace mx::sim
+
+#endif // MXSIM_LIB_EXEC_LANES_H

@@ -1,0 +1,19 @@
+//===- StoreAsync.h - st.async, red.async, st.bulk --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LIB_EXEC_STOREASYNC_H
+#define MXSIM_LIB_EXEC_STOREASYNC_H
+
+#include "../machine/Decoder.h"
+
+namespace mx::sim {
+
+/// The opcode and .async or .bulk are taken.
+void decodeStAsync(Decoder &d);
+void decodeRedAsync(Decoder &d);
+void decodeStBulk(Decoder &d);
+
+} // namespace mx::sim
+
+#endif // MXSIM_LIB_EXEC_STOREASYNC_H

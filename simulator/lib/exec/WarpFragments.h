@@ -1,0 +1,105 @@
+//===- WarpFragments.h - matrices in the registers of a warp ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared by mma.sync and wgmma, whose fragments are the same: thread t of a
+// warp holds rows t / 4 and t / 4 + 8 and, of each 32-byte or 8-column group,
+// the (t % 4)-th part (PTX ISA, the fragment figures of mma.m16n8k16 and
+// wgmma.m64nNk16).
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LIB_EXEC_WARPFRAGMENTS_H
+#define MXSIM_LIB_EXEC_WARPFRAGMENTS_H
+
+#include "../machine/Machine.h"
+
+#include "mxsim/tensor/WarpMma.h"
+
+#include <cstring>
+
+namespace mx::sim {
+
+/// How this launch adds up products.
+inline Numerics numericsOf(const Warp &w) {
+  return w.machine->config.truncatesTensorSums ? Numerics::Truncate25
+                                               : Numerics::Exact;
+}
+
+/// False after a finding: all 32 threads must be there.
+inline bool wholeWarp(Warp &w, const Instr *i, uint32_t mask,
+                      const char *name) {
+  if (mask == ~0u)
+    return true;
+  w.fail(i, FindingKind::IllegalInstruction,
+         std::string(name) + " needs all 32 threads of the warp, but some "
+                             "have exited or do not exist",
+         mask);
+  return false;
+}
+
+/// `count` registers of A with `rows` (8 or 16) rows, to rows of bytes.
+inline void gatherA(Warp &w, const Slot *slots, unsigned count, unsigned rows,
+                    uint8_t *out, unsigned rowBytes = warpRowBytes) {
+  unsigned halves = rows / 8;
+  for (unsigned r = 0; r < count; ++r) {
+    const uint32_t *values = w.at<uint32_t>(slots[r]);
+    for (unsigned lane = 0; lane < 32; ++lane)
+      std::memcpy(out + (lane / 4 + r % halves * 8) * rowBytes +
+                      r / halves * 16 + lane % 4 * 4,
+                  values + lane, 4);
+  }
+}
+
+/// `count` registers of B with 8 columns.
+inline void gatherB(Warp &w, const Slot *slots, unsigned count, uint8_t *out,
+                    unsigned rowBytes = warpRowBytes) {
+  gatherA(w, slots, count, 8, out, rowBytes);
+}
+
+/// Calls fn(lane, register, shift of its bits, row, column) for each element
+/// of an accumulator fragment of `count` registers; an f16 one has two
+/// elements to a register.
+template <typename Fn>
+void forAccumulators(unsigned count, bool half, Fn fn) {
+  for (unsigned r = 0; r < count; ++r)
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned row = lane / 4, column = lane % 4 * 2;
+      if (!half) {
+        fn(lane, r, 0, row + r / 2 % 2 * 8, r / 4 * 8 + column + r % 2);
+        continue;
+      }
+      for (unsigned e = 0; e < 2; ++e)
+        fn(lane, r, 16 * e, row + r % 2 * 8, r / 2 * 8 + column + e);
+    }
+}
+
+/// Accumulators to cells[row * columns + column].
+inline void gatherCells(Warp &w, const Slot *slots, unsigned count,
+                        unsigned columns, bool half, uint32_t *cells) {
+  forAccumulators(count, half,
+                  [&](unsigned lane, unsigned r, unsigned shift, unsigned row,
+                      unsigned column) {
+                    uint32_t value = w.at<uint32_t>(slots[r])[lane] >> shift;
+                    cells[row * columns + column] =
+                        half ? value & 0xFFFF : value;
+                  });
+}
+
+inline void scatterCells(Warp &w, const Slot *slots, unsigned count,
+                         unsigned columns, bool half, const uint32_t *cells) {
+  forAccumulators(count, half,
+                  [&](unsigned lane, unsigned r, unsigned shift, unsigned row,
+                      unsigned column) {
+                    uint32_t value = cells[row * columns + column];
+                    uint32_t &target = w.at<uint32_t>(slots[r])[lane];
+                    target = shift ? (target & 0xFFFF) | value << shift : value;
+                  });
+}
+
+/// A product of f64: fused multiply-adds along K, in the direction of the
+/// instruction (0: .rn, 1: .rz, 2: .rm, 3: .rp).
+double chainOfProducts(const double *a, const double *b, unsigned k, double c,
+                       unsigned rounding);
+
+} // namespace mx::sim
+
+#endif // MXSIM_LIB_EXEC_WARPFRAGMENTS_H

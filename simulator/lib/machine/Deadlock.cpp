@@ -1,0 +1,206 @@
+//===- Deadlock.cpp - a hang becomes a sentence ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// When nothing can go on, says for each place in the program who waits there,
+// for what, what is missing, and who has contributed so far.
+//===----------------------------------------------------------------------===//
+
+#include "Limits.h"
+#include "Machine.h"
+
+#include "../report/Recorder.h"
+#include "mxsim/tensor/Mbarrier.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+using namespace mx::sim;
+
+static std::string ctaText(const Cta &cta) {
+  std::string s = "CTA (" + std::to_string(cta.id.x) + "," +
+                  std::to_string(cta.id.y) + "," + std::to_string(cta.id.z) +
+                  ")";
+  return s;
+}
+
+static std::string plural(uint64_t n, const char *what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+/// The words that `g` polls, also where it sleeps before it reads them again;
+/// null where it waits for something else.
+static const PollLog *pollsOf(Warp &w, const Group &g) {
+  bool mayPoll = g.wait == Wait::Word || (g.wait == Wait::Poll && !g.cta);
+  if (!w.polls || !mayPoll)
+    return nullptr;
+  auto log = w.polls->find(g.mask);
+  return log == w.polls->end() || log->second.reads.empty() ? nullptr
+                                                            : &log->second;
+}
+
+/// What `g` waits for, as the end of a sentence that begins with who waits.
+std::string Machine::waitText(Warp &w, Group &g) {
+  if (const PollLog *log = pollsOf(w, g))
+    return "waits for a change of " + describePolls(w, *log);
+  Wait wait = g.wait;
+  // A failed test of an mbarrier is as good as waiting for it.
+  if (wait == Wait::Poll && g.cta)
+    wait = Wait::Mbarrier;
+  switch (wait) {
+  case Wait::Mbarrier: {
+    MbarrierState s = mbarrierState(g.cta->mbarriers[g.address].word);
+    std::string t = "waits for phase parity " + std::to_string(g.ticket) +
+                    " of the mbarrier at " + describeSharedOffset(g.address);
+    t += ": " + std::to_string(s.expected - s.pending) + " of " +
+         plural(s.expected, "arrival") + " came";
+    if (s.tx > 0)
+      t +=
+          ", " + std::to_string(s.tx) + " expected bytes have not been written";
+    else if (s.tx < 0)
+      t += ", " + std::to_string(-int64_t(s.tx)) +
+           " bytes were written that nobody has expected";
+    auto it = g.cta->mbarriers.find(g.address);
+    if (it == g.cta->mbarriers.end())
+      return t;
+    const Mbarrier &log = it->second;
+    t += "; " + plural(log.phases, "phase") + " completed";
+    if (log.arrivals.empty())
+      t += ", nobody has arrived in the current one";
+    else
+      t += ", in the current one came";
+    unsigned shown = 0;
+    for (const Mbarrier::Entry &e : log.arrivals) {
+      if (shown++ == 4) {
+        t += " and others";
+        break;
+      }
+      t +=
+          std::string(shown > 1 ? "," : "") + " warp " + std::to_string(e.warp);
+      if (e.ctaRank != g.cta->rank)
+        t += " of CTA rank " + std::to_string(e.ctaRank);
+      t += " (line " + std::to_string(e.line) + ")";
+    }
+    return t;
+  }
+  case Wait::NamedBarrier: {
+    NamedBarrier &b = w.cta->barriers[g.index];
+    uint32_t expected = b.expectedWarps ? b.expectedWarps : w.cta->liveWarps;
+    std::string t = "waits at barrier " + std::to_string(g.index) + ": " +
+                    std::to_string(b.arrivedWarps) + " of " +
+                    plural(expected, "warp") + " came (";
+    bool isFirst = true;
+    for (uint32_t k = 0; k < warpsPerCta; ++k)
+      if (b.lanes[k]) {
+        t += (isFirst ? "warp " : ", ") + std::to_string(k);
+        if ((b.lanes[k] & w.cta->warps[k].live) != w.cta->warps[k].live)
+          t += " with only some lanes";
+        isFirst = false;
+      }
+    return t + ")";
+  }
+  case Wait::ClusterBarrier:
+    return "waits at the cluster barrier: " +
+           std::to_string(w.cta->cluster->arrivedThreads) + " of " +
+           plural(w.cta->cluster->liveThreads, "live thread") + " arrived";
+  case Wait::TensorAlloc:
+    return "waits for " + plural(g.ticket, "column") +
+           " of tensor memory that other CTAs of the SM hold";
+  case Wait::PairAlloc:
+    return "waits for the other CTA of the pair to execute tcgen05.alloc";
+  case Wait::Collective: {
+    char text[128];
+    std::snprintf(text, sizeof text,
+                  "waits for lanes 0x%08x of the warp to execute the same "
+                  "instruction",
+                  g.needed & w.live & ~g.ticket);
+    return text;
+  }
+  case Wait::Word:
+  case Wait::Poll:
+    return "tests again and again without success";
+  case Wait::BulkGroup:
+  case Wait::CopyGroup:
+    return "waits until at most " + plural(g.index, "group") + " of " +
+           (wait == Wait::BulkGroup ? "bulk copies" : "cp.async") +
+           " are pending";
+  case Wait::Warpgroup:
+    return "waits for the other warps of its warpgroup to execute the same "
+           "wgmma.mma_async";
+  case Wait::Turn:
+    return "is about to access memory that clusters share";
+  case Wait::Answer:
+  case Wait::None:
+    break;
+  }
+  return "could run";
+}
+
+void Machine::reportDeadlock(std::string note) {
+  reportPlaces(FindingKind::Deadlock, LaunchStatus::Deadlock, std::move(note));
+}
+
+/// Where everybody stands: one finding for each place and reason.
+void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
+                           std::string note) {
+  // The same place in many warps and CTAs is one finding.
+  struct Place {
+    Finding finding;
+    uint64_t warps = 0, ctas = 0;
+    const Cta *last = nullptr;
+  };
+  // Those that wait for words do so for words of their own.
+  std::map<std::tuple<unsigned, int, uint64_t>, Place> places;
+  for (auto &c : active) {
+    for (auto &cta : c->ctas) {
+      for (Warp &w : cta->warps) {
+        for (Group &g : w.groups) {
+          const PollLog *polls = pollsOf(w, g);
+          const InstrInfo &info = program.infoOf(g.pc);
+          // After a barrier the position is already after it.
+          const InstrInfo &at = polls ? program.infoOf(polls->reads[0].instr)
+                                : g.wait == Wait::NamedBarrier ||
+                                        g.wait == Wait::PairAlloc ||
+                                        g.wait == Wait::Poll
+                                    ? program.infoOf(g.pc - 1)
+                                    : info;
+          uint64_t word =
+              polls ? polls->reads.front().words.front().address : 0;
+          Place &p = places[{at.line, int(g.wait), word}];
+          ++p.warps;
+          p.ctas += p.last != cta.get();
+          p.last = cta.get();
+          if (p.warps > 1)
+            continue;
+          Finding &f = p.finding;
+          f.kind = kind;
+          f.module = module.name;
+          f.message = ctaText(*cta) + " warp " + std::to_string(w.index) + " " +
+                      waitText(w, g);
+          f.ptxLine = at.line;
+          f.source = sourceOf(at);
+          f.hasCta = true;
+          f.cta = cta->id;
+          f.warp = w.index;
+          f.lanes = g.wait == Wait::Collective ? g.ticket : g.mask;
+          if (w.trace)
+            w.trace->finding(f, g.step);
+        }
+      }
+    }
+  }
+  report.status = std::min(report.status, status);
+  for (auto &[key, p] : places) {
+    p.finding.occurrences = p.warps;
+    p.finding.ctas = p.ctas;
+    if (p.warps > 1)
+      p.finding.message += " (and " + plural(p.warps - 1, "more warp") +
+                           " in " + plural(p.ctas, "CTA") + ")";
+    p.finding.message += std::exchange(note, std::string());
+    if (report.findings.size() < kMostUngrouped)
+      report.findings.push_back(std::move(p.finding));
+    else
+      ++report.findingsDropped;
+  }
+}

@@ -1,0 +1,37 @@
+//===- Launch.h - a launch from its arguments to its machine ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LIB_MACHINE_LAUNCH_H
+#define MXSIM_LIB_MACHINE_LAUNCH_H
+
+#include "Machine.h"
+
+#include <optional>
+
+namespace mx::sim {
+
+/// Finds and decodes the kernel, and makes the machine that runs it. `config`
+/// and `report` must outlive it; so must `device`, that of a world or null.
+class Launch {
+public:
+  Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
+         LaunchReport &report, WorldDevice *device = nullptr);
+  ~Launch();
+  Launch(const Launch &) = delete;
+  Launch &operator=(const Launch &) = delete;
+
+  /// Null where the report says what is wrong.
+  Machine *machine() { return made ? &*made : nullptr; }
+
+private:
+  void make(Module &module, const LaunchConfig &config, LaunchReport &report,
+            WorldDevice *device);
+
+  DeviceMemory &memory;
+  std::optional<Machine> made;
+};
+
+} // namespace mx::sim
+
+#endif // MXSIM_LIB_MACHINE_LAUNCH_H

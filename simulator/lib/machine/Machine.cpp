@@ -1,0 +1,448 @@
+//===- Machine.cpp - memories, findings and barriers ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What handlers ask of the machine that is not scheduling: bytes of shared
+// memory, findings with their place, and the barriers of CTAs and clusters.
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+
+#include "../report/Recorder.h"
+#include "Limits.h"
+#include "Workers.h"
+#include "WorldState.h"
+
+#include "mxsim/Report.h"
+#include "mxsim/tensor/Mbarrier.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mx::sim;
+
+//===----------------------------------------------------------------------===//
+// Observers
+//===----------------------------------------------------------------------===//
+
+void SharedTracker::markWritten(uint32_t offset, uint32_t size) {
+  if (offset <= written.size() && size <= written.size() - offset)
+    std::memset(written.data() + offset, 1, size);
+}
+
+void SharedTracker::read(uint32_t offset, uint32_t size) {
+  if (Order *order = cta.cluster->order.get())
+    order->engineShared(cta, offset, size, false);
+}
+
+void SharedTracker::write(uint32_t offset, uint32_t size) {
+  markWritten(offset, size);
+  if (Order *order = cta.cluster->order.get())
+    order->engineShared(cta, offset, size, true);
+}
+
+void TensorTracker::access(unsigned lane, unsigned lanes, unsigned column,
+                           unsigned columns, bool isWrite) {
+  cta.cluster->order->engineTensor(cta, lane, lanes, column, columns, isWrite);
+}
+
+uint8_t *EngineGlobal::translate(uint64_t address, uint64_t size, bool write) {
+  uint8_t *p = cluster.global.translate(address, size, write);
+  if (p && cluster.order)
+    cluster.order->engineGlobal(address, size, write);
+  const Machine &machine = *cluster.machine;
+  if (!p || !machine.device || !machine.device->late ||
+      !machine.memory.isOfPeer(address))
+    return p;
+  if (!write || !isStore) {
+    machine.device->late->settle(address, size);
+    return p;
+  }
+  LateStore &store = stores.emplace_back();
+  store.address = address;
+  store.bytes.assign(p, p + size);
+  store.cluster = machine.firstCluster + cluster.index;
+  if (cluster.order)
+    store.epoch = cluster.order->scope->write;
+  return store.bytes.data();
+}
+
+void EngineGlobal::endStore() {
+  isStore = false;
+  for (LateStore &store : stores)
+    cluster.putLate(std::move(store));
+  stores.clear();
+}
+
+void Cluster::putLate(LateStore store) {
+  WorldDevice &device = *machine->device;
+  device.late->put(std::move(store),
+                   {device.world.passes, index, ++lateStores});
+}
+
+uint8_t *GlobalView::slow(Hit &hit, uint64_t address, uint64_t size) {
+  auto *p = static_cast<uint8_t *>(memory.translate(address, size));
+  if (!p)
+    return nullptr;
+  if (const DeviceMemory::Allocation *a = memory.find(address)) {
+    hit = {a->address, a->bytes, p - (address - a->address)};
+  }
+  return p;
+}
+
+Machine::Machine(const Program &program, DeviceMemory &memory,
+                 const LaunchConfig &config, const ptx::Module &module,
+                 LaunchReport &report, WorldDevice *device)
+    : program(program), memory(memory), config(config), module(module),
+      report(report), params(config.parameters), device(device),
+      random(config.seed) {
+  bindScopes();
+}
+
+Machine::~Machine() = default;
+
+/// A scope that no instruction names is the same as the next wider one.
+void Machine::bindScopes() {
+  for (unsigned k = 0; k < kMemoryScopes; ++k) {
+    MemoryScope scope = MemoryScope(k);
+    bool isUsed = scope == MemoryScope::Device ? true
+                  : scope == MemoryScope::System
+                      ? device != nullptr
+                      : program.memoryScopes >> k & 1;
+    if (isUsed)
+      scopes.push_back(scope);
+  }
+  for (unsigned k = 0; k < kMemoryScopes; ++k)
+    for (MemoryScope scope : scopes)
+      if (++numScopesUpTo[k]; unsigned(scope) >= k)
+        break;
+}
+
+GlobalShadow &Machine::shadow() {
+  return device ? device->world.shadow : ownShadow;
+}
+
+TensorMemory &Machine::tensorOf(uint32_t sm) {
+  if (tensors.size() <= sm)
+    tensors.resize(sm + 1);
+  if (!tensors[sm])
+    tensors[sm] = std::make_unique<TensorMemory>();
+  return *tensors[sm];
+}
+
+void Machine::add(Cluster &c, Finding finding, LaunchStatus status) {
+  if (finding.module.empty())
+    finding.module = module.name;
+  if (c.recorder)
+    c.recorder->finding(finding);
+  c.findings.emplace_back(std::move(finding), status);
+}
+
+bool Machine::count(Cta &cta, const FindingKey &key) {
+  Tally &tally = cta.cluster->tallies[key];
+  bool isNew = !tally.occurrences && !reported.count(key);
+  ++tally.occurrences;
+  tally.ranks |= 1ull << cta.rank;
+  return isNew;
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+uint8_t *Machine::shared(Warp &w, uint64_t address, uint64_t size,
+                         Cta *&owner) {
+  uint64_t rank = address >> kRankShift;
+  uint32_t offset = address & kOffsetMask;
+  Cluster &cluster = *w.cta->cluster;
+  if (rank >= cluster.ctas.size())
+    return nullptr;
+  owner = cluster.ctas[rank].get();
+  if (offset < kReservedShared || offset > owner->shared.size() ||
+      size > owner->shared.size() - offset)
+    return nullptr;
+  return owner->shared.data() + offset;
+}
+
+std::string Machine::describeSharedOffset(uint32_t offset) {
+  char text[128];
+  for (const ptx::Variable *v : program.sharedVariables) {
+    if (v->isExtern || offset < v->address || offset >= v->address + v->bytes)
+      continue;
+    std::string s = "'" + shortVariableName(std::string(v->name)) + "'";
+    if (offset != v->address)
+      s += " + " + std::to_string(offset - v->address);
+    return s;
+  }
+  if (offset >= dynamicOffset && offset < sharedBytes)
+    return "dynamic shared memory + " + std::to_string(offset - dynamicOffset);
+  std::snprintf(text, sizeof text, "shared offset 0x%x", offset);
+  return text;
+}
+
+std::string Machine::describeShared(const Cta &own, uint64_t address,
+                                    uint64_t size) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%llu byte%s at shared address 0x%llx",
+                (unsigned long long)size, size == 1 ? "" : "s",
+                (unsigned long long)address);
+  std::string s = text;
+  uint64_t rank = address >> kRankShift;
+  uint32_t offset = address & kOffsetMask;
+  uint64_t ranks = own.cluster->ctas.size();
+  if (rank >= ranks)
+    return s + ", CTA rank " + std::to_string(rank) + " in a cluster of " +
+           std::to_string(ranks);
+  if (offset < kReservedShared)
+    return s + ", in the 1024 bytes reserved for the system";
+  if (offset + size > sharedBytes)
+    return s + ", the CTA has " + std::to_string(sharedBytes) +
+           " bytes of shared memory, reserved and dynamic ones included";
+  s += ", " + describeSharedOffset(offset);
+  if (rank != own.rank)
+    s += " of CTA rank " + std::to_string(rank);
+  return s;
+}
+
+//===----------------------------------------------------------------------===//
+// Findings
+//===----------------------------------------------------------------------===//
+
+/// The name that .loc gives to an inlined function; empty when there is none.
+static std::string nameOf(const ptx::SourceLocation &loc,
+                          const ptx::Module &m) {
+  auto label = m.debugLabels.find(loc.nameLabel);
+  if (label == m.debugLabels.end())
+    return {};
+  uint64_t begin = uint64_t(label->second) + loc.nameOffset;
+  if (begin >= m.debugText.size())
+    return {};
+  return m.debugText.c_str() + begin;
+}
+
+SourceChain mx::sim::sourceOf(const InstrInfo &info) {
+  if (!info.function)
+    return {};
+  const ptx::Function &f = *info.function;
+  SourceChain chain;
+  int32_t at = info.loc;
+  for (; at >= 0 && chain.size() < kMostCallers; at = f.locs[at].caller) {
+    const ptx::SourceLocation &loc = f.locs[at];
+    auto file = f.home->files.find(loc.file);
+    if (file == f.home->files.end() || !loc.line)
+      break;
+    // What is not inlined is in the function that has the instruction.
+    chain.push_back(
+        {file->second, loc.line, loc.column,
+         loc.caller < 0 ? std::string(f.name) : nameOf(loc, *f.home)});
+  }
+  if (chain.empty() && !f.isEntry)
+    chain.push_back({"", 0, 0, std::string(f.name)});
+  return chain;
+}
+
+static Finding place(Warp &w, const Instr *i, FindingKind kind,
+                     std::string message, uint32_t lanes) {
+  Finding f;
+  f.kind = kind;
+  f.message = std::move(message);
+  const InstrInfo &info = w.machine->program.infoOf(i);
+  f.ptxLine = info.line;
+  if (info.function)
+    f.module = info.function->home->name;
+  f.source = sourceOf(info);
+  f.hasCta = true;
+  f.cta = w.cta->id;
+  f.warp = w.index;
+  f.lanes = lanes;
+  return f;
+}
+
+const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
+                        uint32_t lanes) {
+  machine->count(*cta, {kind, machine->program.infoOf(i).line, false});
+  machine->add(*cta->cluster, place(*this, i, kind, std::move(message), lanes),
+               kind == FindingKind::Unsupported ? LaunchStatus::BadInput
+                                                : LaunchStatus::Failed);
+  cta->cluster->stopped = true;
+  if (!groups.empty())
+    group().pc = i;
+  return nullptr;
+}
+
+/// The check that makes findings of a kind. Notes of the kinds that have no
+/// check of their own are about operands.
+static uint32_t checkOf(FindingKind kind) {
+  for (const CheckName &check : kCheckNames)
+    if (check.name == toString(kind))
+      return check.bit;
+  return kCheckDescriptor;
+}
+
+bool Warp::note(const Instr *i, FindingKind kind, std::string message,
+                uint32_t lanes, bool isWarning) {
+  return machine->config.checks & checkOf(kind) &&
+         noteAlways(i, kind, std::move(message), lanes, isWarning);
+}
+
+bool Warp::noteAlways(const Instr *i, FindingKind kind, std::string message,
+                      uint32_t lanes, bool isWarning) {
+  if (!machine->count(*cta, {kind, machine->program.infoOf(i).line, isWarning}))
+    return false;
+  Finding f = place(*this, i, kind, std::move(message), lanes);
+  f.isWarning = isWarning;
+  machine->add(*cta->cluster, std::move(f),
+               isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);
+  return true;
+}
+
+const Instr *Warp::fault(const Instr *i, const Fault &f, uint32_t lanes) {
+  // An operation of a CTA pair uses the tensor memory of both.
+  if (machine->program.usesTensorMemory)
+    for (auto &one : cta->cluster->ctas)
+      if (Fault late = one->tensor->takeLateUse())
+        fault(i, late, lanes);
+  switch (f.kind) {
+  case FaultKind::None:
+    return i + 1;
+  case FaultKind::Uninitialized:
+    note(i, FindingKind::UninitTensorMemory, f.message, lanes);
+    return i + 1;
+  case FaultKind::Metadata:
+    note(i, FindingKind::SparseMetadata, f.message, lanes, /*isWarning=*/true);
+    return i + 1;
+  case FaultKind::AllocationDone:
+    noteAlways(i, FindingKind::IllegalInstruction, f.message, lanes);
+    return i + 1;
+  case FaultKind::Bounds:
+    return fail(i, FindingKind::OutOfBounds, f.message, lanes);
+  case FaultKind::Alignment:
+    return fail(i, FindingKind::Misaligned, f.message, lanes);
+  case FaultKind::Barrier:
+    return fail(i, FindingKind::Barrier, f.message, lanes);
+  case FaultKind::Unsupported:
+    return fail(i, FindingKind::Unsupported, f.message, lanes);
+  case FaultKind::Descriptor:
+  case FaultKind::Shape:
+  case FaultKind::Allocation:
+    break;
+  }
+  return fail(i, FindingKind::IllegalInstruction, f.message, lanes);
+}
+
+bool Machine::ready(Warp &w, Group &g) {
+  switch (g.wait) {
+  case Wait::None:
+    return true;
+  case Wait::Mbarrier: {
+    if (g.isWoken)
+      return true;
+    if (w.cta->cluster->timeout)
+      return w.cta->cluster->round != g.index;
+    uint64_t word = g.cta->mbarrier(g.address).word;
+    return mbarrierState(word).parity != g.ticket;
+  }
+  case Wait::NamedBarrier:
+    return w.cta->barriers[g.index].generation != g.ticket;
+  case Wait::ClusterBarrier:
+    return w.cta->cluster->generation != g.ticket;
+  case Wait::PairAlloc:
+    return w.cta->cluster->pairs[w.cta->rank / 2].generation != g.ticket;
+  case Wait::TensorAlloc:
+  case Wait::Warpgroup:
+  case Wait::Poll:
+    return w.cta->cluster->round != g.index;
+  case Wait::Word: {
+    PollLog &log = (*w.polls)[g.mask];
+    bool isWoken = log.hasChanged() || !device->world.parks;
+    if (isWoken)
+      ++w.cta->cluster->effects;
+    if (!isWoken &&
+        (!w.cta->cluster->timeout || w.cta->cluster->round == g.index))
+      return false;
+    log.reads.clear();
+    return true;
+  }
+  case Wait::BulkGroup:
+    return w.bulkGroups.atMost(g.index);
+  case Wait::CopyGroup:
+    return w.copyGroups.atMost(g.index);
+  case Wait::Turn:
+    return w.cta->cluster->hasTurn && !w.watch;
+  case Wait::Answer:
+    return false;
+  case Wait::Collective: {
+    uint32_t here = 0, needed = g.needed & w.live;
+    for (const Group &o : w.groups)
+      if (o.wait == Wait::Collective && o.pc == g.pc &&
+          (o.needed & w.live) == needed)
+        here |= o.ticket;
+    return (here & needed) == needed;
+  }
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+void Machine::completeNamedBarrier(Cta &cta, NamedBarrier &b) {
+  uint32_t expected = b.expectedWarps ? b.expectedWarps : cta.liveWarps;
+  if (!b.active || b.arrivedWarps < expected)
+    return;
+  if (Recorder *t = cta.cluster->recorder.get())
+    t->completeBarrier(cta, uint32_t(&b - cta.barriers.data()));
+  ++b.generation;
+  ++cta.cluster->effects;
+  if (Order *order = cta.cluster->order.get()) {
+    b.completed.join(b.arriving);
+    b.arriving.clear();
+    b.lastArrivals.swap(b.arrivals);
+    b.arrivals.clear();
+    uint32_t number = uint32_t(&b - cta.barriers.data());
+    for (Warp &w : cta.warps)
+      for (Group &g : w.groups)
+        if (g.wait == Wait::NamedBarrier && g.index == number)
+          order->acquire(w, b.completed);
+  }
+  b.active = false;
+  b.arrivedWarps = 0;
+  b.expectedWarps = 0;
+  b.redResult = b.redPopc;
+  b.resultAnd = b.redAnd;
+  b.resultOr = b.redOr;
+  b.redPopc = 0;
+  b.redAnd = true;
+  b.redOr = false;
+  std::fill(b.lanes.begin(), b.lanes.end(), 0);
+}
+
+/// Threads that exit no longer count.
+void Machine::checkNamedBarriers(Cta &cta) {
+  for (NamedBarrier &b : cta.barriers) {
+    if (!b.active)
+      continue;
+    uint32_t arrived = 0;
+    for (uint32_t k = 0; k < warpsPerCta; ++k)
+      arrived += b.lanes[k] &&
+                 (b.lanes[k] & cta.warps[k].live) == cta.warps[k].live &&
+                 cta.warps[k].live;
+    if (!b.expectedWarps)
+      b.arrivedWarps = arrived;
+    completeNamedBarrier(cta, b);
+  }
+}
+
+void Machine::checkClusterBarrier(Cluster &c) {
+  if (!c.arrivedThreads || c.arrivedThreads < c.liveThreads)
+    return;
+  c.arrivedThreads = 0;
+  if (c.recorder)
+    c.recorder->completeCluster();
+  ++c.generation;
+  ++c.effects;
+  if (c.order) {
+    c.barrierCompleted.join(c.barrierArriving);
+    c.barrierArriving.clear();
+  }
+}

@@ -1,0 +1,123 @@
+//===- Workers.h - host threads for clusters --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls a function for 0 to n-1 on a few threads that live as long as a launch.
+// What a call throws, where memory is short, goes to the one who asked for it.
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LIB_MACHINE_WORKERS_H
+#define MXSIM_LIB_MACHINE_WORKERS_H
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mx::sim {
+
+class Workers {
+public:
+  /// More than hosts have cores, and few enough for any of them to create.
+  static constexpr unsigned kMax = 256;
+  /// `count` threads, the caller's included; 0: as many as the host has cores.
+  explicit Workers(unsigned count) {
+    if (!count)
+      count = std::max(1u, std::thread::hardware_concurrency());
+    limit = std::min(count, kMax);
+  }
+  ~Workers() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      isDone = true;
+    }
+    start.notify_all();
+    for (std::thread &t : threads)
+      t.join();
+  }
+
+  /// Returns when all calls have.
+  void forEach(size_t n, const std::function<void(size_t)> &fn) {
+    if (n <= 1 || limit <= 1) {
+      for (size_t k = 0; k < n; ++k)
+        fn(k);
+      return;
+    }
+    // Threads begin when there is first something for them to do.
+    while (threads.size() + 1 < limit && addThread())
+      ;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      task = &fn;
+      size = n;
+      next = 0;
+      running = threads.size();
+      ++generation;
+    }
+    start.notify_all();
+    take();
+    std::unique_lock<std::mutex> lock(mutex);
+    finished.wait(lock, [&] { return !running; });
+    task = nullptr;
+    if (thrown)
+      std::rethrow_exception(std::exchange(thrown, nullptr));
+  }
+
+private:
+  /// A host that has no more threads to give is as good as one with few cores.
+  bool addThread() {
+    try {
+      threads.emplace_back([this] { work(); });
+      return true;
+    } catch (const std::system_error &) {
+      limit = unsigned(threads.size()) + 1;
+      return false;
+    }
+  }
+  /// Others end what they have begun, and begin nothing more.
+  void take() {
+    try {
+      for (size_t k = next++; k < size; k = next++)
+        (*task)(k);
+    } catch (...) {
+      next = size;
+      std::lock_guard<std::mutex> lock(mutex);
+      thrown = std::current_exception();
+    }
+  }
+  void work() {
+    uint64_t seen = 0;
+    std::unique_lock<std::mutex> lock(mutex);
+    for (;;) {
+      start.wait(lock, [&] { return isDone || generation != seen; });
+      if (isDone)
+        return;
+      seen = generation;
+      lock.unlock();
+      take();
+      lock.lock();
+      if (!--running)
+        finished.notify_one();
+    }
+  }
+
+  unsigned limit;
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::condition_variable start, finished;
+  const std::function<void(size_t)> *task = nullptr;
+  size_t size = 0, running = 0;
+  std::atomic<size_t> next{0};
+  std::exception_ptr thrown;
+  uint64_t generation = 0;
+  bool isDone = false;
+};
+
+} // namespace mx::sim
+
+#endif // MXSIM_LIB_MACHINE_WORKERS_H

@@ -1,0 +1,333 @@
+//===- JsonReport.cpp - reports for tools ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The same facts as the text report, and the counts of each role.
+// simulator/docs/Reports.md describes the schema, simulator/test/report.test checks it.
+//===----------------------------------------------------------------------===//
+
+#include "mxsim/Report.h"
+#include "mx/Support/ExitStatus.h"
+#include "mx/Support/JsonWriter.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+using mx::JsonWriter;
+
+std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
+  std::vector<std::string> names;
+  for (auto &[name, bit] : kCheckNames)
+    if (checks & bit)
+      names.emplace_back(name);
+  return names;
+}
+
+template <class T>
+static void writeList(JsonWriter &w, std::string_view name, const T &values) {
+  w.key(name);
+  w.row(values);
+}
+
+static void write(JsonWriter &w, std::string_view name, const Dim3 &d) {
+  writeList(w, name, std::initializer_list<uint32_t>{d.x, d.y, d.z});
+}
+
+static void write(JsonWriter &w, std::string_view name,
+                  const std::map<std::string, uint64_t> &counts) {
+  w.key(name);
+  w.beginObject();
+  for (auto &[key, n] : counts)
+    w.member(key, n);
+  w.endObject();
+}
+
+/// The place, and under `inlined_at` the calls of functions that were inlined.
+static void write(JsonWriter &w, const SourceChain &chain) {
+  auto place = [&](const SourcePlace &p) {
+    w.member("file", p.file);
+    w.member("line", p.line);
+    w.member("column", p.column);
+    w.member("function", p.function);
+  };
+  w.key("source");
+  w.beginObject();
+  place(chain.front());
+  if (chain.size() > 1) {
+    w.key("inlined_at");
+    w.beginArray();
+    for (size_t k = 1; k < chain.size(); ++k) {
+      w.beginObject();
+      place(chain[k]);
+      w.endObject();
+    }
+    w.endArray();
+  }
+  w.endObject();
+}
+
+static bool hasPlace(const SourceChain &chain) {
+  return !chain.empty() && !chain.front().file.empty();
+}
+
+static void write(JsonWriter &w, const Finding &f) {
+  w.beginObject();
+  w.member("kind", toString(f.kind));
+  w.member("severity", f.isWarning ? "warning" : "error");
+  w.member("message", f.message);
+  w.member("module", f.module);
+  if (f.ptxLine)
+    w.member("line", f.ptxLine);
+  if (hasPlace(f.source))
+    write(w, f.source);
+  if (f.device >= 0)
+    w.member("device", f.device);
+  if (f.hasCta)
+    write(w, "cta", f.cta);
+  if (f.warp >= 0) {
+    w.member("warp", f.warp);
+    w.member("lanes", f.lanes);
+  }
+  if (!f.other.empty()) {
+    w.key("other");
+    w.beginObject();
+    w.member("text", f.other);
+    w.member("line", f.otherLine);
+    if (hasPlace(f.otherSource))
+      write(w, f.otherSource);
+    w.endObject();
+  }
+  w.member("count", uint64_t(f.count()));
+  if (f.count() > 1)
+    writeList(w, "lines", f.firstLines());
+  w.member("occurrences", f.occurrences);
+  if (f.hasCta)
+    w.member("ctas", f.ctas);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const WarpStatistics &s) {
+  w.member("instructions", s.instructions);
+  w.member("mmas", s.mmas);
+  w.key("bytes");
+  w.beginObject();
+  w.member("global_to_registers", s.globalLoadBytes);
+  w.member("registers_to_global", s.globalStoreBytes);
+  w.member("shared_to_registers", s.sharedLoadBytes);
+  w.member("registers_to_shared", s.sharedStoreBytes);
+  w.member("tensor_to_registers", s.tensorLoadBytes);
+  w.member("registers_to_tensor", s.tensorStoreBytes);
+  w.member("shared_to_tensor", s.tensorCopyBytes);
+  w.member("bulk_to_shared", s.bulkLoadBytes);
+  w.member("bulk_read", s.bulkReadBytes);
+  w.member("bulk_from_shared", s.bulkStoreBytes);
+  w.member("cp_async_to_shared", s.copyBytes);
+  w.endObject();
+  w.key("waits");
+  w.beginObject();
+  w.member("mbarrier", s.mbarrierWaits);
+  w.member("barrier", s.barrierWaits);
+  w.member("cluster", s.clusterWaits);
+  w.endObject();
+  if (!s.cycles)
+    return;
+  w.key("cycles");
+  w.beginObject();
+  w.member("alive", s.cycles);
+  w.member("issue_slots", s.slots);
+  w.member("waits_mbarrier", s.mbarrierCycles);
+  w.member("waits_barrier", s.barrierCycles);
+  w.member("waits_group", s.groupCycles);
+  w.member("waits_product", s.productCycles);
+  w.member("waits_result", s.resultCycles);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const WarpProfile &p) {
+  write(w, "instructions_by_class", p.classes);
+  write(w, "mmas_by_shape", p.mmas);
+  w.key("failed_tests");
+  w.beginObject();
+  w.member("tests", p.failedTests);
+  w.member("instructions", p.failedInstructions);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const Role &role) {
+  w.beginObject();
+  w.member("role", role.name);
+  writeList(w, "warps", role.warps);
+  write(w, role.counts);
+  write(w, role.profile);
+  w.key("instructions_by_line");
+  w.beginArray();
+  for (auto &[line, n] : role.profile.lines)
+    w.row(std::initializer_list<uint64_t>{line, n});
+  w.endArray();
+  w.endObject();
+}
+
+static void write(JsonWriter &w, std::string_view name,
+                  const std::vector<PartTime> &parts) {
+  w.key(name);
+  w.beginObject();
+  for (const PartTime &part : parts)
+    w.member(part.name, part.busy);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const CauseTime &c) {
+  w.beginObject();
+  w.member("key", c.key);
+  w.member("name", c.name);
+  w.member("part", c.part);
+  w.member("us", c.microseconds);
+  w.member("value", c.value);
+  w.member("low", c.low);
+  w.member("high", c.high);
+  w.member("unit", c.unit);
+  w.member("origin", toString(c.origin));
+  w.member("fastest_us", c.fastest);
+  w.member("slowest_us", c.slowest);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const LineCost &cost, bool isOfPtx) {
+  w.beginObject();
+  if (isOfPtx) {
+    w.member("line", cost.line);
+    w.member("text", cost.text);
+    if (hasPlace(cost.source))
+      write(w, cost.source);
+  } else {
+    w.member("file", cost.source.front().file);
+    w.member("line", cost.source.front().line);
+  }
+  w.member("executed", cost.executed);
+  w.member("cycles", cost.allCycles());
+  for (unsigned k = 0; k < kSpent; ++k)
+    w.member(infoOf(Spent(k)).key, cost.cycles[k]);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, std::string_view name,
+                  const std::vector<LineCost> &costs, bool isOfPtx) {
+  w.key(name);
+  w.beginArray();
+  for (const LineCost &cost : costs)
+    write(w, cost, isOfPtx);
+  w.endArray();
+}
+
+static void write(JsonWriter &w, const LaunchTime &t) {
+  w.key("time");
+  w.beginObject();
+  w.member("chip", t.chip);
+  w.member("cycles", t.cycles);
+  w.member("mhz", t.mhz);
+  w.member("launch_us", t.overheadMicroseconds);
+  w.member("us", t.microseconds());
+  w.member("low_us", t.lowMicroseconds);
+  w.member("high_us", t.highMicroseconds);
+  w.member("machine_code", t.hasMachineCode);
+  write(w, "bound_by", t.boundBy);
+  w.key("causes");
+  w.beginArray();
+  for (const CauseTime &cause : t.causes)
+    write(w, cause);
+  w.endArray();
+  w.key("assumed");
+  w.beginArray();
+  for (const CauseTime *cause : assumedThatMatter(t))
+    w.value(cause->key);
+  w.endArray();
+  write(w, "busy", t.parts);
+  if (t.computedForLine)
+    w.member("computed_for_line", uint64_t(t.computedForLine));
+  w.member("l2_hit_rate", t.l2HitRate);
+  w.member("l2_bytes", t.l2Bytes);
+  w.member("hbm_bytes", t.hbmBytes);
+  if (!t.lines.empty()) {
+    write(w, "lines", t.lines, /*isOfPtx=*/true);
+    write(w, "source_lines", costsBySource(t.lines), /*isOfPtx=*/false);
+  }
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const LaunchReport &r) {
+  const LaunchFacts &f = r.facts;
+  const LaunchStatistics &s = r.statistics;
+  w.beginObject();
+  w.member("status", toString(r.status));
+  w.member("complete", r.isComplete);
+  w.member("kernel", f.kernel);
+  w.member("module", f.module);
+  w.member("target", f.target);
+  if (f.device >= 0)
+    w.member("device", f.device);
+  write(w, "grid", f.grid);
+  write(w, "block", f.block);
+  write(w, "cluster", f.cluster);
+  w.key("shared_bytes");
+  w.beginObject();
+  w.member("static", f.staticSharedBytes);
+  w.member("dynamic", f.dynamicSharedBytes);
+  w.endObject();
+  w.member("sm_count", f.smCount);
+  w.member("resident_ctas", s.residentCtas);
+  w.member("seed", f.seed);
+  writeList(w, "checks", namesOfChecks(f.checks));
+  w.member("sums", f.truncatesTensorSums ? "truncated" : "exact");
+  w.key("findings");
+  w.beginArray();
+  for (const Finding &finding : r.findings)
+    write(w, finding);
+  w.endArray();
+  w.member("findings_dropped", r.findingsDropped);
+  w.member("warp_instructions", s.warpInstructions);
+  w.member("mmas", s.mmas);
+  w.member("bulk_bytes", s.tmaBytes);
+  if (r.time.isModelled)
+    write(w, r.time);
+  w.key("roles");
+  w.beginArray();
+  for (const Role &role : rolesOf(r))
+    write(w, role);
+  w.endArray();
+  w.key("warps");
+  w.beginArray();
+  for (size_t k = 0; k < s.warps.size(); ++k) {
+    w.beginObject();
+    w.member("warp", uint64_t(k));
+    write(w, s.warps[k]);
+    if (k < s.profiles.size())
+      write(w, s.profiles[k]);
+    w.endObject();
+  }
+  w.endArray();
+  w.endObject();
+}
+
+int mx::sim::exitStatusOf(const std::vector<LaunchReport> &reports) {
+  LaunchReport worst;
+  for (const LaunchReport &r : reports)
+    worst.status = std::min(worst.status, r.status);
+  return worst.exitStatus();
+}
+
+std::string mx::sim::reportAsJson(const std::vector<LaunchReport> &reports,
+                                  const std::string &error) {
+  JsonWriter w;
+  w.beginObject();
+  w.member("format", kReportFormat);
+  w.member("exit_status",
+           error.empty() ? exitStatusOf(reports) : int(kExitBadInput));
+  if (!error.empty())
+    w.member("error", error);
+  w.key("launches");
+  w.beginArray();
+  for (const LaunchReport &r : reports)
+    write(w, r);
+  w.endArray();
+  w.endObject();
+  return w.text + "\n";
+}

@@ -1,0 +1,190 @@
+//===- Names.cpp - kernels and runs in a few words ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names of templates of C++ have up to thousands of characters. The reports for
+// people have those that tell kernels apart; JSON has the names as they are.
+//===----------------------------------------------------------------------===//
+
+#include "mxsim/Report.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+
+using namespace mx::sim;
+
+static constexpr size_t kLongestName = 80;
+
+/// Replaces what stands in angle brackets at `depth` and deeper.
+static std::string withoutArguments(const std::string &name, unsigned depth) {
+  std::string s;
+  unsigned level = 0;
+  for (char c : name) {
+    if (c == '<' && ++level == depth)
+      s += "<...>";
+    if (level < depth)
+      s += c;
+    if (c == '>' && level)
+      --level;
+  }
+  return s;
+}
+
+/// Whether `word` ends at `end`, not as the end of a longer name.
+static bool endsWith(const std::string &s, size_t end, std::string_view word) {
+  auto isOfName = [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c));
+  };
+  return end >= word.size() &&
+         s.compare(end - word.size(), word.size(), word) == 0 &&
+         (end == word.size() || !isOfName(s[end - word.size() - 1]));
+}
+
+/// Past the signs of "operator<<" or "operator()", where `at` follows the word.
+static size_t skipOperator(const std::string &s, size_t at) {
+  if (s.compare(at, 2, "()") == 0)
+    return at + 2;
+  while (at < s.size() && std::strchr("<>=!+-*/%^&|~,[]", s[at]))
+    ++at;
+  return s.compare(at, 2, " <") == 0 ? at + 1 : at;
+}
+
+/// A demangled name in parts: "void a::f<int>(long)::g() const" has what it
+/// returns before `begin`, and its parameters from `end` on. What is in
+/// brackets of any kind is not looked at.
+struct NameParts {
+  size_t begin = 0, end;
+  size_t last = 0; ///< after the last "::" outside of brackets
+};
+
+static NameParts partsOf(const std::string &s) {
+  NameParts parts;
+  parts.end = s.size();
+  int level = 0;
+  size_t open = 0; // of the parameters, if nothing comes after them
+  for (size_t k = 0; k < s.size(); ++k) {
+    if (level == 0 && endsWith(s, k, "operator")) {
+      size_t after = skipOperator(s, k);
+      if (after == k && s[k] == ' ') // operator bool: up to the parameters
+        after = std::min(s.find('(', k), s.size());
+      k = after;
+      if (k >= s.size())
+        break;
+    }
+    char c = s[k];
+    if (c == '(' && level == 0 && k && s.compare(k, 11, "(anonymous ") != 0 &&
+        !endsWith(s, k, "decltype"))
+      open = k;
+    level +=
+        (c == '<' || c == '(' || c == '{') - (c == '>' || c == ')' || c == '}');
+    if (level)
+      continue;
+    if (s.compare(k, 2, "::") == 0) {
+      parts.last = k + 2;
+      open = 0; // the parameters of an outer function
+    }
+    if (c == ' ' && !open)
+      parts.begin = parts.last = k + 1;
+  }
+  if (open)
+    parts.end = open;
+  return parts;
+}
+
+std::string mx::sim::demangled(const std::string &name) {
+  if (name.compare(0, 2, "_Z") != 0)
+    return name;
+  int status = -1;
+  char *text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string s = text ? text : name;
+  std::free(text);
+  return s;
+}
+
+std::string mx::sim::bothNames(const std::string &name) {
+  std::string whole = demangled(name);
+  return whole == name ? name : name + " (" + whole + ")";
+}
+
+bool mx::sim::isNameOf(const std::string &typed, const std::string &name) {
+  return typed == name || typed == shortName(name) || typed == demangled(name);
+}
+
+std::string mx::sim::shortVariableName(const std::string &name) {
+  std::string s = demangled(name);
+  return s == name ? s : s.substr(partsOf(s).last);
+}
+
+std::string mx::sim::shortName(const std::string &name) {
+  std::string s = demangled(name);
+  if (s != name) {
+    NameParts parts = partsOf(s);
+    s = s.substr(parts.begin, parts.end - parts.begin);
+  }
+  std::string whole = s;
+  for (unsigned depth = 4; depth && s.size() > kLongestName; --depth)
+    s = withoutArguments(whole, depth);
+  if (s.size() > kLongestName)
+    s = s.substr(0, kLongestName / 2) + "..." +
+        s.substr(s.size() - kLongestName / 2 + 3);
+  return s;
+}
+
+static std::string counted(uint64_t n, const char *what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+/// "matmul", "a and b", "3 kernels".
+static std::string kernelsOf(const std::vector<LaunchReport> &reports) {
+  std::vector<std::string> names;
+  for (const LaunchReport &r : reports) {
+    bool isNew = true;
+    for (const std::string &name : names)
+      isNew &= name != r.facts.kernel;
+    if (isNew)
+      names.push_back(r.facts.kernel);
+  }
+  if (names.size() > 2)
+    return counted(names.size(), "kernel");
+  if (names[0].empty())
+    return "no kernel";
+  return shortName(names[0]) +
+         (names.size() == 2 ? " and " + shortName(names[1]) : "");
+}
+
+std::string mx::sim::closingLine(const LaunchFileResult &result,
+                                 bool isStrict) {
+  if (result.reports.empty())
+    return {};
+  uint64_t ctas = 0, errors = 0, warnings = 0, dropped = 0;
+  for (const LaunchReport &r : result.reports) {
+    ctas += r.facts.grid.count();
+    dropped += r.findingsDropped;
+    for (const Finding &f : r.findings)
+      ++(f.isWarning ? warnings : errors);
+  }
+  std::string s = kernelsOf(result.reports) + ": ";
+  if (result.reports.size() > 1)
+    s += std::to_string(result.reports.size()) + " launches, ";
+  s += counted(ctas, "CTA") + ", ";
+  switch (result.error.empty() ? exitStatusOf(result.reports) : 2) {
+  case 0:
+    if (isStrict && warnings)
+      break;
+    return s + "clean" +
+           (warnings ? " (" + counted(warnings, "warning") + ")" : "");
+  case 2:
+    s += "bad input, ";
+    break;
+  case 3:
+    s += "deadlock, ";
+    break;
+  }
+  s += counted(errors + warnings, "finding");
+  if (warnings || dropped)
+    s += " (" + counted(errors, "error") + ", " + counted(warnings, "warning") +
+         (dropped ? ", " + std::to_string(dropped) + " more not shown" : "") +
+         ")";
+  return s;
+}

@@ -1,0 +1,97 @@
+//===- MmaOperands.h - fetching the operands of an MMA --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to the engines: from descriptors and tensor memory to rows of
+// doubles.
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LIB_TENSOR_MMAOPERANDS_H
+#define MXSIM_LIB_TENSOR_MMAOPERANDS_H
+
+#include "mxsim/tensor/Descriptors.h"
+#include "mxsim/tensor/Tcgen05.h"
+
+#include <vector>
+
+namespace mx::sim {
+
+/// Every K step is 32 bytes of each row, in all kinds; twice that of B when A
+/// is sparse.
+constexpr unsigned stepBytes = 32;
+constexpr unsigned maxStepBytes = 2 * stepBytes;
+constexpr unsigned maxK = 128;
+constexpr unsigned maxScaleBlocks = 4;
+
+/// Where the elements of a row lie within its 32 bytes.
+enum class Packing {
+  /// 32, 16 or 8 elements of whole bytes.
+  Bytes,
+  /// 64 nibbles.
+  Nibbles,
+  /// Groups of 16 elements of 4 or 6 bits at the start of 16 bytes.
+  Padded,
+  /// One byte per element, 4 bits at bit 2 or 6 bits at bit 1.
+  Containers,
+  /// One byte per element in a register, 4 bits at bit 2 or 6 bits at bit 0.
+  RegisterBytes,
+};
+Packing packingOf(MmaKind kind, ElementType type, bool inTensorMemory);
+/// Of floats in the registers of mma.sync.
+Packing packingInRegisters(ElementType type, bool isPacked);
+
+/// The raw bytes of each row of one K step.
+struct RawRows {
+  std::vector<uint8_t> bytes;
+  unsigned rowBytes = stepBytes;
+  void resize(unsigned rows) { bytes.resize(rows * rowBytes); }
+  uint8_t *row(unsigned i) { return &bytes[i * rowBytes]; }
+  const uint8_t *row(unsigned i) const { return &bytes[i * rowBytes]; }
+};
+
+/// Reads rows [origin, origin + count) of an operand in shared memory into rows
+/// [first, first + count).
+Fault readShared(const SharedMemory &shared, const SmemDesc &desc,
+                 bool transposed, ElementType type, unsigned count,
+                 std::string_view what, RawRows &rows, unsigned first,
+                 unsigned origin = 0);
+/// The same from 8 columns of tensor memory: row i of the operand is
+/// lane laneOf(i).
+Fault readTensor(const CtaView &cta, uint32_t address, unsigned count,
+                 unsigned (*laneOf)(unsigned), RawRows &rows, unsigned first,
+                 Fault &uninitialized);
+
+/// Decodes one row of `k` elements.
+void decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
+               unsigned k, bool negate, double *values);
+/// The integers of kind::i8, wgmma and mma.sync.
+void decodeIntRow(const uint8_t *bytes, ElementType type, unsigned k,
+                  int32_t *values);
+
+/// Smallest exponent of a normal number of the type, for unnormalised terms.
+int minExponent(ElementType type);
+/// Bits between the largest and the smallest magnitude of the type, both
+/// included, or 0 when they are too many to rely on.
+unsigned staticRange(ElementType type);
+
+/// The scale bytes of one row.
+struct ScaleRow {
+  uint8_t bytes[maxScaleBlocks];
+};
+/// Where the scales of one operand stand, as one datapath half sees them.
+struct ScalePlace {
+  uint32_t address;
+  unsigned id, blocks;
+  unsigned count;
+  /// Lane partitions that must agree: [firstPartition, + numPartitions).
+  unsigned firstPartition, numPartitions;
+};
+/// Reads the scales of rows 0 .. count - 1 and checks that all lane partitions
+/// hold the same.
+Fault readScales(const CtaView &cta, const ScalePlace &place,
+                 std::string_view what, std::vector<ScaleRow> &scales,
+                 unsigned first, Fault &uninitialized);
+double decodeScale(ScaleType type, uint8_t code);
+
+} // namespace mx::sim
+
+#endif // MXSIM_LIB_TENSOR_MMAOPERANDS_H

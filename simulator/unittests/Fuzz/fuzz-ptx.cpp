@@ -1,0 +1,26 @@
+//===- fuzz-ptx.cpp - arbitrary bytes as PTX ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parses the input, decodes every kernel in it and loads its variables. What
+// is not PTX must be refused with a message that has a place.
+//===----------------------------------------------------------------------===//
+
+#include "mxsim/Simulator.h"
+
+#include <cstdlib>
+
+using namespace mx::sim;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::vector<Diagnostic> errors;
+  auto module = Module::parse({reinterpret_cast<const char *>(data), size},
+                              "fuzz.ptx", errors);
+  if (!module) {
+    if (errors.empty() || errors[0].message.empty())
+      std::abort();
+    return 0;
+  }
+  DeviceMemory memory(16u << 20);
+  (void)module->load(memory);
+  return 0;
+}

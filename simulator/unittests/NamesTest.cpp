@@ -1,0 +1,51 @@
+//===- NamesTest.cpp - names of C++ for people ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Symbols that g++ made, beside the names in their source.
+//===----------------------------------------------------------------------===//
+
+#include "mxsim/Report.h"
+
+#include "gtest/gtest.h"
+
+using namespace mx::sim;
+
+TEST(Names, Functions) {
+  const std::pair<const char *, const char *> rows[] = {
+      {"_Z5plaini", "plain"},
+      // auto run(T), of a lambda in main
+      {"_ZN1a3runIZ4mainEUliE_EEDaT_", "a::run<main::{lambda(int)#1}>"},
+      // decltype(auto) dec(T (&)[N])
+      {"_ZN1a3decIiLi3EEEDcRAT0__T_", "a::dec<int, 3>"},
+      {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()"},
+      {"_ZNK1a12_GLOBAL__N_11BIiE1fEv", "a::(anonymous namespace)::B<int>::f"},
+      {"_ZNK1a12_GLOBAL__N_11BIiEclEi",
+       "a::(anonymous namespace)::B<int>::operator()"},
+      {"_ZNK1a12_GLOBAL__N_11BIiEcvbEv",
+       "a::(anonymous namespace)::B<int>::operator bool"},
+      {"_ZNK1a12_GLOBAL__N_11BIiEltEi",
+       "a::(anonymous namespace)::B<int>::operator<"},
+      {"_ZN1a12_GLOBAL__N_11BIiEptEv",
+       "a::(anonymous namespace)::B<int>::operator->"},
+      {"_ZN1a12_GLOBAL__N_11BIiEixEi",
+       "a::(anonymous namespace)::B<int>::operator[]"},
+      {"_ZN1a12_GLOBAL__N_11BIiElsILi3EEEvi",
+       "a::(anonymous namespace)::B<int>::operator<< <3>"},
+      // Not of C++, or only nearly.
+      {"matmul", "matmul"},
+      {"_Zbad", "_Zbad"},
+      {"_Z", "_Z"},
+      {"", ""},
+  };
+  for (auto [symbol, name] : rows)
+    EXPECT_EQ(shortName(symbol), name) << symbol;
+}
+
+TEST(Names, VariablesOfFunctions) {
+  EXPECT_EQ(shortVariableName("_ZZN4demo4sumsILi64EEEvPKfPfiE4tile"), "tile");
+  EXPECT_EQ(shortVariableName("_ZZN1a3decIiLi3EEEDcRAT0__T_E1s"), "s");
+  EXPECT_EQ(shortVariableName("_ZZZ4mainENKUliE_clEiE3cnt"), "cnt");
+  EXPECT_EQ(shortVariableName("tile"), "tile");
+  EXPECT_EQ(demangled("_ZN4demo4sumsILi64EEEvPKfPfi"),
+            "void demo::sums<64>(float const*, float*, int)");
+}

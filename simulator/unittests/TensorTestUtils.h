@@ -1,0 +1,239 @@
+//===- TensorTestUtils.h - what the engines' tests share ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Encoders and value functions written from the specifications for the tests
+// alone: nothing here uses code of the simulator, so it can judge it.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_SIMULATOR_TENSORTESTUTILS_H
+#define MX_UNITTESTS_SIMULATOR_TENSORTESTUTILS_H
+
+#include "mxsim/tensor/Tcgen05.h"
+#include "mxsim/tensor/Tma.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace mx::sim::test {
+
+/// The matrix descriptor of PTX ISA table 40; `layout` is the code of 61-63.
+inline uint64_t smemDesc(uint64_t start, uint64_t lbo, uint64_t sbo,
+                         uint64_t layout, uint64_t base = 0) {
+  return (start >> 4) | (lbo >> 4) << 16 | (sbo >> 4) << 32 |
+         uint64_t{1} << 46 | base << 49 | layout << 61;
+}
+
+/// Value of a code of `e` exponent and `m` mantissa bits, signed on top, by
+/// the definition: (-1)^s * 2^(E - bias) * 1.M, subnormals 2^(1 - bias) * 0.M.
+/// E4M3 has its NaN at all ones, E5M2 is IEEE-like.
+inline double floatValue(unsigned code, int e, int m, int bias, bool ieee,
+                         bool nanAtTop) {
+  int exponent = code >> m & ((1 << e) - 1);
+  int mantissa = code & ((1 << m) - 1);
+  double sign = code >> (e + m) & 1 ? -1 : 1;
+  int top = (1 << e) - 1;
+  if (ieee && exponent == top)
+    return mantissa ? std::nan("") : sign * INFINITY;
+  if (nanAtTop && exponent == top && mantissa == (1 << m) - 1)
+    return std::nan("");
+  double fraction = std::ldexp(mantissa, -m);
+  return exponent ? sign * std::ldexp(1 + fraction, exponent - bias)
+                  : sign * std::ldexp(fraction, 1 - bias);
+}
+inline double e4m3(unsigned c) { return floatValue(c & 255, 4, 3, 7, 0, 1); }
+inline double e5m2(unsigned c) { return floatValue(c & 255, 5, 2, 15, 1, 0); }
+inline double e2m3(unsigned c) { return floatValue(c & 63, 2, 3, 1, 0, 0); }
+inline double e3m2(unsigned c) { return floatValue(c & 63, 3, 2, 3, 0, 0); }
+inline double e2m1(unsigned c) { return floatValue(c & 15, 2, 1, 1, 0, 0); }
+inline double ue4m3(unsigned c) { return floatValue(c & 127, 4, 3, 7, 0, 1); }
+inline double f16(unsigned c) { return floatValue(c & 65535, 5, 10, 15, 1, 0); }
+inline double e8m0(unsigned c) {
+  return c == 255 ? std::nan("") : std::ldexp(1.0, static_cast<int>(c) - 127);
+}
+inline double bf16(unsigned c) {
+  return floatValue(c & 65535, 8, 7, 127, true, false);
+}
+inline float asFloat(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+inline uint32_t asBits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  return bits;
+}
+inline double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
+inline double s8(unsigned c) { return static_cast<int8_t>(c); }
+inline double u8(unsigned c) { return c & 255; }
+inline double s4(unsigned c) { return c & 8 ? int(c & 15) - 16 : int(c & 15); }
+inline double u4(unsigned c) { return c & 15; }
+inline double b1(unsigned c) { return c & 1; }
+
+/// An element type of mma.sync and wgmma by its name in PTX.
+struct WarpType {
+  const char *name;
+  unsigned bits;
+  double (*value)(unsigned);
+};
+inline constexpr WarpType tF16{"f16", 16, f16}, tBF16{"bf16", 16, bf16},
+    tTF32{"tf32", 32, tf32}, tE4M3{"e4m3", 8, e4m3}, tE5M2{"e5m2", 8, e5m2},
+    tS8{"s8", 8, s8}, tU8{"u8", 8, u8}, tS4{"s4", 4, s4}, tU4{"u4", 4, u4},
+    tB1{"b1", 1, b1};
+
+/// The f16 numbers to choose from, such that sums stay in its range: exponents,
+/// and the bits of sign and mantissa that may be set.
+struct HalfRange {
+  unsigned lowest, count;
+  uint32_t bits = 0x83FF;
+};
+
+/// A random code of a finite number.
+inline uint32_t finiteCode(std::mt19937 &random, unsigned bits,
+                           double (*value)(unsigned), HalfRange half) {
+  if (bits == 32)
+    return asBits(std::normal_distribution<float>()(random));
+  if (value == bf16)
+    return asBits(std::normal_distribution<float>()(random)) >> 16;
+  for (;;) {
+    uint32_t code = random() & ((1u << bits) - 1);
+    if (value == f16)
+      code = (code & half.bits) | (half.lowest + random() % half.count) << 10;
+    if (std::isfinite(value(code)))
+      return code;
+  }
+}
+
+/// A real number as integer times 2^lowest, wide enough for any sum here:
+/// little-endian 32-bit digits in two's complement, schoolbook arithmetic.
+class BigFixed {
+public:
+  static constexpr int lowest = -700, digits = 48;
+
+  void add(double value) {
+    if (value == 0)
+      return;
+    int exponent;
+    double fraction = std::frexp(std::fabs(value), &exponent);
+    // One bit at a time: slow and obvious.
+    BigFixed term;
+    for (int i = 1; i <= 53 && fraction != 0; ++i) {
+      fraction *= 2;
+      if (fraction >= 1) {
+        int position = exponent - i - lowest;
+        term.words[position / 32] |= 1u << position % 32;
+        fraction -= 1;
+      }
+    }
+    if (value < 0)
+      term.negate();
+    uint64_t carry = 0;
+    for (int i = 0; i < digits; ++i) {
+      carry += uint64_t{words[i]} + term.words[i];
+      words[i] = static_cast<uint32_t>(carry);
+      carry >>= 32;
+    }
+  }
+
+  /// Toward zero to `keep` significant bits, none below 2^least; `exact` tells
+  /// whether nothing was lost.
+  double truncate(int keep, int least, bool *exact = nullptr) const {
+    BigFixed magnitude = *this;
+    bool negative = words[digits - 1] >> 31;
+    if (negative)
+      magnitude.negate();
+    int top = digits * 32 - 1;
+    while (top >= 0 && !magnitude.bit(top))
+      --top;
+    double result = 0;
+    int bottom = std::max(top - keep + 1, least - lowest);
+    bool lost = false;
+    for (int i = 0; i <= top; ++i) {
+      if (!magnitude.bit(i))
+        continue;
+      if (i >= bottom)
+        result += std::ldexp(1.0, i + lowest);
+      else
+        lost = true;
+    }
+    if (exact)
+      *exact = !lost;
+    return negative ? -result : result;
+  }
+
+private:
+  uint32_t words[digits] = {};
+  bool bit(int i) const { return words[i / 32] >> i % 32 & 1; }
+  void negate() {
+    uint64_t carry = 1;
+    for (int i = 0; i < digits; ++i) {
+      carry += static_cast<uint32_t>(~words[i]);
+      words[i] = static_cast<uint32_t>(carry);
+      carry >>= 32;
+    }
+  }
+};
+
+/// One CTA: shared memory full of a pattern, all tensor memory allocated.
+struct TestCta {
+  std::vector<uint8_t> shared;
+  TensorMemory tensor;
+  CtaView view;
+
+  explicit TestCta(uint32_t bytes = 200 << 10) : shared(bytes, 0xCD) {
+    view.shared = {shared.data(), bytes, nullptr};
+    view.tensor = &tensor;
+    view.owner = 7;
+    (void)tensor.allocate(7, 512);
+  }
+  void set(unsigned lane, unsigned column, uint32_t value) {
+    tensor.row(lane)[column] = value;
+    tensor.define(lane, column, 1);
+  }
+  void setByte(unsigned lane, unsigned column, unsigned byte, uint8_t value) {
+    uint32_t &cell = tensor.row(lane)[column];
+    cell = (cell & ~(0xFFu << 8 * byte)) | uint32_t{value} << 8 * byte;
+    tensor.define(lane, column, 1);
+  }
+  /// `count` bits at `position`, counted from the column on; within one cell.
+  void setBits(unsigned lane, unsigned column, unsigned position,
+               unsigned count, uint32_t value) {
+    column += position / 32;
+    position %= 32;
+    uint32_t mask = (count == 32 ? ~0u : (1u << count) - 1) << position;
+    uint32_t &cell = tensor.row(lane)[column];
+    cell = (cell & ~mask) | (value << position & mask);
+    tensor.define(lane, column, 1);
+  }
+};
+
+class FlatMemory : public GlobalAccess {
+public:
+  static constexpr uint64_t base = 0x10000;
+  std::vector<uint8_t> bytes;
+  explicit FlatMemory(size_t size) : bytes(size) {}
+  uint8_t *translate(uint64_t address, uint64_t size, bool) override {
+    if (address < base || address - base + size > bytes.size())
+      return nullptr;
+    return &bytes[address - base];
+  }
+};
+
+/// A map of bytes in rows that are `pitch` apart.
+inline TensorMapDesc matrix(uint64_t inner, uint64_t outer, uint64_t pitch,
+                            uint32_t boxInner, uint32_t boxOuter) {
+  TensorMapDesc map;
+  map.globalAddress = FlatMemory::base;
+  map.rank = 2;
+  map.dims = {inner, outer};
+  map.strides = {pitch};
+  map.box = {boxInner, boxOuter};
+  return map;
+}
+
+} // namespace mx::sim::test
+
+#endif // MX_UNITTESTS_SIMULATOR_TENSORTESTUTILS_H
