@@ -11,8 +11,8 @@
 #define MX_TOOLS_TOOL_H
 
 #include "mx/Support/ExitStatus.h"
-#include "mx/Support/InputFile.h"
-#include "mx/Support/Printable.h"
+#include "mxsim/io/InputFile.h"
+#include "mxsim/io/Printable.h"
 #include "mx/Support/Version.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Config/llvm-config.h"

@@ -6,7 +6,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mx/Arrays/Arrays.h"
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Printable.h"
 #include "mx/Support/Version.h"
 
 using namespace mlir;

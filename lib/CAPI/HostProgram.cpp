@@ -13,7 +13,7 @@
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Execution/Program.h"
-#include "mx/Support/Memory.h"
+#include "mxsim/io/Memory.h"
 #include "llvm/Support/MathExtras.h"
 #include <set>
 

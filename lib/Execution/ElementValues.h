@@ -11,7 +11,7 @@
 #define MX_LIB_EXECUTION_ELEMENTVALUES_H
 
 #include "mlir/IR/BuiltinTypes.h"
-#include "mx/Support/Npy.h"
+#include "mxsim/io/Npy.h"
 
 namespace mx {
 

@@ -13,7 +13,7 @@
 #include "HostCollectives.h"
 #include "HostExit.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mx/Support/Memory.h"
+#include "mxsim/io/Memory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <deque>

@@ -14,7 +14,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Plan/Plan.h"
-#include "mx/Support/Memory.h"
+#include "mxsim/io/Memory.h"
 #include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
 #include "mx_program.h"

@@ -10,7 +10,7 @@
 #include "RunRanks.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/IR/Place.h"
-#include "mx/Support/Notices.h"
+#include "mxsim/io/Notices.h"
 #include <cstdlib>
 #include <sstream>
 #include <thread>

@@ -62,7 +62,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mx/Execution/Program.h"
 #include "mx/InitAll.h"
-#include "mx/Support/InputFile.h"
+#include "mxsim/io/InputFile.h"
 
 using namespace mlir;
 using namespace mx;

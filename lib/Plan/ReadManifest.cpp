@@ -9,7 +9,7 @@
 #include "EntryReader.h"
 #include "mx/Plan/Plan.h"
 #include "mx/Support/GroupLimits.h"
-#include "mx/Support/InputFile.h"
+#include "mxsim/io/InputFile.h"
 
 #include <algorithm>
 #include <set>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
-#include "mx/Support/JsonWriter.h"
+#include "mxsim/io/JsonWriter.h"
 
 using namespace mx;
 using namespace mx::plan;

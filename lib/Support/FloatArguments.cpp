@@ -7,7 +7,7 @@
 
 #include "mx/Support/FloatArguments.h"
 #include "mx/Support/FloatFormats.h"
-#include "mx/Support/Memory.h"
+#include "mxsim/io/Memory.h"
 
 #include <cmath>
 #include <cstring>

@@ -17,7 +17,7 @@
 
 #include "mxsim/InputKind.h"
 #include "mxsim/Report.h"
-#include "mx/Support/ExitStatus.h"
+#include "mxsim/ExitStatus.h"
 
 #include <cstdio>
 #include <map>

@@ -7,7 +7,7 @@
 
 #include "PtxRunner.h"
 
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <gtest/gtest.h>
 

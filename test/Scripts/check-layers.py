@@ -53,7 +53,7 @@ expect("include/mx/Dialect/MXGPU/IR/MXGPUBase.td", 'include "mx/Dialect/MX/IR/MX
 # Sideways, and from a folder that nobody knows.
 expect("lib/Conversion/MXToMXGPU/SinkScalars.cpp", '#include "../MXToCPU/Emitter.h"',
        "expected what is below Conversion/MXToMXGPU")
-expect("lib/Weather/Rain.cpp", '#include "mx/Support/Npy.h"', "'Weather' has no layer")
+expect("lib/Weather/Rain.cpp", '#include "mxsim/io/Npy.h"', "'Weather' has no layer")
 # In a circle within a layer.
 (work / "lib/Conversion/MXToMXGPU/Matmul/Other.h").write_text('#include "../Linalg/Other.h"\n')
 expect("lib/Conversion/MXToMXGPU/Linalg/Other.h", '#include "../Matmul/Other.h"',

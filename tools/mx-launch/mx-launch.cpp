@@ -7,7 +7,7 @@
 
 #include "mx/Launch/Launch.h"
 #include "mx/Support/ExitStatus.h"
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Printable.h"
 #include "mx/Support/Version.h"
 
 #include <charconv>

@@ -89,7 +89,7 @@ llvm::Error writeCompiledModule(llvm::StringRef directory,
 struct CompileToDirectoryOptions : CompileModuleOptions {
   std::string inputFile;
   std::string outputDirectory;
-  /// Leave out what mx/Support/Notices.h prints.
+  /// Leave out what mxsim/io/Notices.h prints.
   bool quiet = false;
 };
 

@@ -14,7 +14,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mx/Support/ExitStatus.h"
-#include "mx/Support/Npy.h"
+#include "mxsim/io/Npy.h"
 #include "llvm/Support/Error.h"
 
 namespace mx {

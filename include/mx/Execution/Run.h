@@ -44,7 +44,7 @@ struct RunOptions {
   std::string tuned, tunedGpu;
   /// Print how long compiling and running took.
   bool printTiming = false;
-  /// Leave out what mx/Support/Notices.h prints.
+  /// Leave out what mxsim/io/Notices.h prints.
   bool quiet = false;
 };
 

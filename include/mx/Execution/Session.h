@@ -7,8 +7,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mx/Support/Notices.h"
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Notices.h"
+#include "mxsim/io/Printable.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"

@@ -15,7 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mx/Arrays/Arrays.h"
-#include "mx/Support/Npy.h"
+#include "mxsim/io/Npy.h"
 
 namespace mx {
 

@@ -32,7 +32,7 @@ struct LaunchOptions {
   bool list = false;
   /// Print how long loading and running took.
   bool printTiming = false;
-  /// Leave out what mx/Support/Notices.h prints.
+  /// Leave out what mxsim/io/Notices.h prints.
   bool quiet = false;
 };
 

@@ -17,7 +17,7 @@
 #ifndef MX_SUPPORT_FLOATARGUMENTS_H
 #define MX_SUPPORT_FLOATARGUMENTS_H
 
-#include "mx/Support/Npy.h"
+#include "mxsim/io/Npy.h"
 
 #include <string>
 #include <string_view>

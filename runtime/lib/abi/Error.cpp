@@ -9,7 +9,7 @@
 
 #include "../PerThread.h"
 
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Printable.h"
 
 #include <algorithm>
 #include <atomic>

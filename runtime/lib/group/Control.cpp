@@ -4,7 +4,7 @@
 
 #include "Control.h"
 
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Printable.h"
 
 #include <algorithm>
 #include <cerrno>

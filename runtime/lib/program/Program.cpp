@@ -11,7 +11,7 @@
 #include "LaunchCache.h"
 
 #include "mx/Support/HandleTable.h"
-#include "mx/Support/InputFile.h"
+#include "mxsim/io/InputFile.h"
 
 #include <algorithm>
 #include <atomic>

@@ -10,7 +10,7 @@
 #include "SimDevice.h"
 
 #include "mxsim/tensor/TensorMap.h"
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Printable.h"
 
 #include <cerrno>
 #include <chrono>

@@ -7,7 +7,7 @@
 
 #include "mxsim/tensor/Tcgen05.h"
 #include "mxsim/tensor/Tma.h"
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <benchmark/benchmark.h>
 #include <random>
@@ -98,7 +98,7 @@ void mmaBf16(benchmark::State &state) {
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
   for (size_t i = 0; i < cta.shared.size(); i += 2) {
-    uint32_t bits = mx::bitsOf(normal(random));
+    uint32_t bits = bitsOf(normal(random));
     cta.shared[i] = static_cast<uint8_t>(bits >> 16);
     cta.shared[i + 1] = static_cast<uint8_t>(bits >> 24);
   }

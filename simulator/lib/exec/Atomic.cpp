@@ -74,17 +74,17 @@ uint16_t half(Op op, uint16_t old, uint16_t b) {
 /// shared memory is an add of the kernel.
 uint32_t addSingles(uint32_t old, uint32_t b, bool isShared) {
   float x = asFloat(old), y = asFloat(b);
-  return mx::bitsOf(canonical(isShared ? x + y : flush(flush(x) + flush(y))));
+  return bitsOf(canonical(isShared ? x + y : flush(flush(x) + flush(y))));
 }
 uint64_t addDoubles(uint64_t old, uint64_t b, bool isShared) {
   constexpr uint64_t quiet = 0x0008000000000000,
                      fromInfinities = 0xFFF8ull << 48;
-  double x = mx::doubleFromBits(old), y = mx::doubleFromBits(b), sum = x + y;
+  double x = doubleFromBits(old), y = doubleFromBits(b), sum = x + y;
   if (isShared && (x != x || y != y))
     return (x != x ? old : b) | quiet;
   if (x != x || y != y)
     return y != y ? b : old;
-  return sum != sum ? fromInfinities : mx::bitsOf(sum);
+  return sum != sum ? fromInfinities : bitsOf(sum);
 }
 
 /// The new value of `old` under `op`.

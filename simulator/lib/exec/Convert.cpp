@@ -12,7 +12,6 @@
 #include <limits>
 
 using namespace mx::sim;
-using mx::FloatFormat;
 using ptx::Operand;
 using ptx::Type;
 
@@ -177,10 +176,10 @@ __attribute__((noinline)) T narrowDirected(volatile double x, Rounding r) {
 
 /// f32 with directed rounding to a 16-bit float: truncate and step.
 uint16_t narrow16(double x, FloatFormat f, Rounding r) {
-  uint32_t nearest = mx::encodeF64(f, x);
+  uint32_t nearest = encodeF64(f, x);
   if (r == RN || x != x)
     return nearest;
-  double back = mx::decode(f, nearest);
+  double back = decode(f, nearest);
   if (back == x)
     return nearest;
   // Magnitudes of these formats are ordered as their codes.
@@ -244,7 +243,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     break;
   }
   case Num::F64:
-    x = mx::doubleFromBits(in);
+    x = doubleFromBits(in);
     break;
   }
   // 64-bit integers beyond 2^53: round to odd, so that a second rounding is
@@ -291,7 +290,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
       y = z;
       std::fesetround(FE_TONEAREST);
     }
-    return mx::bitsOf(y) | (y != y ? 0x0008000000000000ull : 0);
+    return bitsOf(y) | (y != y ? 0x0008000000000000ull : 0);
   }
   case Num::F32: {
     float y = r == RN ? float(x) : narrowDirected<float>(x, r);
@@ -303,12 +302,12 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
       y = r == RN && std::fabs(x) < 0x1.ffffffp-127
               ? std::copysign(0.0f, float(x))
               : flush(y);
-    return mx::bitsOf(y);
+    return bitsOf(y);
   }
   case Num::TF32: {
     // 10 bits of mantissa; rna rounds ties away.
     // What a NaN and, with .rna, .satfinite give was seen on sm_90.
-    uint32_t b = mx::bitsOf(float(x));
+    uint32_t b = bitsOf(float(x));
     if ((b & 0x7F800000u) == 0x7F800000u) {
       b = uint32_t(in) & ~0x1FFFu;
       if (r == RNA)

@@ -10,7 +10,6 @@
 #include <algorithm>
 
 using namespace mx::sim;
-using mx::FloatFormat;
 using ptx::Operand;
 
 namespace {
@@ -29,9 +28,9 @@ unsigned widthOf(FloatFormat f) { return f == FloatFormat::E2M1 ? 4 : 8; }
 uint32_t encodeNarrow(uint32_t aux, float x) {
   FloatFormat f = FloatFormat(aux & 0xff);
   if (f == FloatFormat::E8M0)
-    return aux & kUpBit ? mx::encodeE8M0Up(x, aux & kSatBit)
-                        : mx::encodeE8M0Down(x, aux & kSatBit);
-  return mx::encode(f, positive(x, aux));
+    return aux & kUpBit ? encodeE8M0Up(x, aux & kSatBit)
+                        : encodeE8M0Down(x, aux & kSatBit);
+  return encode(f, positive(x, aux));
 }
 
 /// Two f32 (a: high) to a pair of codes.
@@ -70,8 +69,8 @@ const Instr *decodePair(Warp &w, const Instr *i, uint32_t mask) {
   unsigned width = widthOf(f);
   uint32_t codeMask = (1u << width) - 1;
   forLanes(mask, [&](unsigned lane) {
-    float h = positive(mx::decode(f, (a[lane] >> width) & codeMask), i->aux);
-    float l = positive(mx::decode(f, a[lane] & codeMask), i->aux);
+    float h = positive(decode(f, (a[lane] >> width) & codeMask), i->aux);
+    float l = positive(decode(f, a[lane] & codeMask), i->aux);
     d[lane] = BF16 ? uint32_t(floatToBf16(h)) << 16 | floatToBf16(l)
                    : uint32_t(floatToF16(h)) << 16 | floatToF16(l);
   });
@@ -116,8 +115,8 @@ bool takeNarrow(Decoder &d, FloatFormat &f) {
 /// `count` discarded bits and the random ones have a carry.
 uint32_t encodeStochastic(FloatFormat f, float x, uint32_t random,
                           unsigned count, uint32_t aux) {
-  const mx::FloatFormatInfo &info = mx::getInfo(f);
-  uint32_t bits = mx::bitsOf(positive(x, aux));
+  const FloatFormatInfo &info = getInfo(f);
+  uint32_t bits = bitsOf(positive(x, aux));
   uint32_t sign = bits >> 31 << (info.bits - 1);
   uint32_t magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u)
@@ -166,7 +165,7 @@ uint32_t randomBits(uint32_t all, unsigned k, unsigned n) {
 /// b: random bits.
 const Instr *encodeRandom(Warp &w, const Instr *i, uint32_t mask) {
   FloatFormat f = FloatFormat(i->aux & 0xff);
-  unsigned n = i->aux2 >> 24, width = mx::getInfo(f).bits;
+  unsigned n = i->aux2 >> 24, width = getInfo(f).bits;
   // 6-bit codes lie in bytes.
   width = width == 6 ? 8 : width;
   const Slot *sources = &w.machine->program.extra[i->aux2 & 0xffffff];

@@ -12,7 +12,6 @@
 #include <cmath>
 
 using namespace mx::sim;
-using mx::bitsOf;
 
 namespace {
 

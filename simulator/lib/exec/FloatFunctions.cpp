@@ -11,9 +11,6 @@
 #include <cmath>
 
 using namespace mx::sim;
-using mx::bitsOf;
-using mx::doubleFromBits;
-using mx::floatFromBits;
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include "Lanes.h"
 
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <cmath>
 
@@ -100,7 +100,7 @@ struct HalfF16 {
   static float widen(uint16_t v) { return f16ToFloat(v); }
   static uint16_t narrow(float x) { return floatToF16(x); }
   static uint16_t narrowD(double x) {
-    return uint16_t(mx::encodeF64(mx::FloatFormat::F16, x));
+    return uint16_t(encodeF64(FloatFormat::F16, x));
   }
 };
 /// .ftz: subnormal operands and results are zeros of their sign. A result is
@@ -121,7 +121,7 @@ struct HalfBF16 {
   static float widen(uint16_t v) { return bf16ToFloat(v); }
   static uint16_t narrow(float x) { return floatToBf16(x); }
   static uint16_t narrowD(double x) {
-    return uint16_t(mx::encodeF64(mx::FloatFormat::BF16, x));
+    return uint16_t(encodeF64(FloatFormat::BF16, x));
   }
 };
 

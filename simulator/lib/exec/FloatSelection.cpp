@@ -10,9 +10,6 @@
 #include <cmath>
 
 using namespace mx::sim;
-using mx::bitsOf;
-using mx::doubleFromBits;
-using mx::floatFromBits;
 
 namespace {
 
@@ -31,7 +28,7 @@ inline float minMax(unsigned m, float a, float b) {
   }
   float r;
   if (a != a || b != b) {
-    r = (m & kNaN) || (a != a && b != b) ? floatFromBits(mx::kF32CanonicalNaN)
+    r = (m & kNaN) || (a != a && b != b) ? floatFromBits(kF32CanonicalNaN)
         : a != a                         ? b
                                          : a;
   } else {
@@ -147,7 +144,7 @@ uint32_t signHalves(uint32_t a) {
 template <bool Neg>
 uint32_t signF32(uint32_t a) {
   uint32_t magnitude = a & 0x7FFFFFFFu;
-  return magnitude > 0x7F800000u ? mx::kF32CanonicalNaN
+  return magnitude > 0x7F800000u ? kF32CanonicalNaN
          : Neg                   ? a ^ 0x80000000u
                                  : magnitude;
 }

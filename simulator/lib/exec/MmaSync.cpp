@@ -12,7 +12,7 @@
 #include "Lanes.h"
 #include "WarpFragments.h"
 
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <cfenv>
 #include <cmath>

@@ -255,7 +255,7 @@ const Instr *redux(Warp &w, const Instr *i, uint32_t mask) {
           best = x;
         any = true;
       });
-      r = !any || (nan && poisoned) ? mx::kF32CanonicalNaN : mx::bitsOf(best);
+      r = !any || (nan && poisoned) ? kF32CanonicalNaN : bitsOf(best);
     } else {
       bool first = true;
       forLanes(mask, [&](unsigned lane) {

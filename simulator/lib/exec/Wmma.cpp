@@ -13,7 +13,7 @@
 #include "MemoryAccess.h"
 #include "WarpFragments.h"
 
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <cfenv>
 #include <cmath>

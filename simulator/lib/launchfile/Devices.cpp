@@ -8,7 +8,7 @@
 
 #include "LaunchFileImpl.h"
 
-#include "mx/Support/ExitStatus.h"
+#include "mxsim/ExitStatus.h"
 
 using namespace mx::sim;
 

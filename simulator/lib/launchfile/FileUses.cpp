@@ -9,34 +9,28 @@
 
 #include "LaunchFileImpl.h"
 
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 using namespace mx::sim;
-using namespace llvm;
+namespace fs = std::filesystem;
 
 /// The same for all paths to one file; empty for devices and pipes, which may
 /// have many uses.
 static std::string identityOf(const std::string &path) {
-  sys::fs::file_status status;
-  if (!sys::fs::status(path, status)) {
-    if (!sys::fs::is_regular_file(status))
-      return {};
-    sys::fs::UniqueID id = status.getUniqueID();
-    return std::to_string(id.getDevice()) + ":" + std::to_string(id.getFile());
-  }
-  // It will be made: what counts is where.
-  SmallString<128> parent = sys::path::parent_path(path), real;
-  if (parent.empty())
-    parent = ".";
-  if (sys::fs::real_path(parent, real)) {
-    real = parent;
-    (void)sys::fs::make_absolute(real);
-    sys::path::remove_dots(real, /*remove_dot_dot=*/true);
-  }
-  sys::path::append(real, sys::path::filename(path));
-  return real.str().str();
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0)
+    return S_ISREG(info.st_mode)
+               ? std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino)
+               : "";
+  // A new file: its folder and name identify it.
+  std::error_code code;
+  fs::path absolute = fs::absolute(path, code);
+  fs::path folder = fs::weakly_canonical(absolute.parent_path(), code);
+  if (code)
+    folder = absolute.parent_path().lexically_normal();
+  return (folder / absolute.filename()).string();
 }
 
 std::string FileUses::add(const std::string &path, Use use) {
@@ -66,7 +60,7 @@ bool LaunchFile::checkFiles() {
   return true;
 }
 
-bool LaunchFile::checkFiles(const llvm::json::Value &root) {
+bool LaunchFile::checkFiles(const nlohmann::json &root) {
   if (options.isolated)
     return true;
   JsonError found;
@@ -98,10 +92,9 @@ bool LaunchFile::checkFilesOfDevice(const JsonReader &json) {
 
 bool LaunchFile::checkFile(const JsonReader &at, const std::string &what,
                            bool isOutput) {
-  auto name = at.raw().getAsString();
-  if (!name)
+  if (!at.isString())
     return true;
-  std::string path, why = resolve(name->str(), isOutput, path);
+  std::string path, why = resolve(at.string(), isOutput, path);
   if (why.empty())
     why = isOutput ? files.writes(path, what) : files.reads(path, what);
   if (why.empty())

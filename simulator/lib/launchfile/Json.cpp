@@ -7,23 +7,30 @@
 #include "Json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 using namespace mx::sim;
-using llvm::StringRef;
+using nlohmann::json;
 
-static const llvm::json::Value kNull(nullptr);
+static const json kNull;
+
+static bool isOneOf(char c, std::string_view characters) {
+  return characters.find(c) != characters.npos;
+}
 
 namespace {
 
 /// Walks a text without building anything.
 class Scanner {
 public:
-  explicit Scanner(StringRef text) : text(text) {}
+  explicit Scanner(std::string_view text) : text(text) {}
   size_t at = 0;
 
   char peek() {
-    while (at < text.size() && StringRef(" \t\r\n").contains(text[at]))
+    while (at < text.size() && isOneOf(text[at], " \t\r\n"))
       ++at;
     return at < text.size() ? text[at] : '\0';
   }
@@ -34,13 +41,13 @@ public:
     return true;
   }
   /// A string with its quotes.
-  StringRef string() {
+  std::string_view string() {
     peek();
     size_t begin = at++;
     while (at < text.size() && text[at] != '"')
       at += text[at] == '\\' ? 2 : 1;
     at = std::min(at + 1, text.size());
-    return text.slice(begin, at);
+    return text.substr(begin, at - begin);
   }
   void skipValue() {
     unsigned depth = 0;
@@ -58,7 +65,7 @@ public:
         ++at;
       } else {
         size_t begin = at;
-        while (at < text.size() && !StringRef(",:]} \t\r\n").contains(text[at]))
+        while (at < text.size() && !isOneOf(text[at], ",:]} \t\r\n"))
           ++at;
         if (at == begin)
           return;
@@ -78,11 +85,8 @@ public:
          ++k) {
       bool isHere = open == '[' && std::to_string(k) == step;
       if (open == '{') {
-        StringRef raw = string();
-        auto key = llvm::json::parse(raw);
-        isHere = key && key->getAsString() == StringRef(step);
-        if (!key)
-          llvm::consumeError(key.takeError());
+        json key = json::parse(string(), nullptr, /*allow_exceptions=*/false);
+        isHere = key.is_string() && key == step;
         take(':');
       }
       peek();
@@ -98,20 +102,23 @@ public:
   }
   std::string place() {
     peek();
-    StringRef before = text.take_front(at);
-    size_t line = before.count('\n') + 1;
-    size_t start = before.rfind('\n');
-    size_t column = start == StringRef::npos ? at + 1 : at - start;
-    return std::to_string(line) + ":" + std::to_string(column);
+    return placeOf(text.substr(0, at));
+  }
+  /// "line:column" of the character after `before`.
+  static std::string placeOf(std::string_view before) {
+    auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    size_t start = before.rfind('\n') + 1; // 0 in the first line
+    return std::to_string(line) + ":" +
+           std::to_string(before.size() - start + 1);
   }
 
 private:
-  StringRef text;
+  std::string_view text;
 };
 
 } // namespace
 
-std::string mx::sim::placeInJson(StringRef text,
+std::string mx::sim::placeInJson(std::string_view text,
                                  const std::vector<std::string> &steps) {
   Scanner scanner(text);
   for (const std::string &step : steps)
@@ -120,9 +127,9 @@ std::string mx::sim::placeInJson(StringRef text,
   return scanner.place();
 }
 
-std::optional<llvm::json::Value> mx::sim::parseJson(StringRef text,
-                                                    std::string &message) {
-  constexpr unsigned kDeepest = 64;
+/// Returns where `text` is nested deeper than a person writes, or npos. Scans
+/// before parsing, so that parsing takes bounded memory.
+static size_t findDeepest(std::string_view text, unsigned limit) {
   unsigned depth = 0;
   bool isString = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -132,38 +139,41 @@ std::optional<llvm::json::Value> mx::sim::parseJson(StringRef text,
       isString = c != '"';
     } else if (c == '"') {
       isString = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest) {
-        Scanner scanner(text);
-        scanner.at = i;
-        message = scanner.place() + ": nested more than " +
-                  std::to_string(kDeepest) + " deep";
-        return std::nullopt;
-      }
-    } else if ((c == ']' || c == '}') && depth) {
+    } else if (isOneOf(c, "[{")) {
+      if (++depth > limit)
+        return i;
+    } else if (isOneOf(c, "]}") && depth) {
       --depth;
     }
   }
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
-  if (value)
-    return std::move(*value);
-  // "[2:0, byte=12]: Expected object key": columns from 0.
-  std::string raw = llvm::toString(value.takeError());
-  unsigned line = 1, column = 0;
-  size_t end = raw.find("]: ");
-  StringRef where = StringRef(raw).take_front(end);
-  if (end != std::string::npos && where.consume_front("[") &&
-      !where.consumeInteger(10, line) && where.consume_front(":") &&
-      !where.consumeInteger(10, column))
-    raw = raw.substr(end + 3);
-  if (!raw.empty())
-    raw[0] = char(tolower((unsigned char)raw[0]));
-  message =
-      std::to_string(line) + ":" + std::to_string(column + 1) + ": " + raw;
-  return std::nullopt;
+  return text.npos;
 }
 
-JsonReader JsonReader::inner(const llvm::json::Value &member, std::string name,
+std::unique_ptr<json> mx::sim::parseJson(std::string_view text,
+                                         std::string &message) {
+  constexpr unsigned kDeepest = 64;
+  if (size_t at = findDeepest(text, kDeepest); at != text.npos) {
+    message = Scanner::placeOf(text.substr(0, at)) + ": nested more than " +
+              std::to_string(kDeepest) + " deep";
+    return nullptr;
+  }
+  try {
+    return std::make_unique<json>(json::parse(text));
+  } catch (const json::exception &error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax
+    // error while parsing value - invalid literal; last read: 'x'"
+    std::string_view why = error.what();
+    auto *parsing = dynamic_cast<const json::parse_error *>(&error);
+    size_t byte = parsing && parsing->byte ? parsing->byte - 1 : 0;
+    why.remove_prefix(why.find("] ") + 2);
+    if (size_t at = why.find(": "); parsing && at != why.npos)
+      why.remove_prefix(at + 2);
+    message = Scanner::placeOf(text.substr(0, byte)) + ": " + std::string(why);
+    return nullptr;
+  }
+}
+
+JsonReader JsonReader::inner(const json &member, std::string name,
                              bool isIndex) const {
   std::vector<std::string> way = steps;
   way.push_back(name);
@@ -174,98 +184,108 @@ JsonReader JsonReader::inner(const llvm::json::Value &member, std::string name,
 }
 
 bool JsonReader::onlyKeys(std::initializer_list<const char *> keys) const {
-  const llvm::json::Object *object = value->getAsObject();
-  if (!object) {
+  if (!value->is_object()) {
     fail("expected an object");
     return false;
   }
-  std::vector<std::string> unknown;
-  for (const auto &member : *object) {
-    StringRef key = member.first;
-    if (std::none_of(keys.begin(), keys.end(),
-                     [&](const char *k) { return key == k; }))
-      unknown.push_back(key.str());
+  for (const auto &[key, member] : value->items()) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end())
+      continue;
+    std::string known;
+    for (const char *k : keys)
+      known += std::string(known.empty() ? "" : ", ") + k;
+    fail("unknown key '" + key + "', expected one of " + known);
+    return false;
   }
-  if (unknown.empty())
-    return true;
-  // The order of a hash table is not that of the file.
-  std::sort(unknown.begin(), unknown.end());
-  std::string known;
-  for (const char *k : keys)
-    known += std::string(known.empty() ? "" : ", ") + k;
-  fail("unknown key '" + unknown.front() + "', expected one of " + known);
-  return false;
+  return true;
 }
 
-bool JsonReader::has(StringRef key) const {
-  const llvm::json::Object *object = value->getAsObject();
-  return object && object->get(key);
+bool JsonReader::isString() const { return value->is_string(); }
+
+bool JsonReader::has(const std::string &key) const {
+  return value->is_object() && value->contains(key);
 }
 
-JsonReader JsonReader::operator[](StringRef key) const {
-  const llvm::json::Object *object = value->getAsObject();
-  const llvm::json::Value *member = object ? object->get(key) : nullptr;
-  if (!object)
+JsonReader JsonReader::operator[](const std::string &key) const {
+  bool isThere = has(key);
+  if (!value->is_object())
     fail("expected an object");
-  else if (!member)
-    fail("missing key '" + key.str() + "'");
-  return inner(member ? *member : kNull, key.str(), false);
+  else if (!isThere)
+    fail("missing key '" + key + "'");
+  return inner(isThere ? value->at(key) : kNull, key, false);
 }
 
 std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
   std::vector<std::pair<std::string, JsonReader>> out;
-  const llvm::json::Object *object = value->getAsObject();
-  if (!object) {
+  if (!value->is_object()) {
     fail("expected an object");
     return out;
   }
-  for (const auto &[key, member] : *object) {
-    std::string name = StringRef(key).str();
-    out.emplace_back(name, inner(member, name, false));
-  }
-  // Addresses must not depend on a hash.
-  std::sort(out.begin(), out.end(),
-            [](const auto &a, const auto &b) { return a.first < b.first; });
+  // In the order of the keys, on which addresses depend.
+  for (const auto &[key, member] : value->items())
+    out.emplace_back(key, inner(member, key, false));
   return out;
 }
 
 std::vector<JsonReader> JsonReader::elements() const {
   std::vector<JsonReader> out;
-  const llvm::json::Array *array = value->getAsArray();
-  if (!array) {
+  if (!value->is_array()) {
     fail("expected an array");
     return out;
   }
-  for (size_t i = 0; i < array->size(); ++i)
-    out.push_back(inner((*array)[i], std::to_string(i), true));
+  for (size_t i = 0; i < value->size(); ++i)
+    out.push_back(inner((*value)[i], std::to_string(i), true));
   return out;
 }
 
 std::string JsonReader::string() const {
-  if (auto s = value->getAsString())
-    return s->str();
+  if (value->is_string())
+    return value->get<std::string>();
   fail("expected a string");
   return {};
 }
 
 bool JsonReader::boolean() const {
-  if (auto b = value->getAsBoolean())
-    return *b;
+  if (value->is_boolean())
+    return value->get<bool>();
   fail("expected true or false");
   return false;
+}
+
+/// Parses a decimal or, after 0x, hexadecimal, octal or binary integer.
+template <class T>
+static bool parseInteger(std::string_view text, T &result) {
+  bool isNegative = std::is_signed_v<T> && text.substr(0, 1) == "-";
+  text.remove_prefix(isNegative);
+  int base = 10;
+  if (text.size() > 1 && text[0] == '0') {
+    char c = char(std::tolower((unsigned char)text[1]));
+    base = c == 'x' ? 16 : c == 'b' ? 2 : 8;
+    text.remove_prefix(c == 'x' || c == 'b' || c == 'o' ? 2 : 1);
+  }
+  uint64_t magnitude = 0;
+  const char *end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, magnitude, base);
+  if (error != std::errc() || at != end || text.empty())
+    return false;
+  uint64_t most =
+      std::is_signed_v<T> ? uint64_t(INT64_MAX) + isNegative : ~0ull;
+  result = T(isNegative ? 0 - magnitude : magnitude);
+  return magnitude <= most;
 }
 
 uint64_t JsonReader::unsignedInteger(uint64_t most) const {
   uint64_t v = 0;
   bool ok = false;
-  if (auto u = value->getAsUINT64()) {
-    v = *u;
+  if (value->is_number_unsigned()) {
+    v = value->get<uint64_t>();
     ok = true;
-  } else if (auto d = value->getAsNumber()) {
-    ok = *d >= 0 && *d < 1.8e19 && std::floor(*d) == *d;
-    v = ok ? uint64_t(*d) : 0;
-  } else if (auto s = value->getAsString()) {
-    ok = !StringRef(*s).getAsInteger(0, v);
+  } else if (value->is_number()) {
+    double d = value->get<double>();
+    ok = d >= 0 && d < 1.8e19 && std::floor(d) == d;
+    v = ok ? uint64_t(d) : 0;
+  } else if (value->is_string()) {
+    ok = parseInteger(value->get_ref<const std::string &>(), v);
   }
   if (!ok) {
     fail("expected an integer that is not negative");
@@ -280,28 +300,31 @@ uint64_t JsonReader::unsignedInteger(uint64_t most) const {
 }
 
 int64_t JsonReader::integer() const {
-  if (auto i = value->getAsInteger())
-    return *i;
-  if (auto s = value->getAsString()) {
-    int64_t v;
-    if (!StringRef(*s).getAsInteger(0, v))
-      return v;
+  int64_t v = 0;
+  if (value->is_number_integer()) // the bits of one beyond int64_t
+    return value->get<int64_t>();
+  if (value->is_number()) {
+    double d = value->get<double>();
+    if (std::floor(d) == d && std::fabs(d) < 0x1p63)
+      return int64_t(d);
+  } else if (value->is_string() &&
+             parseInteger(value->get_ref<const std::string &>(), v)) {
+    return v;
   }
-  if (auto u = value->getAsUINT64())
-    return int64_t(*u);
   fail("expected an integer");
   return 0;
 }
 
 double JsonReader::number() const {
-  if (auto d = value->getAsNumber())
-    return *d;
-  if (auto s = value->getAsString()) {
-    if (*s == "nan")
+  if (value->is_number())
+    return value->get<double>();
+  if (value->is_string()) {
+    const auto &words = value->get_ref<const std::string &>();
+    if (words == "nan")
       return std::nan("");
-    if (*s == "inf")
+    if (words == "inf")
       return INFINITY;
-    if (*s == "-inf")
+    if (words == "-inf")
       return -INFINITY;
   }
   fail("expected a number");

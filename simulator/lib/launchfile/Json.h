@@ -9,11 +9,11 @@
 #ifndef MXSIM_LIB_LAUNCHFILE_JSON_H
 #define MXSIM_LIB_LAUNCHFILE_JSON_H
 
-#include "llvm/Support/JSON.h"
-
 #include <initializer_list>
-#include <optional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mx::sim {
@@ -25,27 +25,26 @@ struct JsonError {
   bool empty() const { return message.empty(); }
 };
 
-/// Parses `text`, unless it is nested so deeply that no person wrote it and a
-/// recursive reader would run out of stack. Null with a message that begins
-/// with the line and the column.
-std::optional<llvm::json::Value> parseJson(llvm::StringRef text,
-                                           std::string &message);
+/// Parses `text`. Returns null and a message that begins with the line and the
+/// column if `text` is no JSON or is nested more than 64 deep.
+std::unique_ptr<nlohmann::json> parseJson(std::string_view text,
+                                          std::string &message);
 
 /// "12:5", where the value at the end of `steps` begins in a text that
 /// parseJson takes.
-std::string placeInJson(llvm::StringRef text,
+std::string placeInJson(std::string_view text,
                         const std::vector<std::string> &steps);
 
 /// A value and where it stands. The first error is kept, in one place for the
 /// whole file; readers return a default then.
 class JsonReader {
 public:
-  JsonReader(const llvm::json::Value &value, std::string path,
+  JsonReader(const nlohmann::json &value, std::string path,
              std::vector<std::string> steps, JsonError &error)
       : value(&value), path(std::move(path)), steps(std::move(steps)),
         error(&error) {}
 
-  bool isString() const { return bool(value->getAsString()); }
+  bool isString() const;
   bool failed() const { return !error->empty(); }
   void fail(const std::string &message) const {
     if (error->empty())
@@ -57,8 +56,8 @@ public:
 
   /// Objects: refuses keys that are not in the list.
   bool onlyKeys(std::initializer_list<const char *> keys) const;
-  bool has(llvm::StringRef key) const;
-  JsonReader operator[](llvm::StringRef key) const;
+  bool has(const std::string &key) const;
+  JsonReader operator[](const std::string &key) const;
   std::vector<std::pair<std::string, JsonReader>> members() const;
   std::vector<JsonReader> elements() const;
 
@@ -71,15 +70,15 @@ public:
   std::vector<uint64_t> unsignedIntegers() const;
 
   const std::string &where() const { return path; }
-  const llvm::json::Value &raw() const { return *value; }
+  const nlohmann::json &raw() const { return *value; }
 
 private:
-  const llvm::json::Value *value;
+  const nlohmann::json *value;
   std::string path;
   std::vector<std::string> steps;
   JsonError *error;
 
-  JsonReader inner(const llvm::json::Value &member, std::string name,
+  JsonReader inner(const nlohmann::json &member, std::string name,
                    bool isIndex) const;
 };
 

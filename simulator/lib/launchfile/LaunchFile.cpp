@@ -8,22 +8,20 @@
 #include "LaunchFileImpl.h"
 #include "mxsim/Report.h"
 
+#include "mxsim/ExitStatus.h"
 #include "mxsim/InputKind.h"
+#include "mxsim/io/InputFile.h"
+#include "mxsim/io/Memory.h"
+#include "mxsim/io/Npy.h"
 #include "mxsim/tensor/TensorMap.h"
-#include "mx/Support/ExitStatus.h"
-#include "mx/Support/InputFile.h"
-#include "mx/Support/Memory.h"
-#include "mx/Support/Npy.h"
-
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
 using namespace mx::sim;
-using llvm::StringRef;
+namespace fs = std::filesystem;
 using mx::NpyArray;
 
 std::string LaunchFile::resolve(const std::string &name, bool isOutput,
@@ -32,33 +30,28 @@ std::string LaunchFile::resolve(const std::string &name, bool isOutput,
   if (!options.anyPath && !mx::isFileBeside(name))
     return "expected the name of a file beside the launch file, found '" +
            name + "'" + kRemedy;
-  llvm::SmallString<128> p(llvm::sys::path::is_absolute(name) ? "" : directory);
-  llvm::sys::path::append(p, name);
-  path = p.str().str();
-  llvm::sys::fs::file_status found;
-  if (isOutput && !options.anyPath &&
-      !llvm::sys::fs::status(path, found, /*follow=*/false) &&
-      found.type() != llvm::sys::fs::file_type::regular_file)
+  path = (fs::path(directory) / name).string();
+  std::error_code code;
+  fs::file_type found = fs::symlink_status(path, code).type();
+  if (isOutput && !options.anyPath && !code &&
+      found != fs::file_type::regular && found != fs::file_type::not_found)
     return path + ": expected a regular file to replace, or none, found " +
-           (found.type() == llvm::sys::fs::file_type::symlink_file
-                ? "a symbolic link"
-            : found.type() == llvm::sys::fs::file_type::directory_file
-                ? "a directory"
-                : "a device or a pipe") +
+           (found == fs::file_type::symlink     ? "a symbolic link"
+            : found == fs::file_type::directory ? "a directory"
+                                                : "a device or a pipe") +
            kRemedy;
   return "";
 }
 
 /// What is wrong with a file that is given for a launch file and is of another
 /// kind; empty for JSON, if only nearly.
-static std::string whyNoLaunchFile(StringRef text) {
-  std::string_view view(text.data(), text.size());
+static std::string whyNoLaunchFile(std::string_view text) {
   std::string found;
-  if (beginsAsPtx(view))
+  if (beginsAsPtx(text))
     found = "the text of PTX; `mx-sim --template KERNEL.ptx` writes a launch "
             "file to fill in";
-  else if (const InputKind *kind = kindOfOtherInput(view);
-           kind && StringRef(kind->name) != "JSON")
+  else if (const InputKind *kind = kindOfOtherInput(text);
+           kind && std::string_view(kind->name) != "JSON")
     found = kind->name;
   return found.empty() ? found
                        : "expected a launch file in JSON as the last "
@@ -67,17 +60,13 @@ static std::string whyNoLaunchFile(StringRef text) {
 }
 
 bool LaunchFile::loadModule(const std::string &path, bool isOfCommandLine) {
-  std::string why = checkInputFile(path);
+  std::string text, why = readInputFile(path, text);
   if (!why.empty())
     return fail(why);
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return fail(path + ": " + file.getError().message());
-  StringRef text = (*file)->getBuffer();
   for (const LoadedModule &loaded : modules)
     if (loaded.text == text)
       return true;
-  LoadedModule loaded{{}, path, text.str(), isOfCommandLine};
+  LoadedModule loaded{{}, path, std::move(text), isOfCommandLine};
   why = parseModule(path, loaded.text, loaded.ofDevices.emplace_back());
   if (!why.empty())
     return fail(why);
@@ -89,7 +78,7 @@ std::string LaunchFile::parseModule(const std::string &path,
                                     const std::string &text,
                                     std::unique_ptr<Module> &module) {
   std::vector<Diagnostic> errors;
-  module = Module::parse(text, llvm::sys::path::filename(path).str(), errors);
+  module = Module::parse(text, fs::path(path).filename().string(), errors);
   if (module)
     return {};
   const Diagnostic &d = errors.front();
@@ -433,20 +422,15 @@ LaunchFileResult LaunchFile::run() {
   if (options.text) {
     text = *options.text;
   } else {
-    if (std::string why = checkInputFile(options.launchFile); !why.empty()) {
+    std::string why = readInputFile(options.launchFile, text);
+    if (!why.empty()) {
       fail(why);
       return finish();
     }
-    auto file = llvm::MemoryBuffer::getFile(options.launchFile);
-    if (!file) {
-      fail(options.launchFile + ": " + file.getError().message());
-      return finish();
-    }
-    text = (*file)->getBuffer().str();
   }
-  directory = llvm::sys::path::parent_path(options.launchFile).str();
+  directory = fs::path(options.launchFile).parent_path().string();
   std::string why;
-  std::optional<llvm::json::Value> parsed = parseJson(text, why);
+  std::unique_ptr<nlohmann::json> parsed = parseJson(text, why);
   if (!parsed) {
     std::string kind = whyNoLaunchFile(text);
     fail(options.launchFile + (kind.empty() ? ":" + why : ": " + kind));
@@ -594,22 +578,22 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
   checks = text.substr(0, 1) == "-" ? kCheckAll : kCheckNone;
   if (text == "none")
     return true;
-  llvm::SmallVector<StringRef, 8> parts;
-  StringRef(text.data(), text.size()).split(parts, ',');
-  for (StringRef part : parts) {
-    StringRef wanted = part;
-    bool isOff = wanted.consume_front("-");
+  for (size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find(',', begin), text.size());
+    std::string_view part = text.substr(begin, end - begin), wanted = part;
+    bool isOff = wanted.substr(0, 1) == "-";
+    wanted.remove_prefix(isOff);
     bool isFound = wanted == "all" && !isOff;
     if (isFound)
       checks = kCheckAll;
     for (auto &[name, bit] : kCheckNames)
-      if (std::string_view(wanted) == name) {
+      if (wanted == name) {
         checks = isOff ? checks & ~bit : checks | bit;
         isFound = true;
       }
     if (!isFound) {
-      error =
-          "unknown check '" + part.str() + "', expected all, none or a list of";
+      error = "unknown check '" + std::string(part) +
+              "', expected all, none or a list of";
       for (auto &[name, bit] : kCheckNames)
         error.append(" ").append(name);
       return false;

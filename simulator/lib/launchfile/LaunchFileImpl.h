@@ -73,7 +73,7 @@ private:
   /// line names, and of those that the launch file does, whatever else is wrong
   /// with it.
   bool checkFiles();
-  bool checkFiles(const llvm::json::Value &root);
+  bool checkFiles(const nlohmann::json &root);
   bool checkFilesOfDevice(const JsonReader &json);
   bool checkFile(const JsonReader &at, const std::string &what, bool isOutput);
   /// A text that is there already is not loaded again: recorded launch files

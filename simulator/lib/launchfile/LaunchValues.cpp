@@ -7,13 +7,13 @@
 
 #include "LaunchFileImpl.h"
 
+#include "mxsim/io/Npy.h"
+#include "mxsim/tensor/NumberFormats.h"
 #include "mxsim/tensor/TensorMap.h"
-#include "mx/Support/FloatFormats.h"
-#include "mx/Support/Npy.h"
 
-#include "llvm/ADT/StringExtras.h"
-
+#include <charconv>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 using namespace mx::sim;
 using mx::NpyArray;
@@ -223,6 +223,19 @@ static void append(std::vector<uint8_t> &bytes, T v) {
   bytes.insert(bytes.end(), p, p + sizeof v);
 }
 
+/// Replaces `bytes` by those that two digits each spell.
+static bool readHex(std::string_view digits, std::vector<uint8_t> &bytes) {
+  bytes.clear();
+  for (size_t at = 0; at + 2 <= digits.size(); at += 2) {
+    const char *end = digits.data() + at + 2;
+    auto [last, error] =
+        std::from_chars(end - 2, end, bytes.emplace_back(), /*base=*/16);
+    if (error != std::errc() || last != end)
+      return false;
+  }
+  return digits.size() % 2 == 0;
+}
+
 bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
                        unsigned &align, std::set<std::string> used) {
   static const char *kinds[] = {
@@ -289,18 +302,16 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
         json.has(offsetKey) ? json[offsetKey].unsignedInteger() : 0;
     append(bytes, b->address + offset);
   } else if (kind == "bytes") {
-    std::string hex = v.string(), raw;
-    if (!v.failed() && (hex.size() % 2 || !llvm::tryGetFromHex(hex, raw)))
+    if (std::string hex = v.string(); !v.failed() && !readHex(hex, bytes))
       v.fail("expected an even number of hexadecimal digits");
-    bytes.assign(raw.begin(), raw.end());
     align = 1;
     return !json.failed();
   } else if (kind == "struct") {
     return structure(v, bytes, align);
   } else if (kind == "f16") {
-    append(bytes, uint16_t(mx::encodeF64(mx::FloatFormat::F16, v.number())));
+    append(bytes, uint16_t(encodeF64(FloatFormat::F16, v.number())));
   } else if (kind == "bf16") {
-    append(bytes, uint16_t(mx::encodeF64(mx::FloatFormat::BF16, v.number())));
+    append(bytes, uint16_t(encodeF64(FloatFormat::BF16, v.number())));
   } else if (kind == "f32") {
     append(bytes, float(v.number()));
   } else if (kind == "f64") {

@@ -8,8 +8,10 @@
 #include "LaunchFileImpl.h"
 #include "mxsim/Report.h"
 
+#include <nlohmann/json.hpp>
+
 using namespace mx::sim;
-using llvm::json::OStream;
+using Json = nlohmann::ordered_json;
 
 static constexpr const char *kOpen = "?";
 
@@ -18,13 +20,13 @@ static constexpr const char *kOpen = "?";
 //===----------------------------------------------------------------------===//
 
 static void findOpen(const JsonReader &json, std::vector<JsonReader> &open) {
-  if (json.raw().getAsString() == llvm::StringRef(kOpen))
+  if (json.raw() == kOpen)
     open.push_back(json);
-  if (json.raw().getAsObject())
+  if (json.raw().is_object())
     for (auto &[name, member] : json.members())
       if (!json.where().empty() || name != "notes")
         findOpen(member, open);
-  if (json.raw().getAsArray())
+  if (json.raw().is_array())
     for (const JsonReader &element : json.elements())
       findOpen(element, open);
 }
@@ -59,14 +61,11 @@ struct Value {
 
 class Template {
 public:
-  explicit Template(const KernelInfo &kernel) : kernel(kernel), json(out, 2) {}
-  std::string write();
+  explicit Template(const KernelInfo &kernel) : kernel(kernel) {}
+  Json make() const;
 
 private:
   const KernelInfo &kernel;
-  std::string text;
-  llvm::raw_string_ostream out{text};
-  OStream json;
 
   std::string nameOf(const ParameterInfo &p) const;
   Value valueOf(const ParameterInfo &p, const ParameterWord &w) const;
@@ -74,10 +73,9 @@ private:
   std::vector<Value> valuesOf(const ParameterInfo &p) const;
   std::string aBuffer() const;
   std::string note(const ParameterInfo &p) const;
-  void member(const Value &v);
-  void argument(const ParameterInfo &p);
-  void shape(const char *key, const std::array<uint32_t, 3> &known);
-  void memory();
+  Json notes() const;
+  Json argument(const ParameterInfo &p) const;
+  void addMemory(Json &file) const;
 };
 
 } // namespace
@@ -167,161 +165,107 @@ std::string Template::note(const ParameterInfo &p) const {
   return s + "its fields are those that the kernel uses";
 }
 
-void Template::member(const Value &v) {
+/// The key and the value of an argument or a field.
+static std::pair<std::string, Json> memberOf(const Value &v) {
   switch (v.use) {
   case ParameterUse::Address:
-    return json.attribute("buffer", v.name);
+    return {"buffer", v.name};
   case ParameterUse::TensorMap:
-    return json.attribute("tensor_map", v.name);
+    return {"tensor_map", v.name};
   case ParameterUse::Number:
   case ParameterUse::Unknown:
-    return json.attribute(v.type, kOpen);
+    break;
   }
+  return {v.type, kOpen};
 }
 
-void Template::argument(const ParameterInfo &p) {
+Json Template::argument(const ParameterInfo &p) const {
   std::vector<Value> values = valuesOf(p);
-  json.objectBegin();
-  if (!isStruct(p)) {
-    member(values.front());
-  } else {
-    json.attributeBegin("struct");
-    json.objectBegin();
-    json.attribute("size", p.bytes);
-    json.attribute("align", p.align);
-    json.attributeBegin("fields");
-    json.arrayBegin();
-    if (values.empty())
-      json.value(kOpen);
-    size_t k = 0;
-    for (const ParameterWord &w : p.words) {
-      if (!isValue(w))
-        continue;
-      json.objectBegin();
-      json.attribute("offset", w.offset);
-      member(values[k++]);
-      json.objectEnd();
-    }
-    json.arrayEnd();
-    json.attributeEnd();
-    json.objectEnd();
-    json.attributeEnd();
-  }
-  json.objectEnd();
+  if (!isStruct(p))
+    return Json::object({memberOf(values.front())});
+  Json fields = Json::array();
+  if (values.empty())
+    fields.push_back(kOpen);
+  size_t k = 0;
+  for (const ParameterWord &w : p.words)
+    if (isValue(w))
+      fields.push_back(
+          Json::object({{"offset", w.offset}, memberOf(values[k++])}));
+  return {
+      {"struct", {{"size", p.bytes}, {"align", p.align}, {"fields", fields}}}};
 }
 
-void Template::shape(const char *key, const std::array<uint32_t, 3> &known) {
-  json.attributeBegin(key);
-  json.arrayBegin();
-  if (known[0]) {
-    for (uint32_t n : known)
-      json.value(n);
-  } else {
-    json.value(kOpen);
-    json.value(1);
-    json.value(1);
-  }
-  json.arrayEnd();
-  json.attributeEnd();
+static Json shapeOf(const std::array<uint32_t, 3> &known) {
+  return known[0] ? Json(known) : Json::array({kOpen, 1, 1});
 }
 
-/// Buffers of what is used as an address, and of tensor maps.
-void Template::memory() {
-  std::vector<Value> buffers, maps;
+/// Adds a buffer for each address and tensor map, and the tensor maps.
+void Template::addMemory(Json &file) const {
+  Json buffers = Json::object(), maps = Json::object();
   for (const ParameterInfo &p : kernel.parameters)
     for (const Value &v : valuesOf(p)) {
-      if (v.use == ParameterUse::Address || v.use == ParameterUse::TensorMap)
-        buffers.push_back(v);
-      if (v.use == ParameterUse::TensorMap)
-        maps.push_back(v);
+      bool isMap = v.use == ParameterUse::TensorMap;
+      if (isMap || v.use == ParameterUse::Address)
+        buffers[v.name] = {{"bytes", kOpen}, {"fill", "poison"}};
+      if (!isMap)
+        continue;
+      unsigned rank = std::max(v.rank, 1u);
+      // The innermost dimension has no stride.
+      unsigned strides = v.rank ? rank - 1 : rank;
+      maps[v.name] = {{"buffer", v.name},
+                      {"type", kOpen},
+                      {"dims", Json::array_t(rank, kOpen)},
+                      {"strides", Json::array_t(strides, kOpen)},
+                      {"box", Json::array_t(rank, kOpen)},
+                      {"swizzle", kOpen}};
     }
-  json.attributeBegin("buffers");
-  json.objectBegin();
-  for (const Value &v : buffers) {
-    json.attributeBegin(v.name);
-    json.objectBegin();
-    json.attribute("bytes", kOpen);
-    json.attribute("fill", "poison");
-    json.objectEnd();
-    json.attributeEnd();
-  }
-  json.objectEnd();
-  json.attributeEnd();
-  if (maps.empty())
-    return;
-  json.attributeBegin("tensor_maps");
-  json.objectBegin();
-  for (const Value &v : maps) {
-    json.attributeBegin(v.name);
-    json.objectBegin();
-    json.attribute("buffer", v.name);
-    json.attribute("type", kOpen);
-    unsigned rank = std::max(v.rank, 1u);
-    // The innermost dimension has no stride.
-    for (auto [key, count] : {std::pair("dims", rank),
-                              std::pair("strides", v.rank ? rank - 1 : rank),
-                              std::pair("box", rank)}) {
-      json.attributeBegin(key);
-      json.arrayBegin();
-      for (unsigned k = 0; k < count; ++k)
-        json.value(kOpen);
-      json.arrayEnd();
-      json.attributeEnd();
-    }
-    json.attribute("swizzle", kOpen);
-    json.objectEnd();
-    json.attributeEnd();
-  }
-  json.objectEnd();
-  json.attributeEnd();
+  file["buffers"] = buffers;
+  if (!maps.empty())
+    file["tensor_maps"] = maps;
 }
 
-std::string Template::write() {
-  json.objectBegin();
-  json.attributeBegin("notes");
-  json.arrayBegin();
-  json.value(demangled(kernel.name));
-  json.value("Put a value in place of each \"?\". A buffer may have {\"file\": "
-             "\"a.npy\"} in place of bytes and fill. What a parameter is used "
-             "for is a guess from the instructions.");
-  json.value("outputs: the buffers to write when the run has ended, such as "
-             "{\"" +
-             aBuffer() +
-             "\": {\"file\": \"out.npy\", \"dtype\": "
-             "\"f32\", \"shape\": [128, 32]}}");
+Json Template::notes() const {
+  Json notes = {
+      demangled(kernel.name),
+      "Put a value in place of each \"?\". A buffer may have {\"file\": "
+      "\"a.npy\"} in place of bytes and fill. What a parameter is used "
+      "for is a guess from the instructions.",
+      "outputs: the buffers to write when the run has ended, such as {\"" +
+          aBuffer() +
+          "\": {\"file\": \"out.npy\", \"dtype\": \"f32\", \"shape\": [128, "
+          "32]}}"};
   for (const ParameterInfo &p : kernel.parameters)
-    json.value(note(p));
-  if (kernel.maximumBlock[0])
-    json.value("block: at most " + std::to_string(kernel.maximumBlock[0]) +
-               "x" + std::to_string(kernel.maximumBlock[1]) + "x" +
-               std::to_string(kernel.maximumBlock[2]) + " (.maxntid)");
+    notes.push_back(note(p));
+  const auto &most = kernel.maximumBlock;
+  if (most[0])
+    notes.push_back("block: at most " + std::to_string(most[0]) + "x" +
+                    std::to_string(most[1]) + "x" + std::to_string(most[2]) +
+                    " (.maxntid)");
   if (kernel.usesDynamicShared)
-    json.value("dynamic_smem: the module names shared memory whose size the "
-               "launch gives");
-  json.arrayEnd();
-  json.attributeEnd();
-  json.attribute("kernel", kernel.name);
-  shape("grid", {});
-  shape("block", kernel.requiredBlock);
+    notes.push_back("dynamic_smem: the module names shared memory whose size "
+                    "the launch gives");
+  return notes;
+}
+
+Json Template::make() const {
+  Json file = {{"notes", notes()},
+               {"kernel", kernel.name},
+               {"grid", shapeOf({})},
+               {"block", shapeOf(kernel.requiredBlock)}};
   if (kernel.requiredCluster[0])
-    shape("cluster", kernel.requiredCluster);
+    file["cluster"] = kernel.requiredCluster;
   if (kernel.usesDynamicShared)
-    json.attribute("dynamic_smem", kOpen);
-  memory();
-  json.attributeBegin("args");
-  json.arrayBegin();
+    file["dynamic_smem"] = kOpen;
+  addMemory(file);
+  file["args"] = Json::array();
   for (const ParameterInfo &p : kernel.parameters)
-    argument(p);
-  json.arrayEnd();
-  json.attributeEnd();
-  json.attributeBegin("outputs");
-  json.objectBegin();
-  json.objectEnd();
-  json.attributeEnd();
-  json.objectEnd();
-  return text + "\n";
+    file["args"].push_back(argument(p));
+  file["outputs"] = Json::object();
+  return file;
 }
 
 std::string mx::sim::launchTemplate(const KernelInfo &kernel) {
-  return Template(kernel).write();
+  return Template(kernel).make().dump(/*indent=*/2, ' ', /*ensure_ascii=*/false,
+                                      Json::error_handler_t::replace) +
+         "\n";
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"
-#include "mx/Support/ExitStatus.h"
-#include "mx/Support/JsonWriter.h"
+#include "mxsim/ExitStatus.h"
+#include "mxsim/io/JsonWriter.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 
 #include "mxsim/LaunchRecord.h"
 
-#include "mx/Support/JsonWriter.h"
-#include "mx/Support/Npy.h"
+#include "mxsim/io/JsonWriter.h"
+#include "mxsim/io/Npy.h"
 
 #include <array>
 #include <cerrno>

@@ -8,119 +8,93 @@
 
 #include "mxsim/Report.h"
 
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
+#include <nlohmann/json.hpp>
 
 using namespace mx::sim;
-namespace json = llvm::json;
+using Json = nlohmann::ordered_json;
 
 static constexpr const char pageText[] =
 #include "TimelinePage.inc"
     ;
 
-static std::string utf8(const std::string &text) {
-  return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
-}
-
 static int64_t number(uint64_t v) {
   return v == TimelineSpan::kNever ? -1 : int64_t(v);
 }
 
-static void write(json::OStream &out, const TimelineSpan &s) {
-  out.array([&] {
-    out.value(int64_t(s.begin));
-    out.value(int64_t(s.end));
-    out.value(int64_t(s.kind));
-    out.value(s.row);
-    out.value(s.line);
-    out.value(s.lastLine);
-    out.value(s.text);
-    out.value(number(s.issued));
-    out.value(s.issuer == TimelineSpan::kNoTrack ? -1 : int64_t(s.issuer));
-    out.value(int64_t(s.bytes));
-  });
+static Json toJson(const TimelineSpan &s) {
+  return Json::array(
+      {s.begin, s.end, int64_t(s.kind), s.row, s.line, s.lastLine, s.text,
+       number(s.issued),
+       s.issuer == TimelineSpan::kNoTrack ? -1 : int64_t(s.issuer), s.bytes});
 }
 
-/// By line of this module: the line, how often warps executed it, and cycles in
-/// the order of Spent.
-static void write(json::OStream &out, const std::vector<LineCost> &costs) {
-  out.attributeArray("costs", [&] {
-    for (const LineCost &cost : costs)
-      if (cost.line)
-        out.array([&] {
-          out.value(cost.line);
-          out.value(cost.executed);
-          for (uint64_t cycles : cost.cycles)
-            out.value(cycles);
-        });
-  });
+/// Rows of a line, how often warps executed it, and cycles in the order of
+/// Spent.
+static Json toJson(const std::vector<LineCost> &costs) {
+  Json rows = Json::array();
+  for (const LineCost &cost : costs) {
+    if (!cost.line)
+      continue;
+    Json row = Json::array({cost.line, cost.executed});
+    for (uint64_t cycles : cost.cycles)
+      row.push_back(cycles);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
-static void write(json::OStream &out, const LaunchReport &r, int64_t module) {
+static Json toJson(const TimelineTrack &track) {
+  Json spans = Json::array();
+  for (const TimelineSpan &s : track.spans)
+    spans.push_back(toJson(s));
+  return {{"kind", toString(track.kind)},
+          {"name", track.name},
+          {"cta", track.cta},
+          {"warp", track.warp},
+          {"rows", track.rows},
+          {"spans", std::move(spans)}};
+}
+
+static Json toJson(const LaunchReport &r, size_t module) {
   const Timeline &t = *r.timeline;
-  out.object([&] {
-    out.attribute("kernel", utf8(r.facts.kernel));
-    out.attribute("status", std::string(toString(r.status)));
-    out.attribute("module", module);
-    out.attribute("seed", r.facts.seed);
-    out.attribute("chip", r.time.chip);
-    out.attribute("steps", t.steps);
-    out.attribute("totalCtas", t.totalCtas);
-    out.attribute("spansDropped", t.spansDropped);
-    out.attribute("tracksDropped", t.tracksDropped);
-    out.attributeArray("ctas", [&] {
-      for (const TimelineCta &c : t.ctas)
-        out.object([&] {
-          out.attributeArray("id", [&] {
-            for (uint32_t v : c.id)
-              out.value(v);
-          });
-          out.attribute("rank", c.rank);
-          out.attribute("cluster", c.cluster);
-        });
-    });
-    out.attributeArray("strings", [&] {
-      for (const std::string &s : t.strings)
-        out.value(utf8(s));
-    });
-    out.attributeArray("tracks", [&] {
-      for (const TimelineTrack &track : t.tracks)
-        out.object([&] {
-          out.attribute("kind", toString(track.kind));
-          out.attribute("name", utf8(track.name));
-          out.attribute("cta", track.cta);
-          out.attribute("warp", track.warp);
-          out.attribute("rows", track.rows);
-          out.attributeArray("spans", [&] {
-            for (const TimelineSpan &s : track.spans)
-              write(out, s);
-          });
-        });
-    });
-    out.attributeArray("marks", [&] {
-      for (const TimelineMark &m : t.marks)
-        out.array([&] {
-          out.value(m.track);
-          out.value(m.step);
-          out.value(m.line);
-          out.value(m.text);
-        });
-    });
-    out.attributeArray("sources", [&] {
-      for (const auto &entry : t.sources)
-        out.array([&] {
-          out.value(entry.first);
-          out.value(entry.second.file);
-          out.value(entry.second.line);
-        });
-    });
-    write(out, r.time.lines);
-  });
+  Json launch = {{"kernel", r.facts.kernel},
+                 {"status", toString(r.status)},
+                 {"module", module},
+                 {"seed", r.facts.seed},
+                 {"chip", r.time.chip},
+                 {"steps", t.steps},
+                 {"totalCtas", t.totalCtas},
+                 {"spansDropped", t.spansDropped},
+                 {"tracksDropped", t.tracksDropped},
+                 {"ctas", Json::array()},
+                 {"strings", t.strings},
+                 {"tracks", Json::array()},
+                 {"marks", Json::array()},
+                 {"sources", Json::array()},
+                 {"costs", toJson(r.time.lines)}};
+  for (const TimelineCta &c : t.ctas)
+    launch["ctas"].push_back(
+        {{"id", c.id}, {"rank", c.rank}, {"cluster", c.cluster}});
+  for (const TimelineTrack &track : t.tracks)
+    launch["tracks"].push_back(toJson(track));
+  for (const TimelineMark &m : t.marks)
+    launch["marks"].push_back(Json::array({m.track, m.step, m.line, m.text}));
+  for (const auto &[line, source] : t.sources)
+    launch["sources"].push_back(Json::array({line, source.file, source.line}));
+  return launch;
 }
 
 std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
+  Json data = {{"format", 1},
+               {"kinds", Json::array()},
+               {"spent", Json::array()},
+               {"modules", Json::array()},
+               {"launches", Json::array()}};
+  for (unsigned k = 0; k < kNumSpanKinds; ++k)
+    data["kinds"].push_back(toString(SpanKind(k)));
+  for (unsigned k = 0; k < kSpent; ++k)
+    data["spent"].push_back(infoOf(Spent(k)).column);
   std::vector<const Timeline *> modules;
-  std::vector<std::pair<const LaunchReport *, int64_t>> launches;
   for (const LaunchReport &r : result.reports) {
     if (!r.timeline)
       continue;
@@ -129,37 +103,16 @@ std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
       ++k;
     if (k == modules.size())
       modules.push_back(r.timeline.get());
-    launches.emplace_back(&r, int64_t(k));
+    data["launches"].push_back(toJson(r, k));
   }
-  std::string data;
-  llvm::raw_string_ostream stream(data);
-  json::OStream out(stream);
-  out.object([&] {
-    out.attribute("format", 1);
-    out.attributeArray("kinds", [&] {
-      for (unsigned k = 0; k < kNumSpanKinds; ++k)
-        out.value(toString(SpanKind(k)));
-    });
-    out.attributeArray("spent", [&] {
-      for (unsigned k = 0; k < kSpent; ++k)
-        out.value(std::string(infoOf(Spent(k)).column));
-    });
-    out.attributeArray("modules", [&] {
-      for (const Timeline *t : modules)
-        out.object([&] {
-          out.attribute("name", utf8(t->module));
-          out.attribute("ptx", utf8(t->ptx));
-        });
-    });
-    out.attributeArray("launches", [&] {
-      for (auto &[report, module] : launches)
-        write(out, *report, module);
-    });
-  });
+  for (const Timeline *t : modules)
+    data["modules"].push_back({{"name", t->module}, {"ptx", t->ptx}});
+  std::string text = data.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,
+                               Json::error_handler_t::replace);
   // Inside a script element only this character could end it.
   std::string escaped;
-  escaped.reserve(data.size());
-  for (char c : data) {
+  escaped.reserve(text.size());
+  for (char c : text) {
     if (c == '<')
       escaped += "\\u003c";
     else

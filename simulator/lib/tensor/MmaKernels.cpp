@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <cstring>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MmaOperands.h"
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <array>
 #include <cstring>

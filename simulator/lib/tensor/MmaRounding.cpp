@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <algorithm>
 #include <cmath>

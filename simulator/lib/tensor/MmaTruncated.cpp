@@ -14,7 +14,7 @@
 
 #include "MmaKernels.h"
 #include "MmaTile.h"
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "TmaReduce.h"
 
 #include "mxsim/tensor/IntegerReduce.h"
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <cmath>
 #include <cstring>

@@ -8,7 +8,7 @@
 #include "mxsim/tensor/WarpMma.h"
 #include "MmaSparse.h"
 #include "MmaTile.h"
-#include "mx/Support/FloatFormats.h"
+#include "mxsim/tensor/NumberFormats.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,151 +4,149 @@
 // The command line of the simulator: simulator/docs/Simulator.md.
 //===----------------------------------------------------------------------===//
 
-#include "../Tool.h"
-
+#include "mxsim/ExitStatus.h"
 #include "mxsim/Report.h"
-#include "mx/Support/InputFile.h"
-#include "mx/Support/Notices.h"
-#include "mx/Support/Printable.h"
+#include "mxsim/io/InputFile.h"
+#include "mxsim/io/Notices.h"
+#include "mxsim/io/Printable.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/WithColor.h"
+#include <CLI/CLI.hpp>
 
-using namespace llvm;
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <new>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mx::sim;
+namespace fs = std::filesystem;
 
 namespace {
 
-enum class Sums { Exact, Truncated };
-enum class Data { Values, None };
+constexpr const char *kBoldRed = "\033[0;1;31m", *kBoldMagenta = "\033[0;1;35m";
 
-/// Registered by the main: libmx has the mains of several tools in it, whose
-/// options share names.
 struct Options {
-  cl::OptionCategory category{"mx-sim options"};
-  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore,
-                               cl::desc("[KERNEL.ptx ...] LAUNCH.json"),
-                               cl::cat(category)};
-  cl::opt<std::string> checks{
-      "checks",
-      cl::desc("Checks: all (default), none, or a list; "
-               "-NAME leaves one out"),
-      cl::init("all"), cl::cat(category)};
-  cl::opt<bool> anyPath{
-      "any-path",
-      cl::desc("Let the launch file read and write any path, not only files "
-               "beside it"),
-      cl::cat(category)};
-  cl::opt<bool> werror{"werror", cl::desc("Exit with 1 on warnings, too"),
-                       cl::cat(category)};
-  cl::opt<uint64_t> seed{
-      "seed",
-      cl::desc("Order of warps, CTAs and asynchronous completions; 0 "
-               "(default): the fastest to simulate"),
-      cl::init(0), cl::cat(category)};
-  cl::opt<unsigned> jobs{"jobs",
-                         cl::desc("Host threads; 0 (default): one per core"),
-                         cl::init(0), cl::cat(category)};
-  cl::opt<Sums> sums{
-      "sums", cl::desc("How tensor cores add"), cl::init(Sums::Exact),
-      cl::values(clEnumValN(Sums::Exact, "exact",
-                            "exactly, rounded once a K step (default)"),
-                 clEnumValN(Sums::Truncated, "truncated",
-                            "truncated below the largest term, as on chips")),
-      cl::cat(category)};
-  cl::opt<std::string> report{"report",
-                              cl::desc("Write findings and counts as JSON"),
-                              cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> timeline{
-      "timeline",
-      cl::desc("Write a page of HTML that shows the first CTAs over "
-               "simulated steps, with --time over modelled cycles"),
-      cl::value_desc("file"), cl::cat(category)};
-  cl::opt<unsigned> timelineCtas{
-      "timeline-ctas",
-      cl::desc(
-          "How many CTAs it shows, in whole clusters; default: those of the "
-          "first two clusters"),
-      cl::init(0), cl::cat(category)};
-  cl::opt<std::string> time{
-      "time",
-      cl::desc("Model how long kernels take on this chip (h200, the "
-               "default, or b200), and print it to standard error"),
-      cl::value_desc("chip"), cl::ValueOptional, cl::cat(category)};
-  cl::opt<std::string> machineCode{
-      "machine-code",
-      cl::desc("Price instructions by this listing of nvdisasm, of the same "
-               "PTX (simulator/scripts/list-machine-code makes it)"),
-      cl::value_desc("file"), cl::cat(category)};
-  cl::opt<Data> data{
-      "data", cl::desc("What matrix products compute"), cl::init(Data::Values),
-      cl::values(clEnumValN(Data::Values, "values", "their values (default)"),
-                 clEnumValN(Data::None, "none",
-                            "nothing, for --time: results are meaningless")),
-      cl::cat(category)};
-  cl::opt<std::string> clock{
-      "clock",
-      cl::desc("With --time: the clock in MHz, or sustained, that of a launch "
-               "that goes on and on; by default that of one launch, which "
-               "products lower"),
-      cl::value_desc("MHz|sustained"), cl::cat(category)};
-  cl::list<std::string> figures{
-      "time-figure",
-      cl::desc("With --time: another figure than the chip's, as "
-               "wgmma-latency=60; repeatable"),
-      cl::value_desc("key=number"), cl::cat(category)};
-  cl::opt<std::string> without{
-      "time-without",
-      cl::desc("With --time: a part that takes no time (tensor, issue, "
-               "results, shared, copy, l2, hbm, barriers, launch)"),
-      cl::value_desc("part"), cl::cat(category)};
-  cl::opt<std::string> timeLines{
-      "time-lines",
-      cl::desc("With --time: print the lines (default: 10) at which warps "
-               "spend most cycles, and write all into the report"),
-      cl::value_desc("number"), cl::ValueOptional, cl::cat(category)};
-  cl::opt<bool> stats{
-      "statistics",
-      cl::desc("Print counts of each role, and speed, to standard error"),
-      cl::cat(category)};
-  cl::opt<bool> quiet{"quiet", cl::desc("No progress on a terminal"),
-                      cl::cat(category)};
-  cl::opt<bool> list{"list",
-                     cl::desc("Do not run: list the kernels of PTX files, "
-                              "their parameters and what is unsupported"),
-                     cl::cat(category)};
-  cl::opt<bool> asTemplate{
-      "template",
-      cl::desc("Do not run: print a launch file to fill in for a kernel of a "
-               "PTX file"),
-      cl::cat(category)};
-  cl::opt<std::string> kernel{
-      "kernel", cl::desc("The kernel of --template, where there are several"),
-      cl::value_desc("name"), cl::cat(category)};
+  CLI::App app{"Runs PTX kernels on the CPU", "mx-sim"};
+  std::vector<std::string> inputs, figures;
+  std::string checks = "all", sums = "exact", data = "values";
+  std::string report, timeline, time, machineCode, clock, without, timeLines,
+      kernel;
+  uint64_t seed = 0;
+  unsigned jobs = 0, timelineCtas = 0;
+  bool anyPath = false, werror = false, stats = false, quiet = false,
+       list = false, asTemplate = false;
+
+  Options();
+  bool isGiven(const char *option) const { return app.count(option) > 0; }
 };
+
+Options::Options() {
+  app.set_version_flag("--version", "mx-sim " MXSIM_VERSION);
+  app.add_option("inputs", inputs, "Files")
+      ->option_text("[KERNEL.ptx ...] LAUNCH.json")
+      ->required();
+  auto add = [&](const char *name, auto &value, const char *text,
+                 const char *about) {
+    return app.add_option(name, value, about)->option_text(text);
+  };
+  add("--checks", checks, "LIST",
+      "Checks: all (default), none, or a list; -NAME leaves one out");
+  app.add_flag("--any-path", anyPath,
+               "Let the launch file read and write any path, not only files "
+               "beside it");
+  app.add_flag("--werror", werror, "Exit with 1 on warnings, too");
+  add("--seed", seed, "N",
+      "Order of warps, CTAs and asynchronous completions; 0 (default): the "
+      "fastest to simulate");
+  add("--jobs", jobs, "N", "Host threads; 0 (default): one per core");
+  add("--sums", sums, "exact|truncated",
+      "How tensor cores add: exactly, rounded once a K step (default), or "
+      "truncated below the largest term, as on chips")
+      ->check(CLI::IsMember({"exact", "truncated"}));
+  add("--report", report, "FILE", "Write findings and counts as JSON");
+  add("--timeline", timeline, "FILE",
+      "Write a page of HTML that shows the first CTAs over simulated steps, "
+      "with --time over modelled cycles");
+  add("--timeline-ctas", timelineCtas, "N",
+      "CTAs on that page, in whole clusters; default: those of the first two "
+      "clusters");
+  // Flags, so that the next word is a file and no value.
+  app.add_flag("--time{}", time,
+               "Model how long kernels take on a chip (--time=h200, the "
+               "default, or --time=b200), and print it to standard error");
+  app.add_flag("--time-lines{10}", timeLines,
+               "With --time: print the N lines (--time-lines=N, default 10) "
+               "at which warps spend most cycles, and write all into the "
+               "report");
+  add("--machine-code", machineCode, "FILE",
+      "Price instructions by this listing of nvdisasm, of the same PTX "
+      "(simulator/scripts/list-machine-code makes it)");
+  add("--data", data, "values|none",
+      "Compute the values of matrix products (default), or nothing, for "
+      "--time: results are meaningless")
+      ->check(CLI::IsMember({"values", "none"}));
+  add("--clock", clock, "MHZ|sustained",
+      "With --time: the clock in MHz, or that of a launch that goes on and "
+      "on; default: that of one launch, which products lower");
+  add("--time-figure", figures, "KEY=NUMBER",
+      "With --time: another figure than the chip's, as wgmma-latency=60; "
+      "repeatable")
+      ->expected(1);
+  add("--time-without", without, "PART",
+      "With --time: a part that takes no time (tensor, issue, results, "
+      "shared, copy, l2, hbm, barriers, launch)");
+  app.add_flag("--statistics", stats,
+               "Print counts of each role, and speed, to standard error");
+  app.add_flag("--quiet", quiet, "No progress on a terminal");
+  app.add_flag("--list", list,
+               "Do not run: list the kernels of PTX files, their parameters "
+               "and unsupported instructions");
+  app.add_flag("--template", asTemplate,
+               "Do not run: print a launch file to fill in for a kernel of a "
+               "PTX file");
+  add("--kernel", kernel, "NAME",
+      "The kernel of --template, if there are several");
+}
+
+/// Colors are for terminals; https://no-color.org.
+bool isColored() {
+  const char *off = getenv("NO_COLOR"), *kind = getenv("TERM");
+  return isatty(STDERR_FILENO) && !(off && *off) && kind && *kind &&
+         std::string_view(kind) != "dumb";
+}
+
+std::string colored(const char *color, std::string_view word) {
+  std::string text(word);
+  return isColored() ? color + text + "\033[0m" : text;
+}
 
 } // namespace
 
-static int badUsage(const Twine &message) {
-  WithColor::error(errs(), "mx-sim") << mx::printable(message.str()) << "\n";
-  return mx::kExitBadInput;
+static int badUsage(const std::string &message) {
+  std::cerr << "mx-sim: " << colored(kBoldRed, "error: ")
+            << mx::printable(message) << "\n";
+  return kExitBadInput;
 }
 
 /// What --clock, --time-figure and --time-without ask for. Returns what is
 /// wrong, or nothing.
-static std::string readTimeChanges(const Options &asked,
-                                   mx::sim::TimeChanges &changes,
+static std::string readTimeChanges(const Options &asked, TimeChanges &changes,
                                    bool isTimed) {
-  using Setter = std::string (*)(mx::sim::TimeChanges &, std::string_view);
+  using Setter = std::string (*)(TimeChanges &, std::string_view);
   std::vector<std::tuple<std::string, Setter, std::string>> all;
-  if (asked.clock.getNumOccurrences())
-    all.emplace_back("--clock", mx::sim::setClock, asked.clock);
+  if (asked.isGiven("--clock"))
+    all.emplace_back("--clock", setClock, asked.clock);
   for (const std::string &figure : asked.figures)
-    all.emplace_back("--time-figure", mx::sim::setFigure, figure);
-  if (asked.without.getNumOccurrences())
-    all.emplace_back("--time-without", mx::sim::setWithout, asked.without);
+    all.emplace_back("--time-figure", setFigure, figure);
+  if (asked.isGiven("--time-without"))
+    all.emplace_back("--time-without", setWithout, asked.without);
   for (auto &[option, set, text] : all) {
     if (!isTimed)
       return option + " needs --time";
@@ -162,113 +160,109 @@ static std::string readTimeChanges(const Options &asked,
 /// nothing.
 static std::string readTimeLines(const Options &asked, size_t &count,
                                  bool isTimed) {
-  constexpr size_t kDefault = 10;
   count = 0;
-  if (!asked.timeLines.getNumOccurrences())
+  if (!asked.isGiven("--time-lines"))
     return {};
   if (!isTimed)
     return "--time-lines needs --time";
-  StringRef text = asked.timeLines.getValue();
-  if (text.empty())
-    count = kDefault;
-  else if (text.getAsInteger(10, count) || !count)
+  const std::string &text = asked.timeLines;
+  const char *end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || at != end || !count)
     return "--time-lines: expected a number of lines, at least 1, found '" +
-           text.str() + "'";
+           text + "'";
   return {};
 }
 
-/// The word "warning:" has LLVM's color for it on a terminal.
-static void printFindings(StringRef text) {
-  constexpr StringLiteral kWord = "warning: ";
-  for (size_t at; (at = text.find(kWord)) != StringRef::npos;
-       text = text.drop_front(at + kWord.size())) {
-    errs() << text.take_front(at);
-    WithColor(errs(), HighlightColor::Warning).get() << kWord;
-  }
-  errs() << text;
+static void printFindings(std::string_view text) {
+  constexpr std::string_view kWord = "warning: ";
+  for (size_t at; (at = text.find(kWord)) != text.npos;
+       text.remove_prefix(at + kWord.size()))
+    std::cerr << text.substr(0, at) << colored(kBoldMagenta, kWord);
+  std::cerr << text;
 }
 
-/// Empty when a file can be written there. It is not touched: a run takes long,
-/// and bad input leaves no files.
-static std::string whyNotWritable(StringRef path) {
+/// Returns an empty string if a file can be written at `path`, which is left
+/// alone: a run takes long, and bad input leaves no files.
+static std::string whyNotWritable(const std::string &path) {
   std::error_code code;
-  if (sys::fs::is_directory(path))
-    code = std::make_error_code(std::errc::is_a_directory);
-  else if (sys::fs::exists(path))
-    code = sys::fs::access(path, sys::fs::AccessMode::Write);
-  else {
-    StringRef parent = sys::path::parent_path(path);
-    if (parent.empty())
-      parent = ".";
-    code = sys::fs::is_directory(parent)
-               ? sys::fs::access(parent, sys::fs::AccessMode::Write)
-               : std::make_error_code(std::errc::no_such_file_or_directory);
+  fs::path place = path;
+  if (!fs::exists(place, code)) {
+    place = place.has_parent_path() ? place.parent_path() : fs::path(".");
+    if (!fs::is_directory(place, code))
+      return path + ": " + strerror(ENOENT);
+  } else if (fs::is_directory(place, code)) {
+    return path + ": " + strerror(EISDIR);
   }
-  return code ? (path + ": " + code.message()).str() : std::string();
+  return access(place.c_str(), W_OK) ? path + ": " + strerror(errno) : "";
 }
 
-/// The whole file or, with a message, nothing.
-static bool writeFile(StringRef path, StringRef text) {
-  std::error_code code;
-  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path)) {
-    // A device or a pipe is written to; a file put in its place would be the
-    // end of it.
-    raw_fd_ostream out(path, code);
-    if (!code) {
-      out << text;
-      out.flush();
-      code = out.error();
-      out.clear_error();
-    }
-  } else {
-    code = errorToErrorCode(writeToOutput(path, [&](raw_ostream &out) {
-      out << text;
-      return Error::success();
-    }));
+/// Writes all of `text`; returns 0 or an error number.
+static int writeAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t count = write(file, text.data(), text.size());
+    if (count < 0 && errno != EINTR)
+      return errno;
+    text.remove_prefix(size_t(std::max<ssize_t>(count, 0)));
   }
-  if (!code)
+  return 0;
+}
+
+/// Writes a whole file or, with a message, nothing: a regular file is written
+/// beside its place and renamed.
+static bool writeFile(const std::string &path, std::string_view text) {
+  std::error_code code;
+  bool isReplaced = !fs::exists(path, code) || fs::is_regular_file(path, code);
+  std::string target = isReplaced ? path + ".XXXXXX" : path;
+  int file = isReplaced ? mkostemp(target.data(), O_CLOEXEC)
+                        : open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  int error = file < 0 ? errno : writeAll(file, text);
+  if (file >= 0 && isReplaced) {
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(file, 0666 & ~mask);
+  }
+  if (file >= 0 && close(file) && !error)
+    error = errno;
+  if (isReplaced && file >= 0 && !error && rename(target.c_str(), path.c_str()))
+    error = errno;
+  if (!error)
     return true;
-  badUsage(path + ": " + code.message());
+  if (isReplaced && file >= 0)
+    unlink(target.c_str());
+  badUsage(path + ": " + strerror(error));
   return false;
 }
 
-/// Null with a message where it is no PTX.
-static std::unique_ptr<mx::sim::Module> readModule(const std::string &path) {
-  auto fail = [](const Twine &message) {
-    (void)badUsage(message);
-    return nullptr;
-  };
-  if (std::string why = mx::checkInputFile(path); !why.empty())
-    return fail(why);
-  auto file = MemoryBuffer::getFile(path);
-  if (!file)
-    return fail(path + ": " + file.getError().message());
-  std::vector<mx::sim::Diagnostic> errors;
-  StringRef text = (*file)->getBuffer();
-  auto module =
-      mx::sim::Module::parse({text.data(), text.size()}, path, errors);
+/// Returns null, after a message, if the file is no PTX.
+static std::unique_ptr<Module> readModule(const std::string &path) {
+  std::string text, why = mx::readInputFile(path, text);
+  std::vector<Diagnostic> errors;
+  auto module = why.empty() ? Module::parse(text, path, errors) : nullptr;
   if (module)
     return module;
-  const mx::sim::Diagnostic &d = errors.front();
-  return fail(path + ":" + Twine(d.line) + ":" + Twine(d.column) + ": " +
-              d.message);
+  if (why.empty())
+    why = path + ":" + std::to_string(errors.front().line) + ":" +
+          std::to_string(errors.front().column) + ": " + errors.front().message;
+  badUsage(why);
+  return nullptr;
 }
 
 /// A launch file for the kernel `name`, or for the only one.
 static int printTemplate(const std::string &path, const std::string &name) {
   auto module = readModule(path);
   if (!module)
-    return mx::kExitBadInput;
-  std::vector<const mx::sim::KernelInfo *> found;
+    return kExitBadInput;
+  std::vector<const KernelInfo *> found;
   std::string all;
-  for (const mx::sim::KernelInfo &k : module->kernels()) {
-    all += (all.empty() ? "" : ", ") + mx::sim::bothNames(k.name);
-    if (name.empty() || mx::sim::isNameOf(name, k.name))
+  for (const KernelInfo &k : module->kernels()) {
+    all += (all.empty() ? "" : ", ") + bothNames(k.name);
+    if (name.empty() || isNameOf(name, k.name))
       found.push_back(&k);
   }
   if (found.size() == 1) {
-    outs() << mx::sim::launchTemplate(*found.front());
-    return mx::kExitClean;
+    std::cout << launchTemplate(*found.front());
+    return kExitClean;
   }
   if (all.empty())
     return badUsage(path + ": expected a kernel, found none");
@@ -283,40 +277,69 @@ static int printTemplate(const std::string &path, const std::string &name) {
 static int listKernels(const std::string &path) {
   auto module = readModule(path);
   if (!module)
-    return mx::kExitBadInput;
+    return kExitBadInput;
   auto shape = [](const char *what, const std::array<uint32_t, 3> &n) {
     if (n[0])
-      outs() << ", " << what << " " << n[0] << "x" << n[1] << "x" << n[2];
+      std::cout << ", " << what << " " << n[0] << "x" << n[1] << "x" << n[2];
   };
   bool isSupported = true;
-  for (const mx::sim::KernelInfo &k : module->kernels()) {
-    outs() << "kernel " << mx::printable(mx::sim::bothNames(k.name)) << ": "
-           << k.parameterBytes << " bytes of parameters, "
-           << k.staticSharedBytes << " bytes of static shared memory";
+  for (const KernelInfo &k : module->kernels()) {
+    std::cout << "kernel " << mx::printable(bothNames(k.name)) << ": "
+              << k.parameterBytes << " bytes of parameters, "
+              << k.staticSharedBytes << " bytes of static shared memory";
     shape("block", k.requiredBlock);
     shape("block of at most", k.maximumBlock);
     shape("cluster", k.requiredCluster);
-    outs() << "\n";
-    for (const mx::sim::ParameterInfo &p : k.parameters)
-      outs() << "  parameter " << mx::printable(p.name) << ": " << p.bytes
-             << " bytes at offset " << p.offset << ", aligned to " << p.align
-             << "\n";
-    for (const mx::sim::Diagnostic &d : k.unsupported)
-      outs() << "  line " << d.line << ": " << mx::printable(d.message) << "\n";
+    std::cout << "\n";
+    for (const ParameterInfo &p : k.parameters)
+      std::cout << "  parameter " << mx::printable(p.name) << ": " << p.bytes
+                << " bytes at offset " << p.offset << ", aligned to " << p.align
+                << "\n";
+    for (const Diagnostic &d : k.unsupported)
+      std::cout << "  line " << d.line << ": " << mx::printable(d.message)
+                << "\n";
     isSupported &= k.unsupported.empty();
   }
-  return isSupported ? mx::kExitClean : mx::kExitBadInput;
+  return isSupported ? kExitClean : kExitBadInput;
+}
+
+/// Ends the process; allocates nothing.
+static void endWithoutMemory() {
+  constexpr std::string_view kText = "mx-sim: out of memory\n";
+  (void)!write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(kExitBadInput);
+}
+
+/// Handles an exception of the C++ library, thrown for a size or a number of
+/// threads beyond all limits.
+static void terminate() {
+  if (std::current_exception())
+    endWithoutMemory();
+  abort();
+}
+
+/// Returns the exit status of --help, --version or bad options, or -1.
+static int parse(Options &asked, int argc, char **argv) {
+  try {
+    asked.app.parse(argc, argv);
+    return -1;
+  } catch (const CLI::Success &answer) {
+    return asked.app.exit(answer);
+  } catch (const CLI::ParseError &error) {
+    return badUsage(std::string(error.what()) +
+                    "; mx-sim --help lists the options");
+  }
 }
 
 extern "C" int mxSimMain(int argc, char **argv) {
-  static Options asked;
-  mx::initTool("mx-sim");
-  InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(asked.category);
-  if (!mx::parseOptions(argc, argv, "Runs PTX kernels on the CPU\n"))
-    return mx::kExitBadInput;
+  std::set_new_handler(endWithoutMemory);
+  std::set_terminate(terminate);
+  signal(SIGPIPE, SIG_DFL);
+  Options asked;
+  if (int status = parse(asked, argc, argv); status >= 0)
+    return status;
   if (asked.list) {
-    int status = mx::kExitClean;
+    int status = kExitClean;
     for (const std::string &path : asked.inputs)
       status = std::max(status, listKernels(path));
     return status;
@@ -324,27 +347,27 @@ extern "C" int mxSimMain(int argc, char **argv) {
   if (asked.asTemplate) {
     if (asked.inputs.size() != 1)
       return badUsage("--template: expected one PTX file, found " +
-                      Twine(asked.inputs.size()) + " files");
+                      std::to_string(asked.inputs.size()) + " files");
     return printTemplate(asked.inputs.front(), asked.kernel);
   }
-  if (asked.kernel.getNumOccurrences())
+  if (asked.isGiven("--kernel"))
     return badUsage("--kernel needs --template");
-  mx::sim::LaunchFileOptions options;
+  LaunchFileOptions options;
   std::string error;
-  if (!mx::sim::parseChecks(asked.checks.getValue(), options.checks, error))
+  if (!parseChecks(asked.checks, options.checks, error))
     return badUsage(error);
   options.anyPath = asked.anyPath;
   options.seed = asked.seed;
   options.threads = asked.jobs;
-  options.truncatingSums = asked.sums == Sums::Truncated;
+  options.truncatingSums = asked.sums == "truncated";
   options.modules.assign(asked.inputs.begin(), std::prev(asked.inputs.end()));
   options.launchFile = *std::prev(asked.inputs.end());
-  if (asked.time.getNumOccurrences()) {
+  if (asked.isGiven("--time")) {
     options.timedChip = asked.time.empty()
-                            ? std::string(mx::sim::namesOfTimedChips().front())
-                            : asked.time.getValue();
-    if (!mx::sim::smsOfTimedChip(options.timedChip))
-      return badUsage("--time: expected one of " + mx::sim::listOfTimedChips() +
+                            ? std::string(namesOfTimedChips().front())
+                            : asked.time;
+    if (!smsOfTimedChip(options.timedChip))
+      return badUsage("--time: expected one of " + listOfTimedChips() +
                       ", found '" + options.timedChip + "'");
   }
   if (std::string why = readTimeChanges(asked, options.timeChanges,
@@ -357,78 +380,75 @@ extern "C" int mxSimMain(int argc, char **argv) {
       !why.empty())
     return badUsage(why);
   options.timeLines = linesToPrint > 0;
-  if (asked.data == Data::None && options.timedChip.empty())
+  if (asked.data == "none" && options.timedChip.empty())
     return badUsage("--data=none needs --time");
-  options.skipsProducts = asked.data == Data::None;
+  options.skipsProducts = asked.data == "none";
   if (!asked.machineCode.empty()) {
     if (options.timedChip.empty())
       return badUsage("--machine-code needs --time");
-    if (std::string why = mx::checkInputFile(asked.machineCode); !why.empty())
+    std::string why = mx::readInputFile(asked.machineCode, options.machineCode);
+    if (!why.empty())
       return badUsage(why);
-    auto file = MemoryBuffer::getFile(asked.machineCode);
-    if (!file)
-      return badUsage(asked.machineCode.getValue() + ": " +
-                      file.getError().message());
-    options.machineCode = (*file)->getBuffer().str();
     if (options.machineCode.empty())
-      return badUsage("--machine-code: " + asked.machineCode.getValue() +
-                      ": expected a listing of simulator/scripts/list-machine-code, "
-                      "found an empty file");
+      return badUsage(
+          "--machine-code: " + asked.machineCode +
+          ": expected a listing of simulator/scripts/list-machine-code, "
+          "found an empty file");
   }
   options.profile = asked.stats || !asked.report.empty();
   if (!asked.timeline.empty())
-    options.timelineCtas = asked.timelineCtas
-                               ? asked.timelineCtas
-                               : mx::sim::LaunchConfig::kTwoClusters;
-  else if (asked.timelineCtas.getNumOccurrences())
+    options.timelineCtas =
+        asked.timelineCtas ? asked.timelineCtas : LaunchConfig::kTwoClusters;
+  else if (asked.isGiven("--timeline-ctas"))
     return badUsage("--timeline-ctas needs --timeline");
-  if (!asked.timeline.empty() && asked.timelineCtas.getNumOccurrences() &&
+  if (!asked.timeline.empty() && asked.isGiven("--timeline-ctas") &&
       !asked.timelineCtas)
     return badUsage("--timeline-ctas: expected at least 1, found 0");
-  for (cl::opt<std::string> *option : {&asked.report, &asked.timeline}) {
-    const std::string &path = option->getValue();
+  for (auto &[option, path] : {std::pair("--report", asked.report),
+                               std::pair("--timeline", asked.timeline)}) {
     if (path.empty())
       continue;
     if (std::string why = whyNotWritable(path); !why.empty())
       return badUsage(why);
-    options.reports.emplace_back("--" + option->ArgStr.str(), path);
+    options.reports.emplace_back(option, path);
   }
-  mx::sim::LaunchFileResult result = [&] {
+  LaunchFileResult result = [&] {
     mx::Progress progress({"mx-sim", asked.quiet}, "simulating");
-    return mx::sim::runLaunchFile(options);
+    return runLaunchFile(options);
   }();
   if (result.refusesFiles)
     return badUsage(result.error);
   if (!result.error.empty())
     (void)badUsage(result.error);
   uint64_t instructions = 0, mmas = 0;
-  for (const mx::sim::LaunchReport &r : result.reports) {
+  for (const LaunchReport &r : result.reports) {
     printFindings(mx::printable(r.text()));
     if (asked.stats)
-      errs() << mx::printable(mx::sim::statisticsText(r));
-    errs() << mx::printable(mx::sim::timeText(r));
-    errs() << mx::printable(mx::sim::linesText(r, linesToPrint));
+      std::cerr << mx::printable(statisticsText(r));
+    std::cerr << mx::printable(timeText(r));
+    std::cerr << mx::printable(linesText(r, linesToPrint));
     instructions += r.statistics.warpInstructions;
     mmas += r.statistics.mmas;
   }
   if (asked.stats)
-    errs() << "warp instructions: " << instructions << ", mma: " << mmas
-           << ", seconds: " << format("%.3f", result.seconds) << "\n";
-  if (std::string s = mx::sim::closingLine(result, asked.werror); !s.empty())
-    errs() << "mx-sim: " << mx::printable(s) << "\n";
+    std::cerr << "warp instructions: " << instructions << ", mma: " << mmas
+              << ", seconds: " << std::fixed << std::setprecision(3)
+              << result.seconds << "\n";
+  if (std::string s = closingLine(result, asked.werror); !s.empty())
+    std::cerr << "mx-sim: " << mx::printable(s) << "\n";
   if (!result.advice.empty())
-    errs() << "mx-sim: " << result.advice << "\n";
+    std::cerr << "mx-sim: " << result.advice << "\n";
   bool ok = true;
   if (!asked.report.empty())
-    ok &= writeFile(asked.report, mx::sim::reportAsJson(result));
+    ok &= writeFile(asked.report, reportAsJson(result));
   if (!asked.timeline.empty() && !result.reports.empty())
-    ok &= writeFile(asked.timeline, mx::sim::timelineAsHtml(result));
+    ok &= writeFile(asked.timeline, timelineAsHtml(result));
   if (!ok)
-    return mx::kExitBadInput;
+    return kExitBadInput;
   int status = result.exitStatus();
-  for (const mx::sim::LaunchReport &r : result.reports)
-    for (const mx::sim::Finding &f : r.findings)
+  for (const LaunchReport &r : result.reports)
+    for (const Finding &f : r.findings)
       if (asked.werror && f.isWarning && !status)
-        status = mx::kExitFault;
+        status = kExitFault;
   return status;
 }

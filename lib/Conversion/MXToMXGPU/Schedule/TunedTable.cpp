@@ -9,7 +9,7 @@
 
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
-#include "mx/Support/InputFile.h"
+#include "mxsim/io/InputFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Printable.h"
 
 /// Bytes of the character at the start of the text; 0 where it must not be
 /// printed: a control character (U+0000 to U+001F, U+007F to U+009F) or no

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/InputFile.h"
+#include "mxsim/io/InputFile.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 /// Whether the pipe has no name: it is reached through a descriptor.
 static bool isUnnamedPipe(const std::string &path) {
@@ -30,6 +34,24 @@ std::string mx::checkInputFile(const std::string &path) {
                       : S_ISSOCK(info.st_mode) ? "a socket"
                                                : "a device";
   return path + ": expected a file, found " + found;
+}
+
+std::string mx::readInputFile(const std::string &path, std::string &text) {
+  if (std::string why = checkInputFile(path); !why.empty())
+    return why;
+  text.clear();
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ssize_t count = file < 0 ? -1 : 1;
+  char piece[1 << 16];
+  while (count > 0 || (count < 0 && file >= 0 && errno == EINTR)) {
+    count = read(file, piece, sizeof piece);
+    if (count > 0)
+      text.append(piece, size_t(count));
+  }
+  std::string why = count < 0 ? path + ": " + strerror(errno) : "";
+  if (file >= 0)
+    close(file);
+  return why;
 }
 
 bool mx::isFileBeside(std::string_view name) {

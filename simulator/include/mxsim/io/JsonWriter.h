@@ -5,8 +5,8 @@
 // LLVM.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_SUPPORT_JSONWRITER_H
-#define MX_SUPPORT_JSONWRITER_H
+#ifndef MXSIM_IO_JSONWRITER_H
+#define MXSIM_IO_JSONWRITER_H
 
 #include <cmath>
 #include <cstdint>
@@ -105,4 +105,4 @@ private:
 
 } // namespace mx
 
-#endif // MX_SUPPORT_JSONWRITER_H
+#endif // MXSIM_IO_JSONWRITER_H

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_SUPPORT_INPUTFILE_H
-#define MX_SUPPORT_INPUTFILE_H
+#ifndef MXSIM_IO_INPUTFILE_H
+#define MXSIM_IO_INPUTFILE_H
 
 #include <string>
 #include <string_view>
@@ -17,10 +17,14 @@ namespace mx {
 /// which the caller's own attempt to open it tells.
 std::string checkInputFile(const std::string &path);
 
+/// Reads a whole file into `text`, after checkInputFile. Returns an empty
+/// string, or the message.
+std::string readInputFile(const std::string &path, std::string &text);
+
 /// Returns true if `name` is a plain file name, in the folder of the document
 /// that contains it.
 bool isFileBeside(std::string_view name);
 
 } // namespace mx
 
-#endif // MX_SUPPORT_INPUTFILE_H
+#endif // MXSIM_IO_INPUTFILE_H

@@ -5,8 +5,8 @@
 // begin, so that what anything else prints replaces it.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/Notices.h"
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Notices.h"
+#include "mxsim/io/Printable.h"
 
 #include <chrono>
 #include <csignal>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_SUPPORT_PRINTABLE_H
-#define MX_SUPPORT_PRINTABLE_H
+#ifndef MXSIM_IO_PRINTABLE_H
+#define MXSIM_IO_PRINTABLE_H
 
 #include <string>
 #include <string_view>
@@ -17,4 +17,4 @@ std::string printable(std::string_view text);
 
 } // namespace mx
 
-#endif // MX_SUPPORT_PRINTABLE_H
+#endif // MXSIM_IO_PRINTABLE_H

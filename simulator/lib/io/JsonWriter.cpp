@@ -4,7 +4,7 @@
 // RFC 8259.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/JsonWriter.h"
+#include "mxsim/io/JsonWriter.h"
 
 #include <cstdio>
 

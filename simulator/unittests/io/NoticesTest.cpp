@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/Notices.h"
+#include "mxsim/io/Notices.h"
 
 #include <csignal>
 #include <cstdlib>

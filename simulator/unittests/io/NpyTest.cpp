@@ -5,7 +5,7 @@
 // is not tested against the writer only.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/Npy.h"
+#include "mxsim/io/Npy.h"
 
 #include <cstdio>
 #include <cstdlib>

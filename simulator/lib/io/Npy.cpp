@@ -6,9 +6,9 @@
 // strictly and the size of the file is checked before memory is taken for it.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/Npy.h"
-#include "mx/Support/InputFile.h"
-#include "mx/Support/Memory.h"
+#include "mxsim/io/Npy.h"
+#include "mxsim/io/InputFile.h"
+#include "mxsim/io/Memory.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 // Structure, escapes, and bytes that are no UTF-8.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/JsonWriter.h"
+#include "mxsim/io/JsonWriter.h"
 
 #include <gtest/gtest.h>
 #include <vector>

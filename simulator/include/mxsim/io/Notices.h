@@ -8,8 +8,8 @@
 // warnings remain.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_SUPPORT_NOTICES_H
-#define MX_SUPPORT_NOTICES_H
+#ifndef MXSIM_IO_NOTICES_H
+#define MXSIM_IO_NOTICES_H
 
 #include <atomic>
 #include <condition_variable>
@@ -65,4 +65,4 @@ private:
 
 } // namespace mx
 
-#endif // MX_SUPPORT_NOTICES_H
+#endif // MXSIM_IO_NOTICES_H

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_SUPPORT_MEMORY_H
-#define MX_SUPPORT_MEMORY_H
+#ifndef MXSIM_IO_MEMORY_H
+#define MXSIM_IO_MEMORY_H
 
 #include <cstdlib>
 #include <vector>
@@ -30,4 +30,4 @@ template <class T>
 
 } // namespace mx
 
-#endif // MX_SUPPORT_MEMORY_H
+#endif // MXSIM_IO_MEMORY_H

@@ -6,8 +6,8 @@
 // follow is refused with one message that names the file.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_SUPPORT_NPY_H
-#define MX_SUPPORT_NPY_H
+#ifndef MXSIM_IO_NPY_H
+#define MXSIM_IO_NPY_H
 
 #include <cstddef>
 #include <cstdint>
@@ -46,4 +46,4 @@ std::string writeNpy(const std::string &path, const NpyArray &array);
 
 } // namespace mx
 
-#endif // MX_SUPPORT_NPY_H
+#endif // MXSIM_IO_NPY_H

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "mx/Support/Printable.h"
+#include "mxsim/io/Printable.h"
 
 #include <gtest/gtest.h>
 
