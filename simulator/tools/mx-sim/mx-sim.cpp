@@ -30,6 +30,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Value that CLI11 gives a flag without one.
+constexpr const char *kNoValue = "true";
 constexpr const char *kBoldRed = "\033[0;1;31m", *kBoldMagenta = "\033[0;1;35m";
 
 struct Options {
@@ -78,10 +80,10 @@ Options::Options() {
       "CTAs on that page, in whole clusters; default: those of the first two "
       "clusters");
   // Flags, so that the next word is a file and no value.
-  app.add_flag("--time{}", time,
+  app.add_flag("--time", time,
                "Model how long kernels take on a chip (--time=h200, the "
                "default, or --time=b200), and print it to standard error");
-  app.add_flag("--time-lines{10}", timeLines,
+  app.add_flag("--time-lines", timeLines,
                "With --time: print the N lines (--time-lines=N, default 10) "
                "at which warps spend most cycles, and write all into the "
                "report");
@@ -165,7 +167,8 @@ static std::string readTimeLines(const Options &asked, size_t &count,
     return {};
   if (!isTimed)
     return "--time-lines needs --time";
-  const std::string &text = asked.timeLines;
+  const std::string &text =
+      asked.timeLines == kNoValue ? "10" : asked.timeLines;
   const char *end = text.data() + text.size();
   auto [at, error] = std::from_chars(text.data(), end, count);
   if (error != std::errc() || at != end || !count)
@@ -363,7 +366,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
   options.modules.assign(asked.inputs.begin(), std::prev(asked.inputs.end()));
   options.launchFile = *std::prev(asked.inputs.end());
   if (asked.isGiven("--time")) {
-    options.timedChip = asked.time.empty()
+    options.timedChip = asked.time == kNoValue
                             ? std::string(namesOfTimedChips().front())
                             : asked.time;
     if (!smsOfTimedChip(options.timedChip))
