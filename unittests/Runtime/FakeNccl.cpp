@@ -43,6 +43,12 @@ struct Calls {
   bool isOpen = false;
 } calls;
 
+/// Copies `n` bytes; null is a pointer to none.
+void copy(void *into, const void *from, size_t n) {
+  if (n)
+    memcpy(into, from, n);
+}
+
 } // namespace
 
 struct mx::runtime::nccl::ncclComm {
@@ -64,7 +70,7 @@ struct mx::runtime::nccl::ncclComm {
     }
     ++begun;
     for (int i = 0; i < size; ++i)
-      memcpy(shared->ranks[rank].parts[begun % 2][i], from[i], n);
+      copy(shared->ranks[rank].parts[begun % 2][i], from[i], n);
     shared->ranks[rank].begun = begun;
     isWaiting = true;
     for (int i = 0; i < size && !isAborted; ++i)
@@ -72,7 +78,7 @@ struct mx::runtime::nccl::ncclComm {
         usleep(50);
     Result result = isAborted ? kRemoteError : kSuccess;
     for (int i = 0; i < size && !result; ++i)
-      memcpy(into[i], shared->ranks[i].parts[begun % 2][rank], n);
+      copy(into[i], shared->ranks[i].parts[begun % 2][rank], n);
     isWaiting = false;
     return result;
   }

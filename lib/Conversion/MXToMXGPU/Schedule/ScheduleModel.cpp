@@ -123,6 +123,24 @@ static int64_t getCtasOfClusters(int64_t parts, int64_t sms) {
   return kClusters[known] * sms / kSms * parts;
 }
 
+/// Halves the largest extents until costs fit 64 bits. Schedules of larger
+/// matmuls have the same order.
+static void limitExtents(Grid &grid) {
+  constexpr double kMostSteps = 0x1p56;
+  constexpr int64_t kMostOfExtent = int64_t(1) << 40;
+  int64_t *extents[] = {&grid.m, &grid.n, &grid.k, &grid.products};
+  auto isLess = [](int64_t *x, int64_t *y) { return *x < *y; };
+  for (;;) {
+    int64_t &largest = **llvm::max_element(extents, isLess);
+    double steps = 1;
+    for (int64_t *extent : extents)
+      steps *= double(*extent);
+    if (steps <= kMostSteps && largest <= kMostOfExtent)
+      return;
+    largest /= 2;
+  }
+}
+
 Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const target::TargetInfo &target, Division division) {
@@ -133,6 +151,7 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
   grid.k = orAssumed(problem.k);
   if (!ShapedType::isDynamic(problem.k))
     grid.k = ceilDiv(grid.k, grid.products);
+  limitExtents(grid);
   grid.rowTiles =
       grid.products * getRowTiles(problem, fields, grid.m, division);
   grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);

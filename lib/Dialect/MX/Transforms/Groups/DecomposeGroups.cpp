@@ -193,12 +193,14 @@ void GroupBuilder::requireRows(Value array, StringRef what, Value other,
 /// refuses.
 Value GroupBuilder::padIds(Value ids) {
   auto type = cast<RankedTensorType>(ids.getType());
-  int64_t tokens = type.getDimSize(0), missing = getTokens() - tokens;
-  OpFoldResult high = getIndexAttr(std::max<int64_t>(missing, 0));
+  OpFoldResult high;
   if (type.isDynamicDim(0)) {
     Value found = tensor::DimOp::create(*this, ids, 0);
     Value rest = arith::SubIOp::create(*this, index(getTokens()), found);
     high = arith::MaxSIOp::create(*this, rest, index(0)).getResult();
+  } else {
+    int64_t missing = getTokens() - type.getDimSize(0);
+    high = getIndexAttr(std::max<int64_t>(missing, 0));
   }
   SmallVector<OpFoldResult> low(2, getIndexAttr(0));
   SmallVector<OpFoldResult> highs = {high, getIndexAttr(0)};

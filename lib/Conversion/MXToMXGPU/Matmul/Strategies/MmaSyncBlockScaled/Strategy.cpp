@@ -316,9 +316,7 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
   for (int64_t rows : kTileRows)
     for (int64_t columns : kTileColumns)
       for (int64_t warps : kColumnWarps) {
-        int64_t ofRows = rows / getRowsOfWarp(problem, {rows, columns}, warps);
         if (rows * columns > kMostMmaSyncAccumulators ||
-            (warps > 1 && ofRows * warps > kMostMmaSyncWarps) ||
             !isNarrow(problem, columns / warps) ||
             (problem.numB > 1 && warps != getColumnWarpsOfParts(problem)))
           continue;
@@ -327,7 +325,8 @@ void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
           fields.strategy =
               MmaSyncBlockScaledAttr::get(problem.out.getContext(), warps);
           fields.tile = {rows, columns, depth};
-          if (!fitsRegisters(problem, fields))
+          if (checkColumnWarps(problem, fields, warps) ||
+              !fitsRegisters(problem, fields))
             continue;
           fields.registers = getRegisters(problem, fields);
           add(fields);

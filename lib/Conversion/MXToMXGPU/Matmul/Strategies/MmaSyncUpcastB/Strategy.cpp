@@ -248,12 +248,14 @@ void MmaSyncUpcastB::forEachTile(const MatmulProblem &problem,
   for (int64_t rows : kUpcastRows)
     for (int64_t columns : kUpcastColumns)
       for (int64_t ctas : {1, 2}) {
-        if (!fitsUpcastRegisters(problem, {rows, columns}))
-          continue;
         ScheduleFields fields;
         fields.strategy =
             MmaSyncUpcastBAttr::get(problem.out.getContext(), ctas);
         fields.tile = {rows, columns, target::kDequantizedTileK};
+        if (checkMmaSyncUpcastTile(problem, fields.tile) ||
+            checkMmaSyncUpcastForm(problem, fields.tile) ||
+            !fitsUpcastRegisters(problem, fields.tile))
+          continue;
         fields.registers = getRegisters(problem, fields);
         add(fields);
       }
