@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare the pages of constraints with the verifiers and their negative tests.
 
-PAGES lists them: docs/Spec.md is that of mx, docs/Internals/KernelSpec.md that of mxgpu.
+PAGES lists them: docs/reference/Spec.md is that of mx, docs/reference/KernelSpec.md that of mxgpu.
 Each constraint `C<n>` of a section headed `<name>` needs the comment
 `// <name> C<n>` beside its check, and a case that expects an error:
 
@@ -61,9 +61,9 @@ class Page:
 
 
 PAGES = [
-    Page("docs/Spec.md", ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp"),
+    Page("docs/reference/Spec.md", ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp"),
          "test/Dialect/MX/IR/invalid*.mlir", functions),
-    Page("docs/Internals/KernelSpec.md", ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h"),
+    Page("docs/reference/KernelSpec.md", ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h"),
          "test/Dialect/MXGPU/**/*.mlir", comments),
 ]
 

@@ -16,7 +16,7 @@ from typing import Callable, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path += [os.path.join(ROOT, d) for d in ("benchmarks/quantize", "benchmarks/grouped")]
 
-# One of each family of matrix instructions (docs/Chips.md); scripts/fuzzing takes all chips.
+# One of each family of matrix instructions (docs/reference/Chips.md); scripts/fuzzing takes all chips.
 CHIPS = ("sm_90a", "sm_100a", "sm_120a")
 
 
@@ -71,7 +71,7 @@ def make_integers(rng, what, shape):
 
 
 def make_array(rng, kind, extent, integers):
-    """An operand of a type, as mx-run reads it (docs/Run.md)."""
+    """An operand of a type, as mx-run reads it (docs/guide/Run.md)."""
     import numpy as np
 
     match = re.fullmatch(r"tensor<((?:(?:\d+|\?)x)*)(\w+)(?:, (.*))?>|(\w+)", kind)

@@ -52,7 +52,7 @@ def say_over_budget(test):
     metrics = test["metrics"]
     print(f"over budget: {test['name']}: {metrics['processor_seconds']:.1f} s of processor time, "
           f"{metrics['budget_seconds']:g} s are meant: divide the test or shorten it "
-          "(docs/Developing.md)")
+          "(docs/contributing/Developing.md)")
 
 
 def main(path, enforce_budgets):

@@ -18,7 +18,7 @@ const Rates mx::target::kB200Rates;
 /// of the cache: loads by the copy engine, a hand-over by an mbarrier, and what
 /// a box takes from L2 and from HBM. What is not here is assumed to be as on
 /// the B200. What has another source below was fitted to the times of products
-/// (docs/Internals/ScheduleModel.md): loads of the same rows by several SMs,
+/// (docs/design/ScheduleModel.md): loads of the same rows by several SMs,
 /// which the L2 answers together, and stores.
 static constexpr Rates h200() {
   Rates rates;

@@ -4,7 +4,7 @@ with numpy.
 usage: borders.py MX_RUN DEVICE DIRECTORY [--count=N] [--first=N]
 
 A's values are tiny or huge, B's the other way round, so that sums are of the order of 1:
-the operands are RN_bf16(element * scale) (docs/Spec.md), among them subnormal ones,
+the operands are RN_bf16(element * scale) (docs/reference/Spec.md), among them subnormal ones,
 infinities, and NaN of scales. Case number i is the same whenever it runs."""
 
 import argparse

@@ -1,5 +1,5 @@
 """Images of the device, right and damaged: fatbins, ELF files in them and around them,
-compressed entries. runtime/lib/image reads them; docs/Developing.md describes the fuzzer."""
+compressed entries. runtime/lib/image reads them; docs/contributing/Developing.md describes the fuzzer."""
 
 import struct
 
