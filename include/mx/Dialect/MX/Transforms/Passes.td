@@ -69,7 +69,7 @@ def MXDefineArith : Pass<"mx-define-arith"> {
 def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
   let summary = "Turn ways between ranks into sums of rows and collectives";
   let description = [{
-    Rewrites the operations that name an [`mx.group`](Dialects/MX.md):
+    Rewrites the operations that name an [`mx.group`](MX.md):
 
     - `mx.dispatch` as an `mx.all_gather` of the ids, padded with -1 to as many
       tokens as a rank may have, and one of each payload;
