@@ -27,7 +27,7 @@ PAGES = {
                      {"__init__.py": "mx"}),
     "TorchAPI.md": (HEAD.format(name="mx_compiler.torch", guide="Torch.md",
                                 imports="`mxt` is the package: `import mx_compiler.torch as mxt`. `ep` is that of\n"
-                                        "[expert parallelism](../guide/ExpertParallel.md): "
+                                        "[expert parallelism](../guide/Ranks.md): "
                                         "`from mx_compiler.torch import ep`."),
                     {"torch/__init__.py": "mxt", "torch/ep.py": "ep"}),
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compare the pages of constraints with the verifiers and their negative tests.
 
-PAGES lists them: docs/reference/Spec.md is that of mx, docs/reference/KernelSpec.md that of mxgpu.
+PAGES lists them: docs/reference/Spec.md is that of mx, docs/reference/KernelSpec.md and
+KernelOperations.md beside it are those of mxgpu.
 Each constraint `C<n>` of a section headed `<name>` needs the comment
 `// <name> C<n>` beside its check, and a case that expects an error:
 
@@ -53,36 +54,41 @@ def comments(text):
 
 
 @dataclasses.dataclass
-class Page:
-    spec: str
+class Pages:
+    specs: tuple[str, ...]
     sources: tuple[str, ...]
     tests: str
     tested: Callable[[str], set]  # the constraints that a file tests
 
 
 PAGES = [
-    Page("docs/reference/Spec.md", ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp"),
-         "test/Dialect/MX/IR/invalid*.mlir", functions),
-    Page("docs/reference/KernelSpec.md", ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h"),
-         "test/Dialect/MXGPU/**/*.mlir", comments),
+    Pages(("docs/reference/Spec.md",), ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp"),
+          "test/Dialect/MX/IR/invalid*.mlir", functions),
+    Pages(("docs/reference/KernelSpec.md", "docs/reference/KernelOperations.md"),
+          ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h"),
+          "test/Dialect/MXGPU/**/*.mlir", comments),
 ]
 
 
-def check(page, root):
+def named(pages):
+    return " and ".join(pages.specs)
+
+
+def check(pages, root):
     """The number of constraints, and what is wrong with them."""
     def collect(read, *patterns):
         paths = [path for pattern in patterns for path in sorted(root.glob(pattern))]
         return set().union(*(read(path.read_text()) for path in paths))
 
-    listed = spec_constraints((root / page.spec).read_text())
+    listed = [each for spec in pages.specs for each in spec_constraints((root / spec).read_text())]
     spec = set(listed)
-    problems = [f"{n} C{i}: twice in {page.spec}" for n, i in sorted(spec) if listed.count((n, i)) > 1]
-    for what, there in (("check", collect(checks, *page.sources)),
-                        ("negative test", collect(page.tested, page.tests))):
+    problems = [f"{n} C{i}: twice in {named(pages)}" for n, i in sorted(spec) if listed.count((n, i)) > 1]
+    for what, there in (("check", collect(checks, *pages.sources)),
+                        ("negative test", collect(pages.tested, pages.tests))):
         problems += [f"{n} C{i}: no {what}" for n, i in sorted(spec - there)]
         problems += [f"{n} C{i}: {what} without specification" for n, i in sorted(there - spec)]
     if not spec:
-        problems.append(f"{page.spec}: expected constraints, found none")
+        problems.append(f"{named(pages)}: expected constraints, found none")
     return len(spec), problems
 
 
@@ -92,14 +98,14 @@ def main():
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path("."))
     root = parser.parse_args().root
     try:
-        results = [(page, *check(page, root)) for page in PAGES]
+        results = [(pages, *check(pages, root)) for pages in PAGES]
     except OSError as error:
         sys.exit(f"error: {error}")
-    for page, count, problems in results:
+    for pages, count, problems in results:
         for problem in problems:
             print(problem, file=sys.stderr)
         if not problems:
-            print(f"{page.spec}: {count} constraints specified, checked and tested")
+            print(f"{named(pages)}: {count} constraints specified, checked and tested")
     return 1 if any(problems for _, _, problems in results) else 0
 
 

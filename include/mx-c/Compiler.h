@@ -5,7 +5,7 @@
 |* needed to use it: modules are handles, and pipelines, attributes and types *|
 |* are text. What it compiles runs with mx_program.h (mxProgramLoadParts).    *|
 |*                                                                            *|
-|* Functions return 0, or a status (docs/ExitStatus.md) after they have given *|
+|* Functions return 0, or a status (docs/guide/Run.md) after they have given  *|
 |* messages to the context's callback; those that return a handle return null *|
 |* then. A null pointer where none is allowed is refused like any other wrong *|
 |* argument, and so is the handle of what was destroyed; the message goes to  *|

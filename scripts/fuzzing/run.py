@@ -7,7 +7,7 @@ import resource
 import signal
 import subprocess
 
-# docs/ExitStatus.md. Upstream's drivers say 0 or 1.
+# docs/guide/Run.md. Upstream's drivers say 0 or 1.
 STATUSES = {
     "mx-opt": {0, 1},
     "mx-translate": {0, 1},

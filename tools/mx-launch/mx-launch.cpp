@@ -1,7 +1,7 @@
 //===- mx-launch.cpp - Run a compiled directory on arrays -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The command line: docs/guide/Launch.md. LLVM's parser of options would make
+// The command line: docs/guide/Run.md. LLVM's parser of options would make
 // LLVM a need of this program, so the few that there are are parsed here.
 //===----------------------------------------------------------------------===//
 

@@ -92,7 +92,7 @@ for element in list(ELEMENTS)[:5]:
     unscaled = table[127].astype(np.float64)
     finite = np.isfinite(unscaled)
     if not (table[0][finite] == 0).all():
-        sys.exit("upstream has changed what it makes of a scale of byte 0: say so in docs/guide/ImportScaled.md")
+        sys.exit("upstream has changed what it makes of a scale of byte 0: say so in docs/guide/Import.md")
     table[0] = unscaled * 2.0**-127
     TABLES[element] = table
     blocks = max(count // 32, 1)

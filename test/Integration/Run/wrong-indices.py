@@ -226,7 +226,7 @@ for m, n in (5, 8), (0, 8), (5, 0), (0, 0):
     a, b = random.integers(0, 99, m).astype(np.int32), random.integers(0, 99, n).astype(np.int32)
     run(f"concat of {m} and {n}", concat, [a, b], np.concatenate([a, b]))
 
-# Divisions by 0 and shifts by the width, which docs/reference/Spec.md defines and upstream's ranges do not.
+# Divisions by 0 and shifts by the width, which docs/reference/Math.md defines and upstream's ranges do not.
 def computed(lines, table="tensor<7xf32>", made="%x"):
     return f"""func.func @main(%x: tensor<7xf32>, %at: tensor<64xi64>) -> tensor<64xf32> {{
   %0 = tensor.empty() : tensor<64xf32>

@@ -149,7 +149,7 @@ def MXLinalgToLoops
     `mxgpu.simple_kernel` names the kernel that `mx-loops-to-kernels` makes.
 
     A remark says of each which it is, and why it is not part of another kernel
-    (docs/SimpleKernels.md). Sizes are checked at run time as on the CPU path.
+    (docs/reference/Fusion.md). Sizes are checked at run time as on the CPU path.
 
     Example:
 
@@ -193,7 +193,7 @@ def ConvertMXToMXGPU
     Supported: `mx.quantize`, `mx.dequantize`, `mx.relayout` and
     `mx.pack_weights` (docs/reference/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
     scales in `sf_128x4` tiles (docs/design/Matmul.md); `linalg.fill` with zeros, and
-    `linalg` operations that reduce rows of matrices (docs/Reductions.md).
+    `linalg` operations that reduce rows of matrices (docs/reference/Fusion.md).
     Anything else is an error that says what is supported: `mx-linalg-to-loops`
     and `mx-loops-to-kernels` run before and take what they can.
   }];
