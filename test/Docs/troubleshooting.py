@@ -8,7 +8,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-SOURCES = ("runtime", "lib", "tools", "include", "python", "scripts")
+SOURCES = ("runtime", "lib", "tools", "include", "python", "scripts", "simulator/lib", "simulator/tools")
 SUFFIXES = {".cpp", ".h", ".py", ".td", ""}
 
 
