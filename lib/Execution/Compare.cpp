@@ -489,7 +489,8 @@ NpyArray makeOnes(const NpyArray &array, Type type) {
 }
 
 /// Whether the tensor core cuts terms before it adds them: that of a GPU does,
-/// and the simulator's where it is asked to (simulator/docs/Simulator.md, Orders).
+/// and the simulator's where it is asked to (simulator/docs/Simulator.md,
+/// Arithmetic).
 bool truncatesSums(const CompileOptions &options) {
   if (options.device == DeviceKind::CUDA)
     return true;

@@ -1,1 +1,1 @@
-"""Mutants of PTX kernels: see simulator/docs/Checks/Mutants.md."""
+"""Mutants of PTX kernels: see simulator/docs/Mutants.md."""
