@@ -3,7 +3,7 @@
 """Writes the results of speed.py as tables of Markdown, between the markers of
 a page that keeps them.
 
-usage: report.py RESULTS.json [docs/QuantizeSpeed.md]
+usage: report.py RESULTS.json [docs/performance/Method.md]
 
 Without a page the tables are printed."""
 

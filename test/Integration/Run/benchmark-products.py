@@ -1,4 +1,4 @@
-"""benchmarks/products, as far as it needs no GPU: docs/ProductSpeed.md has the
+"""benchmarks/products, as far as it needs no GPU: docs/performance/Results.md has the
 figures of the results in the repository, tables of formats are those of ml_dtypes,
 and the programs compile.
 
@@ -34,12 +34,12 @@ def require(condition, text):
 
 
 # The page is what report.py makes of the results, and changes with them.
-results, page = here / "results" / "h200.json", pathlib.Path(root) / "docs" / "ProductSpeed.md"
+results, page = here / "results" / "h200.json", pathlib.Path(root) / "docs" / "performance" / "Results.md"
 copy = pathlib.Path(directory) / "page.md"
 copy.write_text(page.read_text())
 report = [sys.executable, str(here / "report.py")]
 subprocess.run([*report, str(results), str(copy)], check=True)
-require(copy.read_text() == page.read_text(), "docs/ProductSpeed.md is stale: run benchmarks/products/report.py")
+require(copy.read_text() == page.read_text(), "docs/performance/Results.md is stale: run benchmarks/products/report.py")
 data = json.loads(results.read_text())
 data["rows"][0]["implementations"]["mx"]["sustained_us"] *= 1.1
 changed = pathlib.Path(directory) / "changed.json"

@@ -98,7 +98,7 @@ void QuantizeTileBuilder::setElements(Destination &dest) {
   dest.elements = collapseLeading(host, stored, getBatchRank(op));
 }
 
-/// What was faster on an H200 (docs/QuantizeSpeed.md). A row of a panel has 128
+/// What was faster on an H200 (docs/performance/Method.md). A row of a panel has 128
 /// bytes: what 256 promote is the row's part of the next panel, which the same
 /// tile reads, if rows begin at multiples of 256; else in every other row that
 /// of another tile, which comes when it has left the L2.
