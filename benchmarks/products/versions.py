@@ -20,8 +20,8 @@ import subprocess
 import sys
 
 import cases
-import report
 import surface
+from published import header, row, time_of
 
 VERSIONS = ("old", "new")
 
@@ -109,7 +109,7 @@ def run(options):
 def ratio(result):
     if result.get("same"):
         return 1.0
-    old, new = (surface.microseconds(result["implementations"][version]) for version in VERSIONS)
+    old, new = (time_of(result["implementations"][version]) for version in VERSIONS)
     return old / new
 
 
@@ -118,10 +118,10 @@ def show(options):
     found = {name: ratio(result) for name, result in data["cases"].items()}
     about = data["about"]
     text = f"{about['gpu']}, {about['date']} UTC, PyTorch {about['torch']}\n\n"
-    text += report.header("case", "old to new", "wrong: old, new")
+    text += header("case", "old to new", "wrong: old, new")
     for name, value in sorted(found.items(), key=lambda pair: pair[1]):
         result = data["cases"][name]
-        text += report.row(name, f"{value:.3f}", *(["the same kernels"] if result.get("same") else
+        text += row(name, f"{value:.3f}", *(["the same kernels"] if result.get("same") else
                                                    [", ".join(map(str, result["wrong"]))]))
     same = sum(result.get("same", False) for result in data["cases"].values())
     print(text + f"\n{len(found)} cases, {same} with the same kernels: mean {statistics.mean(found.values()):.3f}, "
