@@ -16,7 +16,7 @@ from typing import Callable, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path += [os.path.join(ROOT, d) for d in ("benchmarks/quantize", "benchmarks/grouped")]
 
-# One of each family of matrix instructions (docs/Chips.md); scripts/fuzzing takes all chips.
+# One of each family of matrix instructions (docs/Chips.md); test/Fuzzing/fuzzing takes all chips.
 CHIPS = ("sm_90a", "sm_100a", "sm_120a")
 
 

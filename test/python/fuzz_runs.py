@@ -1,4 +1,4 @@
-"""Runs of scripts/fuzz by a test, whose arguments are the script, the folder of tools and
+"""Runs of test/Fuzzing/fuzz by a test, whose arguments are the script, the folder of tools and
 a folder to work in."""
 
 import pathlib

@@ -11,7 +11,7 @@ import sys
 import ml_dtypes
 import numpy as np
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "test" / "python"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "test" / "python"))
 from math_bounds import read_bounds
 
 # dtype of NumPy, unit roundoff, least number with all its digits

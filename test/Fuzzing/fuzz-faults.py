@@ -1,7 +1,7 @@
-"""scripts/fuzz sees a tool that ends in each of the wrong ways. fuzz.py tries the
+"""test/Fuzzing/fuzz sees a tool that ends in each of the wrong ways. fuzz.py tries the
 tools as they are.
 
-RUN: %python %s %mx_src/scripts/fuzz %mx_obj/bin %t
+RUN: %python %s %mx_src/test/Fuzzing/fuzz %mx_obj/bin %t
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
 """

@@ -1,7 +1,7 @@
-"""scripts/fuzz-rewrites for a short time, always on the same cases; and that it sees a wrong number, a rewritten program
+"""test/Fuzzing/fuzz-rewrites for a short time, always on the same cases; and that it sees a wrong number, a rewritten program
 that is refused, and a crash of the rewrite.
 
-RUN: %python %s %mx_src/scripts/fuzz-rewrites %mx_obj/bin %t
+RUN: %python %s %mx_src/test/Fuzzing/fuzz-rewrites %mx_obj/bin %t
 REQUIRES: compiler, numpy
 """
 

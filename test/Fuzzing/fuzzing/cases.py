@@ -19,7 +19,7 @@ DTYPES = {"f64": ("<f8", 8), "f32": ("<f4", 4), "f16": ("<f2", 2), "bf16": ("<u2
           "i8": ("|i1", 1)}
 
 CHIPS = list(runpy.run_path(
-    pathlib.Path(__file__).resolve().parents[2] / "python/mx_compiler/_runtime/chips.py")["CHIPS"].values())
+    pathlib.Path(__file__).resolve().parents[3] / "python/mx_compiler/_runtime/chips.py")["CHIPS"].values())
 
 
 def pieces(path):

@@ -1,7 +1,7 @@
-"""scripts/fuzz for a short time, always on the same cases. fuzz-faults.py has tools
+"""test/Fuzzing/fuzz for a short time, always on the same cases. fuzz-faults.py has tools
 that end in the wrong ways.
 
-RUN: %python %s %mx_src/scripts/fuzz %mx_obj/bin %t
+RUN: %python %s %mx_src/test/Fuzzing/fuzz %mx_obj/bin %t
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
 """

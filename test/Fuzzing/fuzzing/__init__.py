@@ -1,0 +1,1 @@
+"""The parts of test/Fuzzing/fuzz."""
