@@ -18,9 +18,9 @@ import sys
 import tempfile
 import time
 
-BUNDLE = pathlib.Path(__file__).resolve().parents[2]
+BUNDLE = pathlib.Path(__file__).resolve().parents[3]
 INPUTS = BUNDLE / "test/Integration/Run/Inputs"
-HERE = BUNDLE / "scripts/cuda_cases"
+HERE = BUNDLE / "simulator/scripts/cuda_cases"
 # Of the first batch the last row belongs to no group.
 BATCHES = ["160", "320", "{data}/0", "40", "77", "{data}/1"]
 # Lines of the programs that say what they compared, and what of it was wrong.
@@ -38,7 +38,7 @@ class Steps:
         self.cases = self.elements = self.wrong = 0
 
     def environment(self):
-        path = [BUNDLE / x for x in ("python", "scripts/cuda_cases", "test/python",
+        path = [BUNDLE / x for x in ("python", "simulator/scripts/cuda_cases", "test/python",
                                      "test/Integration/CPU")]
         env = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, path)), MX_DEVICE=self.device,
                    MX_RUNTIME=str(BUNDLE / "lib/libmx_runtime.so"), PYTHONDONTWRITEBYTECODE="1",

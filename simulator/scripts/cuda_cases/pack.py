@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-HERE = ROOT / "scripts" / "cuda_cases"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+HERE = ROOT / "simulator" / "scripts" / "cuda_cases"
 RUN = ROOT / "test" / "Integration" / "Run"
 INPUTS = RUN / "Inputs"
 BUILD = pathlib.Path(os.environ.get("MX_BUILD", ROOT / "build" / "gcc"))
@@ -40,7 +40,7 @@ JOBS = [
                 "--schedule=tile = [64, 256, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 3>, raster = group_m(2)"], 8),
     ("tile256", [*FORMATS, "--first=107", "--count={n}",
                  "--schedule=tile = [256, 64, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 1>, pdl"], 8),
-    ("borders", [HERE / "borders.py", "{run}", "sim", "{work}", "--count={n}"], 25),
+    ("borders", [INPUTS / "borders.py", "{run}", "sim", "{work}", "--count={n}"], 25),
     ("rows", [*GROUPED, "rows", "--count={n}"], 30),
     ("reduction", [*GROUPED, "reduction", "--count={n}"], 30),
     ("rows-staged", [*GROUPED, "rows", "--first=30", "--count={n}", STAGED], 8),
@@ -97,7 +97,7 @@ def copy(bundle, *paths):
 
 def pack_runtime(bundle, options):
     copy(bundle, "python/mx_compiler", "runtime/test/kernels.ptx",
-         *(f"scripts/cuda_cases/{name}.py" for name in ("cases", "replay", "check")))
+         *(f"simulator/scripts/cuda_cases/{name}.py" for name in ("cases", "replay", "check")))
     for name in "lib/libmx_runtime.so", "bin/mx-launch", "unittests/mx-check-cuda":
         target = bundle / ("lib" if name.startswith("lib") else "bin")
         target.mkdir(exist_ok=True)
@@ -107,7 +107,7 @@ def pack_runtime(bundle, options):
         if file != pathlib.Path(name).name:
             (target / pathlib.Path(name).name).symlink_to(file)
     (bundle / "check").write_text('#!/bin/sh\nexec "${PYTHON:-python3}" '
-                                  '"$(dirname "$0")/scripts/cuda_cases/check.py" "$@"\n')
+                                  '"$(dirname "$0")/simulator/scripts/cuda_cases/check.py" "$@"\n')
     (bundle / "check").chmod(0o755)
 
 
