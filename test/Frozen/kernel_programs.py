@@ -13,7 +13,7 @@ import re
 import sys
 from typing import Callable, NamedTuple
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path += [os.path.join(ROOT, d) for d in ("benchmarks/quantize", "benchmarks/grouped")]
 
 # One of each family of matrix instructions (docs/Chips.md); test/Fuzzing/fuzzing takes all chips.
