@@ -1,4 +1,4 @@
-"""test/Fuzzing/fuzz for a short time, always on the same cases. fuzz-faults.py has tools
+"""test/Fuzzing/fuzz for a short time, always on the same cases. faults.py has tools
 that end in the wrong ways.
 
 RUN: %python %s %mx_src/test/Fuzzing/fuzz %mx_obj/bin %t
@@ -8,7 +8,7 @@ UNSUPPORTED: sanitizers
 
 import re
 
-from fuzz_runs import fuzz, tools
+from fuzzing.runs import fuzz, tools
 
 first = fuzz(tools, "first", "--count=80", "--seed=1")
 print(first[1])

@@ -1,4 +1,4 @@
-"""test/Fuzzing/fuzz sees a tool that ends in each of the wrong ways. fuzz.py tries the
+"""test/Fuzzing/fuzz sees a tool that ends in each of the wrong ways. inputs.py tries the
 tools as they are.
 
 RUN: %python %s %mx_src/test/Fuzzing/fuzz %mx_obj/bin %t
@@ -8,7 +8,7 @@ UNSUPPORTED: sanitizers
 
 import re
 
-from fuzz_runs import fuzz, tools, work
+from fuzzing.runs import fuzz, tools, work
 
 # An mx-opt that does not like one word, in each of the ways.
 WAYS = {
