@@ -1,7 +1,7 @@
-"""test/Fuzzing/fuzz sees a tool that ends in each of the wrong ways. inputs.py tries the
-tools as they are.
+"""`fuzz inputs` finds a tool that ends in each of the wrong ways. inputs.py tries the tools as
+they are.
 
-RUN: %python %s %mx_src/test/Fuzzing/fuzz %mx_obj/bin %t
+RUN: %python %s %S/fuzz %mx_obj/bin %t
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
 """
@@ -31,11 +31,11 @@ grep -q scale_layout "$1" && {{ {command}; }}
 exit 0
 """)
     (folder / "mx-opt").chmod(0o755)
-    status, text = fuzz(folder, name, "--only=opt", "--count=40", "--seconds=1", "--seed=5")
+    status, text = fuzz("inputs", folder, name, "--only=opt", "--count=40", "--seconds=1", "--seed=5")
     assert status == 1 and re.search(rf"FAILED mx-opt: {says}", text), (name, status, text)
     kept = sorted((work / name).glob("*-mx-opt"))
     assert kept, text
     if name != "time":  # shortened to what it takes
         assert len((kept[0] / "in.mlir").read_text().strip().splitlines()) == 1
-    assert fuzz(folder, name, "--replay", kept[0], "--seconds=1")[0] == 1
-    assert fuzz(tools, name, "--replay", kept[0])[0] == 0
+    assert fuzz("inputs", folder, name, "--replay", kept[0], "--seconds=1")[0] == 1
+    assert fuzz("inputs", tools, name, "--replay", kept[0])[0] == 0

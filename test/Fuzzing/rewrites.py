@@ -1,35 +1,23 @@
-"""test/Fuzzing/fuzz-rewrites for a short time, always on the same cases; and that it sees a wrong number, a rewritten program
-that is refused, and a crash of the rewrite.
+"""`fuzz rewrites` runs for a short time, always on the same cases. It finds a wrong number, a
+rewritten program that is refused, and a crash of the rewrite.
 
-RUN: %python %s %mx_src/test/Fuzzing/fuzz-rewrites %mx_obj/bin %t
+RUN: %python %s %S/fuzz %mx_obj/bin %t
 REQUIRES: compiler, numpy
 """
 
-import pathlib
 import re
-import shutil
-import subprocess
 import sys
 
-script, tools, work = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-shutil.rmtree(work, ignore_errors=True)
-work.mkdir(parents=True)
+from fuzzing.runs import fuzz, tools, work
 
-
-def fuzz(tools, name, *arguments):
-    done = subprocess.run([sys.executable, script, f"--bin={tools}", f"--out={work / name}", *arguments],
-                          capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
-
-
-status, output = fuzz(tools, "all", "--count=80", "--seed=1", "--simulate=4")
+status, output = fuzz("rewrites", tools, "all", "--count=80", "--seed=1", "--simulate=4")
 print(output)
 assert status == 0, output
 counts = re.findall(r"(\d+) rewritten, (\d+) left", output)
 assert len(counts) == 2 and all(int(rewritten) > 15 for rewritten, _ in counts), output
 
 # A row of packed numbers of a length that is known at run time.
-status, output = fuzz(tools, "row", "--count=1", "--seed=50293", "--simulate=1")
+status, output = fuzz("rewrites", tools, "row", "--count=1", "--seed=50293", "--simulate=1")
 assert status == 0 and "1 rewritten" in output, output
 
 # Tools that do one thing wrong, and what is said of it.
@@ -55,5 +43,5 @@ for name, (tool, wrong, says) in WAYS.items():
                                f"status = subprocess.run([{str(tools / tool)!r}, *sys.argv[1:]]).returncode\n"
                                f"if status:\n    sys.exit(status)\n{wrong}\n")
     (folder / tool).chmod(0o755)
-    status, output = fuzz(folder, name, "--count=2", "--seed=20", "--only=quantize", "--simulate=0")
+    status, output = fuzz("rewrites", folder, name, "--count=2", "--seed=20", "--only=quantize", "--simulate=0")
     assert status == 1 and says in output and list((work / name).glob("*/why.txt")), output

@@ -1,1 +1,1 @@
-"""The parts of test/Fuzzing/fuzz."""
+"""The fuzzers of test/Fuzzing/fuzz."""

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Rewrites random products and scaled numbers to mx, runs them, and compares what
 they compute with NumPy in float64: docs/Developing.md, "Random rewrites".
 
@@ -10,7 +9,6 @@ Failing cases are kept with their arrays."""
 
 import argparse
 import collections
-import os
 import pathlib
 import re
 import shutil
@@ -18,11 +16,9 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from fuzzing import run
-from fuzzing.cases import CHIPS
+from . import run
+from .cases import CHIPS
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
 LIMITS = run.Limits(-1, 300)
 # What a kernel cannot do is an error with a reason, whoever wrote the program.
@@ -83,7 +79,7 @@ class Fuzzer:
         """Runs the rewritten program and compares its results."""
         import numpy as np
 
-        from fuzzing.rewrite_programs import Expected, decode
+        from .rewrite_programs import Expected, decode
 
         results = [result for case in programs.cases for result in case.results]
         command = ["rewritten.mlir", *device.split()]
@@ -116,8 +112,8 @@ class Fuzzer:
 
     def try_together(self, kind, seeds, folder):
         """What became of the cases of these seeds, which are in one function."""
-        from fuzzing.contractions import Contractions
-        from fuzzing.scaled_programs import ScaledPrograms
+        from .contractions import Contractions
+        from .scaled_programs import ScaledPrograms
 
         # The options of the pass are those of all the seeds that may be together.
         group = seeds[0] // self.options.batch
@@ -179,20 +175,16 @@ class Fuzzer:
         counts = "; ".join(f"{kind}: {self.tried[kind, 'rewritten']} rewritten, {self.tried[kind, 'left']} left as they are"
                            for kind in kinds)
         failed = sum(self.failures.values())
-        print(f"fuzz-rewrites: seeds {self.options.seed} to {seed - 1}, {sum(self.tried.values())} cases ({counts}), "
+        print(f"fuzz rewrites: seeds {self.options.seed} to {seed - 1}, {sum(self.tried.values())} cases ({counts}), "
               f"{self.simulated} on the simulator too, {self.refused} refused there as documented, {failed} failed")
         return 1 if failed else 0
 
 
-def main():
+def main(build):
     options = arguments()
     try:
         import ml_dtypes  # noqa: F401, what the cases need
     except ImportError as missing:
-        sys.exit(f"fuzz-rewrites: expected numpy and ml_dtypes: {missing}")
-    build = pathlib.Path(os.environ.get("MX_BUILD", ROOT / "build" / os.environ.get("MX_PRESET", "gcc")))
+        sys.exit(f"fuzz rewrites: expected numpy and ml_dtypes: {missing}")
     return Fuzzer(options, build).fuzz()
 
-
-if __name__ == "__main__":
-    sys.exit(main())

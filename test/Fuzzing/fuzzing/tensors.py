@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Compiles random graphs of tensor operations and compares what they compute with
 NumPy in float64, within the roundings of each operation, on the simulator and on
 the CPU path: docs/Developing.md, "Random graphs".
@@ -7,7 +6,6 @@ A case fails where a number is wrong, where a device refuses the program, or whe
 a tool ends otherwise than it should. Failing cases are kept with their arrays."""
 
 import argparse
-import os
 import pathlib
 import shutil
 import signal
@@ -16,9 +14,6 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEVICES = ["sim", "cpu"]
 LONGEST = 600  # seconds of a program, with sanitizers too
 
@@ -34,8 +29,8 @@ def arguments():
     p.add_argument("--batch", type=int, default=5, metavar="N",
                    help="graphs in a function; those of one that fails run again alone; default: 5")
     p.add_argument("--chip", default="sm_100a", metavar="CHIP")
-    p.add_argument("--run", type=pathlib.Path, default=None, metavar="FILE",
-                   help="mx-run; default: that of the build")
+    p.add_argument("--bin", type=pathlib.Path, default=None, metavar="DIR",
+                   help="where mx-run lies; default: the build")
     p.add_argument("--out", type=pathlib.Path, default=None, metavar="DIR",
                    help="where failing cases go; default: fuzz-tensors/ in the build")
     return p.parse_args()
@@ -77,8 +72,8 @@ class Fuzzer:
         """Compares what the devices give for the graphs of these seeds in one function."""
         import numpy as np
 
-        from fuzzing.loop_programs import LoopPrograms
-        from fuzzing.tensor_graphs import Graphs
+        from .loop_programs import LoopPrograms
+        from .tensor_graphs import Graphs
 
         graphs = LoopPrograms() if self.loops else Graphs()
         for seed in seeds:
@@ -113,19 +108,17 @@ class Fuzzer:
         print(f"graph {seed}: {'; '.join(whys)}\n  kept in {kept}", flush=True)
 
     def summary(self):
-        return (f"fuzz-tensors: {self.tried} graphs, {self.failed} failed; of {self.results} results {self.same} have the "
+        return (f"fuzz tensors: {self.tried} graphs, {self.failed} failed; of {self.results} results {self.same} have the "
                 f"same bits on both devices, the others are within their roundings")
 
 
-def main():
+def main(build):
     options = arguments()
     try:
         import ml_dtypes  # noqa: F401, what the graphs need
     except ImportError as missing:
-        sys.exit(f"fuzz-tensors: expected numpy and ml_dtypes: {missing}")
-    build = pathlib.Path(os.environ.get(
-        "MX_BUILD", ROOT / "build" / os.environ.get("MX_PRESET", "gcc")))
-    fuzzer = Fuzzer((options.run or build / "bin" / "mx-run").resolve(), options.chip,
+        sys.exit(f"fuzz tensors: expected numpy and ml_dtypes: {missing}")
+    fuzzer = Fuzzer((options.bin or build / "bin").resolve() / "mx-run", options.chip,
                     options.out or build / "fuzz-tensors", options.loops)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     seed, end = options.seed, options.seed + options.graphs
@@ -140,6 +133,3 @@ def main():
     print(fuzzer.summary())
     return 1 if fuzzer.failed else 0
 
-
-if __name__ == "__main__":
-    sys.exit(main())
