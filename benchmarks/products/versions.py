@@ -16,11 +16,10 @@ import json
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import cases
-import surface
 from published import header, row, time_of
 
 VERSIONS = ("old", "new")

@@ -16,7 +16,6 @@ our time to the bound, `to bf16` PyTorch's time to ours."""
 
 import argparse
 import dataclasses
-import datetime
 import json
 import pathlib
 import random
