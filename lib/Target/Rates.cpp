@@ -18,7 +18,7 @@ const Rates mx::target::kB200Rates;
 /// mbarrier, and the latencies of boxes from L2 and HBM
 /// (29571104fae6:benchmarks/chip/results/h200.json). Fitted to times of
 /// matmuls: the marked rates ([shapes] of Rates.h,
-/// docs/Internals/ScheduleModel.md). Everything else is assumed to be as on the
+/// docs/design/ScheduleModel.md). Everything else is assumed to be as on the
 /// B200.
 static constexpr Rates h200() {
   Rates rates;

@@ -6,7 +6,7 @@
 // and bytes per cycle. Of the B200 nothing was measured by this project: each
 // number names the public source it comes from, or says that it is assumed. Of
 // the H200 simulator/benchmarks/chip measured what Rates.cpp names.
-// docs/Internals/ScheduleModel.md has the formulas that use it.
+// docs/design/ScheduleModel.md has the formulas that use it.
 //
 // Sources:
 // - [UMMA] SemiAnalysisAI/microbench-blackwell, umma_throughput and

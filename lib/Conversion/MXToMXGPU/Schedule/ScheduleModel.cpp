@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Whole cycles throughout; docs/Internals/ScheduleModel.md explains each of the
+// Whole cycles throughout; docs/design/ScheduleModel.md explains each of the
 // formulas.
 //
 //===----------------------------------------------------------------------===//
