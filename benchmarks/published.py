@@ -20,7 +20,7 @@ TIMES = ("burst_us", "sustained_us", "sustained_spread_us", "graph_us", "graph_s
 
 
 def time_of(entry):
-    """Microseconds: sustained, or with few rows in a graph."""
+    """Microseconds: sustained, or with small M in a graph."""
     return entry.get("graph_us") or entry["sustained_us"]
 
 

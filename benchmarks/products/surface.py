@@ -4,7 +4,7 @@
 was tuned on.
 
     surface.py build MX_COMPILE OUT --seed=S [--shapes=24] [--only=REGEX]   # here
-    surface.py run OUT [--results=R.json] [--only=REGEX] [--seconds=S]      # on the GPU
+    surface.py run OUT --results=R.json [--only=REGEX] [--seconds=S]      # on the GPU
     surface.py show FILE...
 
 Each row of the table is a family of products, from which a seed draws as many shapes.
@@ -263,7 +263,7 @@ def main():
     command.add_argument("--only", default="")
     command = commands.add_parser("run")
     command.add_argument("out", type=pathlib.Path)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("surface.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.25)
     command.add_argument("--peers", type=pathlib.Path)

@@ -3,7 +3,7 @@
 """Which schedules of products are fastest on the GPU, beside the model's choice.
 
     tune.py build MX_COMPILE OUT [CASE...]     # here: what --mx-explain lists, as programs
-    tune.py run OUT [--results=R.json] [--only=REGEX] [--seconds=S]    # on the GPU
+    tune.py run OUT --results=R.json [--only=REGEX] [--seconds=S]    # on the GPU
     tune.py show R.json                        # a table, the fastest first
 
 Candidates of a case are the choice of mx-select-schedule, the other schedules of
@@ -163,7 +163,7 @@ def main():
     command.add_argument("cases", nargs="*")
     command = commands.add_parser("run")
     command.add_argument("out", type=pathlib.Path)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("tuning.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.4)
     command = commands.add_parser("show")

@@ -3,7 +3,7 @@
 """Products of two compilers beside each other: what a change costs or gains.
 
     versions.py build OLD_MX_COMPILE NEW_MX_COMPILE OUT [--only=REGEX]   # here
-    versions.py run OUT [--seconds=S] [--results=R.json] [--only=REGEX]  # on the GPU
+    versions.py run OUT [--seconds=S] --results=R.json [--only=REGEX]  # on the GPU
     versions.py show R.json
 
 The cases are those of speed.py. Where both compilers write the same kernels nothing is
@@ -16,11 +16,10 @@ import json
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import cases
-import surface
 from published import header, row, time_of
 
 VERSIONS = ("old", "new")
@@ -140,7 +139,7 @@ def main():
     command.add_argument("out", type=pathlib.Path)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.3)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("versions.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command = commands.add_parser("show")
     command.add_argument("results", type=pathlib.Path)
     options = parser.parse_args()

@@ -4,7 +4,7 @@
 bf16, of random shapes.
 
     steps.py compile [--seed=S] [--shapes=20] [--only=REGEX] [--jobs=8]   # on the GPU; run finds the programs in the cache
-    steps.py run [--seed=S] [--shapes=20] [--only=REGEX] [--seconds=S] [--results=R.json]   # on the GPU
+    steps.py run [--seed=S] [--shapes=20] [--only=REGEX] [--seconds=S] --results=R.json   # on the GPU
     steps.py check [--seed=S] [--shapes=2]      # small layers, compared alone, on any device
     steps.py show FILE...       # raw results, or CSV as in benchmarks/results/layers.csv
 
@@ -16,7 +16,6 @@ our time to the bound, `to bf16` PyTorch's time to ours."""
 
 import argparse
 import dataclasses
-import datetime
 import json
 import pathlib
 import random
@@ -339,7 +338,7 @@ def main():
     command.add_argument("--shapes", type=int, default=20)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.25)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("steps.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command = commands.add_parser("check")
     command.add_argument("--seed", type=int, default=1)
     command.add_argument("--shapes", type=int, default=2)

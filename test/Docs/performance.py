@@ -65,7 +65,8 @@ def experts():
 
 def collectives():
     text = header("operation", "bytes of each rank", "µs", "GB/s out of a rank")
-    return text + "".join(row(r["operation"], r["bytes"], us(r, "us"), r.get("gb_s", "–")) for r in rows("collectives"))
+    return text + "".join(row(r["operation"], r["bytes"], us(r, "us"), r.get("gb_s", "–"))
+                          for r in rows("collectives"))
 
 
 def instructions():

@@ -33,7 +33,7 @@ KINDS = {"BF16": ("bf16", 16), "F16": ("f16", 16), "E4M3": ("e4m3", 32)}
 
 
 def wgmma_header():
-    """A function for each shape, whose sums are so many operands."""
+    """Functions of `wgmma`, one for each shape: its accumulators are N / 2 operands."""
     text = f"enum Kind {{ {', '.join(KINDS)} }};\ntemplate <int N, Kind KIND> struct Wgmma;\n"
     for n in (8, 16, 32, 64, 128, 192, 256):
         for kind, (element, k) in KINDS.items():

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rates of pipes are measured for a sample of the instructions
-// (29571104fae6:benchmarks/chip/results/h200.json, lanes a cycle). The number of
-// machine instructions that ptxas makes of one of PTX was read off the machine
-// code of kernels for sm_90a.
+// (29571104fae6:benchmarks/chip/results/h200.json, lanes a cycle). The machine
+// instructions for each of PTX were counted in kernels for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "Schedule.h"
