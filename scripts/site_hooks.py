@@ -62,7 +62,8 @@ def on_config(config):
             rest = [file for file in simulator_files() if file.endswith(".md") and file not in seen]
             seen.update(rest)
             pages += rest
-        sections.append({title: pages})
+        if pages:
+            sections.append({title: pages})
     config.nav = [{"Documentation": "README.md"}, *sections]
     return config
 
