@@ -10,6 +10,7 @@ FROM debian:bookworm
 ENV MX_VENV=/opt/mx/.venv
 
 COPY scripts /opt/mx/scripts
+COPY simulator/scripts /opt/mx/simulator/scripts
 RUN /opt/mx/scripts/setup-container --user mx --nightly && apt-get clean
 
 USER mx

@@ -4,7 +4,7 @@
 
     PYTHONPATH=PREFIX/lib/python python3 examples/compile.py --device=sim
 
-docs/Python.md explains the package."""
+docs/guide/Python.md explains the package."""
 
 import argparse
 

@@ -9,7 +9,7 @@ bf16: how far logits differ, how long a step takes, how much memory weights need
     MX_DEVICE=cpu python3 examples/generate_mxfp4.py --size=tiny --device=cpu
 
 Without --checkpoint, a checkpoint of the size that is asked for is made of random
-weights in a temporary folder, and loaded from there. docs/TorchGeneration.md explains it.
+weights in a temporary folder, and loaded from there. docs/guide/Torch.md explains it.
 """
 
 import argparse

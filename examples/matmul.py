@@ -5,7 +5,7 @@
     mx-compile examples/matmul.mlir -o matmul
     MX_RUNTIME=build/gcc/lib/libmx_runtime.so PYTHONPATH=python python3 examples/matmul.py matmul
 
-docs/Python.md explains the package.
+docs/guide/Python.md explains the package.
 """
 
 import argparse

@@ -24,7 +24,7 @@
 // same bits. With one rank, the same program is a layer on one device.
 //
 // mx-run examples/moe_layer_ranks.mlir --ranks=2 --entry=forward runs the ranks as
-// threads; docs/Groups.md says how processes do it.
+// threads; docs/guide/Ranks.md says how processes do it.
 
 mx.group @ep size = 2 tokens = 64
 

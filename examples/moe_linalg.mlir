@@ -5,7 +5,7 @@
 //   mx-opt --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
 // makes the same launches of it as of the other file, and those that quantize
-// the weights (docs/Linalg.md). The sum over a token's experts, whose order
+// the weights (docs/guide/Import.md). The sum over a token's experts, whose order
 // linalg has no word for, is mx.combine.
 
 !tokens = tensor<?x384xbf16>

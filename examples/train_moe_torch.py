@@ -10,7 +10,7 @@ mx_compiler.torch.convert, in MXFP8, on text of a made-up language.
 
 Converted are the linear layers of attention and the experts; embedding, norms, router
 and head stay as they are. Recipes begin with the same weights and see the same text,
-by the seed. docs/TorchTraining.md says what came of it.
+by the seed. docs/guide/TorchTraining.md says what came of it.
 
 With --routed experts and their routing are one layer, which torchrun divides among its
 processes, a GPU each, as it divides each batch: losses are those of one process with

@@ -14,7 +14,7 @@
 //
 //   mx-opt --mx-import-scaled --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
-// makes products of mx of them (docs/TransformerBlock.md). What is to stay in
+// makes products of mx of them (docs/guide/MoE.md). What is to stay in
 // bf16, scores, their sums of values and the router, says so by mx.recipe.
 
 !tokens = tensor<?x256xbf16>

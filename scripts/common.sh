@@ -12,7 +12,7 @@ MX_LLVM_PREFIX=${MX_LLVM_PREFIX:-/usr/lib/llvm-22}
 say() { printf '==> %s\n' "$*"; }
 warn() { printf 'warning: %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
-# Of wrong options and input (docs/ExitStatus.md).
+# Of wrong options and input (docs/guide/Run.md).
 refuse() { printf 'error: %s\n' "$*" >&2; exit 2; }
 
 # A script without a usage text of its own shows the comment that it begins with.

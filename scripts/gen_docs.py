@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Keeps what the documentation says about the code equal to the code.
+"""Writes the reference, and the output of commands that pages show.
 
-Written whole, from the .td files: docs/Dialects/*.md and docs/Passes.md; from the
-docstrings of python/mx_compiler: docs/PythonAPI.md and docs/TorchAPI.md.
-Refreshed in place, in README.md and every page below docs/: the fenced block
-after a line
+    gen_docs.py --out=FOLDER --tblgen=mlir-tblgen [--include=FOLDER]...
+    gen_docs.py --tools=FOLDER [--check]
+
+With --out it writes the reference into FOLDER: of dialects and passes from the .td files, of the
+Python package from its docstrings. scripts/docs-site makes it a part of the site; no page of it is
+committed. A public name of the package without a docstring is an error.
+
+With --tools, which says where mx-opt is, it fills in README.md and in all pages below docs/ the
+fenced block after a line
 
     <!-- output of: mx-opt examples/matmul.mlir --some-pass -->
     <!-- text of: examples/matmul.mlir -->
 
-With --check nothing is written; the status is 1 where a page is stale."""
+With --check it writes nothing, and the status is 1 where a block is stale."""
 
 import argparse
 import difflib
@@ -20,14 +25,11 @@ import shlex
 import subprocess
 import sys
 
-import python_docs
-import torch_docs
+import api_docs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-PASSES_HEAD = """<!-- Written by scripts/gen_docs.py; edit the Passes.td files instead -->
-
-# Passes
+PASSES_HEAD = """# Passes
 
 Passes take their options as `--mx-some-pass="option=value"`, and in a pipeline
 as `mx-some-pass{option=value}`.
@@ -42,7 +44,7 @@ def tblgen(args, generator, td):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"error: {shlex.join(command)}\n{done.stderr}")
-    return done.stdout
+    return re.sub(r"<!--.*?-->\n", "", done.stdout)
 
 
 def with_contents(text):
@@ -56,32 +58,24 @@ def with_contents(text):
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def dialect_pages(args):
+def reference_pages(args):
     for folder in sorted(ROOT.glob("include/mx/Dialect/*/IR")):
         name = folder.parent.name
         ops = folder / f"{name}Ops.td"  # which includes those by subject
-        dialect = ["-gen-dialect-doc", f"-dialect={name.lower()}"]
-        yield f"docs/Dialects/{name}.md", with_contents(tblgen(args, dialect, ops))
-
-
-def passes_page(args):
+        yield f"{name}.md", tblgen(args, ["-gen-dialect-doc", f"-dialect={name.lower()}"], ops)
     sections = []
     for td in sorted(ROOT.glob("include/mx/**/Passes.td")):
         layer = "/".join(td.parent.relative_to(ROOT / "include/mx").parts)
-        text = tblgen(args, ["-gen-pass-doc"], td)
-        sections.append(f"## {layer}\n\n" + re.sub(r"<!--.*?-->\n", "", text))
-    if sections:
-        yield "docs/Passes.md", with_contents(PASSES_HEAD + "\n" + "\n".join(sections))
+        sections.append(f"## {layer}\n\n" + tblgen(args, ["-gen-pass-doc"], td))
+    yield "Passes.md", PASSES_HEAD + "\n" + "\n".join(sections)
+    yield from api_docs.pages()
 
 
-def python_page(args):
-    text = python_docs.page()
-    if text:
-        yield "docs/PythonAPI.md", with_contents(text)
-    else:
-        print("docs/PythonAPI.md: left out, as the package cannot be imported: scripts/setup "
-              "installs what it needs", file=sys.stderr)
-    yield "docs/TorchAPI.md", with_contents(torch_docs.page())
+def write_reference(args):
+    out = pathlib.Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in reference_pages(args):
+        (out / name).write_text(with_contents(text), encoding="utf-8")
 
 
 def run_tool(args, command):
@@ -107,37 +101,39 @@ def refreshed_pages(args):
         return head + text.strip() + "\n" + end
 
     for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]:
-        if page.exists() and marker.search(text := page.read_text()):
-            yield str(page.relative_to(ROOT)), marker.sub(fill, text)
+        if marker.search(text := page.read_text()):
+            yield page, text, marker.sub(fill, text)
+
+
+def refresh(args):
+    stale = 0
+    for page, old, text in refreshed_pages(args):
+        if old == text:
+            continue
+        stale += 1
+        name = str(page.relative_to(ROOT))
+        if args.check:
+            diff = difflib.unified_diff(old.splitlines(), text.splitlines(), name, "today", lineterm="")
+            print("\n".join(diff))
+        else:
+            page.write_text(text)
+            print(f"wrote {name}")
+    if stale and args.check:
+        sys.exit(f"error: {stale} page(s) are stale: build the target mx-doc")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tblgen", required=True, help="mlir-tblgen")
+    parser.add_argument("--out", help="where the reference goes")
+    parser.add_argument("--tblgen", default="mlir-tblgen", help="mlir-tblgen")
     parser.add_argument("--include", action="append", default=[], help="MLIR's headers")
-    parser.add_argument("--tools", required=True, help="where mx-opt lies")
-    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--tools", help="where mx-opt is")
+    parser.add_argument("--check", action="store_true", help="write no blocks")
     args = parser.parse_args()
-
-    stale = 0
-    for generate in (dialect_pages, passes_page, python_page, refreshed_pages):
-        for name, text in generate(args):
-            page = ROOT / name
-            old = page.read_text() if page.exists() else ""
-            if old == text:
-                continue
-            stale += 1
-            if args.check:
-                diff = difflib.unified_diff(
-                    old.splitlines(), text.splitlines(), name, "generated", lineterm=""
-                )
-                print("\n".join(diff))
-            else:
-                page.parent.mkdir(parents=True, exist_ok=True)
-                page.write_text(text)
-                print(f"wrote {name}")
-    if stale and args.check:
-        sys.exit(f"error: {stale} page(s) are stale: build the target mx-doc")
+    if args.out:
+        write_reference(args)
+    if args.tools:
+        refresh(args)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws how many times as fast as its peers mx is, as an SVG, and writes the same figures
-as a table between the markers of a page that keeps them.
+"""Draws how many times as fast as its peers mx is, as an SVG, and prints the same figures.
 
-usage: chart.py RESULTS.json docs/Figures/speed.svg [docs/Benchmarks.md]
+usage: chart.py FILE [docs/Figures/speed.svg]
 
-RESULTS.json is of speed.py, with the training step that training.py adds.
-Ratios are times of the fastest peer by those of mx. ROWS says which cases are drawn, the
-ones that mx loses among them."""
+FILE is benchmarks/results/matmul.csv, or raw JSON of speed.py to which training.py has
+added the training step. Ratios are times of the fastest peer by those of mx. ROWS says
+which cases are drawn, the ones that mx loses among them."""
 
 import dataclasses
 import html
-import json
 import math
+import pathlib
 import sys
 
-import report
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import targets
 import training
+from published import by_case, header, load, row as line
 
 WIDTH, ROW, TOP = 920, 21, 74
 LEFT, RIGHT = 372, 690  # of the plot
@@ -91,16 +91,10 @@ def verdict(value, spread):
     return "faster" if value > 1 else "slower"
 
 
-def rows_of(data):
-    """Of speed.py, and of training.py."""
-    return data["rows"] + ([data["training"]] if "training" in data else [])
-
-
-def measured(data):
+def measured(results):
     """(group, [(row, ratio, its spread, microseconds of mx and of the peer)])"""
-    results = rows_of(data)
     for group, rows in ROWS.items():
-        if rows[0].case == training.NAME and "training" not in data:
+        if rows[0].case == training.NAME and training.NAME not in [r["name"] for r in results]:
             continue
         found = [(row, row.ratio(results)) for row in rows]
         missing = [row.case for row, ratio in found if not ratio]
@@ -110,9 +104,9 @@ def measured(data):
         yield group, [(row, *ratio[:4]) for row, ratio in found]
 
 
-def dates(data):
+def dates(results):
     """From the first to the last day of the results."""
-    days = sorted({row.get("date", data["about"]["date"])[:10] for row in rows_of(data)})
+    days = sorted({result["date"] for result in results})
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
@@ -145,8 +139,8 @@ class Drawing:
         self.text(RIGHT + 62, y, row.peer, fill="#555", font_size=11)
 
 
-def draw(data):
-    groups = list(measured(data))
+def draw(about, results):
+    groups = list(measured(results))
     height = TOP + sum(ROW * (len(rows) + 1) + 6 for _, rows in groups) + 60
     drawing = Drawing()
     bottom = height - 56
@@ -162,7 +156,6 @@ def draw(data):
             y += ROW
             drawing.bar(y - 2, *row[:3])
         y += 6
-    about = data["about"]
     drawing.text(16, 26, f"Speed of mx on {about['gpu']}: the peer's time divided by that of mx",
                  font_size=16, font_weight="bold")
     for x, color, text in ((16, FASTER, "mx is faster"), (116, SLOWER, "mx is slower"),
@@ -170,9 +163,9 @@ def draw(data):
         drawing.lines.append(f'<rect x="{x}" y="39" width="11" height="11" fill="{color}"/>')
         drawing.text(x + 16, 49, text)
     # Two lines: fonts without Helvetica's widths (DejaVu Sans) are a quarter wider.
-    for y, note in ((height - 30, f"{dates(data)}, driver {about['driver']}, PyTorch {about['torch']}."),
+    for y, note in ((height - 30, f"{dates(results)}, driver {about['driver']}, PyTorch {about['torch']}."),
                     (height - 14, "Black lines: spread of the rounds. Quantizers are in the time of the "
-                                  "layers alone. docs/Benchmarks.md")):
+                                  "layers alone. docs/performance/Results.md")):
         drawing.text(16, y, note, fill="#555", font_size=11)
     body = "\n".join(drawing.lines)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
@@ -181,28 +174,27 @@ def draw(data):
             f"{body}\n</svg>\n")
 
 
-def table(data):
-    text = (f"{data['about']['gpu']}, {dates(data)}, driver {data['about']['driver']}, PyTorch "
-            f"{data['about']['torch']}.\n\n")
-    for group, rows in measured(data):
-        text += report.header(group, "peer", "peer / mx", "spread", "mx, µs", "peer, µs", "mx")
+def table(results):
+    text = ""
+    for group, rows in measured(results):
+        text += header(group, "peer", "peer / mx", "spread", "mx, µs", "peer, µs", "mx")
         for row, value, spread, mine, peer in rows:
-            text += report.row(row.title, row.peer, f"{value:.2f}", f"{spread:.2f}", f"{mine:.1f}",
-                               f"{peer:.1f}", verdict(value, spread))
+            text += line(row.title, row.peer, f"{value:.2f}", f"{spread:.2f}", f"{mine:.1f}",
+                         f"{peer:.1f}", verdict(value, spread))
         text += "\n"
     return text
 
 
-def main(results, picture, page=None):
-    with open(results) as file:
-        data = json.load(file)
-    with open(picture, "w", encoding="utf-8") as file:
-        file.write(draw(data))
-    if page:
-        report.write_page(page, table(data))
+def main(path, picture=None):
+    abouts, rows = load("matmul", [path])
+    results = by_case(rows)
+    if picture:
+        with open(picture, "w", encoding="utf-8") as file:
+            file.write(draw(abouts[0], results))
+    print(table(results), end="")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     main(*sys.argv[1:])

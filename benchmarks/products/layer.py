@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 EAGER, COMPILED = "torch bf16, eager", "torch bf16, torch.compile"
-LEAST_DB = 20  # of results to those in bf16; docs/MoE.md predicts about 23.5
+LEAST_DB = 20  # of results to those in bf16; docs/guide/MoE.md predicts about 23.5
 
 
 def normal(*shape, deviation=1.0):

@@ -23,8 +23,8 @@ import statistics
 import subprocess
 
 import cases
-import report
 import surface
+from published import header, row as line
 
 GHZ = 1.6
 
@@ -48,7 +48,7 @@ def timings(data):
             for way, entry in result["implementations"].items():
                 if way == "mx" or way.startswith(surface.NEXT_WAY):
                     schedule = "" if way == "mx" else way.removeprefix(surface.NEXT_WAY)
-                    yield row, drawn[name], schedule, surface.microseconds(entry)
+                    yield row, drawn[name], schedule, surface.time_of(entry)
 
 
 def summary(title, shapes):
@@ -82,11 +82,11 @@ def main():
     for row, shape, us, job in jobs:
         if cycles := job.result():
             families[row.title][shape].append((us, cycles / GHZ / 1000))
-    print(report.header("family", "timings", "shapes", "measured to modelled", "within a shape",
-                        "the first is slower", "at worst"), end="")
+    print(header("family", "timings", "shapes", "measured to modelled", "within a shape",
+                 "the first is slower", "at worst"), end="")
     for title, shapes in families.items():
-        print(report.row(*summary(title, list(shapes.values()))), end="")
-    print(report.row(*summary("all", [shape for of in families.values() for shape in of.values()])), end="")
+        print(line(*summary(title, list(shapes.values()))), end="")
+    print(line(*summary("all", [shape for of in families.values() for shape in of.values()])), end="")
 
 
 if __name__ == "__main__":

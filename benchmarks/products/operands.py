@@ -82,7 +82,7 @@ def tile_matrices(scales, matrices):
 
 
 def tile_groups(scales, ends):
-    """Groups of rows: each starts with a tile of its own (docs/Spec.md)."""
+    """Groups of rows: each starts with a tile of its own (docs/reference/Spec.md)."""
     rows, blocks = scales.shape
     tiles = torch.zeros(rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4, dtype=torch.uint8,
                         device="cuda")

@@ -18,7 +18,7 @@ ROWS_COMPARED = 64
 
 
 def count_wrong(found, wide, high, k):
-    """Elements of some rows beyond the bound of docs/Spec.md, in float64."""
+    """Elements of some rows beyond the bound of docs/reference/Spec.md, in float64."""
     exact, total = wide @ high.t(), wide.abs() @ high.abs().t()
     bound = 4 * -(-k // 64) * 5 * 2.0**-23 * total
     bound += (exact.abs() + bound) * 2.0**-8  # rounded to bf16

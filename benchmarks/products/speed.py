@@ -5,7 +5,7 @@
 usage: speed.py PROGRAMS [--only=REGEX] [--results=FILE.json] [--seconds=S] [--peers=FILE.py]
 
 For each case the results of mx are compared first: with float64 in some rows,
-within the bound of docs/Spec.md; with the peer everywhere; and, of operands whose
+within the bound of docs/reference/Spec.md; with the peer everywhere; and, of operands whose
 sums are exact in every order, to the bit. Then implementations take turns in one
 process, five rounds, on sets of operands that together are larger than the L2.
 A launch takes what a CUDA graph of twice as many launches takes more than one of them.

@@ -4,15 +4,16 @@
 was tuned on.
 
     surface.py build MX_COMPILE OUT --seed=S [--shapes=24] [--only=REGEX]   # here
-    surface.py run OUT [--results=R.json] [--only=REGEX] [--seconds=S]      # on the GPU
-    surface.py show R.json... [--page=FILE.md]
+    surface.py run OUT --results=R.json [--only=REGEX] [--seconds=S]      # on the GPU
+    surface.py show FILE...
 
 Each row of the table is a family of products, from which a seed draws as many shapes.
 Ratios are times, the peer's to mx's: their median, their tenth percentile and the
 worst, which is named. Every shape is timed beside its peer in one process, after the
 results were compared (speed.py says how both is done). "dynamic" is the program whose
 types do not know the rows, "next" the fastest of the schedules that the model ranks
-after its choice, which every fourth shape has. run --peers=FILE.py: others.py."""
+after its choice, which every fourth shape has. `show` takes raw results or CSV as in
+benchmarks/results/shapes.csv. run --peers=FILE.py: others.py."""
 
 import argparse
 import concurrent.futures
@@ -26,11 +27,12 @@ import statistics
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import cases
-import report
-import targets
+import published
 import tune
 from cases import Case, DYNAMIC
+from published import NEXT as NEXT_WAY, time_of
 
 # N and K of feed-forward layers, up and down, and of attention, as published.
 DENSE_MODELS = {  # hidden, intermediate
@@ -49,7 +51,6 @@ FORMATS = {"mxfp8": ("f8E4M3FN", "f8E8M0FNU"), "mxfp4": ("f4E2M1FN", "f8E8M0FNU"
            "nvfp4": ("f4E2M1FN", "f8E4M3FN")}
 # How many of the model's next best are timed, of every how many-th shape.
 NEXT, EVERY = 3, 4
-NEXT_WAY = "mx, next: "
 
 
 def log_uniform(source, low, high):
@@ -103,7 +104,6 @@ class Row:
     draw: object
     least: tuple
     limits: tuple = ()
-    peers: tuple = targets.CUBLAS
 
     def cases(self, seed, count):
         """The same for a seed, and with a smaller count the first of them."""
@@ -121,9 +121,8 @@ class Row:
 
 ROWS = [
     Row("dense", "MXFP8, MXFP4 and NVFP4, dense", draw_dense, (0.94, 0.87)),
-    Row("grouped", "MXFP8, grouped, forward", draw_grouped, (0.94, 0.88), peers=targets.GROUPED),
-    Row("gradient", "MXFP8, gradient of weights", draw_grouped, (0.90, 0.84), (True,),
-        peers=targets.GROUPED),
+    Row("grouped", "MXFP8, grouped, forward", draw_grouped, (0.94, 0.88)),
+    Row("gradient", "MXFP8, gradient of weights", draw_grouped, (0.90, 0.84), (True,)),
     *(Row(f"weights{'-packed' * packed}-{low}",
           f"bf16 × MXFP4 and NVFP4, {low} to {high} rows{', packed' * packed}",
           draw_packed if packed else draw_weights, least, (low, high))
@@ -205,7 +204,7 @@ def measure(out, results, only, seconds, beside):
             if more:
                 measured[case.name] |= dict(others_wrong=others_wrong)
             results.write_text(json.dumps(data, indent=1) + "\n")
-            print(f"{case.name}: {wrong} wrong", {name: microseconds(entry) for name, entry in
+            print(f"{case.name}: {wrong} wrong", {name: time_of(entry) for name, entry in
                                                   times.items()}, flush=True)
             del problem, ours, more, everyone
             gc.collect()
@@ -215,20 +214,10 @@ def measure(out, results, only, seconds, beside):
 # --- Tables ---------------------------------------------------------------------------
 
 
-def microseconds(entry):
-    """Sustained, or with small M in a graph."""
-    return entry.get("graph_us") or entry["sustained_us"]
-
-
-def ratios(row, measured, of, to):
-    """By case: the time of the implementation that `to` accepts to that of `of`."""
-    found = {}
-    for name, result in measured.items():
-        times = {way: microseconds(entry) for way, entry in result["implementations"].items()}
-        others = [time for way, time in times.items() if to(way)]
-        if of in times and others:
-            found[name] = min(others) / times[of]
-    return found
+def ratios(rows, of, to):
+    """By case: the time in the column `to` to that in `of`."""
+    return {f"{row['case']} ({row['card']}, seed {row['seed']})": row[to] / row[of]
+            for row in rows if of in row and to in row}
 
 
 def spread(found):
@@ -246,29 +235,21 @@ def summary(row, found, least):
             f"{verdict} ({least[0]}, {least[1]})"]
 
 
-def table(every):
-    """Of several results the seeds together, and each alone."""
-    text = ""
-    for data in every:
-        about = data["about"]
-        text += f"Seed {data['seed']}: {about['date']} UTC, {about['gpu']}, PyTorch {about['torch']}.\n"
-    text += "\n" + report.header("family", "shapes", "median", "tenth percentile", "worst", "where",
-                                 "wanted")
-    merged = {row.name: {f"seed {data['seed']}, {name}": result for data in every
-                         for name, result in data["rows"].get(row.name, {}).items()} for row in ROWS}
-    dynamic = {}
-    for row in ROWS:
-        if found := ratios(row, merged[row.name], "mx", lambda way: way in row.peers):
-            text += report.row(*summary(row.title, found, row.least))
-        dynamic |= ratios(row, merged[row.name], "mx, dynamic", lambda way: way == "mx")
-    if dynamic:
-        text += report.row(*summary("dynamic rows beside static, all", dynamic, DYNAMIC_LEAST))
-    text += "\n" + report.header("family", "shapes", "median", "tenth percentile", "worst", "where")
-    for row in ROWS:
-        if found := ratios(row, merged[row.name], "mx", lambda way: way.startswith(NEXT_WAY)):
-            text += report.row(f"the model's next to its choice: {row.title}", *summary("", found, (0, 0))[1:-1])
-    wrong = sum(result["wrong"] for rows in merged.values() for result in rows.values())
-    return text + f"\nWrong elements: {wrong}.\n"
+def table(rows):
+    """Of several seeds together."""
+    text = published.header("family", "shapes", "median", "tenth percentile", "worst", "where", "wanted")
+    families = {family.name: [row for row in rows if row["family"] == family.name] for family in ROWS}
+    for family in ROWS:
+        if found := ratios(families[family.name], "mx_us", "peer_us"):
+            text += published.row(*summary(family.title, found, family.least))
+    if dynamic := ratios(rows, "dynamic_us", "mx_us"):
+        text += published.row(*summary("dynamic rows beside static, all", dynamic, DYNAMIC_LEAST))
+    text += "\n" + published.header("the model's next to its choice", "shapes", "median", "tenth percentile",
+                                    "worst", "where")
+    for family in ROWS:
+        if found := ratios(families[family.name], "mx_us", "next_us"):
+            text += published.row(*summary(family.title, found, (0, 0))[:-1])
+    return text + f"\nWrong elements: {sum(row['wrong'] for row in rows)}.\n"
 
 
 def main():
@@ -282,21 +263,21 @@ def main():
     command.add_argument("--only", default="")
     command = commands.add_parser("run")
     command.add_argument("out", type=pathlib.Path)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("surface.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.25)
     command.add_argument("--peers", type=pathlib.Path)
     command = commands.add_parser("show")
     command.add_argument("results", type=pathlib.Path, nargs="+")
-    command.add_argument("--page", type=pathlib.Path)
+    command.add_argument("--card", help="rows of this card alone")
     options = parser.parse_args()
     if options.command == "build":
         build(options.mx_compile, options.out, options.seed, options.shapes, options.only)
     elif options.command == "run":
         measure(options.out, options.results, options.only, options.seconds, options.peers)
     else:
-        text = table([json.loads(path.read_text()) for path in options.results])
-        report.write_page(options.page, text) if options.page else print(text, end="")
+        _, rows = published.load("shapes", options.results)
+        print(table([row for row in rows if options.card in (None, row["card"])]), end="")
 
 
 if __name__ == "__main__":

@@ -57,17 +57,11 @@ def is_ours(name):
     return name == "mx" or name.startswith("mx, ")
 
 
-def implementations(result):
-    """The times of a row by the name of the implementation."""
-    # Older results have another key.
-    return result.get("implementations") or result["contestants"]
-
-
 def ratio(target, result):
     """(ratio, its spread, mx's microseconds, the peer's, their names), or None."""
     key = f"{target.time}_us"
     entries = [(entry[key], name, entry.get(f"{target.time}_spread_us", 0))
-               for name, entry in implementations(result).items() if key in entry]
+               for name, entry in result["implementations"].items() if key in entry]
     exact = target.peers != TRITON
     peers = [e for e in entries if e[1] in target.peers or
              not exact and e[1].startswith(target.peers)]

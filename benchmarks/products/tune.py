@@ -3,8 +3,8 @@
 """Which schedules of products are fastest on the GPU, beside the model's choice.
 
     tune.py build MX_COMPILE OUT [CASE...]     # here: what --mx-explain lists, as programs
-    tune.py run OUT [--results=R.json] [--only=REGEX] [--seconds=S]    # on the GPU
-    tune.py show R.json [--page=FILE.md]       # a table, the fastest first
+    tune.py run OUT --results=R.json [--only=REGEX] [--seconds=S]    # on the GPU
+    tune.py show R.json                        # a table, the fastest first
 
 Candidates of a case are the choice of mx-select-schedule, the other schedules of
 its table, and those of MORE. All give the right result or are left out, and take
@@ -19,7 +19,6 @@ import subprocess
 import sys
 
 import cases
-import report
 
 SHOWN = 8  # of a case, in the table
 DEFAULT = ("mxfp8-8192", "mxfp8-4096", "bf16xmxfp4-4096x4096x7168",
@@ -164,20 +163,18 @@ def main():
     command.add_argument("cases", nargs="*")
     command = commands.add_parser("run")
     command.add_argument("out", type=pathlib.Path)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("tuning.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.4)
     command = commands.add_parser("show")
     command.add_argument("results", type=pathlib.Path)
-    command.add_argument("--page", type=pathlib.Path)
     options = parser.parse_args()
     if options.command == "build":
         build(options.mx_compile, options.out, options.cases)
     elif options.command == "run":
         measure(options.out, options.results, options.only, options.seconds)
     else:
-        text = table(json.loads(options.results.read_text()))
-        report.write_page(options.page, text) if options.page else print(text, end="")
+        print(table(json.loads(options.results.read_text())), end="")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 """Products of two compilers beside each other: what a change costs or gains.
 
     versions.py build OLD_MX_COMPILE NEW_MX_COMPILE OUT [--only=REGEX]   # here
-    versions.py run OUT [--seconds=S] [--results=R.json] [--only=REGEX]  # on the GPU
+    versions.py run OUT [--seconds=S] --results=R.json [--only=REGEX]  # on the GPU
     versions.py show R.json
 
 The cases are those of speed.py. Where both compilers write the same kernels nothing is
@@ -16,12 +16,11 @@ import json
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import cases
-import report
-import surface
+from published import header, row, time_of
 
 VERSIONS = ("old", "new")
 
@@ -109,7 +108,7 @@ def run(options):
 def ratio(result):
     if result.get("same"):
         return 1.0
-    old, new = (surface.microseconds(result["implementations"][version]) for version in VERSIONS)
+    old, new = (time_of(result["implementations"][version]) for version in VERSIONS)
     return old / new
 
 
@@ -118,10 +117,10 @@ def show(options):
     found = {name: ratio(result) for name, result in data["cases"].items()}
     about = data["about"]
     text = f"{about['gpu']}, {about['date']} UTC, PyTorch {about['torch']}\n\n"
-    text += report.header("case", "old to new", "wrong: old, new")
+    text += header("case", "old to new", "wrong: old, new")
     for name, value in sorted(found.items(), key=lambda pair: pair[1]):
         result = data["cases"][name]
-        text += report.row(name, f"{value:.3f}", *(["the same kernels"] if result.get("same") else
+        text += row(name, f"{value:.3f}", *(["the same kernels"] if result.get("same") else
                                                    [", ".join(map(str, result["wrong"]))]))
     same = sum(result.get("same", False) for result in data["cases"].values())
     print(text + f"\n{len(found)} cases, {same} with the same kernels: mean {statistics.mean(found.values()):.3f}, "
@@ -140,7 +139,7 @@ def main():
     command.add_argument("out", type=pathlib.Path)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.3)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("versions.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command = commands.add_parser("show")
     command.add_argument("results", type=pathlib.Path)
     options = parser.parse_args()

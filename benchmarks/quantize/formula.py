@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The quantizers' recipe in integers, on whole arrays of NumPy or PyTorch.
 
-Written from the specification (docs/Spec.md: recipes, scale layout), sharing
+Written from the specification (docs/reference/Spec.md: recipes, scale layout), sharing
 nothing with the compiler; both libraries run the same lines. Numbers that NumPy
 lacks are arrays of their bits. `xp` is the module, numpy or torch."""
 
@@ -166,13 +166,13 @@ def fma(xp, a, b, c):
     return cast(total, xp.float32)
 
 
-# docs/Math.md: coefficients of 2^f, the highest first.
+# docs/reference/Math.md: coefficients of 2^f, the highest first.
 POWER = ("0x1.5bb8dp-10", "0x1.3cea6p-7", "0x1.c6b754p-5", "0x1.ebf9c8p-3",
          "0x1.62e42ap-1", "0x1p0")
 
 
 def swiglu(xp, gate, up):
-    """silu(gate) * up in float32, by the operations of docs/Math.md."""
+    """silu(gate) * up in float32, by the operations of docs/reference/Math.md."""
     number = float.fromhex
     x = xp.clip(gate, -87.0, 87.0)
     rounded = fma(xp, x, -number("0x1.715476p+0"), 12582912.0)

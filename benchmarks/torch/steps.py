@@ -4,9 +4,9 @@
 bf16, of random shapes.
 
     steps.py compile [--seed=S] [--shapes=20] [--only=REGEX] [--jobs=8]   # on the GPU; run finds the programs in the cache
-    steps.py run [--seed=S] [--shapes=20] [--only=REGEX] [--seconds=S] [--results=R.json]   # on the GPU
+    steps.py run [--seed=S] [--shapes=20] [--only=REGEX] [--seconds=S] --results=R.json   # on the GPU
     steps.py check [--seed=S] [--shapes=2]      # small layers, compared alone, on any device
-    steps.py show R.json... [--page=FILE.md]
+    steps.py show FILE...       # raw results, or CSV as in benchmarks/results/layers.csv
 
 A layer that trains is compared with PyTorch's first, then both are captured as CUDA graphs
 and replayed in turn (../products/timing.py), sustained. The bound is PyTorch's time and that
@@ -16,7 +16,6 @@ our time to the bound, `to bf16` PyTorch's time to ours."""
 
 import argparse
 import dataclasses
-import datetime
 import json
 import pathlib
 import random
@@ -24,10 +23,11 @@ import re
 import statistics
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "products"))
+BENCHMARKS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "products")]
 
 import cases
-import report
+import published
 from surface import DENSE_MODELS, MOE_MODELS, MOST_WEIGHTS, log_uniform, multiple
 
 # Operands of all sets together; the L2 of an H200 has 50 MB.
@@ -271,7 +271,8 @@ def run(options):
             measured[shape.name] = dict(error=round(error, 4), quantizer_bytes=shape.quantizer_bytes,
                                         implementations=times)
             options.results.write_text(json.dumps(data, indent=1) + "\n")
-            print(row.name, shape.name, ratios(row, measured[shape.name], data["about"]), flush=True)
+            print(row.name, shape.name, [ratios(entry) for entry in published.layer_rows(
+                data | dict(rows={row.name: {shape.name: measured[shape.name]}}))], flush=True)
             del pair
             gc.collect()
             torch.cuda.empty_cache()
@@ -291,23 +292,18 @@ def check(options):
             print(f"{row.name} {small.name}: error {error:.3f}", flush=True)
 
 
-def ratios(row, result, about):
-    mx, peer = (entry.get("sustained_us") or entry["graph_us"]
-                for entry in (result["implementations"][name] for name in ("mx", "torch bf16")))
-    bound = peer + result["quantizer_bytes"] / (about["copy_gb_s"] * 1e3)
-    return dict(to_bound=round(mx / bound, 3), to_bf16=round(peer / mx, 3))
+def ratios(entry):
+    """Of a row of the published table."""
+    bound = entry["torch_us"] + entry["quantizer_bytes"] / (entry["copy_gb_s"] * 1e3)
+    return dict(to_bound=round(entry["mx_us"] / bound, 3),
+                to_bf16=round(entry["torch_us"] / entry["mx_us"], 3))
 
 
-def table(every):
-    text = ""
-    for data in every:
-        about = data["about"]
-        text += (f"Seed {data['seed']}: {about['date']} UTC, {about['gpu']}, PyTorch {about['torch']}, a copy "
-                 f"{about['copy_gb_s']:.0f} GB/s.\n")
-    text += "\n" + report.header("layer", "shapes", "ratio", "median", "worst", "where", "wanted")
+def table(rows):
+    text = published.header("layer", "shapes", "ratio", "median", "worst", "where", "wanted")
     for row in ROWS:
-        found = {(f"seed {data['seed']}, {name}"): ratios(row, result, data["about"])
-                 for data in every for name, result in data["rows"].get(row.name, {}).items()}
+        found = {f"{entry['shape']} (seed {entry['seed']})": ratios(entry)
+                 for entry in rows if entry["layer"] == row.name}
         if not found:
             continue
         for key in ("to_bound", "to_bf16"):
@@ -320,14 +316,13 @@ def table(every):
                 pairs = zip((median, values[worst]), row.wanted)
                 met = "met" if all(a <= b if is_bound else a >= b for a, b in pairs) else "missed"
                 met += f" ({row.wanted[0]}, {row.wanted[1]})"
-            text += report.row(row.title, len(values), key.replace("_", " "), f"{median:.2f}",
-                               f"{values[worst]:.2f}", worst, met)
+            text += published.row(row.title, len(values), key.replace("_", " "), f"{median:.2f}",
+                                  f"{values[worst]:.2f}", worst, met)
     return text
 
 
 def show(options):
-    text = table([json.loads(path.read_text()) for path in options.files])
-    report.write_page(options.page, text) if options.page else print(text, end="")
+    print(table(published.load("layers", options.files)[1]), end="")
 
 
 def main():
@@ -343,13 +338,12 @@ def main():
     command.add_argument("--shapes", type=int, default=20)
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.25)
-    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("steps.json"))
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command = commands.add_parser("check")
     command.add_argument("--seed", type=int, default=1)
     command.add_argument("--shapes", type=int, default=2)
     command = commands.add_parser("show")
     command.add_argument("files", type=pathlib.Path, nargs="+")
-    command.add_argument("--page", type=pathlib.Path)
     options = parser.parse_args()
     {"compile": compile_all, "run": run, "check": check, "show": show}[options.command](options)
 

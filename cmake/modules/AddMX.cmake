@@ -47,7 +47,7 @@ function(mx_add_mlir_library name)
   mx_precompile_headers(${name})
   mx_compile_together(${name})
   # What takes time in these libraries is MLIR's code, which is compiled already:
-  # -O3 makes them no faster (docs/Developing.md), and takes a third longer.
+  # -O3 makes them no faster (docs/contributing/Developing.md), and takes a third longer.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_property(GLOBAL APPEND PROPERTY MX_MLIR_LIBRARIES ${name})
 endfunction()

@@ -5,7 +5,7 @@
 |* needed to use it: modules are handles, and pipelines, attributes and types *|
 |* are text. What it compiles runs with mx_program.h (mxProgramLoadParts).    *|
 |*                                                                            *|
-|* Functions return 0, or a status (docs/ExitStatus.md) after they have given *|
+|* Functions return 0, or a status (docs/guide/Run.md) after they have given  *|
 |* messages to the context's callback; those that return a handle return null *|
 |* then. A null pointer where none is allowed is refused like any other wrong *|
 |* argument, and so is the handle of what was destroyed; the message goes to  *|
@@ -65,7 +65,8 @@ MXC_API int mxcGetInterfaceVersion(void);
 typedef struct mxcContextImpl *mxcContext;
 
 /* Without a callback messages go to stderr. Null, after a message, where this
- * library and libMLIR do not agree about MLIR's types (docs/Embedding.md). */
+ * library and libMLIR do not agree about MLIR's types
+ * (docs/guide/Embedding.md). */
 MXC_API mxcContext mxcContextCreate(mxcMessageCallback callback, void *user);
 /* What was made in it may be destroyed later; its messages go to stderr then.
  */
@@ -114,7 +115,7 @@ typedef struct mxcCompileOptions {
   const char *prefix; /* of names in the C header; default: program */
   int32_t noFusion;   /* 1: operations stay apart */
   /* How many schedules of each product are timed first, on the GPU that is the
-   * runtime's device in use (docs/Tuning.md); 0: none. */
+   * runtime's device in use (docs/guide/Tuning.md); 0: none. */
   int64_t tune;
   /* Rows at which products are timed whose rows no type knows; default: one
    * size of each range that has a schedule. */

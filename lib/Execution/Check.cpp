@@ -169,7 +169,8 @@ static const char *whyInexact(Operation *op) {
     return "it depends on rows that no group has";
   if (isa<CallOpInterface>(op))
     return "it depends on a function of its own";
-  // A sum of rows has a kernel with an order of its own (docs/Reductions.md).
+  // A sum of rows has a kernel with an order of its own
+  // (docs/reference/Fusion.md).
   if (isa<linalg::SoftmaxOp>(op))
     return "it depends on a sum of rows, whose order a device chooses";
   auto structured = dyn_cast<linalg::LinalgOp>(op);

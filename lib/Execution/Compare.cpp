@@ -489,7 +489,8 @@ NpyArray makeOnes(const NpyArray &array, Type type) {
 }
 
 /// Whether the tensor core cuts terms before it adds them: that of a GPU does,
-/// and the simulator's where it is asked to (simulator/docs/Simulator.md, Orders).
+/// and the simulator's where it is asked to (simulator/docs/Simulator.md,
+/// Arithmetic).
 bool truncatesSums(const CompileOptions &options) {
   if (options.device == DeviceKind::CUDA)
     return true;
@@ -500,7 +501,7 @@ bool truncatesSums(const CompileOptions &options) {
 
 /// Whether elements may be so small or large as bf16 that they round, or are
 /// subnormal. The scales between 2^-95 and 2^96 leave all formats far from both
-/// (docs/Spec.md); those of NVFP4 do anyway.
+/// (docs/reference/Spec.md); those of NVFP4 do anyway.
 bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
                     Type scaleType) {
   if (!scales) {

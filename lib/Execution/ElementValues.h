@@ -26,7 +26,7 @@ public:
   /// The value of element `i`, exact but for integers beyond 2^53.
   double at(int64_t i) const;
   /// Whether element `i` has the same bits as that of `other`. Any NaN equals
-  /// any other where arithmetic leaves its bits open (docs/Spec.md,
+  /// any other where arithmetic leaves its bits open (docs/reference/Math.md,
   /// Arithmetic): in floats of 16 bits and more.
   bool isEqual(const ElementValues &other, int64_t i) const;
 

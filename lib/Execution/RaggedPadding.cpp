@@ -3,8 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Rows after the last group, tiles of scales that no group has and columns
-// after the last one of a ragged reduction belong to no group (docs/Spec.md): a
-// device need not write them, and what it finds there is not compared.
+// after the last one of a ragged reduction belong to no group
+// (docs/reference/Spec.md): a device need not write them, and what it finds
+// there is not compared.
 //
 //===----------------------------------------------------------------------===//
 

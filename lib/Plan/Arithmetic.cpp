@@ -1,10 +1,10 @@
 //===- Arithmetic.cpp - What operators give -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic of host code as docs/Spec.md defines it, whatever the processor
-// does. Floats of less than 64 bits are computed in f64 and rounded once: f64
-// has more than twice their bits and two, so that a sum, a product, a quotient
-// or a root that was rounded to f64 before rounds to the same number.
+// Arithmetic of host code as docs/reference/Math.md defines it, whatever the
+// processor does. Floats of less than 64 bits are computed in f64 and rounded
+// once: f64 has more than twice their bits and two, so that a sum, a product, a
+// quotient or a root that was rounded to f64 before rounds to the same number.
 //===----------------------------------------------------------------------===//
 
 #include "Arithmetic.h"

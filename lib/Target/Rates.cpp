@@ -14,12 +14,12 @@ using namespace mx::target;
 
 const Rates mx::target::kB200Rates;
 
-/// The H200, measured by simulator/benchmarks/chip (simulator/docs/ChipSpeed.md) but for the size
-/// of the cache: loads by the copy engine, a hand-over by an mbarrier, and what
-/// a box takes from L2 and from HBM. What is not here is assumed to be as on
-/// the B200. What has another source below was fitted to the times of products
-/// (docs/Internals/ScheduleModel.md): loads of the same rows by several SMs,
-/// which the L2 answers together, and stores.
+/// Rates of the H200. Measured: loads by the copy engine, the hand-over by an
+/// mbarrier, and the latencies of boxes from L2 and HBM
+/// (29571104fae6:benchmarks/chip/results/h200.json). Fitted to times of
+/// matmuls: the marked rates ([shapes] of Rates.h,
+/// docs/design/ScheduleModel.md). Everything else is assumed to be as on the
+/// B200.
 static constexpr Rates h200() {
   Rates rates;
   rates.l2BytesPerClk = 6100;    // fitted; 4700 where no two SMs share rows

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The table of chips and the checks that only need a row of it. To add a chip,
-// add a row: every message lists what the table holds. docs/Chips.md shows it.
-// Then the table of families of matrix instructions: a family has one row, and
-// chips name it.
+// add a row: every message lists what the table holds. docs/reference/Chips.md
+// shows it. Then the table of families of matrix instructions: a family has one
+// row, and chips name it.
 //
 //===----------------------------------------------------------------------===//
 

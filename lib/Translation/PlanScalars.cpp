@@ -332,7 +332,7 @@ static LogicalResult refuse(Operation *op) {
   return op->emitOpError(
       "expected arithmetic of arith or math on integers of "
       "up to 64 bits, f16, bf16, f32 and f64 that a launch "
-      "plan has (docs/Manifest.md), found another operation");
+      "plan has (docs/reference/Manifest.md), found another operation");
 }
 
 /// The index dialect: arith on index by other names.

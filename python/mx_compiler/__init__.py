@@ -10,7 +10,7 @@ host.
     program = mx.compile(mx.Template(pathlib.Path("layer.mlir")), hidden=384)
     y, = program["main"](x, w)
 
-docs/Python.md describes the package.
+docs/guide/Python.md describes the package.
 """
 
 from ._arrays.array import DeviceArray, array, empty, from_dlpack

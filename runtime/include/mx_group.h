@@ -3,8 +3,8 @@
 |*                                                                            *|
 |* A group is a number of ranks, each with a device of its own, that run the  *|
 |* same program on different data and send each other parts of it. Mostly     *|
-|* each rank is a process. docs/Groups.md describes groups; errors, structs   *|
-|* and handles are as in mx_runtime.h.                                        *|
+|* each rank is a process. docs/guide/Ranks.md describes groups; errors,      *|
+|* structs and handles are as in mx_runtime.h.                                *|
 |*                                                                            *|
 |* A function that is collective must be called by all ranks, and those of    *|
 |* one group in the same order. None of them waits longer than the time-out   *|

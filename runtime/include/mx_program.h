@@ -2,14 +2,14 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
 |* mx-compile writes a directory: kernels, and for each entry a plan of what  *|
-|* the host does (docs/Manifest.md). These functions load such a directory    *|
-|* and launch its entries on device memory. Launching neither allocates       *|
-|* device memory nor waits for the device, unless the program reads numbers   *|
-|* from it, so it may be captured in a CUDA graph; only the first launch on   *|
-|* another device than that of mxProgramLoad loads the program there. Every   *|
-|* function may be called from any thread; errors, structs and handles are as *|
-|* in mx_runtime.h. The header that mx-compile writes has a typed function    *|
-|* for each entry.                                                            *|
+|* the host does (docs/reference/Manifest.md). These functions load such a    *|
+|* directory and launch its entries on device memory. Launching neither       *|
+|* allocates device memory nor waits for the device, unless the program reads *|
+|* numbers from it, so it may be captured in a CUDA graph; only the first     *|
+|* launch on another device than that of mxProgramLoad loads the program      *|
+|* there. Every function may be called from any thread; errors, structs and   *|
+|* handles are as in mx_runtime.h. The header that mx-compile writes has a    *|
+|* typed function for each entry.                                             *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_PROGRAM_H

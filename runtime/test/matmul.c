@@ -2,7 +2,7 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
 |* Calls what mx-compile made of examples/matmul.mlir through the header that *|
-|* it wrote. docs/Launch.md shows it; a test runs it.                         *|
+|* it wrote. docs/guide/Run.md shows it; a test runs it.                      *|
 \*===----------------------------------------------------------------------===*/
 
 #include "matmul.h"

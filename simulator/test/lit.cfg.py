@@ -23,7 +23,7 @@ if tier not in (None, "default", "all"):
 can_kill, _ = lit.util.killProcessAndChildrenIsSupported()
 ends_hanging = can_kill and not lit_config.maxIndividualTestTime
 slowdown = SANITIZERS_SLOWDOWN if config.sim_sanitize else 1
-config.test_format = MXTest(tier=tier, slowdown=slowdown, ends_hanging=ends_hanging)
+config.test_format = MXTest(True, tier, slowdown, ends_hanging)
 
 # --- Environment -------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "python"))
-sys.path.append(os.path.join(HERE, "..", "..", "scripts"))
+sys.path.append(os.path.join(HERE, "..", "Frozen"))
 
 import ml_dtypes
 import numpy as np

@@ -2,7 +2,7 @@
 
 Operations that are rounded to the nearest are monotonic, so an interval's ends become the ends of the result, and numbers that
 are known stay known to the last bit. Only sums whose order is free, and functions of math, widen an interval: by what
-follows from their number of terms, and by what docs/Math.md says. Everything is in float64."""
+follows from their number of terms, and by what docs/reference/Math.md says. Everything is in float64."""
 
 import functools
 
@@ -311,7 +311,7 @@ exp, tanh, log = monotonic("exp", np.exp), monotonic("tanh", np.tanh), monotonic
 log1p, erf = monotonic("log1p", np.log1p), monotonic("erf", erf_of)
 rsqrt = monotonic("rsqrt", lambda x: 1 / np.sqrt(x), falls=True)
 sin, cos = steep(0, np.sin, 1.0, "sin"), steep(0, np.cos, 1.0, "cos")
-# docs/Math.md, "Exponentials".
+# docs/reference/Math.md, "Exponentials".
 sigmoid = steep(3.5, lambda x: 1 / (1 + np.exp(-x)), 0.25)
 silu = steep(4, lambda x: x / (1 + np.exp(-x)), 1.1)
 

@@ -1,4 +1,4 @@
-"""The table of docs/Chips.md and the limits of docs/Limits.md are what the compiler
+"""The table of docs/reference/Chips.md and the limits of docs/reference/Limits.md are what the compiler
 does: every chip that messages list, and each kind of operation on it.
 
 REQUIRES: compiler
@@ -50,7 +50,7 @@ def listed(done):
     return done.stderr.split("expected one of", 1)[1].splitlines()[0].strip()
 
 
-page = open(f"{source}/docs/Chips.md").read()
+page = open(f"{source}/docs/reference/Chips.md").read()
 rows = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in page.splitlines()
@@ -84,6 +84,6 @@ for chip, (_, quantizers, products) in table.items():
     )
     assert kinds[chip] == kind, (chip, kinds[chip], kind)
 
-limits = open(f"{source}/docs/Limits.md").read()
+limits = open(f"{source}/docs/reference/Limits.md").read()
 limit = re.search(r"^- Chips: (.*?)\n(?=- )", limits, re.DOTALL | re.MULTILINE).group(1)
 assert chips_of(limit) == list(table), limit

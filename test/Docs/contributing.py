@@ -95,7 +95,7 @@ def check_itself(root, page):
             ("case FindingKind::CtaExit:", "case FindingKind::CtaExits:", "expected, after"),
             ("scripts/check-prose ", "scripts/check-poetry ", "expected a script"),
             ("fold-casts.mlir\n   ```", "fold-cast.mlir\n   ```", "expected a script or a test"),
-            ("excerpt of: simulator/docs/Checks/CtaExit.md", "excerpt of: simulator/docs/Checks/CtaExits.md", "expected a file"),
+            ("excerpt of: simulator/docs/Checks.md", "excerpt of: simulator/docs/Check.md", "expected a file"),
             # Lines that exist, in another order or with a gap that is not marked.
             ('  kCheckCtaExit = 1u << 9,\n   ...\n       {"cta-exit", kCheckCtaExit},',
              '  {"cta-exit", kCheckCtaExit},\n   ...\n       kCheckCtaExit = 1u << 9,', "expected, after"),

@@ -1,4 +1,4 @@
-"""The tables of docs/ExpertScale.md are what its formulas give.
+"""The computed tables of docs/performance/Results.md are what their formulas give.
 
 RUN: %python %s %mx_src
 """
@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-text = pathlib.Path(sys.argv[1], "docs/ExpertScale.md").read_text()
+text = pathlib.Path(sys.argv[1], "docs/performance/Results.md").read_text()
 T, H, K = 8192, 7168, 8
 OUT, BACK = H + H / 32 + 8 * K, 2 * H
 

@@ -1,5 +1,5 @@
-"""Every link between the pages leads somewhere, and the index of docs names every page there,
-or the index of a folder that it names does.
+"""Every link between the pages leads somewhere, and the index of docs/ names every page there. A link to
+a Passes.td is one to the reference, which scripts/docs-site makes of it: its anchor is a pass.
 
 RUN: %python %s %mx_src
 """
@@ -10,13 +10,17 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 docs = root / "docs"
-pages = [*sorted(root.glob("*.md")), *sorted(docs.glob("**/*.md"))]
+pages = [*sorted(root.glob("*.md")), *sorted(docs.glob("**/*.md")), *sorted(root.glob("simulator/README.md")),
+         *sorted(root.glob("simulator/docs/**/*.md"))]
 errors = []
 
 
-def anchors(page):
-    for title in re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE):
-        yield re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+def anchors(path):
+    text = path.read_text()
+    if path.name == "Passes.td":
+        return {f"-{name}" for name in re.findall(r'Pass<\s*"([^"]+)"', text)}
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE) if path.suffix == ".md" else ()
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 linked = {}
@@ -26,19 +30,15 @@ for page in pages:
             continue
         path, _, anchor = target.partition("#")
         to = (page.parent / path).resolve() if path else page
-        linked.setdefault(page.resolve(), set()).add(to)
+        linked.setdefault(page, set()).add(to)
         if not to.exists():
             errors.append(f"{page.relative_to(root)}: no such file: {target}")
         elif anchor and anchor not in anchors(to):
             errors.append(f"{page.relative_to(root)}: no such heading: {target}")
 
-index = (docs / "README.md").resolve()
-named = set(linked[index])
-for page in linked[index]:
-    if page.name == "README.md":
-        named |= linked.get(page, set())
-for page in (page for page in pages if docs in page.parents):
-    if page.resolve() != index and page.resolve() not in named:
+index = docs / "README.md"
+for page in pages:
+    if docs in page.parents and page != index and page.resolve() not in linked[index]:
         errors.append(f"docs/README.md: does not link {page.relative_to(docs)}")
 
 sys.exit("\n".join(errors) or 0)

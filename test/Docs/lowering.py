@@ -1,10 +1,10 @@
-"""The commands of docs/Internals/Lowering.md run as they stand there, one after the other,
+"""The commands of docs/design/Lowering.md run as they stand there, one after the other,
 and what each one writes has the lines of the excerpt below it, in that order.
 Numbers of values do not count.
 
 REQUIRES: compiler
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples
-RUN: cd %t && %python %s %mx_src/docs/Internals/Lowering.md
+RUN: cd %t && %python %s %mx_src/docs/design/Lowering.md
 """
 
 import re

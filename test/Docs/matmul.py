@@ -1,7 +1,7 @@
-"""The memory maps of docs/Internals/Matmul.md follow from the IR that the page shows, which
+"""The memory maps of docs/design/Matmul.md follow from the IR that the page shows, which
 another test compares with what mx-opt prints.
 
-RUN: %python %s %mx_src/docs/Internals/Matmul.md
+RUN: %python %s %mx_src/docs/design/Matmul.md
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Names of passes and pipelines have one style, that of docs/Embedding.md, in C++ too.
+"""Names of passes and pipelines have one style, that of docs/guide/Embedding.md, in C++ too.
 
 RUN: %python %s %mx_src
 """

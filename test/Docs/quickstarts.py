@@ -4,9 +4,9 @@ run by test/Torch/quickstart.py. Programs in Python find mx and take the simulat
 REQUIRES: compiler, numpy
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples
 DEFINE: %{run} = cd %t && env PATH=%python_dir:%env_path MX_DEVICE= MX_CHIP= %python %S/Inputs/run_page.py
-RUN: %{run} %mx_src/docs/Quickstart/MLIR.md sh
+RUN: %{run} %mx_src/docs/guide/Quickstart/MLIR.md sh
 RUN: %{run} %mx_src/simulator/docs/Quickstart.md sh
-RUN: %{run} %mx_src/docs/Quickstart/Python.md python
+RUN: %{run} %mx_src/docs/guide/Quickstart/Python.md python
 RUN: FileCheck %s < %t/matmul.ptx
 CHECK: .target sm_100a
 
@@ -27,7 +27,7 @@ import re
 import sys
 
 # No page has a block in a language that is neither run nor compared nor written to a file.
-for page in sorted(pathlib.Path(sys.argv[1]).glob("docs/Quickstart/*.md")):
+for page in sorted(pathlib.Path(sys.argv[1]).glob("docs/guide/Quickstart/*.md")):
     text = page.read_text()
     for block in re.finditer(r"^```(\w*)\n.*?^```$", text, re.M | re.S):
         before = text[:block.start()].rstrip("\n").rsplit("\n", 1)[-1]

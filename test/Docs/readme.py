@@ -1,5 +1,5 @@
-"""README.md has at most 120 lines, its chart is what its script makes of the results in the
-repository, and the commands that it shows run as they stand there. The program in PyTorch is
+"""README.md has at most 120 lines, its chart is what its script makes of the published
+results, and the commands that it shows run as they stand there. The program in PyTorch is
 run by test/Torch/docs.py, and the report of mx-sim compared by generated.test.
 
 REQUIRES: compiler, numpy
@@ -15,14 +15,13 @@ PTX-DAG: tcgen05.mma
 """
 
 import html
-import json
 import pathlib
 import re
 import subprocess
 import sys
 
 root = pathlib.Path(sys.argv[1])
-readme, benchmarks = root / "README.md", root / "docs/Benchmarks.md"
+readme = root / "README.md"
 text = readme.read_text()
 lines = text.count("\n")
 assert lines <= 120, f"{readme}: expected at most 120 lines, found {lines}"
@@ -33,46 +32,41 @@ assert re.findall(r"^## (.+)$", text, re.M) == SECTIONS, "the sections of README
 limits = re.findall(r"^- ", text.split("## Limits")[1].split("\n## ")[0], re.M)
 assert len(limits) == 6, f"{readme}: expected 6 limits, found {len(limits)}"
 
-# The chart and the table are what the script makes of the results, and change with them.
-chart, results = root / "benchmarks/products/chart.py", root / "benchmarks/products/results/h200.json"
-picture, page = pathlib.Path("speed.svg"), pathlib.Path("Benchmarks.md")
+# The chart is what the script makes of the published results, and changes with them.
+chart, results = root / "benchmarks/products/chart.py", root / "benchmarks/results/matmul.csv"
+picture = pathlib.Path("speed.svg")
 
 
 def draw(results):
-    page.write_text(benchmarks.read_text())
-    subprocess.run([sys.executable, "-B", chart, results, picture, page], check=True)
-    return picture.read_text(), page.read_text()
+    done = subprocess.run([sys.executable, "-B", chart, results, picture], check=True, capture_output=True, text=True)
+    return picture.read_text(), done.stdout
 
 
-now = (root / "docs/Figures/speed.svg").read_text(), benchmarks.read_text()
-assert draw(results) == now, ("docs/Figures/speed.svg or docs/Benchmarks.md is stale: run benchmarks/products/chart.py "
-                              "benchmarks/products/results/h200.json docs/Figures/speed.svg docs/Benchmarks.md")
-data = json.loads(results.read_text())
-times = next(value for row in data["rows"] if row["name"] == "mxfp8-8192"
-             for value in row.values() if isinstance(value, dict) and "mx" in value)
-times["mx"]["sustained_us"] *= 3
-for name in [name for name in times if name.startswith("mx, ")]:
-    del times[name]
-changed = pathlib.Path("changed.json")
-changed.write_text(json.dumps(data))
+now = (root / "docs/Figures/speed.svg").read_text()
+assert draw(results)[0] == now, ("docs/Figures/speed.svg is stale: run benchmarks/products/chart.py "
+                                 "benchmarks/results/matmul.csv docs/Figures/speed.svg")
+# Three times as slow in one case, then without a peer.
+lines = results.read_text().splitlines(keepends=True)
+changed = pathlib.Path("matmul.csv")
+pathlib.Path("runs.csv").write_text((root / "benchmarks/results/runs.csv").read_text())
+kept = [line for line in lines if not line.startswith('mxfp8-8192,"mx, ')]
+slower = [re.sub(r"^(mxfp8-8192,mx,0,[^,]+),[^,]+", r"\1,4833.3", line) for line in kept]
+changed.write_text("".join(slower))
 svg, table = draw(changed)
-assert svg != now[0] and re.search(r"^\| 8192 × 8192 × 8192 \| cuBLAS bf16 \| 0\.34 .* slower \|$", table, re.M), table
-for name in [name for name in times if name != "mx"]:
-    del times[name]
-changed.write_text(json.dumps(data))
+assert svg != now and re.search(r"^\| 8192 × 8192 × 8192 \| cuBLAS bf16 \| 0\.34 .* slower \|$", table, re.M), table
+changed.write_text("".join(line for line in slower if not line.startswith("mxfp8-8192,") or ",mx,0," in line))
 done = subprocess.run([sys.executable, "-B", chart, changed, picture], capture_output=True, text=True)
 assert done.returncode == 1 and "expected results of mxfp8-8192" in done.stderr, done
 # Fonts of Linux are wide: DejaVu Sans takes up to 0.6 em a letter on average, 0.7 in bold.
-width = int(re.search(r'viewBox="0 0 (\d+) ', now[0])[1])
-for begin, attributes, words in re.findall(r'<text x="([\d.]+)" y="[\d.]+"(.*?)>(.*?)</text>', now[0]):
+width = int(re.search(r'viewBox="0 0 (\d+) ', now)[1])
+for begin, attributes, words in re.findall(r'<text x="([\d.]+)" y="[\d.]+"(.*?)>(.*?)</text>', now):
     size = re.search(r'font-size="([\d.]+)"', attributes)
     long = (float(size[1]) if size else 12.5) * (0.7 if "bold" in attributes else 0.6) * len(html.unescape(words))
     anchor = re.search(r'text-anchor="(\w+)"', attributes)
     first = float(begin) - long * {"end": 1, "middle": 0.5}.get(anchor and anchor[1], 0)
     assert 0 <= first and first + long <= width, f"docs/Figures/speed.svg: expected '{words}' to fit into {width}"
 # Days, chip and link stand beside the picture.
-about = data["about"]
-assert about["date"][:10] in text and about["gpu"] in text and "](docs/Benchmarks.md)" in text
+assert "2026-11-22" in text and "NVIDIA H200" in text and "](docs/performance/Results.md)" in text
 
 # Blocks of `sh` that need no build of their own.
 blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if not block.startswith("scripts/")]

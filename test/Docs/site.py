@@ -1,9 +1,9 @@
 """scripts/docs-site builds a site that has every page and no link that leads nowhere, and refuses
 pages with faults.
 
-REQUIRES: docs-tools
+REQUIRES: compiler, docs-tools
 RUN: rm -rf %t && mkdir -p %t
-RUN: %python %s %mx_src %t
+RUN: env MX_LLVM_PREFIX=%mlir_tools/.. %python %s %mx_src %t
 """
 
 import os
@@ -29,6 +29,11 @@ for page in root.glob("docs/**/*.md"):
 index = (work / "site/index.html").read_text()
 for title in ("Everyone", "PyTorch", "Compilers", "Kernels", "Changing mx"):
     assert title in index, title
+# The reference is a part of the site, and a link to a .td file leads there.
+for name, word in ("MX", "mx.quantize"), ("Passes", "mx-tile-scales"), ("PythonAPI", "set_device"), ("TorchAPI", "convert"):
+    assert word in (work / "site/reference" / f"{name}.html").read_text(), name
+assert 'href="Passes.html#-mx-tile-scales"' in (work / "site/reference/Formats.html").read_text()
+assert (work / "site/simulator/docs/Simulator.html").is_file()
 # What pages link outside of docs/ comes along.
 assert (work / "site/source/examples/matmul.mlir.txt").read_bytes() == (root / "examples/matmul.mlir").read_bytes()
 
@@ -38,9 +43,9 @@ tree.mkdir()
 for entry in root.iterdir():
     if entry.name in ("docs", "scripts"):
         shutil.copytree(entry, tree / entry.name, ignore=shutil.ignore_patterns("__pycache__"))
-    elif entry.name != "build" and not entry.name.startswith("."):
+    elif not entry.name.startswith((".", "build")):
         (tree / entry.name).symlink_to(entry)
-page = tree / "docs/FAQ.md"
+page = tree / "docs/reference/Limits.md"
 text = page.read_text()
 
 
@@ -53,8 +58,8 @@ def refused(message, add="", name=page):
 
 
 refused("Nowhere.md", "[a](Nowhere.md)\n")
-refused("#no-such-heading", "[a](Run.md#no-such-heading)\n")
-refused("no-such-program.mlir", "[a](../examples/no-such-program.mlir)\n")
+refused("#no-such-heading", "[a](Spec.md#no-such-heading)\n")
+refused("no-such-program.mlir", "[a](../../examples/no-such-program.mlir)\n")
 refused("InNoIndex.md", name=tree / "docs/InNoIndex.md")
 
 # The second look, at what mkdocs does not see.

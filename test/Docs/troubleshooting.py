@@ -1,4 +1,4 @@
-"""Every message that docs/Troubleshooting.md quotes is in the code, in these words.
+"""Every message that docs/guide/Troubleshooting.md quotes is in the code, in these words.
 
 RUN: %python %s %mx_src
 """
@@ -8,7 +8,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-SOURCES = ("runtime", "lib", "tools", "include", "python", "scripts")
+SOURCES = ("runtime", "lib", "tools", "include", "python", "scripts", "simulator/lib", "simulator/tools")
 SUFFIXES = {".cpp", ".h", ".py", ".td", ""}
 
 
@@ -19,7 +19,7 @@ def joined(text):
 
 code = "\n".join(joined(path.read_text(errors="replace")) for folder in SOURCES
                  for path in sorted((root / folder).rglob("*")) if path.is_file() and path.suffix in SUFFIXES)
-page = root / "docs/Troubleshooting.md"
+page = root / "docs/guide/Troubleshooting.md"
 checked, missing = 0, []
 for line, text in enumerate(page.read_text().splitlines(), 1):
     cell = re.match(r"\| (`.*?`(?:, `.*?`)*) ", text)

@@ -44,7 +44,7 @@ def truncated(a, b):
 
 
 def by_zero(quotient):
-    """docs/Spec.md: all ones."""
+    """docs/reference/Math.md: all ones."""
     return lambda a, b: -1 if b == 0 else quotient(a, b)
 
 

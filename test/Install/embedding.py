@@ -1,4 +1,4 @@
-"""The commands of docs/Embedding.md run as they stand there, with an installed prefix
+"""The commands of docs/guide/Embedding.md run as they stand there, with an installed prefix
 that has moved since: the template is built and tested, stock mlir-opt loads the plugin,
 and programs in C and Python use the compiler as a library. Nothing in the prefix names
 the trees that it was built from.
@@ -11,7 +11,7 @@ RUN: mv %t/first %t/prefix
 RUN: not grep -r -e %mx_src/ -e %t/first %t/prefix/lib/cmake %t/prefix/share
 
 RUN: ln -s %examples %t/examples
-RUN: %python %s %mx_src/docs/Embedding.md > %t/commands.sh
+RUN: %python %s %mx_src/docs/guide/Embedding.md > %t/commands.sh
 RUN: cd %t && env -u MX_RUNTIME -u PYTHONPATH -u FILECHECK_OPTS PREFIX=%t/prefix MX_DEVICE=sim PATH=%python_dir:/usr/bin:/bin sh -ex commands.sh > %t/output
 RUN: FileCheck %s < %t/output
 RUN: FileCheck %s --check-prefix=KERNELS < %t/kernels.mlir

@@ -122,7 +122,7 @@ on_ranks(run)
 
 
 # The page.
-page = pathlib.Path(source, "docs/Python.md").read_text()
+page = pathlib.Path(source, "docs/guide/Python.md").read_text()
 block = re.search("run by test/Package/groups.py -->\n```python\n(.*?)```", page, re.DOTALL)[1]
 shown, exchange = {"mx": mx}, Exchange(2)
 exec(block, shown)

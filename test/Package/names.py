@@ -1,7 +1,8 @@
-"""dir(mx_compiler) and docs/PythonAPI.md have the public names, with the public methods of
-classes, and no others.
+"""dir(mx_compiler) and the reference have the public names, with the public methods of classes, and
+no others.
 
-RUN: %python %s %mx_src/docs/PythonAPI.md
+RUN: rm -rf %t && mkdir %t && %python %mx_src/scripts/api_docs.py %t
+RUN: %python %s %t/PythonAPI.md
 """
 
 import inspect

@@ -1,5 +1,5 @@
 """python -m mx_compiler.selftest --report on the simulator: every case passes, and the
-file is as docs/SelftestReport.schema.json says; what fails is told and leaves the rest.
+file is as docs/guide/SelftestReport.schema.json says; what fails is told and leaves the rest.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t/cache MX_CHIP= MX_PTXAS=none %python %s %mx_src %t
@@ -18,7 +18,7 @@ import sys
 import types
 
 source, folder = map(pathlib.Path, sys.argv[1:])
-schema = json.loads((source / "docs/SelftestReport.schema.json").read_text())
+schema = json.loads((source / "docs/guide/SelftestReport.schema.json").read_text())
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool,
          "integer": int, "number": (int, float), "null": type(None)}
 
@@ -101,7 +101,7 @@ assert list(families) == ["quantize", "dequantize", "matmul", "weight_only",
                           "grouped_matmul", "swiglu_quantize", "moe_layer",
                           "simple_kernels"]
 # The page names the families.
-page = (source / "docs/SelftestReport.md").read_text()
+page = (source / "docs/guide/Install.md").read_text()
 assert all(f"`{family}`" in page for family in families)
 
 # So it is with the kernels of another chip.

@@ -15,7 +15,7 @@ func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
   %z = arith.constant 0.0 : f32
   %y0 = tensor.empty() : !y
   %y1 = linalg.fill ins(%z : f32) outs(%y0 : !y) -> !y
-  // expected-remark @below {{'linalg.matmul' runs as a simple kernel, one thread for each element of its result, since its operands are not in block formats: quantize both for mx.matmul, or run mx-opt --mx-quantize-matmuls (docs/Linalg.md)}}
+  // expected-remark @below {{'linalg.matmul' runs as a simple kernel, one thread for each element of its result, since its operands are not in block formats: quantize both for mx.matmul, or run mx-opt --mx-quantize-matmuls (docs/guide/Import.md)}}
   %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
     ins(%x, %w : !m, !w) outs(%y1 : !y) -> !y
   return %y : !y

@@ -18,7 +18,7 @@ import sys
 
 sys.dont_write_bytecode = True
 root, build, work = map(pathlib.Path, sys.argv[1:])
-sys.path.append(str(root / "scripts"))
+sys.path += [str(root / "scripts"), str(root / "test/Frozen")]
 import ir_structure
 import kernel_programs
 
@@ -169,7 +169,7 @@ assert changed > len(programs) / 2, (changed, len(programs))
 # are and forward to the other build, those of this checkout back.
 redo = work / "redo.py"
 redo.write_text(f"""import sys
-sys.path.append("{root}/scripts")
+sys.path.append("{root}/test/Frozen")
 import ir_structure
 text = sys.stdin.read()
 if "strategy = #mxgpu." in text:

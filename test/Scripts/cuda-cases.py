@@ -18,7 +18,7 @@ import numpy as np
 source, tools, work = map(pathlib.Path, sys.argv[1:])
 shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
-scripts = source / "scripts/cuda_cases"
+scripts = source / "simulator/scripts/cuda_cases"
 formats = source / "test/Integration/Run/Inputs/matmul_formats.py"
 # `python3` of a script's first line is the one that runs this.
 environment = dict(os.environ, MX_RECORD=str(work / "recorded"), MX_RECORD_TOOLS=str(tools),

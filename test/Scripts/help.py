@@ -1,6 +1,7 @@
-"""Every script has a --help that prints how it is used and does nothing else.
+"""Every script has a --help that prints how it is used and does nothing else, as do commands of
+the tests.
 
-RUN: %python %s %mx_src/scripts %t
+RUN: %python %s %mx_src %t
 REQUIRES: numpy
 """
 
@@ -10,7 +11,8 @@ import shutil
 import subprocess
 import sys
 
-scripts, work = map(pathlib.Path, sys.argv[1:])
+source, work = map(pathlib.Path, sys.argv[1:])
+scripts = source / "scripts"
 shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
 # What a script would begin by itself: none of it may be called.
@@ -22,8 +24,10 @@ environment = {**os.environ, "PATH": f"{work}/bin:{os.environ['PATH']}",
                "PYTHONDONTWRITEBYTECODE": "1",
                "MX_BUILD": f"{work}/build", "CXX": f"{work}/bin/g++",
                "MX_CHECK_CUDA_DIR": f"{work}/check-cuda"}
-found = [s for s in sorted(scripts.iterdir()) if s.is_file() and os.access(s, os.X_OK)]
-assert len(found) > 10
+FOLDERS = [scripts, *(source / "test" / name for name in ("Fuzzing", "Mutation", "Package", "Time", "Wheel"))]
+found = [s for folder in FOLDERS for s in sorted(folder.iterdir())
+         if s.is_file() and os.access(s, os.X_OK) and not s.suffix == ".test"]
+assert len(found) > 30
 for script in found:
     for word in "--help", "-h":
         command = [sys.executable] if b"python3" in script.read_bytes()[:30] else []

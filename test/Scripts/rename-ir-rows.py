@@ -1,4 +1,4 @@
-"""Every row of docs/Internals/Renamed.md is done, and scripts/rename-ir applies it, both ways.
+"""Every row of test/Frozen/Renamed.md is done, and scripts/rename-ir applies it, both ways.
 
 RUN: %python %s %mx_src
 """
@@ -14,7 +14,7 @@ loader = importlib.machinery.SourceFileLoader("rename_ir", str(root / "scripts/r
 rename = importlib.util.module_from_spec(importlib.util.spec_from_loader("rename_ir", loader))
 loader.exec_module(rename)
 
-table = root / "docs/Internals/Renamed.md"
+table = root / "test/Frozen/Renamed.md"
 rows = rename.read_table(table)
 full = {row.old: row.new for row in rows if row.kind in ("op", "type")}
 lines = [line for line in table.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]

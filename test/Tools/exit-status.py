@@ -1,5 +1,5 @@
 """One fault has one exit status, whichever tool meets it and with or without
---check=cpu (docs/ExitStatus.md), and no failure is silent.
+--check=cpu (docs/guide/Run.md), and no failure is silent.
 
 RUN: %python %s %mx_obj/bin %examples %mx_src/runtime/test/kernels.ptx %t
 REQUIRES: compiler, numpy

@@ -1,6 +1,6 @@
 # REQUIRES: torch
-# RUN: %python_torch %s %mx_src/docs/Torch.md %mx_src/README.md
-"""The program in PyTorch of README.md, the ten lines of docs/Torch.md, and the numbers of its table
+# RUN: %python_torch %s %mx_src/docs/guide/Torch.md %mx_src/README.md
+"""The program in PyTorch of README.md, the ten lines of docs/guide/Torch.md, and the numbers of its table
 of operators."""
 
 import pathlib

@@ -1,6 +1,7 @@
 # REQUIRES: torch
-# RUN: %python_torch %s %mx_src/docs
-"""The names of mx_compiler.torch that its pages mention exist, and dir shows the public ones."""
+# RUN: rm -rf %t && mkdir %t && %python %mx_src/scripts/api_docs.py %t
+# RUN: %python_torch %s %t/TorchAPI.md %mx_src/docs
+"""The names of mx_compiler.torch that pages and its reference mention exist, and dir shows the public ones."""
 
 import pathlib
 import re
@@ -9,10 +10,11 @@ import sys
 import mx_compiler.torch as mxt
 
 assert set(dir(mxt)) == {*mxt.__all__, "__doc__"}, dir(mxt)
-page = (pathlib.Path(sys.argv[1]) / "TorchAPI.md").read_text()
+reference = pathlib.Path(sys.argv[1])
+page = reference.read_text()
 assert "product_options" not in page and page.count("mxt.convert(") == 1
 found = 0
-for page in sorted(pathlib.Path(sys.argv[1]).glob("*.md")):
+for page in (reference, *sorted(pathlib.Path(sys.argv[2]).rglob("*.md"))):
     for name in set(re.findall(r"\bmxt\.([A-Za-z_]\w*)", page.read_text())):
         assert hasattr(mxt, name), f"{page.name}: mx_compiler.torch has no {name}"
         found += 1

@@ -3,7 +3,7 @@
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s operators layouts
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 """Packed weights: as operators give them, and as modules keep them on sm_90a. Every byte by
-the formula of docs/Spec.md, results and gradients against float64; state dicts, copies and
+the formula of docs/reference/Spec.md, results and gradients against float64; state dicts, copies and
 moves, after which the bytes of a checkpoint are what they were."""
 
 import copy
@@ -29,7 +29,7 @@ RECIPE = "mxfp4_weights"
 
 def place(format):
     """Where byte i of an element or pair of a tile comes from: its row and byte of the
-    row, by docs/Spec.md."""
+    row, by docs/reference/Spec.md."""
     per_byte = 2 if format in ("mxfp4", "nvfp4") else 1
     t, e = np.meshgrid(np.arange(128), np.arange(0, 32, per_byte), indexing="ij")
     rows = 16 * (t // 32) + 2 * (t % 32 // 4) + e // 2 % 2

@@ -15,7 +15,7 @@ oldest, newest = facts["OLDEST"], facts["NEWEST"]
 assert tuple(map(int, oldest.split("."))) < tuple(map(int, newest.split(".")))
 for path, text in (("pyproject.toml", f'torch = ["torch>={oldest}",'),
                    ("scripts/torch_probe.py", f'"torch": ({oldest.replace(".", ", ")}),'),
-                   ("docs/Torch.md", f"PyTorch {oldest} to {newest}")):
+                   ("docs/guide/Torch.md", f"PyTorch {oldest} to {newest}")):
     assert text in (ROOT / path).read_text(), (path, text)
 
 

@@ -110,7 +110,7 @@ def experts():
 
 def nvfp4():
     """The gradient of x multiplies weights that are rounded to bf16 with the factor of the
-    tensor, where the result is multiplied by it in f32: docs/Torch.md. With a power of two
+    tensor, where the result is multiplied by it in f32: docs/guide/Torch.md. With a power of two
     nothing is rounded."""
     def apart(a, b):
         return np.linalg.norm(exact(a) - b) / np.linalg.norm(b)

@@ -28,7 +28,7 @@ func.func @floats(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i6
 // -----
 
 func.func @power(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
-  // expected-error @below {{'math.ipowi' op expected arithmetic of arith or math on integers of up to 64 bits, f16, bf16, f32 and f64 that a launch plan has (docs/Manifest.md), found another operation}}
+  // expected-error @below {{'math.ipowi' op expected arithmetic of arith or math on integers of up to 64 bits, f16, bf16, f32 and f64 that a launch plan has (docs/reference/Manifest.md), found another operation}}
   %0 = math.ipowi %n, %n : i64
   return
 }

@@ -127,7 +127,7 @@ doctor = mx.run("python", "-m", "mx_compiler")
 assert "works: compiled and ran a program on " in doctor, doctor
 
 # The ten lines of the page.
-page = (sources / "docs/Python.md").read_text()
+page = (sources / "docs/guide/Python.md").read_text()
 lines = re.search("run by test/Wheel/install.py -->\n```python\n(.*?)```", page, re.DOTALL)[1]
 assert lines.count("\n") <= 10
 for device in "sim", "cpu":

@@ -3,7 +3,7 @@
 
 FUNCTIONS is the table: each entry is the text of an operation, the types of its
 operands and result, and its model. The models are written from IEEE 754-2019
-and docs/Spec.md (Arithmetic) and share no code with the compiler. Floats of all
+and docs/reference/Math.md (Arithmetic) and share no code with the compiler. Floats of all
 types are float64 arrays that hold their values, integers are int64 arrays;
 each function rounds to its type once. Functions of FUNCTIONS_OF_MATH have no
 model: paths are compared with one another only.

@@ -1,4 +1,4 @@
-"""The sequences of docs/Math.md, written down once more in numpy: exp and sigmoid
+"""The sequences of docs/reference/Math.md, written down once more in numpy: exp and sigmoid
 of float32 arrays, to the bit."""
 
 import numpy as np

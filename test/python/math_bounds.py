@@ -1,4 +1,4 @@
-"""The largest errors of functions that docs/Math.md states, in units of the last place."""
+"""The largest errors of functions that docs/reference/Math.md states, in units of the last place."""
 
 import os
 import re
@@ -9,7 +9,7 @@ ROW = re.compile(r"^\| `(\w+)` \|(?:\\\||[^|])*\| *([\d.]+) *\| *([\d.]+) *\|", 
 def read_bounds(dtype):
     """Function -> bound for results of this type."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    with open(os.path.join(root, "docs", "Math.md"), encoding="utf-8") as page:
+    with open(os.path.join(root, "docs", "reference", "Math.md"), encoding="utf-8") as page:
         rows = ROW.findall(page.read())
     column = {"f32": 1, "bf16": 2, "f16": 2}[dtype]
     return {row[0]: float(row[column]) for row in rows}

@@ -1,7 +1,7 @@
 """A layer of a mixture of experts in numpy, stage by stage.
 
 Every stage has its exact result, in float64 from the inputs that the device had
-for that stage, and how far the device may be from it (docs/MoE.md). Quantized
+for that stage, and how far the device may be from it (docs/guide/MoE.md). Quantized
 stages, SwiGLU before them included, are exact: every byte is known. Weights are
 W1[g] (gate above up, 2I x H) and W2[g] (H x I); rows[p] is the token of row p,
 prob[p] its weight, ends[g] where group g ends.

@@ -1,5 +1,5 @@
 """How much noise quantization adds to a layer of a mixture of experts: the
-formulas of docs/MoE.md, for Gaussian tokens and weights.
+formulas of docs/guide/MoE.md, for Gaussian tokens and weights.
 
 Noise is given relative to the signal's power; independent noises add up.
 """

@@ -1,6 +1,6 @@
 """What a lit suite needs to use mx: its programs by name, where its libraries lie, and what
 the machine can do. mx's own suite uses it, and it is installed for those of others
-(docs/Embedding.md):
+(docs/guide/Embedding.md):
 
     sys.path.insert(0, config.mx_lit_dir)     # MX_LIT_DIR of find_package(MX)
     import mx_suite
@@ -23,7 +23,7 @@ and `use` adds:
     features       compiler, plugin, ptxas, nvcc, cuda-gpu and smNN (its chip),
                    cuda-gpus where there are several
     environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS; MX_QUIET, as standard error is
-                   compared: a test that expects a notice (docs/Run.md) says MX_QUIET=
+                   compared: a test that expects a notice (docs/guide/Run.md) says MX_QUIET=
 """
 
 import os

@@ -1,8 +1,8 @@
 //===- mx-launch.cpp - Run a compiled directory on arrays -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The command line: docs/Launch.md. LLVM's parser of options would make LLVM a
-// need of this program, so the few that there are are parsed here.
+// The command line: docs/guide/Run.md. LLVM's parser of options would make
+// LLVM a need of this program, so the few that there are are parsed here.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"

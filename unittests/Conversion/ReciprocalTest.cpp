@@ -53,7 +53,7 @@ TEST(ReciprocalTest, EverySignificandFromEveryGuess) {
   EXPECT_GT(count, 2 << 23);
   // For the last significand a guess of 1/2 is a tie that goes the wrong way.
   // It is not the GPU's: ptxas makes these very instructions of rcp.rn, which
-  // rounds right (docs/Math.md).
+  // rounds right (docs/reference/Math.md).
   ASSERT_EQ(misses.size(), 1u);
   EXPECT_EQ(misses[0].x, 0x1.fffffep+0f);
   EXPECT_EQ(misses[0].guess, 0.5f);

@@ -158,8 +158,8 @@ TEST_F(CudaDevice, SaysWhatReadsNewerPtx) {
                "new.ptx: loading it on Fake GPU (sm_90) failed: CUDA_ERROR_222 "
                "(as the test wished): expected a driver that reads this PTX, "
                "CUDA 12.9 or newer for that of mx; update it, or have ptxas "
-               "assemble the kernels before (docs/Launch.md)\nptxas fatal : "
-               "Unsupported .version 8.8");
+               "assemble the kernels before (docs/guide/Run.md)\n"
+               "ptxas fatal : Unsupported .version 8.8");
 }
 
 TEST_F(CudaDevice, LaunchesWithNothingSpecial) {

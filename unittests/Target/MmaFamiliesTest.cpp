@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Pins the table, and holds docs/Chips.md to it.
+// Pins the table, and holds docs/reference/Chips.md to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@ using namespace mx::target;
 
 namespace {
 
-/// All that there are: a new one belongs into the table of docs/Chips.md.
+/// All that there are: a new one belongs into the table of
+/// docs/reference/Chips.md.
 constexpr MmaFamily kFamilies[] = {MmaFamily::Wgmma, MmaFamily::Tcgen05,
                                    MmaFamily::MmaSync};
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What mx-compile --tune does before it compiles (docs/Tuning.md): it times the
-// schedules that the model ranks first on the GPU that is there, and keeps the
-// fastest in a table.
+// What mx-compile --tune does before it compiles (docs/guide/Tuning.md): it
+// times the schedules that the model ranks first on the GPU that is there, and
+// keeps the fastest in a table.
 //
 //===----------------------------------------------------------------------===//
 

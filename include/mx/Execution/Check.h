@@ -61,7 +61,8 @@ struct EndToEnd {
 
 /// An array that no operation of mx computes. All paths compute its elements
 /// alike from what the device gave the function or its mx operations before
-/// (docs/SimpleKernels.md, Results), so that they must be equal.
+/// (docs/reference/Fusion.md, Results of simple kernels), so that they must be
+/// equal.
 struct ValueComparison {
   /// "result 0", or the operation whose operand it is.
   std::string value;

@@ -45,7 +45,7 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<std::string> tuned{
       *this, "tuned",
       llvm::cl::desc("table of measured schedules, which come before the "
-                     "model's (docs/Tuning.md)"),
+                     "model's (docs/guide/Tuning.md)"),
       llvm::cl::init("")};
   Option<std::string> tunedGpu{
       *this, "tuned-gpu",

@@ -199,8 +199,8 @@ struct Expression {
 ///
 /// Of sizes: divisors must be at least 1; quotients are rounded down or up and
 /// remainders are not negative; comparisons give 1 or 0; `select` gives its
-/// second operand unless the first is 0. Of the others docs/Spec.md says what
-/// they give; only a division by 0 has no result.
+/// second operand unless the first is 0. Of the others docs/reference/Math.md
+/// says what they give; only a division by 0 has no result.
 std::optional<int64_t> apply(const Expression &expression,
                              const Operands &operands, std::string &error);
 

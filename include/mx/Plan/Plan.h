@@ -3,8 +3,9 @@
 //
 // The host part of a compiled entry as data: which kernels are launched in
 // which order, on which grids, with which tensor maps, and where intermediate
-// results lie. Written by the compiler as a manifest (docs/Manifest.md), run by
-// the runtime; neither MLIR nor LLVM is needed to read or to run it.
+// results lie. Written by the compiler as a manifest
+// (docs/reference/Manifest.md), run by the runtime; neither MLIR nor LLVM is
+// needed to read or to run it.
 //
 // What is known before a call stands in tables. What is only known on the way,
 // because a loop or a number that was read decides it, is computed by steps.

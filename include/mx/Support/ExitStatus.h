@@ -1,7 +1,7 @@
 //===- ExitStatus.h - How every tool ends -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table for all tools: docs/ExitStatus.md. A fault has the same status
+// One table for all tools: docs/guide/Run.md. A fault has the same status
 // whichever tool meets it, and whichever options are given.
 //===----------------------------------------------------------------------===//
 

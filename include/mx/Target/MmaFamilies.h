@@ -4,7 +4,7 @@
 //
 // The matrix instructions that differ in how a kernel is built around them:
 // where operands, scales and accumulators lie, who issues them, and how one
-// learns that they are done. docs/Chips.md shows the table.
+// learns that they are done. docs/reference/Chips.md shows the table.
 //
 // Sources: PTX ISA, "tcgen05.mma", "Asynchronous Warpgroup Level Matrix
 // Instructions" (wgmma), "mma" (block scaling).

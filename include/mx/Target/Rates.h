@@ -6,7 +6,7 @@
 // and bytes per cycle. Of the B200 nothing was measured by this project: each
 // number names the public source it comes from, or says that it is assumed. Of
 // the H200 simulator/benchmarks/chip measured what Rates.cpp names.
-// docs/Internals/ScheduleModel.md has the formulas that use it.
+// docs/design/ScheduleModel.md has the formulas that use it.
 //
 // Sources:
 // - [UMMA] SemiAnalysisAI/microbench-blackwell, umma_throughput and
@@ -23,6 +23,14 @@
 // - [FI] flashinfer-ai/flashinfer, issues 3628 and 4149: MXFP8 products by
 //   mma.sync on RTX 5090 and 5060 Ti.
 // - [CUDA] CUDA C++ Programming Guide and Best Practices Guide.
+//
+// Measurements of this project, commit:path.
+// - [chip] 29571104fae6:benchmarks/chip/results/h200.json
+// - [shapes] matmuls of random shapes,
+//   benchmarks/products/results/surface-CHIP-seedN.json. H200: seed 1 at
+//   0155d274a222, 11 to 13 at e066ef6ab707, 23 to 26 at 97b9083de2a9, 29 to 31
+//   and later at 29571104fae6. H100: 11 to 13 at 30d41118b0e6, 14 and later at
+//   29571104fae6. Timings of the other seeds were not kept.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_RATES_H

@@ -72,8 +72,8 @@ public:
                     llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
 
   /// Begin and end of group g as `offsets` says of `total` rows or columns, and
-  /// its start p[g] in a ragged reduction. Wrong offsets mean what docs/Spec.md
-  /// says.
+  /// its start p[g] in a ragged reduction. Wrong offsets mean what
+  /// docs/reference/Spec.md says.
   struct Group {
     Int number, begin, end, start;
   };

@@ -114,7 +114,8 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
 }
 
 /// Compares bits as unsigned integers: those of finite positive numbers are 1
-/// to 0x7F7FFFFF. The host does not wait for numbers in memory (docs/Spec.md).
+/// to 0x7F7FFFFF. The host does not wait for numbers in memory
+/// (docs/reference/Spec.md).
 Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
   Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
   Value shown = arith::IndexCastUIOp::create(host, host.getIndexType(), bits);

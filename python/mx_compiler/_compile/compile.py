@@ -64,7 +64,7 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     cache     False: compiles, and keeps nothing; a folder: keeps programs there
     tune      True: times the 8 schedules of each product that should be fastest on
               the GPU that is the device, and takes the fastest; a number: as many.
-              The times are kept beside the programs (docs/Tuning.md); a program that
+              The times are kept beside the programs (docs/guide/Tuning.md); a program that
               was tuned before is found in the cache
     tune_rows numbers of rows at which products are timed whose rows each call
               decides; without it one size of each range that has a schedule

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NVIDIA's assembler: where mx-compile looks (docs/Launch.md), and in the package
+"""NVIDIA's assembler: where mx-compile looks (docs/guide/Run.md), and in the package
 nvidia-cuda-nvcc."""
 
 import importlib.util

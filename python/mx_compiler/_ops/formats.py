@@ -33,6 +33,7 @@ FORMATS = {format.name: format for format in (
     Format("mxint8", "i8", "f8E8M0FNU", 32, 8, has_product=False),
     Format("nvfp4", "f4E2M1FN", "f8E4M3FN", 16, 4),
 )}
+"""Formats by name: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e3m2, mxfp6_e2m3, mxfp4, mxint8, nvfp4."""
 
 
 def find_format(format, what="format"):

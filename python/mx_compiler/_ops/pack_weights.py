@@ -12,7 +12,7 @@ from .specialize import find_entry, find_plan
 
 def pack_weights(q, *, stream=None):
     """The same weights, packed: elements in the order in which the threads of a product
-    hold them (docs/Formats.md), once for all products that read them.
+    hold them (docs/reference/Formats.md), once for all products that read them.
 
     q         a Quantized without groups, [batch..., N, K], of a format that has products
 

@@ -15,7 +15,7 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
     """a b^T, summed in f32: c[m, n] = sum over k of a[m, k] * b[n, k].
 
     a         a Quantized, [batch..., M, K], or an array of bf16 that is multiplied
-              as it is (weight-only quantization, docs/Formats.md)
+              as it is (weight-only quantization, docs/reference/Formats.md)
     b         a Quantized, [batch..., N, K], also of `pack_weights` if a is bf16, or an
               array of bf16 that is multiplied as it is ("sm_90a" and the reference path)
     dtype     of the result: bf16, f16 or f32

@@ -25,7 +25,7 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
               and the result is transposed, [columns, rows]; (-1, -2): both, from one
               read. The blocked dimension is a multiple of the format's block
     scale_rounding  how the scale of a block follows from its largest magnitude:
-              "ceil", "floor" (OCP MX 1.0), "even" or "fit" (TOSA 1.1); docs/Spec.md.
+              "ceil", "floor" (OCP MX 1.0), "even" or "fit" (TOSA 1.1); docs/reference/Spec.md.
               "nvfp4" has "ceil" alone
     layout    of the scales: "sf_128x4", the tiles that tensor cores take, or
               "linear", row by row
@@ -33,9 +33,9 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
               without it largest magnitude / 2688, computed on the device
     offsets   i32 or i64, [groups]: the rows of group g end at offsets[g], as those
               of experts. Each group has scale tiles of its own; along axis -2 the
-              groups divide the last dimension ("reduction", docs/Spec.md)
+              groups divide the last dimension ("reduction", docs/reference/Spec.md)
     gather    i32 or i64, [rows]: row i is x[gather[i]], and zeros for -1
-              (docs/Python.md says what other values of these two do)
+              (docs/guide/Python.md says what other values of these two do)
     stream    as for an entry
 
     Returns a Quantized, or a pair of them for both axes. Raises a TypeError or

@@ -57,7 +57,7 @@ class Quantized(NamedTuple):
 
 
 def scales_shape(shape, format, layout, ragged=None, groups=None):
-    """The shape of the scales' array of such a matrix (docs/Spec.md, Scales)."""
+    """The shape of the scales' array of such a matrix (docs/reference/Spec.md, Scales)."""
     *batch, rows, columns = shape
     blocks = columns // format.block
     if layout == "linear":

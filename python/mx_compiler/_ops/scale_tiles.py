@@ -55,5 +55,5 @@ def split_shape(rows, blocks):
 
 
 def capacity(total, groups):
-    """Elements of a ragged reduction that have room for any groups (docs/Spec.md)."""
+    """Elements of a ragged reduction that have room for any groups (docs/reference/Spec.md)."""
     return round_up(total + (REDUCTION_ALIGN - 1) * groups, REDUCTION_ALIGN)

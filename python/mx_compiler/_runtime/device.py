@@ -141,6 +141,8 @@ def device_key():
 
 @dataclasses.dataclass(frozen=True)
 class DeviceInfo:
+    """A device: `kind` is "cuda", "sim" or "cpu"; `capability` is (0, 0) for the host;
+    memory is in bytes."""
     kind: str
     name: str
     multiprocessors: int
@@ -150,6 +152,7 @@ class DeviceInfo:
 
 
 def device_info():
+    """The DeviceInfo of the device in use."""
     if is_host():
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return DeviceInfo(HOST, platform.processor() or platform.machine(),

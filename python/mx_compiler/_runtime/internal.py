@@ -3,6 +3,6 @@
 
 
 def internal(function):
-    """Marks a method that is no part of the interface: docs/PythonAPI.md leaves it out."""
+    """Marks a method that is no part of the interface: the reference leaves it out."""
     function.is_internal = True
     return function

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the package says by itself on standard error, unless MX_QUIET asks for silence
-(docs/Python.md, Notices). The tools do the same (mxsim/io/Notices.h)."""
+(docs/guide/Python.md, Notices). The tools do the same (mxsim/io/Notices.h)."""
 
 import os
 import sys

@@ -3,7 +3,7 @@
 
 Quantizers: scales by their formula, elements by searching all codes of the type for
 the nearest. Products: sums in float64 of what the elements and scales stand for. The
-layout of scales and of groups is read as docs/Spec.md says."""
+layout of scales and of groups is read as docs/reference/Spec.md says."""
 
 import itertools
 import math
@@ -121,7 +121,7 @@ def check_quantized(x, q, starts=None, zeros=None):
 
 def near(found, expected, terms, count, dtype="bf16"):
     """Within what sums of `count` terms in f32 and one rounding leave open: steps of
-    16 terms, of which a tensor core may cut off bits (docs/Run.md, Checking)."""
+    16 terms, of which a tensor core may cut off bits (docs/guide/Run.md, Checking)."""
     found = np.asarray(found).astype(np.float64)
     rounding = {"bf16": 2.0 ** -8, "f16": 2.0 ** -11, "f32": 2.0 ** -24}[dtype]
     bound = (5.25 * math.ceil(count / 16) + 4) * 2.0 ** -23 * terms
@@ -133,7 +133,7 @@ def near(found, expected, terms, count, dtype="bf16"):
 
 
 def group_starts(ends, rows):
-    """The tile row and the row in its group of each row (docs/Spec.md, Groups)."""
+    """The tile row and the row in its group of each row (docs/reference/Spec.md, Groups)."""
     group = np.searchsorted(ends, np.arange(rows), side="right")
     begins = np.concatenate([[0], ends])[group]
     row = np.arange(rows) - begins
@@ -301,7 +301,7 @@ def swiglu():
 
 
 def layer():
-    """The signal-to-noise ratios that docs/MoE.md predicts of MXFP8, and other
+    """The signal-to-noise ratios that docs/guide/MoE.md predicts of MXFP8, and other
     sizes and formats."""
     for sizes, formats, least in (
             ((4, 128, 64), {}, 22.0),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mx for PyTorch: operators, modules, and PyTorch's own names. docs/Torch.md
+"""mx for PyTorch: operators, modules, and PyTorch's own names. docs/guide/Torch.md
 describes it."""
 
 from . import requirements

@@ -6,7 +6,7 @@
     y = experts(x, ids, weights)
 
 `dispatch` and `collect` are the exchanges alone, for experts of another kind.
-docs/ExpertParallel.md describes it."""
+docs/guide/Ranks.md describes it."""
 
 from ._modules.rank_experts import MXRoutedExperts
 from ._ops.expert_groups import Group

@@ -136,7 +136,7 @@ class MXFP4Experts(Replacement, _Experts):
     A state dict has the tensors of the checkpoint by the same names, and in the same
     layout (`mx_compiler.torch.gpt_oss`): tensors from there can be loaded and the other way.
     The module itself keeps scales in the tiles that products read, and elements packed
-    where products read these faster (docs/TorchTraining.md).
+    where products read these faster (docs/guide/TorchTraining.md).
     """
 
     def __init__(self, sizes, *, alpha=1.702, limit=7.0, device=None):

@@ -47,7 +47,7 @@ Error CudaDevice::load(Image &image, int optLevel,
     if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
       error.text += ": expected a driver that reads this PTX, CUDA 12.9 or "
                     "newer for that of mx; update it, or have ptxas assemble "
-                    "the kernels before (docs/Launch.md)";
+                    "the kernels before (docs/guide/Run.md)";
     log.resize(strnlen(log.c_str(), log.size()));
     while (!log.empty() && strchr(" \n", log.back()))
       log.pop_back();

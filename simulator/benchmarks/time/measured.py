@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times that were measured before: rows of the results of surface.py and tune.py."""
+"""Times that were measured before: rows of the raw results of surface.py and tune.py."""
 
 import collections
 import dataclasses
@@ -13,9 +13,6 @@ PRODUCTS = pathlib.Path(__file__).resolve().parents[3] / "benchmarks/products"
 sys.path.append(str(PRODUCTS))
 import cases
 import surface
-
-RESULTS = sorted((PRODUCTS / "results").glob("surface-h200-seed[56]?.json"))
-RESULTS.append(PRODUCTS / "results/tuning-h200-graphs.json")
 
 
 @dataclasses.dataclass(frozen=True)

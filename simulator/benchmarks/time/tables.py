@@ -3,10 +3,9 @@
 
 import collections
 import itertools
-import json
-import re
 import statistics
-import sys
+
+from published import header, row as line
 
 WORST = 10
 
@@ -22,14 +21,6 @@ def spread(errors):
     tenths = statistics.quantiles(sizes * 2, n=10, method="inclusive") if len(sizes) == 1 else \
         statistics.quantiles(sizes, n=10, method="inclusive")
     return statistics.median(sizes), tenths[-1], sizes[-1]
-
-
-def line(*cells):
-    return "| " + " | ".join(map(str, cells)) + " |\n"
-
-
-def header(*cells):
-    return line(*cells) + "|---" * len(cells) + "|\n"
 
 
 def modelled(rows):
@@ -67,14 +58,7 @@ def largest_first(rows):
     return sorted(rows, key=lambda row: -abs(error(row)))
 
 
-def left_out(rows):
-    """Why programs have no modelled time."""
-    reasons = collections.Counter(row["failed"].splitlines()[0] for row in rows
-                                  if row.get("failed"))
-    return "".join(f"\nNot modelled: {count}, {reason}.\n" for reason, count in reasons.items())
-
-
-# --- Products -------------------------------------------------------------------------
+# --- Matmuls --------------------------------------------------------------------------
 
 
 def tau(pairs):
@@ -98,13 +82,13 @@ def ranking(rows):
     return text
 
 
-def of_products(data):
-    rows = modelled(data["rows"])
+def of_matmul(programs):
+    rows = modelled(programs)
     if not rows:
         return "No program was modelled.\n"
-    about = data["about"]
-    text = f"Model of {about['commit']}, machine code of ptxas {about['ptxas']}.\n\n"
-    text += summary(rows, lambda row: row["family"].split()[0], "family") + left_out(data["rows"])
+    text = summary(rows, lambda row: row["family"].split()[0], "family")
+    if len(rows) < len(programs):
+        text += f"\nNot modelled: {len(programs) - len(rows)}.\n"
     worst = largest_first(rows)[:WORST]
     text += f"\nThe largest {len(worst)}:\n\n" + times(worst, lambda row: row["name"])
     ranks = ranking(rows)
@@ -116,27 +100,6 @@ def of_products(data):
 
 def full_name(row):
     return f"{row['project']}: {row['kernel']}, {row['shape']}"
-
-
-def difference(row, key, text="{:+.1f}", relative=False):
-    found, true = row.get(f"modelled_{key}"), row.get(f"measured_{key}")
-    if found is None or true is None:
-        return ""
-    return text.format(100 * (found / true - 1) if relative else 100 * (found - true))
-
-
-def memory(rows):
-    text = header("kernel", "L2 hits, ncu", "modelled", "points", "HBM, ncu, MB", "modelled",
-                  "error")
-    for row in rows:
-        if row.get("measured_hits") is None or row.get("modelled_hits") is None:
-            continue
-        text += line(full_name(row), f"{100 * row['measured_hits']:.1f} %",
-                     f"{100 * row['modelled_hits']:.1f} %", difference(row, "hits"),
-                     f"{row['measured_hbm_bytes'] / 1e6:.1f}",
-                     f"{row['modelled_hbm_bytes'] / 1e6:.1f}",
-                     difference(row, "hbm_bytes", "{:+.0f} %", relative=True))
-    return text
 
 
 def pair(row, key, form):
@@ -176,26 +139,6 @@ def spreads(rows):
     return text
 
 
-def of_others(data):
-    """All of them, and L2 and HBM where ncu counted them."""
-    rows = modelled(data["kernels"])
-    about = data["about"]
-    text = f"{about['gpu']}, {about['date']}; model of {about['commit']}.\n\n"
-    text += summary(rows, lambda row: row["project"], "project") + left_out(data["kernels"])
-    text += "\n" + spreads(rows) + "\n" + clocks(rows)
-    counted = memory(rows)
-    return text + ("\n" + counted if counted.count("\n") > 2 else "")
-
-
-def write(page, marker, text):
-    """Between a marker and the next heading."""
-    content = page.read_text()
-    begin = f"<!-- {marker} -->\n"
-    if begin not in content:
-        sys.exit(f"{page}: expected the marker {begin.strip()}")
-    found = re.sub(rf"{begin}.*?(?=\n## |\Z)", lambda _: begin + text, content, flags=re.S)
-    page.write_text(found)
-
-
-def read(path):
-    return json.loads(path.read_text())
+def of_kernels(kernels):
+    rows = modelled(kernels)
+    return summary(rows, lambda row: row["project"], "project") + "\n" + spreads(rows) + "\n" + clocks(rows)

@@ -2,27 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How far the model of time is from what was measured on an H200.
 
-    validate.py run [RESULTS.json...] [--only=REGEX] [--sample=N] [--most=SECONDS] [--again]
-                    [--bin=DIR] [--ptx-prices] [--results=FILE]
-    validate.py show [--results=FILE] [--others=FILE] [--page=simulator/docs/TimeModel.md]
+    validate.py run MEASURED.json... --results=FILE.json [--only=REGEX] [--sample=N]
+                    [--most=SECONDS] [--again] [--bin=DIR] [--ptx-prices]
+    validate.py show [--matmul=FILE] [--kernels=FILE]
 
-`run` models the programs of results of surface.py and tune.py (those of the repository,
-if none is named), and keeps what it finds in results/products-h200.json beside the
-measured times; a program that has a time already is modelled again with --again alone.
---sample: at most N programs of each family, the same ones every time. --most: what
-a program may take here, in seconds. --ptx-prices: without ptxas and nvdisasm.
+`run` models the programs of raw results of surface.py and tune.py, and keeps the modelled
+beside the measured times in FILE.json; a program that has a time already is modelled again
+with --again alone. --sample: at most N programs of each family, the same ones every time.
+--most: what a program may take here, in seconds. --ptx-prices: without ptxas and nvdisasm.
 
-`show` writes the tables, of results/others-h200.json too: kernels of other projects,
-which are no part of this repository."""
+`show` prints tables of modelled-matmul.csv and modelled-kernels.csv of ../results, or of
+raw results. The latter has kernels of other projects, which are no part of this
+repository."""
 
 import argparse
 import json
 import pathlib
-
-import tables
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PRODUCTS, OTHERS = HERE / "results/products-h200.json", HERE / "results/others-h200.json"
+sys.path.append(str(HERE.parents[2] / "benchmarks"))
+import published
+import tables
+
+RESULTS = HERE.parent / "results"
 FIELDS = ("busy", "l2_hit_rate", "hbm_bytes")
 
 
@@ -50,10 +53,10 @@ def run(options):
     import simulate
     simulator = simulate.Simulator(options.bin, options.most, options.ptx_prices)
     results = options.results
-    data = tables.read(results) if results.exists() else dict(rows=[])
+    data = json.loads(results.read_text()) if results.exists() else dict(rows=[])
     rows = {row["name"]: row for row in data["rows"]}
     data["about"] = simulator.about()
-    for one in measured.chosen(measured.load(options.measured or measured.RESULTS), options.only,
+    for one in measured.chosen(measured.load(options.measured), options.only,
                                options.sample):
         if rows.get(one.name, {}).get("modelled_us") and not options.again:
             continue
@@ -66,35 +69,26 @@ def run(options):
 
 
 def show(options):
-    found = [("products", options.results, tables.of_products),
-             ("others", options.others, tables.of_others)]
-    for marker, path, table in found:
-        if not path.exists():
-            continue
-        text = table(tables.read(path))
-        if options.page:
-            tables.write(options.page, marker, text)
-        else:
-            print(text)
+    print(tables.of_matmul(published.load("modelled-matmul", [options.matmul])[1]))
+    print(tables.of_kernels(published.load("modelled-kernels", [options.kernels])[1]), end="")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("run")
-    command.add_argument("measured", type=pathlib.Path, nargs="*")
+    command.add_argument("measured", type=pathlib.Path, nargs="+")
     command.add_argument("--bin", type=pathlib.Path, default=HERE.parents[2] / "build/gcc/bin")
     command.add_argument("--only", default="")
     command.add_argument("--sample", type=int, default=0)
     command.add_argument("--most", type=float, default=300)
     command.add_argument("--again", action="store_true")
     command.add_argument("--ptx-prices", action="store_true")
-    command.add_argument("--results", type=pathlib.Path, default=PRODUCTS)
+    command.add_argument("--results", type=pathlib.Path, required=True)
     command.set_defaults(does=run)
     command = commands.add_parser("show")
-    command.add_argument("--page", type=pathlib.Path)
-    command.add_argument("--results", type=pathlib.Path, default=PRODUCTS)
-    command.add_argument("--others", type=pathlib.Path, default=OTHERS)
+    command.add_argument("--matmul", type=pathlib.Path, default=RESULTS / "modelled-matmul.csv")
+    command.add_argument("--kernels", type=pathlib.Path, default=RESULTS / "modelled-kernels.csv")
     command.set_defaults(does=show)
     options = parser.parse_args()
     options.does(options)

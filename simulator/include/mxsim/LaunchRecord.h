@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a host program launches becomes a directory that mx-sim runs: a launch
-// file, the PTX, and what each buffer held before. docs/Runtime.md.
+// file, the PTX, and what each buffer held before. docs/reference/Runtime.md.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LAUNCHRECORD_H

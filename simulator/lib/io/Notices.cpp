@@ -75,7 +75,7 @@ Progress::Progress(const Notices &notices, const char *doing)
     : text(notices.tool + ": " + doing + ", ") {
   if (!notices.wanted || !isTerminal())
     return;
-  // Where the program ends itself (docs/ExitStatus.md).
+  // Where the program ends itself (docs/guide/Run.md).
   static const int atEnd = std::atexit(erase);
   (void)atEnd;
   try {

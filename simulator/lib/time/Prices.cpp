@@ -1,9 +1,9 @@
 //===- Prices.cpp - what instructions of PTX cost -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rates of pipes are measured for a sample of the instructions (ChipSpeed.md:
-// lanes a cycle); how many machine instructions ptxas makes of one of PTX was
-// read off the machine code of kernels for sm_90a.
+// Rates of pipes are measured for a sample of the instructions
+// (29571104fae6:benchmarks/chip/results/h200.json, lanes a cycle). The machine
+// instructions for each of PTX were counted in kernels for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "Schedule.h"

@@ -1,4 +1,4 @@
-"""Checks a JSON report of mx-sim against its schema, which simulator/docs/Simulator.md
+"""Checks a JSON report of mx-sim against its schema, which simulator/docs/Reports.md
 describes: check_report.py REPORT.json. Every key must be known, so that the
 description stays whole."""
 

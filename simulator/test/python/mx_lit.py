@@ -104,7 +104,7 @@ def watch(execute, period, ends_hanging):
         result = lit.Test.Result(*result)
     if watchdog.why:
         result.code = lit.Test.TIMEOUT
-        result.output += f"{watchdog.why} (docs/Developing.md)\n"
+        result.output += f"{watchdog.why} (docs/contributing/Developing.md)\n"
     return result
 
 

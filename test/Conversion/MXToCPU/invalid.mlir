@@ -82,7 +82,7 @@ func.func @narrow(%x: i32) -> f8E4M3FN {
 // -----
 
 func.func @scaled(%x: f8E5M2, %s: f8E8M0FNU) -> f32 {
-  // expected-error @below {{in arithmetic on the CPU path, found 'f8E5M2'; mx-opt --mx-import-scaled makes operations of mx of it (docs/ImportScaled.md)}}
+  // expected-error @below {{in arithmetic on the CPU path, found 'f8E5M2'; mx-opt --mx-import-scaled makes operations of mx of it (docs/guide/Import.md)}}
   %y = arith.scaling_extf %x, %s : f8E5M2, f8E8M0FNU to f32
   return %y : f32
 }

@@ -17,7 +17,7 @@ func.func @widen(%x: memref<8xf8E4M3FN>, %y: memref<8xf32>) {
 func.func @scaled(%x: memref<8xf8E4M3FN>, %s: memref<8xf8E8M0FNU>, %y: memref<8xf32>) {
   linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%x, %s : memref<8xf8E4M3FN>, memref<8xf8E8M0FNU>) outs(%y : memref<8xf32>) {
   ^bb0(%a: f8E4M3FN, %b: f8E8M0FNU, %old: f32):
-    // expected-error @below {{found 'f8E4M3FN'; mx-opt --mx-import-scaled makes operations of mx of it (docs/ImportScaled.md)}}
+    // expected-error @below {{found 'f8E4M3FN'; mx-opt --mx-import-scaled makes operations of mx of it (docs/guide/Import.md)}}
     %0 = arith.scaling_extf %a, %b : f8E4M3FN, f8E8M0FNU to f32
     linalg.yield %0 : f32
   }

@@ -1,5 +1,5 @@
 // examples/moe_layer.mlir with a region around what becomes one kernel, instead of
-// fused forms of operations: see docs/Internals/Rationale.md. scf.execute_region stands for an
+// fused forms of operations: see docs/design/MX.md. scf.execute_region stands for an
 // operation that does not exist.
 
 !tokens = tensor<?x384xbf16>

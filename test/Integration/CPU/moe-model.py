@@ -2,7 +2,7 @@
 # REQUIRES: numpy
 # RUN: %python %s
 """What the tests of a layer of a mixture of experts rest on: the noise that
-quantization adds is what docs/MoE.md derives, and the comparison of stages finds
+quantization adds is what docs/guide/MoE.md derives, and the comparison of stages finds
 a wrong element, scale or sum in each of them. No device takes part.
 """
 

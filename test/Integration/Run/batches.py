@@ -119,7 +119,7 @@ def run(chip, name, program, sizes, element, what):
     if y.shape != (*dims, rows, columns):
         sys.exit(f"{chip} {name}: expected shape {(*dims, rows, columns)}, found {y.shape}")
     error = np.abs(y.reshape(expected.shape) - expected)
-    # The tensor core cuts off bits of what it adds (docs/Spec.md).
+    # The tensor core cuts off bits of what it adds (docs/reference/Spec.md).
     bad = np.count_nonzero(error > 2.0 ** -12 * (magnitude + np.abs(expected)))
     print(f"{chip} {name}: {bad} of {error.size} elements wrong")
     return bad

@@ -1,6 +1,5 @@
-"""benchmarks/products, as far as it needs no GPU: docs/ProductSpeed.md has the
-figures of the results in the repository, tables of formats are those of ml_dtypes,
-and the programs compile.
+"""benchmarks/products, as far as it needs no GPU: published rows and tables, formats
+as those of ml_dtypes, and programs that compile.
 
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %mx_src mx-compile %t
@@ -19,7 +18,7 @@ import numpy as np
 root, compiler, directory = sys.argv[1:]
 here = pathlib.Path(root) / "benchmarks" / "products"
 sys.dont_write_bytecode = True
-sys.path += [str(here), os.path.join(root, "test", "Integration", "CPU")]
+sys.path += [str(here), str(here.parent), os.path.join(root, "test", "Integration", "CPU")]
 import cases
 import formats
 import mx_reference as ref
@@ -33,27 +32,21 @@ def require(condition, text):
         wrong.append(text)
 
 
-# The page is what report.py makes of the results, and changes with them.
-results, page = here / "results" / "h200.json", pathlib.Path(root) / "docs" / "ProductSpeed.md"
-copy = pathlib.Path(directory) / "page.md"
-copy.write_text(page.read_text())
-report = [sys.executable, str(here / "report.py")]
-subprocess.run([*report, str(results), str(copy)], check=True)
-require(copy.read_text() == page.read_text(), "docs/ProductSpeed.md is stale: run benchmarks/products/report.py")
-data = json.loads(results.read_text())
-data["rows"][0]["implementations"]["mx"]["sustained_us"] *= 1.1
-changed = pathlib.Path(directory) / "changed.json"
-changed.write_text(json.dumps(data))
-subprocess.run([*report, str(changed), str(copy)], check=True)
-require(copy.read_text() != page.read_text(), "the page does not follow the results")
-# Results have been written with another key.
-old = pathlib.Path(directory) / "old.json"
-old.write_text(results.read_text().replace('"implementations"', '"contestants"'))
-subprocess.run([*report, str(old), str(copy)], check=True)
-require(copy.read_text() == page.read_text(), "a page of older results differs")
-copy.write_text("no markers\n")
-done = subprocess.run([*report, str(results), str(copy)], capture_output=True, text=True)
-require(done.returncode and "expected the lines <!-- results: begin -->" in done.stderr, "a page without markers")
+# Raw results of speed.py, their published rows and their tables.
+raw, table = pathlib.Path(directory) / "raw.json", pathlib.Path(directory) / "matmul.csv"
+times = {"mx": dict(sustained_us=217.9, sustained_spread_us=0.8, burst_us=195.0, sm_mhz=1635),
+         "cuBLAS bf16": dict(sustained_us=205.5, sustained_spread_us=22.3, burst_us=167.3, sm_mhz=1560)}
+raw.write_text(json.dumps(dict(about=dict(gpu="G", date="2026-01-02 03:04"), rows=[
+    dict(name="mxfp8-4096", wrong=3, commit="abc", date="2026-01-02 03:04", implementations=times)])))
+convert = [sys.executable, "-B", str(here.parent / "published.py"), "matmul", str(raw)]
+subprocess.run([*convert, f"--csv={table}"], check=True)
+require(table.read_text().splitlines()[1] == "mxfp8-4096,mx,3,195.0,217.9,0.8,,,1635,2026-01-02,abc", table.read_text())
+for file in (raw, table):
+    done = subprocess.run([sys.executable, "-B", str(here / "report.py"), str(file)], capture_output=True, text=True)
+    require("| E4M3 × E4M3 | 4096 × 4096 × 4096 | 631 | 669 | 0.94 | 0.11 | 705 | 822 | 0.86 |" in done.stdout
+            and "Wrong elements: 3." in done.stdout, done)
+done = subprocess.run([*convert[:-1], str(here / "cases.py")], capture_output=True, text=True)
+require(done.returncode == 1 and "cases.py: expected results" in done.stderr, done)
 
 # Peers of a module of one's own, and how their wrong elements are counted.
 import others
@@ -80,8 +73,11 @@ require(others.count_wrong(Problem(), found) == {"own": 3, "same": 4}, f"peers: 
 
 names = [case.name for case in cases.CASES]
 require(len(set(names)) == len(names), "cases with one name")
-require({r["name"] for r in data["rows"]} == set(names), "cases without results, or results without a case")
-require(not any(r["wrong"] for r in data["rows"]), "results that are wrong")
+import published
+
+rows = published.read(here.parent / "results/matmul.csv")
+require({r["case"] for r in rows} - {"training-step"} == set(names), "cases without results, or results without a case")
+require(not any(r.get("wrong") for r in rows), "results that are wrong")
 
 # Targets name cases, and see the figures that they are for.
 measured = dict(implementations={"mx": dict(sustained_us=100.0, burst_us=90.0, graph_us=10.0)})

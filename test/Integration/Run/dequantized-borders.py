@@ -1,4 +1,4 @@
-"""docs/Spec.md, "Products of dequantized operands": its domain is not a scale byte
+"""docs/reference/Spec.md, "Products of dequantized operands": its domain is not a scale byte
 narrower or wider, and its bound is less than twice too wide. On sm_100a these are
 products of bf16 by weights alone.
 
@@ -264,7 +264,7 @@ LEAST = 2.0**-126
 
 
 def get_bound(a, b, sums, parts=1, raised=True):
-    """As docs/Spec.md has it."""
+    """As docs/reference/Spec.md has it."""
 
     def magnitude(x):
         x = np.abs(x)

@@ -1,4 +1,4 @@
-"""mx.dispatch, mx.collect and mx.collect_pairs on 2 to 5 ranks, which are threads of mx-run: every byte that docs/Spec.md
+"""mx.dispatch, mx.collect and mx.collect_pairs on 2 to 5 ranks, which are threads of mx-run: every byte that docs/reference/Spec.md
 specifies equals what NumPy computes, on the reference path and on a simulated device, for any experts, choices, types
 of ids, wires and payloads, with ranks that have no tokens, and with less room than there are rows.
 

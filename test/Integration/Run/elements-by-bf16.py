@@ -74,7 +74,7 @@ class Case:
 
 
 def tile_rows(scales, ends):
-    """Scales of groups of rows (docs/Spec.md, Groups), NaN in all slack."""
+    """Scales of groups of rows (docs/reference/Spec.md, Groups), NaN in all slack."""
     tiles = scales.shape[0] // 128 + len(ends)
     out = np.full((tiles * 128, -(-scales.shape[1] // 4) * 4), 255, np.uint8)
     begin = 0

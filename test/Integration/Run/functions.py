@@ -1,5 +1,5 @@
 """Every function that mx-expand-math takes: the simulator gives the bits of the CPU path, and neither is
-off by more than docs/Math.md says.
+off by more than docs/reference/Math.md says.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy

@@ -92,7 +92,7 @@ for element in list(ELEMENTS)[:5]:
     unscaled = table[127].astype(np.float64)
     finite = np.isfinite(unscaled)
     if not (table[0][finite] == 0).all():
-        sys.exit("upstream has changed what it makes of a scale of byte 0: say so in docs/ImportScaled.md")
+        sys.exit("upstream has changed what it makes of a scale of byte 0: say so in docs/guide/Import.md")
     table[0] = unscaled * 2.0**-127
     TABLES[element] = table
     blocks = max(count // 32, 1)
@@ -123,7 +123,7 @@ def operand(element, *shape, scales=(119, 136)):
 
 
 def close(name, found, x, y, equation, added=0):
-    """Within the rounding of steps of 16 products to the f32 sum, which the simulator cuts (docs/Spec.md)."""
+    """Within the rounding of steps of 16 products to the f32 sum, which the simulator cuts (docs/reference/Spec.md)."""
     exact = np.einsum(equation, x, y) + added
     steps = x.shape[-1] // 16 + 1
     bound = steps * (np.einsum(equation, np.abs(x), np.abs(y)) + np.abs(added)) * 2.0**-23 + np.abs(exact) * 2.0**-23 + 1e-44

@@ -4,7 +4,7 @@ RUN: %python %s mx-run mx-opt %examples %t cpu
 RUN: %python %s mx-run mx-opt %examples %t sim
 REQUIRES: compiler, numpy
 
-All its loops become grouped products. Results agree with those of bf16 to the signal-to-noise ratio that docs/MoE.md derives for the same
+All its loops become grouped products. Results agree with those of bf16 to the signal-to-noise ratio that docs/guide/MoE.md derives for the same
 layer in mx operations, in results that have a scale of their own: Gaussian tokens and weights, gate and up of deviation 1.
 """
 

@@ -1,5 +1,5 @@
 """mx.permute_reduction on the CPU path and on the GPU: the numbers of numpy, in the
-order that docs/Spec.md gives.
+order that docs/reference/Spec.md gives.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -91,7 +91,7 @@ def of_elements(rows, columns, element, scale, groups):
         ends = np.cumsum(groups)
         slack = np.full(((rows // 128 + len(groups)) * 128, -(-columns // block // 4) * 4), 0xA5, np.uint8)
         begin = 0
-        for group, end in enumerate(ends):  # docs/Spec.md, Groups
+        for group, end in enumerate(ends):  # docs/reference/Spec.md, Groups
             row = (begin // 128 + group) * 128
             slack[row:row + end - begin, :columns // block] = scales[begin:end]
             begin = end

@@ -3,7 +3,7 @@
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-The signal-to-noise ratio of a product of Gaussian matrices is that of its formats (docs/MoE.md): not lower, and not
+The signal-to-noise ratio of a product of Gaussian matrices is that of its formats (docs/guide/MoE.md): not lower, and not
 higher, as it would be if nothing were quantized. Operands are transposed or not; groups have any number of rows, and
 rows that no group has keep what they had.
 """
@@ -20,7 +20,7 @@ os.makedirs(directory, exist_ok=True)
 path = lambda name: os.path.join(directory, name)
 MAPS = "\n".join(f"#{name} = affine_map<(m, n, k) -> ({name[0]}, {name[1]})>" for name in ["mk", "km", "nk", "kn", "mn"])
 MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
-# From a recipe to the ratio that it gives in dB. Of 8 bits that is the sum of two noises of docs/MoE.md; of the others it
+# From a recipe to the ratio that it gives in dB. Of 8 bits that is the sum of two noises of docs/guide/MoE.md; of the others it
 # was measured: small numbers of a block have fewer digits.
 RATIOS = {"mxfp8-e4m3": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
 

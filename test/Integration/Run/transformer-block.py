@@ -110,7 +110,7 @@ def find_stages(program, arguments):
 
 def compare_whole(arguments, found):
     """Tokens that have the same experts. Products of experts have the noise of MXFP8, some 5 % of what they add
-    (docs/MoE.md); a stage that is missing or wrong is as large as its result."""
+    (docs/guide/MoE.md); a stage that is missing or wrong is as large as its result."""
     exact, choice = block.run_model(arguments)
     same = (choice == found["choice"]).all(1)
     noise = found["y"].astype(np.float64)[same] - exact[same]

@@ -67,7 +67,7 @@ ENTRIES = {
 
 def make_scales(rng, rows, columns, ends=()):
     """Scales of 1 and 2 as the program takes them, in tiles of 128 rows by 4 blocks, and
-    by rows and blocks. Group g begins with tile `first row / 128 + g` (docs/Spec.md)."""
+    by rows and blocks. Group g begins with tile `first row / 128 + g` (docs/reference/Spec.md)."""
     blocks, tiles = -(-columns // 32), rows // 128 + len(ends) if len(ends) else -(-rows // 128)
     ends = ends if len(ends) else [rows]
     tiled = rng.integers(127, 129, (tiles, -(-blocks // 4), 32, 4, 4), dtype="u1")

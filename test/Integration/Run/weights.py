@@ -466,7 +466,7 @@ def execute(args, case, program, arrays, count, has_rows=True):
         if os.path.exists(result):
             os.remove(result)
         command += ["--result", result]
-    # What is recorded for a GPU (scripts/cuda_cases/record.py) is not checked.
+    # What is recorded for a GPU (simulator/scripts/cuda_cases/record.py) is not checked.
     if (case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact
             and "MX_RECORD" not in os.environ):
         command.append("--check=cpu")

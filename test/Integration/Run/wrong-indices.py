@@ -1,7 +1,7 @@
 """An index that a kernel computes and that is outside of the array is clamped, as by
 numpy.take(mode="clip"); one that the host knows is an error before the launch. The CPU
 path, both kinds of chips and programs that were compiled ahead of time agree, the
-simulator finds nothing, and no plan reads the device (docs/Spec.md, Indices).
+simulator finds nothing, and no plan reads the device (docs/reference/Spec.md, Indices).
 
 RUN: %python %s mx-run mx-compile mx-launch %t
 REQUIRES: compiler, numpy
@@ -226,7 +226,7 @@ for m, n in (5, 8), (0, 8), (5, 0), (0, 0):
     a, b = random.integers(0, 99, m).astype(np.int32), random.integers(0, 99, n).astype(np.int32)
     run(f"concat of {m} and {n}", concat, [a, b], np.concatenate([a, b]))
 
-# Divisions by 0 and shifts by the width, which docs/Spec.md defines and upstream's ranges do not.
+# Divisions by 0 and shifts by the width, which docs/reference/Math.md defines and upstream's ranges do not.
 def computed(lines, table="tensor<7xf32>", made="%x"):
     return f"""func.func @main(%x: tensor<7xf32>, %at: tensor<64xi64>) -> tensor<64xf32> {{
   %0 = tensor.empty() : tensor<64xf32>

@@ -1,5 +1,5 @@
 """Offsets that decrease, are negative or point outside have one defined result
-(docs/Spec.md, Groups): that of the offsets that they are taken for. On the CPU path, on
+(docs/reference/Spec.md, Groups): that of the offsets that they are taken for. On the CPU path, on
 both kinds of chips, and compiled ahead of time, random wrong offsets give the same bytes
 as those, and the simulator finds nothing.
 

@@ -2,7 +2,7 @@
 
 usage: arrays.py
 
-Each cell of the table in docs/Python.md for a library that is installed: bits go in,
+Each cell of the table in docs/guide/Python.md for a library that is installed: bits go in,
 through a program that copies them, and come out as the same bits with the type that the
 table says."""
 

@@ -1,4 +1,4 @@
-"""Weights that are packed: every byte by the formula of docs/Spec.md, products of any
+"""Weights that are packed: every byte by the formula of docs/reference/Spec.md, products of any
 number of rows against float64, the way back, and what is said of wrong arguments.
 
 usage: packs.py FOLDER DEVICE [short]     FOLDER has packed_weights.py"""
@@ -43,7 +43,7 @@ def as_array(codes, format):
 
 
 def check(found, a, w, what):
-    """docs/Spec.md: products are exact, and rounded to f32 when they are added."""
+    """docs/reference/Spec.md: products are exact, and rounded to f32 when they are added."""
     a, found = a.astype(np.float64), np.asarray(found).astype(np.float64)
     bound = a.shape[-1] * 2.0 ** -23 * (np.abs(a) @ np.abs(w).swapaxes(-2, -1))
     assert (np.abs(found - a @ w.swapaxes(-2, -1)) <= bound).all(), what

@@ -1,4 +1,4 @@
-"""Prints a kernel for each function of docs/Math.md.
+"""Prints a kernel for each function of docs/reference/Math.md.
 
 usage: functions.py (epilogue | prologue)
 

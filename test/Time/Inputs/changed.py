@@ -1,4 +1,4 @@
-"""scripts/golden-times of one program, on a chip whose HBM answers later."""
+"""test/Time/golden-times of one program, on a chip whose HBM answers later."""
 
 import os
 import subprocess

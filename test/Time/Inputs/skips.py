@@ -1,4 +1,4 @@
-"""Runs scripts/golden-times, which may be skipped because a tool is missing (status 77)."""
+"""Runs test/Time/golden-times, which may be skipped because a tool is missing (status 77)."""
 
 import subprocess
 import sys

@@ -94,7 +94,7 @@ def of_column_groups(bits, ends, block):
 
 
 def product(a, b):
-    """a b^T in float64, and what its sums may lose (docs/Spec.md, The bound)."""
+    """a b^T in float64, and what its sums may lose (docs/reference/Spec.md, The bound)."""
     steps = 4 * -(-a.shape[1] // 64)
     return a @ b.T, steps * 5 * 2.0 ** -23 * (np.abs(a) @ np.abs(b).T)
 

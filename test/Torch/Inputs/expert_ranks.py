@@ -271,7 +271,7 @@ def check_graph(mesh):
 
 def check_page(mesh):
     """The block of the page that says how it is done."""
-    page = (pathlib.Path(__file__).parents[3] / "docs/ExpertParallel.md").read_text()
+    page = (pathlib.Path(__file__).parents[3] / "docs/guide/Ranks.md").read_text()
     shown = {}
     exec(re.search("expert_ranks.py -->\n```python\n(.*?)```", page, re.DOTALL)[1], shown)
     experts = shown["make"](mesh, DIM, INNER, EXPERTS).to(DEVICE)

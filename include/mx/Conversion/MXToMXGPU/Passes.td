@@ -17,14 +17,14 @@ def MXSelectSchedule
   let description = [{
     Gives each `mx.matmul` that has no `mxgpu.schedule` the legal schedule that
     an analytic model of the chip finds fastest for its shape
-    (docs/Internals/ScheduleModel.md). Where types leave sizes open it gets
+    (docs/design/ScheduleModel.md). Where types leave sizes open it gets
     `mxgpu.schedules` instead, up to `max-schedules` schedules and the ranges
     of sizes that each is for, unless one suits all sizes. An existing schedule is kept;
     if it does not give the number of stages, it gets as many as fit into shared
     memory.
 
     `tuned` names a table of schedules that `mx-compile --tune` measured
-    (docs/Tuning.md). A product that has an entry there, for this chip, GPU and
+    (docs/guide/Tuning.md). A product that has an entry there, for this chip, GPU and
     build of the compiler, takes its schedule, if no rule forbids it.
 
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
@@ -93,7 +93,7 @@ def MXSelectQuantizeSchedule
   let summary = "Choose how each quantizer runs";
   let description = [{
     Gives each `mx.quantize` and each `mx.dequantize` that has no
-    `mxgpu.quantize_schedule` one from a table (docs/Quantize.md). It depends on
+    `mxgpu.quantize_schedule` one from a table (docs/reference/Quantize.md). It depends on
     what is written, so that `mx-fuse-fake-quantize` runs before.
   }];
   let options = [MX_ChipOption];
@@ -149,7 +149,7 @@ def MXLinalgToLoops
     `mxgpu.simple_kernel` names the kernel that `mx-loops-to-kernels` makes.
 
     A remark says of each which it is, and why it is not part of another kernel
-    (docs/SimpleKernels.md). Sizes are checked at run time as on the CPU path.
+    (docs/reference/Fusion.md). Sizes are checked at run time as on the CPU path.
 
     Example:
 
@@ -191,9 +191,9 @@ def ConvertMXToMXGPU
     verifier could not do.
 
     Supported: `mx.quantize`, `mx.dequantize`, `mx.relayout` and
-    `mx.pack_weights` (docs/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
-    scales in `sf_128x4` tiles (docs/Internals/Matmul.md); `linalg.fill` with zeros, and
-    `linalg` operations that reduce rows of matrices (docs/Reductions.md).
+    `mx.pack_weights` (docs/reference/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
+    scales in `sf_128x4` tiles (docs/design/Matmul.md); `linalg.fill` with zeros, and
+    `linalg` operations that reduce rows of matrices (docs/reference/Fusion.md).
     Anything else is an error that says what is supported: `mx-linalg-to-loops`
     and `mx-loops-to-kernels` run before and take what they can.
   }];

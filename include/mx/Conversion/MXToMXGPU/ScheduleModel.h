@@ -4,7 +4,7 @@
 //
 // An analytic model of a matmul kernel over the hardware table (Rates.h). All
 // its numbers are modelled, in whole cycles, so that a choice is the same on
-// every host. docs/Internals/ScheduleModel.md has the formulas.
+// every host. docs/design/ScheduleModel.md has the formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -188,7 +188,7 @@ bool isLegalForAllSizes(MatmulOpInterface op, const MatmulProblem &typed,
                         const target::TargetInfo &target);
 
 /// Schedules of `op`, which has cases: as few as take hardly longer than the
-/// best for each of many sizes (docs/Internals/ScheduleModel.md), and at most
+/// best for each of many sizes (docs/design/ScheduleModel.md), and at most
 /// `most`. Empty where it has no schedule.
 std::vector<ScheduleCase> selectCases(MatmulOpInterface op,
                                       const MatmulProblem &problem,

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A table of the schedules that were fastest on a GPU, as a file of JSON
-// (docs/Tuning.md). mx-select-schedule takes from it what fits; mx-compile
-// --tune writes it.
+// (docs/guide/Tuning.md). mx-select-schedule takes from it what fits;
+// mx-compile --tune writes it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -54,7 +54,8 @@ static std::optional<APFloat> getConstant(Value value) {
 namespace {
 
 /// The approximation is off by 1 ulp at most (PTX ISA, rcp.approx). From there
-/// one step of Newton's rounds right: docs/Math.md, ReciprocalTest.cpp.
+/// one step of Newton's rounds right: docs/reference/Math.md,
+/// ReciprocalTest.cpp.
 struct NormalReciprocal final : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -12,8 +12,8 @@
 // packed rows, in order. A warp looks at 32 groups at a time: prefix sums of
 // their tiles say which lane's group has the wanted tile. Offsets that are
 // wrong have a meaning too, which never leads outside the tensors
-// (docs/Spec.md, Groups): no group ends beyond the last offset or the last row,
-// and none before the group in front of it.
+// (docs/reference/Spec.md, Groups): no group ends beyond the last offset or the
+// last row, and none before the group in front of it.
 //
 //===----------------------------------------------------------------------===//
 

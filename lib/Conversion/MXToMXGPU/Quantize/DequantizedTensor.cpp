@@ -145,7 +145,7 @@ Value DequantizedTensor::createScheduler(Value workRows) {
                                  /*counter=*/Value(), offsets);
 }
 
-/// Where the scales of a group's rows lie (docs/Spec.md, Groups).
+/// Where the scales of a group's rows lie (docs/reference/Spec.md, Groups).
 Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
   if (!isTiled())
     return tile.getStart();

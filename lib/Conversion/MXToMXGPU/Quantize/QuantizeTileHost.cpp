@@ -98,10 +98,11 @@ void QuantizeTileBuilder::setElements(Destination &dest) {
   dest.elements = collapseLeading(host, stored, getBatchRank(op));
 }
 
-/// What was faster on an H200 (docs/QuantizeSpeed.md). A row of a panel has 128
-/// bytes: what 256 promote is the row's part of the next panel, which the same
-/// tile reads, if rows begin at multiples of 256; else in every other row that
-/// of another tile, which comes when it has left the L2.
+/// Returns the promotion that was faster on an H200
+/// (29571104fae6:docs/QuantizeSpeed.md). A row of a panel is 128 bytes. With
+/// 256 bytes the neighbouring panel is promoted too. The same tile reads it if
+/// rows begin at multiples of 256. Otherwise, in every other row, it belongs to
+/// another tile and leaves the L2 before that tile reads it.
 L2Promotion QuantizeTileBuilder::getL2Promotion() {
   if (op.getAxes().size() == 2)
     return L2Promotion::B64;

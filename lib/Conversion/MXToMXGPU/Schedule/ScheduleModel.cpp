@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Whole cycles throughout; docs/Internals/ScheduleModel.md explains each of the
+// Whole cycles throughout; docs/design/ScheduleModel.md explains each of the
 // formulas.
 //
 //===----------------------------------------------------------------------===//
@@ -230,7 +230,8 @@ StringRef ModelledCost::getPipe() const {
 
 /// Of a cluster: until it has met, and bytes a cycle of what one CTA reads in
 /// the shared memory of another, on an H200; for each part beyond two more, on
-/// an H100.
+/// an H100: 29571104fae6:benchmarks/products/results/surface-h100-seed14.json
+/// to 16 ([shapes] of mx/Target/Rates.h).
 static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24,
                          kMoreParts = 400;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each check has the number of the constraint in docs/Spec.md.
+// Each check has the number of the constraint in docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // mx.matmul and mx.grouped_matmul. As in MXVerifiers.cpp, checks have the
-// numbers of docs/Spec.md.
+// numbers of docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 

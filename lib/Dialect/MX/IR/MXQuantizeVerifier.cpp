@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// As in MXVerifiers.cpp, checks have the numbers of docs/Spec.md.
+// As in MXVerifiers.cpp, checks have the numbers of docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 

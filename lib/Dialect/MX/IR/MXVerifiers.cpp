@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The constraints that types and traits cannot express. Each is numbered in
-// docs/Spec.md, the number stands beside its check, and test/Dialect/MX/IR/
-// invalid.mlir has a function named after it. Dynamic sizes are not checked
-// here but where the operation runs.
+// docs/reference/Spec.md, the number stands beside its check, and
+// test/Dialect/MX/IR/invalid.mlir has a function named after it. Dynamic sizes
+// are not checked here but where the operation runs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -56,7 +56,7 @@ Type mx::findNarrowFloat(Operation *op, unsigned bits) {
 StringRef mx::adviseOnNarrowFloats(Operation *op) {
   if (isa<arith::ScalingExtFOp>(op))
     return "mx-opt --mx-import-scaled makes operations of mx of it "
-           "(docs/ImportScaled.md)";
+           "(docs/guide/Import.md)";
   bool isConversion = op->getNumResults() == 1 && op->getNumOperands() > 0 &&
                       isNarrowFloat(op->getResult(0).getType(), 8) &&
                       !isNarrowFloat(op->getOperand(0).getType(), 8);

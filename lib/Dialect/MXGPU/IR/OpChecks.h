@@ -4,7 +4,7 @@
 //
 // What the verifiers of operations on stages and their buffers have in common.
 // Numbers beside checks, here and in all of mxgpu, are those of
-// docs/Internals/KernelSpec.md.
+// docs/reference/KernelSpec.md.
 //
 //===----------------------------------------------------------------------===//
 

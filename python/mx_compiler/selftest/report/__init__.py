@@ -3,4 +3,4 @@
 
     python -m mx_compiler.selftest --report=FILE [--device=cuda:N|sim|cpu]
 
-docs/SelftestReport.md describes it."""
+docs/guide/Install.md describes it."""

@@ -238,7 +238,7 @@ def swiglu(place, name, rows, columns):
                 place.beside("silu(gate) * up in bf16", torch))
 
 
-# Weights, and the ratio that results have at least (docs/MoE.md).
+# Weights, and the ratio that results have at least (docs/guide/MoE.md).
 _LEAST_DB = {"mxfp8_e4m3": 22.0, "mxfp4": 11.0}
 
 

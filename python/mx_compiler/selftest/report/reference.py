@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the cases of the report have to compute, by NumPy from the formulas of
-docs/Spec.md: bits of quantizers, and float64 of everything that sums."""
+docs/reference/Spec.md: bits of quantizers, and float64 of everything that sums."""
 
 import ml_dtypes
 import numpy as np
@@ -119,7 +119,7 @@ def is_right(comparison):
 
 
 def product_bound(terms, count, expected):
-    """Of a sum of `count` products in bf16 (docs/Run.md, Checking): `terms` is the
+    """Of a sum of `count` products in bf16 (docs/guide/Run.md, Checking): `terms` is the
     sum of their magnitudes."""
     return ((5.25 * -(-count // 16) + 4) * 2.0 ** -23 * terms +
             np.abs(expected) * 2.0 ** -8 * 1.01)

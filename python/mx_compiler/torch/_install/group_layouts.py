@@ -3,7 +3,7 @@
 
 PyTorch has the tiles of scales of one group right after those of the previous group,
 and columns of groups where they are. mx begins a group at a place that follows from
-`offs` alone (docs/Spec.md), so tiles are gathered, and columns of groups copied. All
+`offs` alone (docs/reference/Spec.md), so tiles are gathered, and columns of groups copied. All
 indices are computed on the device: nothing waits to know `offs`."""
 
 import torch

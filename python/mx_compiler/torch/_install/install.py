@@ -34,7 +34,7 @@ def install(devices=("cuda",), torchao=False):
     devices   "cuda": GPUs of compute capability 9.0, where PyTorch has nothing;
               "cpu": tensors of the host, by the device that MX_DEVICE names ("sim" or
               "cpu"), for machines without a GPU
-    torchao   True: torchao's MXFP8 training runs there too (docs/Torch.md)
+    torchao   True: torchao's MXFP8 training runs there too (docs/guide/Torch.md)
 
     A second call replaces the first; `uninstall` undoes all. Raises a ValueError that
     names the argument, and an ImportError if torchao is not there or is of another

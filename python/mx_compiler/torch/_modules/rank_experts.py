@@ -34,7 +34,7 @@ class MXRoutedExperts(MXGroupedExperts):
     number of ranks, and FSDP2 divides them over other dimensions of the mesh. Their
     gradients are sums over the tokens of all ranks, whereas averages are what data
     parallelism takes: divide by the ranks where each has the mean loss of its own tokens
-    (docs/ExpertParallel.md).
+    (docs/guide/Ranks.md).
 
     forward(x, ids, weights): x is [..., dim], ids, integers, and weights, floating point,
     are [tokens, k] or [..., k]. Others than 0 to num_experts - 1 are no expert. The result

@@ -83,6 +83,7 @@ RECIPES = {
     "mxfp6_weights": Recipe(weights="mxfp6_e2m3", weight_only=True),
     "mxfp4_weights": Recipe(weights="mxfp4", weight_only=True),
 }
+"""Recipes by name; `convert` and the modules take these names."""
 
 
 def find_recipe(recipe, argument="recipe", others=()):

@@ -221,7 +221,7 @@ class MXWeightOnlyLinear(Quantized):
 
     Weights are zeros until a state dict is loaded: one of this class, or one of
     nn.Linear, which is quantized. On "sm_90a" elements are kept packed if both sizes are
-    multiples of 64 (docs/TorchTraining.md). x and the result as in MXLinear.
+    multiples of 64 (docs/guide/TorchTraining.md). x and the result as in MXLinear.
 
     Raises a TypeError or ValueError that names the argument."""
 

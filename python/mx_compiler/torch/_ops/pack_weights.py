@@ -15,7 +15,7 @@ from .tensors import check_packed, matrix_shape
 
 def pack_weights(elements, format):
     """Elements of weights in the order in which the threads of a product hold them
-    (docs/Formats.md), for products with packed=True. Scales stay as they are.
+    (docs/reference/Formats.md), for products with packed=True. Scales stay as they are.
 
     elements  [..., N, K] of `format`, as quantizers give them: N and K multiples of 64
 

@@ -31,7 +31,7 @@ def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked
     offsets   i32, [groups], on the device: the rows of group g end at offsets[g].
               Along axis -1 the scales of a group begin at a tile of their own, tile row
               offsets[g - 1] // 128 + g; along axis -2 its columns begin at a multiple
-              of 128, with zeros after them (docs/Torch.md)
+              of 128, with zeros after them (docs/guide/Torch.md)
 
     Returns elements and scales (float8_e8m0fnu), of both axes a pair each. No gradient
     goes through. Raises a TypeError or ValueError that names the argument."""

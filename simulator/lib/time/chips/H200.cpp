@@ -1,9 +1,10 @@
 //===- H200.cpp - figures of an NVIDIA H200 -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Measured figures are those of simulator/docs/ChipSpeed.md, by simulator/benchmarks/chip on an
-// H200; the range is what repetitions gave. simulator/docs/TimeModel.md says how the
-// derived ones come of them.
+// Measured figures: simulator/benchmarks/chip on an H200,
+// 29571104fae6:benchmarks/chip/results/h200.json; a selection is in
+// simulator/docs/ChipSpeed.md. Ranges are those of repetitions.
+// simulator/docs/TimeModel.md derives the other figures.
 //===----------------------------------------------------------------------===//
 
 #include "Table.h"
@@ -18,7 +19,7 @@ constexpr Row kH200Rows[] = {
      {"SMs", 132, 132, 132, "", kPublished, "NVIDIA H200 data sheet"}},
     {Fact::BoostMHz,
      {"clock without a limit of power", 1980, 1965, 1980, "MHz", kMeasured,
-      "docs/ProductSpeed.md, burst"}},
+      "benchmarks/products, burst"}},
     {Fact::TensorMHz,
      {"the same of kernels with products", 1850, 1813, 1850, "MHz", kMeasured,
       "ncu, cycles by duration, 105 launches"}},

@@ -1,6 +1,6 @@
 """Groups of kernels and their launches. A group is one PTX module; a case is
 one launch of one of its kernels, described by the keys of a launch file
-(simulator/docs/Simulator.md). Everything is generated from tables with fixed seeds, by
+(simulator/docs/LaunchFile.md). Everything is generated from tables with fixed seeds, by
 the standard library alone, so that any machine makes the same bytes."""
 
 import json

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -mx-decompose-groups -split-input-file -verify-diagnostics
 
-// One fault per case, in a function named after the constraint of docs/Spec.md
+// One fault per case, in a function named after the constraint of docs/reference/Spec.md
 // that it breaks.
 
 // expected-error @below {{'mx.group' op expected a size of 1 to 1024, found 0}}

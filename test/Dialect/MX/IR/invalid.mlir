@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics
 
-// One fault per function, named after the constraint of docs/Spec.md that it
+// One fault per function, named after the constraint of docs/reference/Spec.md that it
 // breaks; functions without a number break the declared type of an operand.
 
 // expected-error @below {{expected no groups in a layout that is not ragged, found 3}}

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-define-arith --split-input-file --verify-diagnostics | FileCheck %s
 
-// docs/Spec.md, Arithmetic.
+// docs/reference/Math.md, Arithmetic.
 
 // Only numbers that fit are converted; the limits are selected.
 // CHECK-LABEL: func @to_signed(

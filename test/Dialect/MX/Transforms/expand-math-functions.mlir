@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-expand-math | FileCheck %s --implicit-check-not="math.{{(a?(sin|cos|tan)|log|f?pow|exp|erf|round |is|clamp|cbrt|rsqrt)}}"
 
-// Nothing of what is expanded is left, in any shape; docs/Math.md has the
+// Nothing of what is expanded is left, in any shape; docs/reference/Math.md has the
 // sequences, test/Integration/Run/functions.py what they give.
 
 // CHECK-LABEL: func @sin(

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-expand-math | FileCheck %s
 
-// docs/Math.md has the sequences in formulas.
+// docs/reference/Math.md has the sequences in formulas.
 
 // No rounding to integers, no comparison, no branch.
 // CHECK-LABEL: func @exp(

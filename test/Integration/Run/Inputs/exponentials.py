@@ -58,7 +58,7 @@ EXACT = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
-# docs/Math.md: units in the last place, and beside them an absolute error, for
+# docs/reference/Math.md: units in the last place, and beside them an absolute error, for
 # silu times |x|.
 ULPS = {"exp": 1.1, "sigmoid": 3.5, "silu": 4.0}
 ABSOLUTE = {"exp": 0.0, "sigmoid": 2.0**-125, "silu": 2.0**-125}

@@ -1,4 +1,4 @@
-"""Packed weights by the formula of docs/Spec.md."""
+"""Packed weights by the formula of docs/reference/Spec.md."""
 
 import numpy as np
 

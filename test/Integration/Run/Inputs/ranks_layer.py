@@ -4,7 +4,7 @@
 X as further results, runs both passes, and returns what each rank has. On the reference path mx-run runs the ranks; on
 a device the program is compiled once, and threads of this process are the ranks. `check` compares that with the layer on one rank
 that has all tokens: rows, operands, products and gradients of weights byte for byte, and the sums of a token with the
-order that docs/Spec.md defines, computed here in NumPy from the rows that were added.
+order that docs/reference/Spec.md defines, computed here in NumPy from the rows that were added.
 """
 
 import concurrent.futures

@@ -7,8 +7,8 @@ and has a bound of its own:
 
 - u = 2^-24 is the relative rounding of f32. A sum of n numbers that is added up
   in f32, in any order, is off by at most n u sum|x|; products of two bf16 are
-  exact in f32. Functions have the bounds of docs/Math.md.
-- Products of tensor cores: docs/Run.md. The simulator adds exactly within a
+  exact in f32. Functions have the bounds of docs/reference/Math.md.
+- Products of tensor cores: docs/guide/Run.md. The simulator adds exactly within a
   step of an MMA, of 16 elements along the reduction for bf16 and on sm_90a, of 32
   else; each step rounds once, by at most 2^-23 sum|a||b|.
 - What is stored as bf16 or f32 is rounded once more, by half a unit of the last

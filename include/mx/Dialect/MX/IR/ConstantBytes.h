@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // How the elements of a constant lie in memory: as those of any array
-// (docs/Run.md), which is not always how MLIR keeps them. Two f4 share a byte,
-// the first in the low bits; an f6 and a bit have a byte each.
+// (docs/guide/Run.md), which is not always how MLIR keeps them. Two f4 share a
+// byte, the first in the low bits; an f6 and a bit have a byte each.
 //
 //===----------------------------------------------------------------------===//
 

@@ -20,7 +20,7 @@ def MX_GroupOp : MX_Op<"group", [Symbol]> {
     its symbol. Which processes are the ranks is decided when the program is
     loaded: a group of the runtime is bound to the symbol.
 
-    With `size = 1` no other rank exists: [mx-decompose-groups](../Passes.md)
+    With `size = 1` no other rank exists: [mx-decompose-groups](Passes.md)
     turns all operations of the group into others, and nothing need be bound.
 
     Example: experts on two GPUs.

@@ -51,7 +51,7 @@ def MXDefineArith : Pass<"mx-define-arith"> {
   let summary = "Give arith the same meaning on all targets where it leaves results open";
   let description = [{
     Expands, into other `arith` operations, cases in which targets give
-    different results (docs/Spec.md, Arithmetic): `arith.fptosi` and
+    different results (docs/reference/Math.md, Arithmetic): `arith.fptosi` and
     `arith.fptoui` of values out of range and of NaN; integer divisions by 0 and
     shifts by the width or more; conversions of integers of more than 24 bits to
     f16 and bf16, with one rounding; the bits of NaN, where `arith.bitcast` or
@@ -69,7 +69,7 @@ def MXDefineArith : Pass<"mx-define-arith"> {
 def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
   let summary = "Turn ways between ranks into sums of rows and collectives";
   let description = [{
-    Rewrites the operations that name an [`mx.group`](Dialects/MX.md):
+    Rewrites the operations that name an [`mx.group`](MX.md):
 
     - `mx.dispatch` as an `mx.all_gather` of the ids, padded with -1 to as many
       tokens as a rank may have, and one of each payload;
@@ -303,7 +303,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`), whose rows,
     columns, reduction and batch can each be put together to one dimension, to
     `mx.quantize` of both operands and `mx.matmul`, and loops over the groups of a ragged dimension
-    (docs/Linalg.md) to one `mx.grouped_matmul`. An operand whose reduction
+    (docs/guide/Import.md) to one `mx.grouped_matmul`. An operand whose reduction
     dimension is not its last is quantized along the dimension before, which
     writes it transposed. An operand that an operation gathers from the rows of
     a matrix, by a list of indices, becomes a `gather`. One that `mx.dequantize`
@@ -360,7 +360,7 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
   let summary = "Turn block-scaled operations of other dialects into those of mx";
   let description = [{
     Rewrites what other compilers use for block-scaled numbers
-    (docs/ImportScaled.md has all forms):
+    (docs/guide/Import.md has all forms):
 
     | found | becomes |
     |---|---|
@@ -558,7 +558,7 @@ def MXExpandMath : Pass<"mx-expand-math"> {
     Replaces functions of the math dialect that the IEEE standard does not
     define to the last bit (`exp`, `sin`, `powf`, ...) by a fixed sequence of
     IEEE operations. It runs before the pipelines of the targets diverge, so all
-    of them give the same bits. docs/Math.md has the functions, their sequences
+    of them give the same bits. docs/reference/Math.md has the functions, their sequences
     and their measured errors.
 
     Functions of f16 and bf16 are computed in f32 and rounded to the type.

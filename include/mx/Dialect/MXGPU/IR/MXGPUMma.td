@@ -4,7 +4,7 @@
 //
 // An attribute says which instruction multiplies tiles; the interface is all
 // that passes know of it. A new instruction is an attribute here, a file in
-// lib/Dialect/MXGPU/IR/Mma, and a row in lib/Target/MmaFamilies.cpp.
+// lib/Dialect/MXGPU/IR/Mma, and a row in lib/Target/TargetInfo.cpp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -157,7 +157,7 @@ mlir::Value takeElements(KernelBuilder &body, mlir::Value vector, int64_t first,
 mlir::Value joinElements(KernelBuilder &body, mlir::ValueRange vectors);
 
 /// Where the scales of row `row` lie in a tile of scales: [r % 32, r / 32]
-/// (docs/Spec.md).
+/// (docs/reference/Spec.md).
 struct ScaleWordPlace {
   mlir::Value inQuarter, quarter;
 };

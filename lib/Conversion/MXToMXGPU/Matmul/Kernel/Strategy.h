@@ -97,7 +97,7 @@ public:
   virtual void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
                            bool isPersistent, AddCandidate add) const;
 
-  // Costs (docs/Internals/ScheduleModel.md).
+  // Costs (docs/design/ScheduleModel.md).
 
   /// Of shared memory in a step, or of threads between two parts of it.
   virtual int64_t getPortCycles(const MatmulProblem &problem,

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What docs/Spec.md says under "Arithmetic" is written out here, once for all
-// targets: each of them has its own answer where a number does not fit an
-// integer, for a division by 0 or a shift by too much, and its own NaN.
+// What docs/reference/Math.md says under "Arithmetic" is written out here, once
+// for all targets: each of them has its own answer where a number does not fit
+// an integer, for a division by 0 or a shift by too much, and its own NaN.
 //
 //===----------------------------------------------------------------------===//
 

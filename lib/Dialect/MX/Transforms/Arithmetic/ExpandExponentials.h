@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See docs/Math.md for the sequences and their errors.
+// See docs/reference/Math.md for the sequences and their errors.
 //
 //===----------------------------------------------------------------------===//
 

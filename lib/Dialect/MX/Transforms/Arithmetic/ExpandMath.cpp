@@ -4,7 +4,7 @@
 //
 // Libraries and approximate instructions differ from target to target in the
 // last bits. Expansions, applied once for all targets, do not. The table says
-// which functions there are; docs/Math.md what they are worth.
+// which functions there are; docs/reference/Math.md what they are worth.
 //
 //===----------------------------------------------------------------------===//
 

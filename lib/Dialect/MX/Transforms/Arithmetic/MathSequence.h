@@ -5,8 +5,8 @@
 // What all sequences are built of: additions, multiplications, divisions, fma
 // and square roots of f32 and f64, all rounded to nearest; integers;
 // selections. Nothing branches. Rare functions are computed in f64 ("wide")
-// from f32 and rounded once. See docs/Math.md for the functions and their
-// errors.
+// from f32 and rounded once. See docs/reference/Math.md for the functions and
+// their errors.
 //
 //===----------------------------------------------------------------------===//
 

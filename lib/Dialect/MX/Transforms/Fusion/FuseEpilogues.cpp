@@ -272,7 +272,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       op.getDequantized() || op.getGlobalScale() ||
       !op.getInputScales().empty() || !readsPartsAsInputs(use))
     return false;
-  // Kernels write whole tiles of scales (docs/Grouped.md).
+  // Kernels write whole tiles of scales (docs/guide/MoE.md).
   if (ShapedType::isDynamic(use.width) ||
       use.width % (kScaleTileBlocks * op.getBlockSize()) ||
       isa<IntegerType>(getElementTypeOrSelf(op.getElements(0))) ||

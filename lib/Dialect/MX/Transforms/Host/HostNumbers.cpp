@@ -130,7 +130,8 @@ ArrayRef<Value> KernelNumbers::getSizes() {
 //===----------------------------------------------------------------------===//
 
 /// Whether what upstream infers of a result holds here too: it takes a division
-/// by 0, and shifts by the width or more, for undefined (docs/Spec.md).
+/// by 0, and shifts by the width or more, for undefined
+/// (docs/reference/Math.md).
 static bool isInferred(Operation *op, ArrayRef<ConstantIntRanges> operands) {
   if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
     return !operands[1].umin().isZero();

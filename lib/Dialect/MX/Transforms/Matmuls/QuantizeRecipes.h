@@ -24,7 +24,8 @@ struct Recipe {
 struct Recipes {
   const Recipe *a = nullptr, *b = nullptr;
 
-  /// What the reduction dimension must be a multiple of (docs/Formats.md).
+  /// What the reduction dimension must be a multiple of
+  /// (docs/reference/Formats.md).
   int64_t getMultiple(mlir::MLIRContext *context) const;
 };
 

@@ -117,7 +117,7 @@ static void explain(linalg::LinalgOp op) {
   if (linalg::isaContractionOpInterface(op))
     return set("its operands are not in block formats: quantize both for "
                "mx.matmul, or run mx-opt --mx-quantize-matmuls "
-               "(docs/Linalg.md)");
+               "(docs/guide/Import.md)");
   if (isa<linalg::FillOp>(op) || op.getNumParallelLoops() != op.getNumLoops())
     return;
   if (std::optional<Obstacle> found = findObstacle(op); found && *found)

@@ -101,9 +101,11 @@ void mx::mxgpu::forEachRegisterOperandTile(
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Hundredths of cycles, fitted to 527 timings on an H200, of an element that
-/// a thread dequantizes: of its own warpgroup, and of each that issues to the
-/// same schedulers.
+/// Hundredths of cycles of an element that a thread dequantizes: of its own
+/// warpgroup, and of each that issues to the same schedulers. Fitted, as the
+/// costs below, to [shapes] of mx/Target/Rates.h on an H200: 527 timings of
+/// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
+/// and 2, and later ones.
 static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
 /// The part of a step's products that nothing overlaps, in thousandths, and
 /// cycles of a step's waits: with two parts of a step, and with one.

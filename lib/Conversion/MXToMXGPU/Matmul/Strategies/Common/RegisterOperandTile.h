@@ -4,7 +4,7 @@
 //
 // Which tiles suit kernels whose MMA warpgroups dequantize an operand in their
 // registers (RegisterOperandLayouts.h), the registers of their threads, and the
-// cycles of a step (docs/Internals/ScheduleModel.md).
+// cycles of a step (docs/design/ScheduleModel.md).
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Costs of kernels whose warpgroups dequantize B to shared memory
-// (docs/Internals/ScheduleModel.md).
+// (docs/design/ScheduleModel.md).
 //
 //===----------------------------------------------------------------------===//
 

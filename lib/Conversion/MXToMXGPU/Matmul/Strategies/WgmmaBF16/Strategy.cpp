@@ -279,7 +279,9 @@ void WgmmaBF16::forEachTile(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 /// Both warpgroups read all columns of a step, and each its rows: the fewer
-/// columns, the more of the time is reading. Fitted to 300 timings on an H200.
+/// columns, the more of the time is reading. Fitted to 300 timings on an H200,
+/// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
+/// and 2 ([shapes] of mx/Target/Rates.h).
 int64_t WgmmaBF16::getLoopCycles(const MatmulProblem &,
                                  const ScheduleFields &fields,
                                  int64_t longest) const {

@@ -1,1 +1,0 @@
-"""Mutants of PTX kernels: see simulator/docs/Checks/Mutants.md."""

@@ -1,0 +1,43 @@
+"""The first run of README.md gives the findings printed there, and a barrier removes them.
+
+RUN: rm -rf %t && mkdir %t && cd %t && %python %s %sim_source/README.md
+REQUIRES: nvcc, numpy
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def output_of(command):
+    done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # Versions of nvcc number lines differently and write other folders.
+    text = re.sub(r"(\.ptx:|line )\d+", r"\1N", done.stdout)
+    return done.returncode, re.sub(r"[\w./-]*/(?=halves\.cu)", "", text).strip()
+
+
+page = pathlib.Path(sys.argv[1]).read_text()
+blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S)
+source, = (text for language, text in blocks if language == "cuda")
+launch, = (text for language, text in blocks if language == "json")
+commands, = (text for language, text in blocks if language == "sh" and "nvcc" in text)
+printed, = (text for language, text in blocks if language == "text")
+command, _, printed = printed.removeprefix("$ ").partition("\n")
+
+pathlib.Path("halves.cu").write_text(source)
+subprocess.run(["sh", "-ec", commands], check=True)
+wanted = re.sub(r"(\.ptx:|line )\d+", r"\1N", printed).strip()
+status, found = output_of(command)
+if status != 2 or '"?"' not in found:
+    sys.exit(f"expected a request for values, found {status}:\n{found}")
+pathlib.Path("launch.json").write_text(launch)
+if output_of(command) != (1, wanted):
+    sys.exit(f"expected\n{wanted}\nfound\n{output_of(command)}")
+
+lines = source.splitlines()
+pathlib.Path("halves.cu").write_text("\n".join([*lines[:3], "  __syncthreads();", *lines[3:]]))
+subprocess.run(["nvcc", "-ptx", "-arch=sm_90a", "-lineinfo", "halves.cu", "-o", "halves.ptx"], check=True)
+clean = "mx-sim: halves: 2 CTAs, clean"
+if output_of(command) != (0, clean) or clean not in page or not pathlib.Path("out.npy").exists():
+    sys.exit(f"expected '{clean}' and out.npy, found {output_of(command)}")

@@ -1,0 +1,111 @@
+"""Each line of the tables of docs/performance/Results.md and simulator/docs/TimeModel.md follows
+from the published results.
+
+REQUIRES: numpy
+RUN: %python %s %mx_src
+"""
+
+import importlib.util
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(root / folder) for folder in ("benchmarks", "benchmarks/products", "simulator/benchmarks/time")]
+import chart
+import published
+import report
+import surface
+import tables
+from published import header, row
+
+RESULTS, SIMULATOR = root / "benchmarks/results", root / "simulator/benchmarks/results"
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("_".join(path.parts[-2:])[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows(name, folder=RESULTS):
+    return published.read(folder / f"{name}.csv")
+
+
+def us(found, key):
+    return f"{found[key]:.1f}" if key in found else "–"
+
+
+def weight_only():
+    text = header("weights", "N × K", "rows", "mx, packed", "mx, plain", "Marlin", "triton_kernels", "Humming",
+                  "cuBLAS bf16")
+    keys = [f"{name}_us" for name in ("mx_packed", "mx_plain", "marlin", "triton_kernels", "humming", "cublas")]
+    return text + "".join(row(r["weights"].upper(), f"{r['n']} × {r['k']}", r["m"], *(us(r, key) for key in keys))
+                          for r in rows("weight-only"))
+
+
+def fp8():
+    text = header("M × N × K", "implementation", "µs", "TFLOP/s")
+    for r in rows("fp8"):
+        m, n, k = (r[extent] for extent in "mnk")
+        text += row(f"{m} × {n} × {k}", r["implementation"], us(r, "us"), f"{2 * m * n * k / r['us'] * 1e-6:.0f}")
+    return text
+
+
+def experts():
+    text = header("system", "forward, ms", "backward, ms", "both, ms", "to mx", "MB out of a GPU, a pass")
+    found = rows("experts")
+    for r in found:
+        text += row(r["system"], *(f"{r[key]:.2f}" for key in ("forward_ms", "backward_ms", "both_ms")),
+                    f"{r['both_ms'] / found[0]['both_ms']:.2f}", f"{r['wire_mb']:.1f}")
+    return text
+
+
+def collectives():
+    text = header("operation", "bytes of each rank", "µs", "GB/s out of a rank")
+    return text + "".join(row(r["operation"], r["bytes"], us(r, "us"), r.get("gb_s", "–"))
+                          for r in rows("collectives"))
+
+
+def instructions():
+    text = header("kernel", "MMA: public", "mx", "producer: public", "mx", "epilogue: public", "mx")
+    keys = [f"{role}_{whose}" for role in ("mma", "producer", "epilogue") for whose in ("public", "mx")]
+    return text + "".join(row(r["kernel"], *(f"{r[key]:.2f}" for key in keys)) for r in rows("instructions"))
+
+
+def blocks(text):
+    """Header and lines of each table."""
+    for block in re.findall(r"(?:^\|.*\|$\n?)+", text, re.M):
+        first, _, *lines = block.splitlines()
+        yield first, lines
+
+
+def compare(page, texts, others=()):
+    """Tables of `page` whose header is not of `others` have lines of `texts` alone."""
+    printed = {}
+    for text in texts:
+        for first, lines in blocks(text):
+            printed.setdefault(first, set()).update(lines)
+    found = [(first, lines) for first, lines in blocks((root / page).read_text()) if first not in others]
+    assert {first for first, _ in found} <= printed.keys(), [first for first, _ in found if first not in printed]
+    wrong = [line for first, lines in found for line in lines if line not in printed[first]]
+    assert found and not wrong, f"{page}: not of the published results: {wrong}"
+
+
+matmul = rows("matmul")
+# Words; and computed tables, which expert-scale.py compares.
+OTHERS = ("| | |", "| you run | expect, on an H200 |", "| you have | rows of a call | take |")
+COMPUTED = [first for first, _ in blocks((root / "docs/performance/Results.md").read_text())
+            if first.startswith(("| R |", "| nodes m |"))]
+compare("docs/performance/Results.md",
+        [chart.table(published.by_case(matmul)), report.tables(matmul),
+         *(surface.table([r for r in rows("shapes") if r["card"] == card]) for card in ("H200", "H100")),
+         load(root / "benchmarks/quantize/report.py").tables(rows("quantizers")),
+         load(root / "benchmarks/torch/steps.py").table(rows("layers")),
+         weight_only(), fp8(), experts(), collectives(), instructions()], (*OTHERS, *COMPUTED))
+times = [tables.of_matmul(rows("modelled-matmul", SIMULATOR)), tables.of_kernels(rows("modelled-kernels", SIMULATOR))]
+headers = {first for text in times for first, _ in blocks(text)}
+page = "simulator/docs/TimeModel.md"
+compare(page, times, [first for first, _ in blocks((root / page).read_text()) if first not in headers])

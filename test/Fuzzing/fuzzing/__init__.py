@@ -1,0 +1,1 @@
+"""The fuzzers of test/Fuzzing/fuzz."""

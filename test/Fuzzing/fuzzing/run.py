@@ -1,0 +1,105 @@
+"""Runs one case under limits, and says what is wrong with how it ended."""
+
+import dataclasses
+import os
+import re
+import resource
+import signal
+import subprocess
+
+# docs/guide/Run.md. Upstream's drivers say 0 or 1.
+STATUSES = {
+    "mx-opt": {0, 1},
+    "mx-translate": {0, 1},
+    "mx-compile": {0, 1, 2},
+    "mx-run": {0, 1, 2, 3, 4},
+    "mx-launch": {0, 1, 2, 3},
+    "mx-sim": {0, 1, 2, 3},
+}
+
+# Of programs that were changed the loops may have no end: for these tools it is
+# no fault to run for long, for those that only compile it is.
+EXECUTING = {"mx-run", "mx-launch", "mx-sim"}
+
+# What no exit with a message prints.
+ABNORMAL = re.compile(
+    r"LLVM ERROR|PLEASE submit a bug|Stack dump|terminate called|Assertion .* failed"
+    r"|runtime error:|AddressSanitizer|UndefinedBehaviorSanitizer|Symbols not found"
+)
+
+# Faults of LLVM and MLIR themselves, in code that runs before ours or that we
+# cannot keep the input from: what their output or stack has, and why it is not
+# ours to mend.
+UPSTREAM = [
+    (r"mlir::Attribute::getContext.*mlir::linalg::\w+Op::parse",
+     "the parser of linalg.reduce goes on with a null attribute after it has said that "
+     "`dimensions =` has no list (mlir-opt crashes too)"),
+]
+
+
+@dataclasses.dataclass
+class Limits:
+    bytes: int  # of address space
+    seconds: int  # of CPU time; ten times as much on the clock
+
+
+@dataclasses.dataclass
+class Ended:
+    status: int  # negative: killed by this signal
+    output: str
+    timed_out: bool
+
+
+def run(command, folder, limits, environment=None):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (limits.bytes, limits.bytes))
+        resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    process = subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, preexec_fn=limit, start_new_session=True,
+        env={**os.environ, **(environment or {})})
+    try:
+        output, _ = process.communicate(timeout=limits.seconds * 10)
+        timed_out = process.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        timed_out = True
+    return Ended(process.returncode, output.decode("utf-8", "replace"), timed_out)
+
+
+def verdict(tool, ended):
+    """Why a case failed; "slow" where it took long and may; None if all is well."""
+    if ended.timed_out:
+        return "slow" if tool in EXECUTING else "out of time"
+    if ended.status < 0:
+        return signal.Signals(-ended.status).name
+    if ended.status not in STATUSES[tool]:
+        return f"exit status {ended.status}"
+    if found := ABNORMAL.search(ended.output):
+        return found.group()
+    if ended.status and not ended.output.strip():
+        return f"exit status {ended.status} without a message"
+    return None
+
+
+def upstream(ended):
+    """The reason why a failure is known and not ours, or None."""
+    for pattern, reason in UPSTREAM:
+        if re.search(pattern, ended.output, re.S):
+            return reason
+    return None
+
+
+def frames(output):
+    """Where it crashed, for telling failures apart: functions of the stack, or
+    the last line."""
+    found = re.findall(r"^ *#\d+ 0x\w+ (?:\([^)]*\)|(.*?)(?: \(|/|$))", output, re.M)
+    names = [re.sub(r"\(.*", "", f).strip() for f in found]
+    names = [n for n in names if n and not re.match(r"llvm::sys|SignalHandler|__|raise|abort", n)]
+    if names:
+        return " < ".join(names[:4])
+    lines = [l for l in output.strip().splitlines() if l.strip()]
+    return re.sub(r"\d+", "N", lines[-1])[:120] if lines else ""

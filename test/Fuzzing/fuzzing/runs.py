@@ -1,0 +1,18 @@
+"""Runs of test/Fuzzing/fuzz by a test. Arguments of the test are the script, the folder of the
+tools and a folder to work in."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+script, tools, work = (pathlib.Path(path).resolve() for path in sys.argv[1:])
+shutil.rmtree(work, ignore_errors=True)
+work.mkdir(parents=True)
+
+
+def fuzz(fuzzer, tools, name, *arguments):
+    """The exit status of a fuzzer, and its output."""
+    done = subprocess.run([sys.executable, script, fuzzer, f"--bin={tools}", f"--out={work / name}",
+                           *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr

@@ -1,0 +1,1 @@
+"""Mutants of PTX kernels: see simulator/docs/Mutants.md."""
