@@ -8,7 +8,7 @@
 #include "mxsim/Simulator.h"
 
 #include "machine/Decoder.h"
-#include "machine/Launch.h"
+#include "Launch.h"
 #include "machine/Machine.h"
 #include "machine/Routines.h"
 #include "machine/WorldState.h"

@@ -7,7 +7,7 @@
 
 #include "Order.h"
 
-#include "Overlap.h"
+#include "../machine/Overlap.h"
 
 #include "../machine/Machine.h"
 #include "../machine/WorldState.h"

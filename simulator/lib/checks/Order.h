@@ -26,7 +26,7 @@
 #ifndef MXSIM_LIB_CHECKS_ORDER_H
 #define MXSIM_LIB_CHECKS_ORDER_H
 
-#include "Published.h"
+#include "../clocks/Published.h"
 
 #include "../machine/Program.h"
 

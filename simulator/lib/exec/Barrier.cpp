@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../report/Recorder.h"
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 using namespace mx::sim;
 

@@ -4,7 +4,7 @@
 // PTX ISA: cp.async.bulk, cp.reduce.async.bulk, their bulk groups and prefetch.
 //===----------------------------------------------------------------------===//
 
-#include "../time/LeftOut.h"
+#include "../machine/LeftOut.h"
 #include "BulkCopies.h"
 #include "CopyAsync.h"
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 using namespace mx::sim;
 using ptx::Operand;

@@ -5,9 +5,9 @@
 // concern scheduling.
 //===----------------------------------------------------------------------===//
 
-#include "../checks/Overlap.h"
+#include "../machine/Overlap.h"
 #include "../machine/WorldState.h"
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 #include "../time/Stopwatch.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #ifndef MXSIM_LIB_EXEC_MEMORYACCESS_H
 #define MXSIM_LIB_EXEC_MEMORYACCESS_H
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 namespace mx::sim {
 

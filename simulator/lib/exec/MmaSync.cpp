@@ -9,7 +9,7 @@
 
 #include "MmaSync.h"
 #include "FloatOps.h"
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 #include "WarpFragments.h"
 
 #include "mx/Support/FloatFormats.h"

@@ -8,7 +8,7 @@
 
 #include "SystemCalls.h"
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 #include "MemoryAccess.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // handler, which looks everything up in a table, is good enough.
 //===----------------------------------------------------------------------===//
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 using namespace mx::sim;
 using ptx::Operand;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 #include <cmath>
 

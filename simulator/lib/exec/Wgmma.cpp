@@ -14,7 +14,7 @@
 #include "../report/Recorder.h"
 #include "../time/Stopwatch.h"
 #include "AsyncOperands.h"
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 #include "WarpFragments.h"
 
 #include <algorithm>

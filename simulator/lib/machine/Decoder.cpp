@@ -7,7 +7,7 @@
 
 #include "Decoder.h"
 
-#include "../exec/UndefinedRegisters.h"
+#include "UndefinedRegisters.h"
 #include "Handlers.h"
 #include "Routines.h"
 

@@ -11,7 +11,7 @@
 #define MXSIM_LIB_MACHINE_MACHINE_H
 
 #include "../checks/Order.h"
-#include "../exec/UndefinedRegisters.h"
+#include "UndefinedRegisters.h"
 #include "../report/Groups.h"
 #include "../time/Registers.h"
 #include "AsyncQueue.h"

@@ -12,7 +12,7 @@
 #define MXSIM_LIB_MACHINE_PROGRAM_H
 
 #include "../ptx/AST.h"
-#include "MemoryScope.h"
+#include "../ptx/MemoryScope.h"
 
 #include <cstdint>
 #include <string>

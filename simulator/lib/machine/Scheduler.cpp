@@ -17,7 +17,7 @@
 
 #include "../report/Groups.h"
 #include "../report/Recorder.h"
-#include "../time/LeftOut.h"
+#include "LeftOut.h"
 #include "../time/Model.h"
 #include "../time/Needs.h"
 

@@ -5,7 +5,7 @@
 // registers, memories and special registers.
 //===----------------------------------------------------------------------===//
 
-#include "../time/LeftOut.h"
+#include "LeftOut.h"
 #include "../time/MachineCode.h"
 #include "../time/Model.h"
 #include "Machine.h"

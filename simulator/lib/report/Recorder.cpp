@@ -5,7 +5,7 @@
 #include "Recorder.h"
 
 #include "../machine/Handlers.h"
-#include "../machine/Shard.h"
+#include "../timed/Shard.h"
 #include "mxsim/tensor/Mbarrier.h"
 
 #include <algorithm>

@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Groups.h"
-#include "OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 #include "Recorder.h"
 
 #include "../machine/Handlers.h"
-#include "../machine/Shard.h"
+#include "../timed/Shard.h"
 
 #include <algorithm>
 

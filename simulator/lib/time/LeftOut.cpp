@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "LeftOut.h"
+#include "../machine/LeftOut.h"
 
 #include "../exec/MemoryAccess.h"
-#include "../report/OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 #include "Stopwatch.h"
 
 using namespace mx::sim;

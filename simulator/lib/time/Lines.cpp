@@ -5,7 +5,7 @@
 #include "Lines.h"
 
 #include "../machine/Handlers.h"
-#include "../report/OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 #include "../report/Recorder.h"
 
 #include <algorithm>

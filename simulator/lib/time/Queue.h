@@ -6,7 +6,7 @@
 #define MXSIM_LIB_TIME_QUEUE_H
 
 #include "Calendar.h"
-#include "Path.h"
+#include "../clocks/Path.h"
 
 namespace mx::sim::time {
 

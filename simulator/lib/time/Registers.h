@@ -9,7 +9,7 @@
 #define MXSIM_LIB_TIME_REGISTERS_H
 
 #include "../machine/Program.h"
-#include "Path.h"
+#include "../clocks/Path.h"
 
 namespace mx::sim::time {
 

@@ -5,7 +5,7 @@
 // "stackrestore" and "alloca". The stack grows upwards in local memory.
 //===----------------------------------------------------------------------===//
 
-#include "../machine/Routines.h"
+#include "Routines.h"
 #include "Lanes.h"
 
 using namespace mx::sim;

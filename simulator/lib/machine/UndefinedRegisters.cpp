@@ -4,9 +4,9 @@
 
 #include "UndefinedRegisters.h"
 
-#include "../machine/Handlers.h"
-#include "../machine/Machine.h"
-#include "MmaSync.h"
+#include "Handlers.h"
+#include "Machine.h"
+#include "../exec/MmaSync.h"
 
 #include <algorithm>
 #include <array>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_REPORT_OPCODECLASS_H
-#define MXSIM_LIB_REPORT_OPCODECLASS_H
+#ifndef MXSIM_LIB_PTX_OPCODECLASS_H
+#define MXSIM_LIB_PTX_OPCODECLASS_H
 
-#include "../ptx/AST.h"
+#include "AST.h"
 
 #include <string_view>
 
@@ -23,4 +23,4 @@ bool isWarpMma(const ptx::Instruction &i);
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_REPORT_OPCODECLASS_H
+#endif // MXSIM_LIB_PTX_OPCODECLASS_H

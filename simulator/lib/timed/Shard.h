@@ -10,11 +10,11 @@
 // nor does the result.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_MACHINE_SHARD_H
-#define MXSIM_LIB_MACHINE_SHARD_H
+#ifndef MXSIM_LIB_TIMED_SHARD_H
+#define MXSIM_LIB_TIMED_SHARD_H
 
 #include "../time/Stopwatch.h"
-#include "Machine.h"
+#include "../machine/Machine.h"
 
 #include <vector>
 
@@ -72,4 +72,4 @@ private:
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_MACHINE_SHARD_H
+#endif // MXSIM_LIB_TIMED_SHARD_H

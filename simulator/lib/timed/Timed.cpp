@@ -10,11 +10,11 @@
 // and starts of clusters. The result is the same for any number of threads.
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "../machine/Machine.h"
 
 #include "../report/Recorder.h"
 #include "Shard.h"
-#include "Workers.h"
+#include "../machine/Workers.h"
 
 #include <algorithm>
 #include <numeric>

@@ -16,10 +16,10 @@
 // pay nothing: Warp::pendingCount counts those of a warp.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_EXEC_UNDEFINEDREGISTERS_H
-#define MXSIM_LIB_EXEC_UNDEFINEDREGISTERS_H
+#ifndef MXSIM_LIB_MACHINE_UNDEFINEDREGISTERS_H
+#define MXSIM_LIB_MACHINE_UNDEFINEDREGISTERS_H
 
-#include "../machine/Program.h"
+#include "Program.h"
 
 #include <unordered_map>
 
@@ -91,4 +91,4 @@ private:
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_EXEC_UNDEFINEDREGISTERS_H
+#endif // MXSIM_LIB_MACHINE_UNDEFINEDREGISTERS_H
