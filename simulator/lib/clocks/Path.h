@@ -12,7 +12,7 @@
 #ifndef MXSIM_LIB_CLOCKS_PATH_H
 #define MXSIM_LIB_CLOCKS_PATH_H
 
-#include "../time/Facts.h"
+#include "Cause.h"
 
 #include <array>
 #include <memory>

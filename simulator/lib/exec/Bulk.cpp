@@ -7,6 +7,7 @@
 #include "../machine/LeftOut.h"
 #include "BulkCopies.h"
 #include "CopyAsync.h"
+#include "Instructions.h"
 
 #include <tuple>
 

@@ -8,8 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MmaSync.h"
-#include "FloatOps.h"
 #include "../machine/Lanes.h"
+#include "FloatOps.h"
+#include "Instructions.h"
 #include "WarpFragments.h"
 
 #include "mx/Support/FloatFormats.h"

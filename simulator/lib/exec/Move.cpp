@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../machine/Lanes.h"
+#include "Instructions.h"
 
 using namespace mx::sim;
 using ptx::Operand;

@@ -6,7 +6,7 @@
 // addresses depend on the number of host threads.
 //===----------------------------------------------------------------------===//
 
-#include "SystemCalls.h"
+#include "Instructions.h"
 
 #include "../machine/Lanes.h"
 #include "MemoryAccess.h"

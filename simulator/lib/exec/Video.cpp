@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../machine/Lanes.h"
+#include "Instructions.h"
 
 using namespace mx::sim;
 using ptx::Operand;

@@ -7,8 +7,8 @@
 
 #include "Program.h"
 
-#include "Overlap.h"
 #include "LeftOut.h"
+#include "Overlap.h"
 
 #include "mxsim/Simulator.h"
 

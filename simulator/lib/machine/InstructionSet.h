@@ -45,8 +45,8 @@ public:
   virtual const SystemCall *findSystemCall(std::string_view /*name*/) const {
     return nullptr;
   }
-  /// Returns a handler for a load or store without its values: it checks and
-  /// counts bytes, and takes their time.
+  /// Returns a handler in place of a load or store: it finds, counts and times
+  /// bytes, and moves none.
   virtual Handler touchOf(const ptx::Instruction &) const { return nullptr; }
   /// Returns the lanes whose values of `slot`, block scales of an mma, are
   /// read.

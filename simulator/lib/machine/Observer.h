@@ -1,14 +1,13 @@
-//===- Observer.h - interfaces of those who watch a machine -----*- C++ -*-===//
+//===- Observer.h - observers of a machine ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A machine executes a launch. Checks, reports and the model of time watch it
-// through these interfaces, and its creator passes them in (Launch in
-// Simulator.cpp). The machine includes none of their headers.
+// A machine executes a launch. Checks, reports and the model of time follow it
+// through these interfaces. The creator of the machine adds them (Launch in
+// Simulator.cpp), so the machine includes none of their headers.
 //
-// Handlers of exec/ lie above the observers. They pass operands of each
-// operation on without a virtual call: through Cluster::order (checks/),
-// Warp::trace (report/) and Warp::watch (time/), each of them null or set by
-// the observer itself.
+// Handlers in exec/ are a layer above the observers. They pass the operands of
+// each operation without a virtual call, through typed pointers that observers
+// set: Cluster::order (checks/), Warp::trace (report/), Warp::watch (time/).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_OBSERVER_H
@@ -31,23 +30,23 @@ class ClusterObserver {
 public:
   virtual ~ClusterObserver() = default;
 
-  //===-- Lanes ------------------------------------------------------------===//
+  //===-- Lanes -----------------------------------------------------------===//
 
   /// A group of lanes begins; `strand` is its number in the warp.
   virtual void forked(Warp &, uint32_t /*strand*/) {}
   /// `lanes` have waited for each other.
   virtual void meet(Warp &, uint32_t /*lanes*/) {}
-  /// Lanes of the running group have exited; Warp::live contains the others.
+  /// Lanes of the running group have exited and are no longer in Warp::live.
   virtual void exited(Warp &) {}
   /// An instruction has waited for all tcgen05.ld of its warp.
   virtual void waitTensorLoads(Warp &) {}
 
-  //===-- Barriers, before their next generation begins --------------------===//
+  //===-- Barriers, before their next generation begins -------------------===//
 
   virtual void completeBarrier(Cta &, uint32_t /*number*/) {}
   virtual void completeCluster() {}
 
-  //===-- Accesses by engines ----------------------------------------------===//
+  //===-- Accesses by engines ---------------------------------------------===//
 
   virtual void engineShared(Cta &, uint32_t /*offset*/, uint32_t /*bytes*/,
                             bool /*isWrite*/) {}
@@ -59,16 +58,17 @@ public:
   /// Identifies writes of the running engine.
   virtual Epoch engineEpoch() const { return {}; }
 
-  //===-- Findings and ends ------------------------------------------------===//
+  //===-- Findings and ends -----------------------------------------------===//
 
+  /// A check has failed at the instruction that runs.
   virtual void finding(const Finding &) {}
-  /// A finding about a group of lanes whose clock is `step`.
+  /// The same for a group of lanes, at its clock `step`.
   virtual void finding(const Finding &, uint64_t /*step*/) {}
-  /// All CTAs of the cluster have ended; called for each of them.
+  /// The cluster has ended; called for each CTA.
   virtual void ended(Cta &) {}
 };
 
-/// Executes warps in place of Warp::run, to look at each instruction.
+/// Executes warps in place of Warp::run, to follow each instruction.
 class Interpreter {
 public:
   /// Runs until the warp blocks, or about `budget` instructions are done.
@@ -79,14 +79,14 @@ protected:
   ~Interpreter() = default;
 };
 
-/// Follows a launch. Its methods run while no cluster does.
+/// Follows a launch. Methods are called between passes of the scheduler.
 class LaunchObserver {
 public:
   virtual ~LaunchObserver() = default;
 
   /// A cluster begins. Adds its observer to Cluster::observers.
   virtual void start(Cluster &) {}
-  /// A cluster has ended, or the launch ends before it. Takes over results.
+  /// A cluster has ended, or the launch ends early. Takes over its results.
   virtual void take(Cluster &) {}
   /// The launch has ended.
   virtual void finish(LaunchReport &) {}
@@ -99,9 +99,9 @@ public:
 
   /// Returns why this launch cannot be timed, or an empty string.
   virtual std::string explainMisfit() const { return {}; }
-  /// The shape of the launch is known.
+  /// The launch begins: its shape is known, and no cluster exists.
   virtual void begin() {}
-  /// Whether clusters may run on several threads of the host.
+  /// Returns true if clusters may run on several host threads.
   virtual bool isParallel() const { return false; }
   /// A cluster begins.
   virtual void start(Cluster &) {}

@@ -20,6 +20,7 @@
 
 namespace mx::sim {
 
+class InstructionSet;
 class Warp;
 struct Instr;
 
@@ -156,6 +157,7 @@ struct Program {
   uint32_t memoryScopes = 0;
   /// Why instructions are unsupported; Instr::aux is the index.
   std::vector<std::string> messages;
+  const InstructionSet *instructions = nullptr; ///< that it was decoded with
 
   const InstrInfo &infoOf(const Instr *i) const {
     return info[i - code.data()];

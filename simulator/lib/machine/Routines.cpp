@@ -1,8 +1,8 @@
-//===- Call.cpp - routines: frames, arguments, stack ----------------------===//
+//===- Routines.cpp - frames, arguments, stack ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "call" where it is not decoded in place, and "stacksave",
-// "stackrestore" and "alloca". The stack grows upwards in local memory.
+// PTX ISA, "call" where it is not decoded in place. The stack grows upwards in
+// local memory.
 //===----------------------------------------------------------------------===//
 
 #include "Routines.h"
@@ -22,14 +22,6 @@ uint8_t *localAt(Warp &w, unsigned lane, uint64_t offset, uint64_t bytes) {
 }
 
 uint32_t frameAbove(uint32_t stack) { return (stack + 15) & ~15u; }
-
-const Instr *overflow(Warp &w, const Instr *i, unsigned lane) {
-  return w.fail(i, FindingKind::OutOfBounds,
-                "stack overflow: the thread has " +
-                    std::to_string(w.machine->program.localBytes) +
-                    " bytes of local memory",
-                1u << lane);
-}
 
 /// A register has been copied to local memory or from there.
 void followRegister(Warp &w, Slot slot, unsigned lane, uint64_t offset,
@@ -83,6 +75,14 @@ void expectAt(Warp &w, const Instr *meet) {
 
 } // namespace
 
+const Instr *mx::sim::reportOverflow(Warp &w, const Instr *i, unsigned lane) {
+  return w.fail(i, FindingKind::OutOfBounds,
+                "stack overflow: the thread has " +
+                    std::to_string(w.machine->program.localBytes) +
+                    " bytes of local memory",
+                1u << lane);
+}
+
 const Instr *mx::sim::setStack(Warp &w, const Instr *i, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     w.at<uint32_t>(i->d)[lane] = uint32_t(i->imm);
@@ -111,7 +111,7 @@ static const Instr *moveFrame(Warp &w, const Instr *i, uint32_t mask,
     uint8_t *memory = localAt(w, lane, at, i->aux);
     uint8_t *reg = w.at<uint8_t>(i->a) + uint64_t(lane) * i->aux;
     if (!memory)
-      next = overflow(w, i, lane);
+      next = reportOverflow(w, i, lane);
     else
       std::memcpy(isLoad ? reg : memory, isLoad ? memory : reg, i->aux);
     if (__builtin_expect(w.pendingCount, 0) && memory)
@@ -164,7 +164,7 @@ const Instr *mx::sim::callRoutine(Warp &w, const Instr *i, uint32_t mask) {
     uint32_t fresh = frameAbove(stack[lane]);
     uint8_t *p = localAt(w, lane, fresh, kFrameHeader);
     if (!p || !transfer(w, header + 4, lane, fresh, true))
-      return overflow(w, i, lane);
+      return reportOverflow(w, i, lane);
     uint32_t words[3] = {uint32_t(meet - code), frame[lane], stack[lane]};
     std::memcpy(p, words, sizeof words);
     frame[lane] = fresh;
@@ -196,7 +196,7 @@ const Instr *mx::sim::takeResults(Warp &w, const Instr *i, uint32_t mask) {
   const Instr *next = i + 1;
   forLanes(mask, [&](unsigned lane) {
     if (next && !transfer(w, list, lane, frameAbove(stack[lane]), false))
-      next = overflow(w, i, lane);
+      next = reportOverflow(w, i, lane);
   });
   return next;
 }
@@ -241,7 +241,7 @@ const Instr *mx::sim::enterRoutine(Warp &w, const Instr *i, uint32_t mask) {
       return;
     uint8_t *p = localAt(w, lane, frame[lane], size);
     if (!p) {
-      next = overflow(w, i, lane);
+      next = reportOverflow(w, i, lane);
       return;
     }
     moveRegisters(w, i, lane, p + saved, true);
@@ -292,93 +292,3 @@ template const Instr *mx::sim::copyRegister<4>(Warp &, const Instr *, uint32_t);
 template const Instr *mx::sim::copyRegister<8>(Warp &, const Instr *, uint32_t);
 template const Instr *mx::sim::copyRegister<16>(Warp &, const Instr *,
                                                 uint32_t);
-
-//===----------------------------------------------------------------------===//
-// alloca
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// d = stack pointer b.
-const Instr *saveStack(Warp &w, const Instr *i, uint32_t mask) {
-  forLanes(mask, [&](unsigned lane) {
-    w.at<uint64_t>(i->d)[lane] = w.at<uint32_t>(i->b)[lane];
-  });
-  return i + 1;
-}
-const Instr *restoreStack(Warp &w, const Instr *i, uint32_t mask) {
-  uint32_t all = w.machine->program.localBytes;
-  const Instr *next = i + 1;
-  forLanes(mask, [&](unsigned lane) {
-    uint64_t to = w.at<uint64_t>(i->a)[lane];
-    if (to > all)
-      next = overflow(w, i, lane);
-    else
-      w.at<uint32_t>(i->b)[lane] = uint32_t(to);
-  });
-  return next;
-}
-/// d = address of a bytes, aligned to imm; b: stack pointer.
-const Instr *allocate(Warp &w, const Instr *i, uint32_t mask) {
-  uint32_t all = w.machine->program.localBytes;
-  const Instr *next = i + 1;
-  forLanes(mask, [&](unsigned lane) {
-    uint32_t &stack = w.at<uint32_t>(i->b)[lane];
-    uint64_t bytes = w.at<uint64_t>(i->a)[lane];
-    uint64_t at = (stack + uint64_t(i->imm) - 1) & ~uint64_t(i->imm - 1);
-    if (at > all || bytes > all - at) {
-      next = overflow(w, i, lane);
-      return;
-    }
-    stack = uint32_t(at + bytes);
-    w.at<uint64_t>(i->d)[lane] = at;
-  });
-  return next;
-}
-
-void decodeStackSave(Decoder &d) {
-  if (!d.take("u64"))
-    return d.unsupported("expects .u64");
-  if (!d.expectOperands(1, 1))
-    return;
-  Slot out = d.def(0, {'U', 64});
-  Instr &i = d.emit(saveStack);
-  i.d = out;
-  i.b = d.stackPointer;
-}
-void decodeStackRestore(Decoder &d) {
-  if (!d.take("u64"))
-    return d.unsupported("expects .u64");
-  if (!d.expectOperands(1, 1))
-    return;
-  Slot a = d.use(0, {'U', 64});
-  Instr &i = d.emit(restoreStack);
-  i.a = a;
-  i.b = d.stackPointer;
-}
-void decodeAlloca(Decoder &d) {
-  if (!d.take("u64"))
-    return d.unsupported("expects .u64");
-  if (!d.expectOperands(2, 3))
-    return;
-  int64_t align = 8;
-  if (d.numOperands() == 3 && !d.immediate(2, align))
-    return;
-  if (align <= 0 || (align & (align - 1)) || align > 4096)
-    return d.unsupported("expects an alignment that is a power of two");
-  Slot a = d.use(1, {'U', 64}), out = d.def(0, {'U', 64});
-  Instr &i = d.emit(allocate);
-  i.d = out;
-  i.a = a;
-  i.b = d.stackPointer;
-  i.imm = align;
-}
-
-} // namespace
-
-void mx::sim::addCallInstructions(DecodeTable &t) {
-  t["call"] = [](Decoder &d) { d.call(); };
-  t["stacksave"] = decodeStackSave;
-  t["stackrestore"] = decodeStackRestore;
-  t["alloca"] = decodeAlloca;
-}

@@ -25,8 +25,6 @@
 
 namespace mx::sim {
 
-DataFlow dataFlowOf(const ptx::Instruction &i);
-
 class UndefinedRegisters {
 public:
   struct Load {

@@ -11,7 +11,8 @@
 
 namespace mx::sim {
 
-/// "integer", "shared load", "bulk copy", ...: simulator/docs/Simulator.md lists them.
+/// "integer", "shared load", "bulk copy", ...: simulator/docs/Simulator.md
+/// lists them.
 std::string_view classOf(const ptx::Instruction &i);
 
 /// Whether the opcode has a modifier, or one that begins with it where it ends

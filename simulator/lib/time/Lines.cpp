@@ -6,7 +6,6 @@
 
 #include "../machine/Handlers.h"
 #include "../ptx/OpcodeClass.h"
-#include "../report/Recorder.h"
 
 #include <algorithm>
 #include <map>

@@ -5,8 +5,8 @@
 #ifndef MXSIM_LIB_TIME_QUEUE_H
 #define MXSIM_LIB_TIME_QUEUE_H
 
-#include "Calendar.h"
 #include "../clocks/Path.h"
+#include "Calendar.h"
 
 namespace mx::sim::time {
 

@@ -13,8 +13,8 @@
 #ifndef MXSIM_LIB_TIMED_SHARD_H
 #define MXSIM_LIB_TIMED_SHARD_H
 
-#include "../time/Stopwatch.h"
 #include "../machine/Machine.h"
+#include "../time/Stopwatch.h"
 
 #include <vector>
 
@@ -54,11 +54,11 @@ public:
   bool hasMoved = false;
 
   time::Stopwatch watch;
-  /// Instructions by warp and place.
-  std::vector<std::vector<uint64_t>> executed;
 
 private:
   static constexpr uint32_t kNone = ~0u;
+  void runWarp(Warp &w);
+  void runGroup(Warp &w);
   void putInLine(Warp &w);
   void runEarliest(Warp &w, uint64_t cycle);
   void runTurn(Warp &w);
