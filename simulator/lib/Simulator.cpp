@@ -1,33 +1,33 @@
 //===- Simulator.cpp - modules and launches -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ties the front end and the machine together behind Simulator.h, and turns
-// findings into text.
+// Ties the front end, the machine, its instructions and its observers together
+// behind Simulator.h.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"
 
+#include "Launch.h"
+#include "checks/Order.h"
+#include "exec/Instructions.h"
 #include "machine/Decoder.h"
-#include "machine/Launch.h"
 #include "machine/Machine.h"
 #include "machine/Routines.h"
 #include "machine/WorldState.h"
 #include "ptx/ParameterUses.h"
 #include "ptx/Parser.h"
+#include "report/Recorder.h"
+#include "timed/Timed.h"
 
 #include "mxsim/InputKind.h"
 #include "mxsim/Report.h"
-#include "mxsim/ExitStatus.h"
 
-#include <cstdio>
 #include <map>
 
 using namespace mx::sim;
 
-struct Module::Impl {
+struct Module::Impl : Module::Contents {
   std::unique_ptr<ptx::Module> ast;
-  std::vector<KernelInfo> kernels;
-  std::vector<GlobalInfo> globals;
   DeviceMemory *memory = nullptr;
   std::map<const ptx::Function *, std::unique_ptr<Program>> programs;
 
@@ -53,7 +53,8 @@ void Module::Impl::inspect() {
     Program program;
     std::vector<Diagnostic> ignored;
     f.info.unsupported.clear();
-    Decoder(*ast, program).decode(f, ignored, f.info.unsupported);
+    Decoder(*ast, program, ptxInstructions())
+        .decode(f, ignored, f.info.unsupported);
     f.info.staticSharedBytes = program.staticSharedEnd - kReservedShared;
     ptx::findParameterUses(*ast, f);
     kernels.push_back(f.info);
@@ -63,7 +64,8 @@ void Module::Impl::inspect() {
       v->placed = false;
 }
 
-Module::Module(std::unique_ptr<Impl> impl) : self(std::move(impl)) {}
+Module::Module(std::unique_ptr<Impl> impl)
+    : self(std::move(impl)), contents(*self) {}
 Module::~Module() = default;
 
 std::unique_ptr<Module> Module::parse(std::string_view text,
@@ -79,6 +81,8 @@ std::unique_ptr<Module> Module::parse(std::string_view text,
   impl->ast = ptx::parse(text, name, errors);
   if (!impl->ast)
     return nullptr;
+  impl->name = impl->ast->name;
+  impl->target = impl->ast->target;
   impl->inspect();
   for (ptx::Variable *v : impl->ast->globals) {
     if (v->space == ptx::Space::Global || v->space == ptx::Space::Const)
@@ -86,11 +90,6 @@ std::unique_ptr<Module> Module::parse(std::string_view text,
   }
   return std::unique_ptr<Module>(new Module(std::move(impl)));
 }
-
-const std::string &Module::name() const { return self->ast->name; }
-const std::string &Module::target() const { return self->ast->target; }
-const std::vector<KernelInfo> &Module::kernels() const { return self->kernels; }
-const std::vector<GlobalInfo> &Module::globals() const { return self->globals; }
 
 const KernelInfo *Module::findKernel(std::string_view name) const {
   for (const KernelInfo &k : self->kernels)
@@ -229,6 +228,16 @@ Launch::Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
   make(module, config, report, device);
 }
 
+/// Gives the machine its observers.
+static void addObservers(Machine &machine) {
+  if (machine.config.checks & kCheckOrder)
+    machine.observers.push_back(std::make_unique<OrderCheck>(machine));
+  auto recording = std::make_unique<Recording>(machine);
+  if (!machine.config.timedChip.empty())
+    machine.timing = std::make_unique<TimedLaunch>(machine, *recording);
+  machine.observers.push_back(std::move(recording));
+}
+
 void Launch::make(Module &module, const LaunchConfig &config,
                   LaunchReport &report, WorldDevice *device) {
   Module::Impl &impl = module.impl();
@@ -257,7 +266,8 @@ void Launch::make(Module &module, const LaunchConfig &config,
     // Kept when it is whole.
     auto decoded = std::make_unique<Program>();
     std::vector<Diagnostic> errors, unsupported;
-    Decoder(*impl.ast, *decoded).decode(*it->second, errors, unsupported);
+    Decoder(*impl.ast, *decoded, ptxInstructions())
+        .decode(*it->second, errors, unsupported);
     program = std::move(decoded);
   }
   report.facts = {config.kernel,
@@ -282,6 +292,7 @@ void Launch::make(Module &module, const LaunchConfig &config,
   }
   made.emplace(*program, memory, config, *impl.ast, report, device);
   made->gridWorkspace = workspace;
+  addObservers(*made);
 }
 
 Launch::~Launch() {
@@ -296,165 +307,4 @@ LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
   if (Machine *machine = launch.machine())
     machine->run();
   return report;
-}
-
-//===----------------------------------------------------------------------===//
-// Text
-//===----------------------------------------------------------------------===//
-
-std::string_view mx::sim::toString(FindingKind kind) {
-  switch (kind) {
-  case FindingKind::BadLaunch:
-    return "bad-launch";
-  case FindingKind::Unsupported:
-    return "unsupported";
-  case FindingKind::Deadlock:
-    return "deadlock";
-  case FindingKind::Trap:
-    return "trap";
-  case FindingKind::InstructionLimit:
-    return "instruction-limit";
-  case FindingKind::OutOfBounds:
-    return "out-of-bounds";
-  case FindingKind::Misaligned:
-    return "misaligned";
-  case FindingKind::IllegalInstruction:
-    return "illegal-instruction";
-  case FindingKind::UninitTensorMemory:
-    return "uninit-tmem";
-  case FindingKind::LoadBeforeWait:
-    return "ld-before-wait";
-  case FindingKind::UninitShared:
-    return "uninit-smem";
-  case FindingKind::TensorMemoryLeak:
-    return "tmem-leak";
-  case FindingKind::Barrier:
-    return "mbarrier";
-  case FindingKind::Race:
-    return "race";
-  case FindingKind::ProxyFence:
-    return "proxy-fence";
-  case FindingKind::TensorFence:
-    return "tcgen05-fence";
-  case FindingKind::CtaExit:
-    return "cta-exit";
-  case FindingKind::PhaseOverrun:
-    return "phase-overrun";
-  case FindingKind::SparseMetadata:
-    return "sparse-metadata";
-  case FindingKind::LeftOut:
-    return "left-out";
-  }
-  return "unknown";
-}
-
-std::string_view mx::sim::toString(LaunchStatus status) {
-  switch (status) {
-  case LaunchStatus::BadInput:
-    return "bad-input";
-  case LaunchStatus::Deadlock:
-    return "deadlock";
-  case LaunchStatus::Failed:
-    return "failed";
-  case LaunchStatus::Clean:
-    return "clean";
-  }
-  return "unknown";
-}
-
-std::vector<unsigned> Finding::firstLines() const {
-  constexpr size_t kMost = 8;
-  return {lines.begin(), lines.begin() + std::min(lines.size(), kMost)};
-}
-
-/// "k.cu:7:3 in f<64>"; without a file "in f<64>".
-static std::string placeText(const SourcePlace &p) {
-  std::string s = p.file.empty() ? ""
-                                 : p.file + ":" + std::to_string(p.line) + ":" +
-                                       std::to_string(p.column);
-  if (!p.function.empty())
-    s += (s.empty() ? "in " : " in ") + shortName(p.function);
-  return s;
-}
-
-static std::string placeText(const SourceChain &chain) {
-  return chain.empty() ? "" : placeText(chain.front());
-}
-
-static std::string callersText(const SourceChain &chain) {
-  std::string s;
-  for (size_t k = 1; k < chain.size(); ++k)
-    s += "\n    inlined at " + placeText(chain[k]);
-  return s;
-}
-
-std::string Finding::text() const {
-  std::string s = module;
-  if (ptxLine)
-    s += (s.empty() ? "line " : ":") + std::to_string(ptxLine);
-  if (!s.empty())
-    s += ": ";
-  s += std::string(toString(kind)) + (isWarning ? ": warning: " : ": ") +
-       message;
-  std::string where;
-  if (device >= 0)
-    where += "device " + std::to_string(device);
-  if (hasCta)
-    where += std::string(where.empty() ? "" : ", ") + "CTA (" +
-             std::to_string(cta.x) + "," + std::to_string(cta.y) + "," +
-             std::to_string(cta.z) + ")";
-  if (warp >= 0) {
-    char lanesText[32];
-    std::snprintf(lanesText, sizeof lanesText, ", lanes 0x%08x", lanes);
-    where += (where.empty() ? "warp " : ", warp ") + std::to_string(warp) +
-             lanesText;
-  }
-  std::string from = placeText(source);
-  if (!where.empty() || !from.empty())
-    s += "\n  at " + where + (where.empty() || from.empty() ? "" : ", ") +
-         from + callersText(source);
-  if (!otherSource.empty())
-    s += "\n  " + other + ": " + placeText(otherSource) +
-         callersText(otherSource);
-  if (count() > 1) {
-    s += "\n  and " + std::to_string(count() - 1) +
-         " more of this source line, at line";
-    std::vector<unsigned> first = firstLines();
-    for (size_t k = 1; k < first.size(); ++k)
-      s += (k > 1              ? ", "
-            : first.size() > 2 ? "s "
-                               : " ") +
-           std::to_string(first[k]);
-    s += count() > first.size() ? ", ..." : "";
-  }
-  // Where threads stand at the end says in its message how many there are.
-  if (occurrences > 1 && kind != FindingKind::Deadlock &&
-      kind != FindingKind::InstructionLimit)
-    s += "\n  found " + std::to_string(occurrences) + " times, in " +
-         std::to_string(ctas) + (ctas == 1 ? " CTA" : " CTAs") +
-         "; this is the first";
-  return s;
-}
-
-std::string LaunchReport::text() const {
-  std::string s;
-  for (const Finding &f : findings)
-    s += f.text() + "\n";
-  if (findingsDropped)
-    s += std::to_string(findingsDropped) + " more findings are not shown\n";
-  return s;
-}
-
-int LaunchReport::exitStatus() const {
-  switch (status) {
-  case LaunchStatus::BadInput:
-    return kExitBadInput;
-  case LaunchStatus::Deadlock:
-    return kExitDeadlock;
-  case LaunchStatus::Failed:
-    return kExitFault;
-  case LaunchStatus::Clean:
-    break;
-  }
-  return kExitClean;
 }

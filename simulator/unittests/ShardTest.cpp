@@ -7,7 +7,7 @@
 
 #include "LaunchRunner.h"
 
-#include "time/LeftOut.h"
+#include "machine/LeftOut.h"
 
 #include <random>
 #include <thread>

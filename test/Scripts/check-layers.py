@@ -22,7 +22,7 @@ assert status == 0 and not errors, done
 assert int(done.stdout.split()[0]) > 500, done
 
 shutil.rmtree(work, ignore_errors=True)
-for directory in "include", "lib", "runtime", "tools":
+for directory in "include", "lib", "simulator/include", "simulator/lib", "runtime", "tools":
     shutil.copytree(source / directory, work / directory)
 assert check(work)[0] == 0
 
@@ -50,6 +50,10 @@ expect("lib/Dialect/MXGPU/IR/MXGPUTypes.cpp", '#include "mx/Conversion/MXToMXGPU
        "expected what is below Dialect/MXGPU/IR")
 expect("include/mx/Dialect/MXGPU/IR/MXGPUBase.td", 'include "mx/Dialect/MX/IR/MXEnums.td"',
        "expected what is below Dialect/MXGPU/IR, found include/mx/Dialect/MX/IR/MXEnums.td")
+expect("simulator/lib/machine/Machine.h", '#include "../report/Recorder.h"',
+       "expected what is below simulator/lib/machine, found simulator/lib/report/Recorder.h")
+expect("simulator/lib/clocks/Path.h", '#include "time/Chip.h"',
+       "expected what is below simulator/lib/clocks, found simulator/lib/time/Chip.h")
 # Sideways, and from a folder that nobody knows.
 expect("lib/Conversion/MXToMXGPU/SinkScalars.cpp", '#include "../MXToCPU/Emitter.h"',
        "expected what is below Conversion/MXToMXGPU")

@@ -226,9 +226,10 @@ public:
                                        std::vector<Diagnostic> &errors);
   ~Module();
 
-  const std::string &name() const;
-  const std::string &target() const; ///< e.g. "sm_100a"
-  const std::vector<KernelInfo> &kernels() const;
+  const std::string &name() const { return contents.name; }
+  /// E.g. "sm_100a".
+  const std::string &target() const { return contents.target; }
+  const std::vector<KernelInfo> &kernels() const { return contents.kernels; }
   /// Null when there is no such kernel.
   const KernelInfo *findKernel(std::string_view name) const;
 
@@ -245,7 +246,7 @@ public:
   /// Frees them again. A module must be unloaded before its memory dies, or
   /// simply outlive it.
   void unload();
-  const std::vector<GlobalInfo> &globals() const;
+  const std::vector<GlobalInfo> &globals() const { return contents.globals; }
   const GlobalInfo *findGlobal(std::string_view name) const;
 
   struct Impl;
@@ -253,8 +254,14 @@ public:
   const Impl &impl() const { return *self; }
 
 private:
+  struct Contents {
+    std::string name, target;
+    std::vector<KernelInfo> kernels;
+    std::vector<GlobalInfo> globals;
+  };
   explicit Module(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> self;
+  const Contents &contents; ///< in `self`
 };
 
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,7 @@
 
 #include "Order.h"
 
-#include "Overlap.h"
+#include "../machine/Overlap.h"
 
 #include "../machine/Machine.h"
 #include "../machine/WorldState.h"
@@ -410,7 +410,7 @@ void Order::useRemote(Warp &w, const Instr *i, Cta &cta, uint32_t step) {
   noteUser(cta, Epoch(agent, step, instrNumber(i), false, false));
 }
 
-void Order::exited(Cta &cta) {
+void Order::ended(Cta &cta) {
   if (!(machine.config.checks & kCheckCtaExit))
     return;
   for (auto &[agent, e] : cta.users) {

@@ -36,6 +36,12 @@ Order::Order(Machine &machine, Cluster &cluster)
     ofCtas.push_back(std::make_unique<Published>());
 }
 
+void OrderCheck::start(Cluster &c) {
+  auto order = std::make_unique<Order>(machine, c);
+  c.order = order.get();
+  c.observers.push_back(std::move(order));
+}
+
 WarpOrder &Order::of(Warp &w) {
   return *warps[w.cta->rank * machine.warpsPerCta + w.index];
 }
@@ -105,6 +111,30 @@ void Order::meet(Warp &w, uint32_t lanes) {
   o.nextStep();
 }
 
+void Order::exited(Warp &w) {
+  if (w.live)
+    return;
+  meet(w, ~0u);
+  release(w, w.cta->atExit);
+}
+
+void Order::completeBarrier(Cta &cta, uint32_t number) {
+  NamedBarrier &b = cta.barriers[number];
+  b.completed.join(b.arriving);
+  b.arriving.clear();
+  b.lastArrivals.swap(b.arrivals);
+  b.arrivals.clear();
+  for (Warp &w : cta.warps)
+    for (Group &g : w.groups)
+      if (g.wait == Wait::NamedBarrier && g.index == number)
+        acquire(w, b.completed);
+}
+
+void Order::completeCluster() {
+  cluster.barrierCompleted.join(cluster.barrierArriving);
+  cluster.barrierArriving.clear();
+}
+
 void Order::speak(Warp &w) {
   WarpOrder &o = of(w);
   o.speaking |= w.executing;
@@ -131,9 +161,9 @@ std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
 //===----------------------------------------------------------------------===//
 
 BarrierOrder &Order::barrier(Cta &cta, uint32_t offset) {
-  std::unique_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
+  std::shared_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
   if (!b) {
-    b = std::make_unique<BarrierOrder>();
+    b = std::make_shared<BarrierOrder>();
     b->agent = newAgent(AgentKind::Mbarrier, cta.rank, offset);
   }
   return *b;
@@ -146,9 +176,9 @@ void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
 void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
   // A barrier that begins anew keeps its agent, whose steps go on: there are
   // not so many that a loop could take one each time.
-  std::unique_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
+  std::shared_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
   if (b) {
-    auto fresh = std::make_unique<BarrierOrder>();
+    auto fresh = std::make_shared<BarrierOrder>();
     fresh->agent = b->agent;
     fresh->phase = b->phase;
     b = std::move(fresh);

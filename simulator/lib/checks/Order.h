@@ -26,7 +26,8 @@
 #ifndef MXSIM_LIB_CHECKS_ORDER_H
 #define MXSIM_LIB_CHECKS_ORDER_H
 
-#include "Published.h"
+#include "../clocks/Published.h"
+#include "../machine/Observer.h"
 
 #include "../machine/Program.h"
 
@@ -120,7 +121,7 @@ struct BarrierOrder {
   std::vector<Observer> observers;
 };
 
-class Order {
+class Order final : public ClusterObserver {
 public:
   Order(Machine &machine, Cluster &cluster);
 
@@ -128,8 +129,11 @@ public:
   // Synchronisation
   //===--------------------------------------------------------------------===//
 
-  /// `lanes` of `w` have waited for each other.
-  void meet(Warp &w, uint32_t lanes);
+  void meet(Warp &w, uint32_t lanes) override;
+  /// The last lanes of a warp pass on all that it knows.
+  void exited(Warp &w) override;
+  void completeBarrier(Cta &cta, uint32_t number) override;
+  void completeCluster() override;
   /// What an operation may rely on that `w` issues: the knowledge of `w`, but
   /// for what other lanes did since they last met; null if that is all of it.
   std::shared_ptr<const Knowledge> knownAlone(Warp &w);
@@ -195,7 +199,7 @@ public:
   Knowledge copiesSoFar(Warp &w);
   void commitWgmma(Warp &w);
   void waitWgmma(Warp &w, uint64_t pendingGroups);
-  void waitTensorLoads(Warp &w);
+  void waitTensorLoads(Warp &w) override;
   void waitTensorStores(Warp &w);
   /// tcgen05.commit: all that the pipe of `w` has been given so far.
   Knowledge pipeSoFar(Warp &w);
@@ -234,12 +238,14 @@ public:
                         const Knowledge &known, uint32_t step);
   EngineScope wgmmaScope(Warp &w, const Instr *i, uint32_t lanes);
   EngineScope transferScope(Warp &w, const Instr *i, uint32_t lanes);
-  void engineShared(Cta &cta, uint32_t offset, uint32_t bytes, bool isWrite);
+  void engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
+                    bool isWrite) override;
   /// An answer of clusterlaunchcontrol is about to be written.
   void engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes);
-  void engineGlobal(uint64_t address, uint64_t bytes, bool isWrite);
+  void engineGlobal(uint64_t address, uint64_t bytes, bool isWrite) override;
   void engineTensor(Cta &cta, unsigned lane, unsigned lanes, unsigned column,
-                    unsigned columns, bool isWrite);
+                    unsigned columns, bool isWrite) override;
+  Epoch engineEpoch() const override { return scope ? scope->write : Epoch(); }
   const EngineScope *scope = nullptr;
 
   /// Where set, publications in the scope of the system wait for the store to
@@ -250,8 +256,8 @@ public:
   /// Whether an access, of any cluster, comes before what `w` does next.
   bool knows(Warp &w, uint64_t inCluster, Epoch e);
 
-  /// A CTA has ended: everything that used its memory must have come before.
-  void exited(Cta &cta);
+  /// Everything that used the memory of the CTA must have come before.
+  void ended(Cta &cta) override;
   /// tcgen05.dealloc: everything that used the columns must have come before.
   /// Their history is gone with them.
   void freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
@@ -359,6 +365,16 @@ private:
   /// The last record of an access to global memory, to use it again.
   Epoch lastEpoch;
   uint32_t lastRecord = 0;
+};
+
+/// Checks the order of accesses in all clusters of a launch.
+class OrderCheck final : public LaunchObserver {
+public:
+  explicit OrderCheck(Machine &machine) : machine(machine) {}
+  void start(Cluster &c) override;
+
+private:
+  Machine &machine;
 };
 
 } // namespace mx::sim

@@ -4,7 +4,7 @@
 
 #include "AsyncOperands.h"
 
-#include "../time/LeftOut.h"
+#include "../machine/LeftOut.h"
 
 #include <algorithm>
 

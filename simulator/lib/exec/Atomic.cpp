@@ -7,6 +7,7 @@
 
 #include "AsyncOperands.h"
 #include "FloatOps.h"
+#include "Instructions.h"
 #include "PeerAccess.h"
 #include "StoreAsync.h"
 

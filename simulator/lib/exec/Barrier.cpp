@@ -4,8 +4,10 @@
 // PTX ISA: bar, barrier, barrier.cluster.
 //===----------------------------------------------------------------------===//
 
+#include "../checks/Order.h"
+#include "../machine/Lanes.h"
 #include "../report/Recorder.h"
-#include "Lanes.h"
+#include "Instructions.h"
 
 using namespace mx::sim;
 

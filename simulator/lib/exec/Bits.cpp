@@ -5,6 +5,7 @@
 // instructions that look at single bits.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "IntegerOps.h"
 
 #include <algorithm>

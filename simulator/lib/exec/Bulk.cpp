@@ -4,9 +4,10 @@
 // PTX ISA: cp.async.bulk, cp.reduce.async.bulk, their bulk groups and prefetch.
 //===----------------------------------------------------------------------===//
 
-#include "../time/LeftOut.h"
+#include "../machine/LeftOut.h"
 #include "BulkCopies.h"
 #include "CopyAsync.h"
+#include "Instructions.h"
 
 #include <tuple>
 

@@ -4,8 +4,8 @@
 // PTX ISA, "Comparison and selection instructions": setp, set, selp, slct.
 //===----------------------------------------------------------------------===//
 
+#include "../machine/Lanes.h"
 #include "FloatOps.h"
-#include "Lanes.h"
 
 using namespace mx::sim;
 using ptx::Operand;

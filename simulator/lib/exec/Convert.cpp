@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConvertOps.h"
+#include "Instructions.h"
 
 #include <cfenv>
 #include <cmath>

@@ -5,6 +5,7 @@
 // nothing to wait for; what a fence orders is told to the check of the order.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "PeerAccess.h"
 
 #include "../time/Stopwatch.h"

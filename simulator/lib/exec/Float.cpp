@@ -5,8 +5,9 @@
 // precision": add, sub, mul, mad and fma. Everything rounds once.
 //===----------------------------------------------------------------------===//
 
+#include "../machine/Lanes.h"
 #include "FloatOps.h"
-#include "Lanes.h"
+#include "Instructions.h"
 
 #include <algorithm>
 #include <cmath>

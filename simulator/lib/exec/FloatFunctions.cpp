@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
+#include "Instructions.h"
 
 #include <cmath>
 

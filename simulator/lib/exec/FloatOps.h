@@ -9,7 +9,7 @@
 #ifndef MXSIM_LIB_EXEC_FLOATOPS_H
 #define MXSIM_LIB_EXEC_FLOATOPS_H
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 #include "mxsim/tensor/NumberFormats.h"
 

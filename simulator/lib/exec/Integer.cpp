@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
+#include "Instructions.h"
 #include "IntegerOps.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #ifndef MXSIM_LIB_EXEC_INTEGEROPS_H
 #define MXSIM_LIB_EXEC_INTEGEROPS_H
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 
 namespace mx::sim {
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BulkCopies.h"
+#include "Instructions.h"
 
 using namespace mx::sim;
 using ptx::Space;

@@ -7,6 +7,7 @@
 // use it in either direction.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "MemoryAccess.h"
 #include "WarpFragments.h"
 

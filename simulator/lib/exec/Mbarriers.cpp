@@ -8,6 +8,7 @@
 
 #include "../report/Recorder.h"
 #include "../time/Stopwatch.h"
+#include "Instructions.h"
 #include "MemoryAccess.h"
 
 #include "mxsim/tensor/Mbarrier.h"

@@ -4,6 +4,7 @@
 // PTX ISA: ld, ldu, st.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "MemoryAccess.h"
 
 #include "PeerAccess.h"

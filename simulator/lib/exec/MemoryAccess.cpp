@@ -16,34 +16,6 @@ using ptx::Space;
 // Addresses
 //===----------------------------------------------------------------------===//
 
-std::string mx::sim::describeAddress(Warp &w, Space space, uint64_t address,
-                                     uint64_t bytes) {
-  if (space == Space::Generic) {
-    if (address - kSharedWindow < kWindowBytes)
-      return w.machine->describeShared(*w.cta, address - kSharedWindow, bytes);
-    if (address - kLocalWindow < kWindowBytes) {
-      space = Space::Local;
-      address -= kLocalWindow;
-    } else if (address - kParamWindow < kWindowBytes) {
-      space = Space::Param;
-      address -= kParamWindow;
-    }
-  }
-  if (space == Space::Shared)
-    return w.machine->describeShared(*w.cta, address, bytes);
-  if (space == Space::Local || space == Space::Param) {
-    bool isLocal = space == Space::Local;
-    return std::to_string(bytes) + " bytes at offset " +
-           std::to_string(address) +
-           (isLocal ? " of local memory, the thread has "
-                    : " of parameter space, the kernel has ") +
-           std::to_string(isLocal ? w.machine->program.localBytes
-                                  : w.machine->params.size()) +
-           " bytes";
-  }
-  return w.machine->memory.describe(address, bytes);
-}
-
 Space mx::sim::findSpace(Space space, uint64_t &address) {
   if (space == Space::Generic) {
     space = Space::Global;

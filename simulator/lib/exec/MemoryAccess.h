@@ -7,7 +7,8 @@
 #ifndef MXSIM_LIB_EXEC_MEMORYACCESS_H
 #define MXSIM_LIB_EXEC_MEMORYACCESS_H
 
-#include "Lanes.h"
+#include "../checks/Order.h"
+#include "../machine/Lanes.h"
 
 namespace mx::sim {
 
@@ -22,10 +23,6 @@ uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
                         uint64_t address, uint64_t bytes, unsigned lane,
                         bool isWrite, uint32_t *unwritten = nullptr);
 
-/// The range in terms of a buffer, a variable or a frame.
-std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
-                            uint64_t bytes);
-
 /// PTX ISA, "Memory consistency model": strong accesses do not race with each
 /// other, and synchronizing ones acquire or release as well.
 enum class Strength : uint8_t { Weak, Relaxed, Synchronizing };
@@ -37,10 +34,7 @@ struct AccessOrder {
 };
 AccessOrder takeOrder(Decoder &d, bool isLoad);
 
-/// What a load or store does whose values are left out: it finds its bytes,
-/// which are counted and take their time.
-Handler touchOf(const ptx::Instruction &source);
-/// The same of ldmatrix and stmatrix.
+/// InstructionSet::touchOf for ldmatrix and stmatrix.
 const Instr *touchMatrices(Warp &w, const Instr *i, uint32_t mask);
 
 /// Tells the order of an access of each lane that was found legal.

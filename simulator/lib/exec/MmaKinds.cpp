@@ -8,6 +8,7 @@
 // 6 bits in bits 0 to 5. What the other bits hold does not matter.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "MmaSync.h"
 #include "WarpFragments.h"
 
@@ -375,6 +376,7 @@ void mx::sim::decodeMmaOfKind(Decoder &d) {
            unsigned(viaF16) << 24;
 }
 
+/// A register that holds nothing but scales is read where the thread ids say.
 uint32_t mx::sim::lanesOfScales(Warp &w, const Instr *i, Slot slot) {
   KindMma mma(w, i);
   auto isIn = [&](const Slot *from, const Slot *to) {

@@ -8,8 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MmaSync.h"
+#include "../machine/Lanes.h"
 #include "FloatOps.h"
-#include "Lanes.h"
+#include "Instructions.h"
 #include "WarpFragments.h"
 
 #include "mxsim/tensor/NumberFormats.h"

@@ -33,10 +33,6 @@ bool takeInOrder(Decoder &d, size_t count, Accepts accepts,
 /// mma with .kind::f8f6f4, mxf8f6f4, mxf4 or mxf4nvf4.
 void decodeMmaOfKind(Decoder &d);
 
-/// Lanes of which `i`, an mma with block scales, reads `slot`: a register that
-/// holds nothing but scales is read where the thread ids say.
-uint32_t lanesOfScales(Warp &w, const Instr *i, Slot slot);
-
 } // namespace mx::sim
 
 #endif // MXSIM_LIB_EXEC_MMASYNC_H

@@ -5,7 +5,8 @@
 // createpolicy.
 //===----------------------------------------------------------------------===//
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
+#include "Instructions.h"
 
 using namespace mx::sim;
 using ptx::Operand;

@@ -6,9 +6,9 @@
 // addresses depend on the number of host threads.
 //===----------------------------------------------------------------------===//
 
-#include "SystemCalls.h"
+#include "Instructions.h"
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
 #include "MemoryAccess.h"
 
 #include <algorithm>

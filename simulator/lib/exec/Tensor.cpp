@@ -5,6 +5,7 @@
 // the fences.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "TensorOps.h"
 
 #include <array>

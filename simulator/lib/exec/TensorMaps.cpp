@@ -8,6 +8,7 @@
 #include "TensorMaps.h"
 
 #include "AsyncOperands.h"
+#include "Instructions.h"
 
 using namespace mx::sim;
 using ptx::Operand;

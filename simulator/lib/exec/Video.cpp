@@ -7,7 +7,8 @@
 // handler, which looks everything up in a table, is good enough.
 //===----------------------------------------------------------------------===//
 
-#include "Lanes.h"
+#include "../machine/Lanes.h"
+#include "Instructions.h"
 
 using namespace mx::sim;
 using ptx::Operand;

@@ -4,8 +4,9 @@
 // PTX ISA: shfl, vote, match, redux, elect, bar.warp.sync.
 //===----------------------------------------------------------------------===//
 
+#include "../machine/Lanes.h"
 #include "FloatOps.h"
-#include "Lanes.h"
+#include "Instructions.h"
 
 #include <cmath>
 

@@ -8,13 +8,14 @@
 // touched.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "WgmmaTracker.h"
 
 #include "../machine/Handlers.h"
+#include "../machine/Lanes.h"
 #include "../report/Recorder.h"
 #include "../time/Stopwatch.h"
 #include "AsyncOperands.h"
-#include "Lanes.h"
 #include "WarpFragments.h"
 
 #include <algorithm>
@@ -125,16 +126,16 @@ Fault execute(Warp &w, const WgmmaOp &op, const Slot *slots, unsigned count) {
   return {};
 }
 
-WgmmaTracker &trackerOf(Warp &w) {
+WgmmaTracker &useTracker(Warp &w) {
   if (!w.wgmma)
     w.wgmma = std::make_shared<WgmmaTracker>();
-  return *w.wgmma;
+  return *trackerOf(w);
 }
 
 /// One operation on the timeline, which is of the group of each warp.
 void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
   std::vector<Warp> &warps = w.cta->warps;
-  WgmmaOp &op = w.wgmma->arrived;
+  WgmmaOp &op = trackerOf(w)->arrived;
   w.trace->together(w, i + 1, first, end);
   uint64_t done = w.trace->wgmma(warps[first], i, op.product.columns, op.aDesc,
                                  op.aInRegisters, op.bDesc);
@@ -153,7 +154,8 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
     Warp &other = warps[k];
     if (!other.live)
       continue;
-    if (other.wgmma->arrivedAt != i)
+    WgmmaTracker &tracker = *trackerOf(other);
+    if (tracker.arrivedAt != i)
       return w.fault(i,
                      {FaultKind::Shape,
                       "the warps of a warpgroup execute different "
@@ -163,10 +165,9 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
     Order *order = w.order();
     ScopeGuard guard(order,
                      order ? order->wgmmaScope(other, i, ~0u) : EngineScope());
-    if (Fault fault =
-            execute(other, other.wgmma->arrived, slots, unsigned(i->imm)))
+    if (Fault fault = execute(other, tracker.arrived, slots, unsigned(i->imm)))
       return w.fault(i, fault, mask);
-    other.wgmma->arrivedAt = nullptr;
+    tracker.arrivedAt = nullptr;
     ++other.counts.mmas;
     for (Group &g : other.groups)
       if (&other != &w && g.wait == Wait::Warpgroup && g.pc == i) {
@@ -183,7 +184,7 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "wgmma.mma_async"))
     return nullptr;
-  WgmmaTracker &tracker = trackerOf(w);
+  WgmmaTracker &tracker = useTracker(w);
   bool isChecked = w.machine->config.checks & kCheckLoadBeforeWait;
   if (!tracker.arrivedAt) {
     if (isChecked && !tracker.checkFence(w, i))
@@ -205,7 +206,7 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
   }
   for (uint32_t k = w.index / 4 * 4; k < w.index / 4 * 4 + 4; ++k)
     if (k < w.cta->warps.size() && w.cta->warps[k].live &&
-        !(w.cta->warps[k].wgmma && w.cta->warps[k].wgmma->arrivedAt))
+        !(w.cta->warps[k].wgmma && trackerOf(w.cta->warps[k])->arrivedAt))
       return w.block(i, Wait::Warpgroup);
   return multiplyTogether(w, i, mask);
 }
@@ -213,15 +214,15 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *fence(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
-  trackerOf(w).fence();
+  useTracker(w).fence();
   return i + 1;
 }
 
 const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
-  if (w.wgmma)
-    w.wgmma->commit();
+  if (WgmmaTracker *tracker = trackerOf(w))
+    tracker->commit();
   if (w.trace)
     w.trace->commitGroup(w, Recorder::Groups::Wgmma);
   if (Order *order = w.order())
@@ -235,8 +236,8 @@ const Instr *waitGroup(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (w.trace)
     w.trace->waitGroups(w, Recorder::Groups::Wgmma, i->imm, false);
-  if (w.wgmma)
-    w.wgmma->wait(w, uint64_t(i->imm));
+  if (WgmmaTracker *tracker = trackerOf(w))
+    tracker->wait(w, uint64_t(i->imm));
   if (Order *order = w.order())
     order->waitWgmma(w, uint64_t(i->imm));
   return i + 1;

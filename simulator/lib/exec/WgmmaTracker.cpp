@@ -114,7 +114,3 @@ bool WgmmaTracker::check(Warp &w, const Instr *i) {
       }
   return true;
 }
-
-bool mx::sim::checkWgmmaRegisters(Warp &w, const Instr *i) {
-  return !w.wgmma || w.wgmma->check(w, i);
-}

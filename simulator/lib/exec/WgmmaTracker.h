@@ -17,7 +17,7 @@
 
 namespace mx::sim {
 
-class WgmmaTracker {
+class WgmmaTracker final : public RegisterTracker {
 public:
   /// An accumulator (isWritten) or a register of A of an operation that is not
   /// committed yet.
@@ -30,9 +30,8 @@ public:
   bool checkFence(Warp &w, const Instr *i);
   /// wgmma.wait_group: all groups but the last `left` are done.
   void wait(Warp &w, uint64_t left);
-  /// Looks at the registers of an instruction before it is executed. False
-  /// when the launch has been stopped.
-  bool check(Warp &w, const Instr *i);
+  /// Reports registers that the instruction must not use yet.
+  bool check(Warp &w, const Instr *i) override;
 
   /// The operation at which the warp waits for the rest of its warpgroup.
   const Instr *arrivedAt = nullptr;
@@ -68,8 +67,10 @@ struct WgmmaSources {
 };
 WgmmaSources wgmmaSources(const Warp &w, const Instr *i);
 
-/// Called by Warp::checkPending when any register is pending.
-bool checkWgmmaRegisters(Warp &w, const Instr *i);
+/// Null before the first wgmma instruction of the warp.
+inline WgmmaTracker *trackerOf(const Warp &w) {
+  return static_cast<WgmmaTracker *>(w.wgmma.get());
+}
 
 } // namespace mx::sim
 

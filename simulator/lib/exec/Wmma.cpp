@@ -10,6 +10,7 @@
 // memory.
 //===----------------------------------------------------------------------===//
 
+#include "Instructions.h"
 #include "MemoryAccess.h"
 #include "WarpFragments.h"
 

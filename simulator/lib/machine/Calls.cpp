@@ -9,7 +9,6 @@
 // them, then variables, then the registers of an outer activation.
 //===----------------------------------------------------------------------===//
 
-#include "../exec/SystemCalls.h"
 #include "Decoder.h"
 #include "Handlers.h"
 #include "Routines.h"
@@ -246,7 +245,7 @@ void Decoder::call() {
   const Function *target = it == functions.end() ? nullptr : it->second;
   if (!target || !target->isDefined) {
     skipUnlessGuard();
-    if (const SystemCall *system = findSystemCall(callee.name))
+    if (const SystemCall *system = instructions.findSystemCall(callee.name))
       return callSystem(*system, *args, *results);
     unsupported("function '" + std::string(callee.name) +
                 "' is not defined in this module");

@@ -8,7 +8,6 @@
 #include "Limits.h"
 #include "Machine.h"
 
-#include "../report/Recorder.h"
 #include "mxsim/tensor/Mbarrier.h"
 
 #include <algorithm>
@@ -184,8 +183,8 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
           f.cta = cta->id;
           f.warp = w.index;
           f.lanes = g.wait == Wait::Collective ? g.ticket : g.mask;
-          if (w.trace)
-            w.trace->finding(f, g.step);
+          for (auto &o : c->observers)
+            o->finding(f, g.step);
         }
       }
     }

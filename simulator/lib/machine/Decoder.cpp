@@ -7,7 +7,6 @@
 
 #include "Decoder.h"
 
-#include "../exec/UndefinedRegisters.h"
 #include "Handlers.h"
 #include "Routines.h"
 
@@ -19,38 +18,6 @@ using ptx::Space;
 using ptx::Type;
 
 constexpr size_t kMaxCode = 1u << 22;
-
-const DecodeTable &mx::sim::decodeTable() {
-  static const DecodeTable table = [] {
-    DecodeTable t;
-    addIntegerInstructions(t);
-    addBitInstructions(t);
-    addVideoInstructions(t);
-    addFloatInstructions(t);
-    addFloatFunctions(t);
-    addFloatSelection(t);
-    addConversionInstructions(t);
-    addMoveInstructions(t);
-    addControlInstructions(t);
-    addCallInstructions(t);
-    addMemoryInstructions(t);
-    addAtomicInstructions(t);
-    addWarpInstructions(t);
-    addBarrierInstructions(t);
-    addMbarrierInstructions(t);
-    addBulkInstructions(t);
-    addFenceInstructions(t);
-    addLaunchControlInstructions(t);
-    addTensorMapInstructions(t);
-    addTensorInstructions(t);
-    addMatrixMoveInstructions(t);
-    addMmaSyncInstructions(t);
-    addWmmaInstructions(t);
-    addWgmmaInstructions(t);
-    return t;
-  }();
-  return table;
-}
 
 //===----------------------------------------------------------------------===//
 // Modifiers
@@ -193,13 +160,13 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
   size_t start = program.code.size();
   const ptx::Module &home = *frame->function->home;
   std::string missing = missingOn(home.chip, home.target, i);
-  auto it = decodeTable().find(i.opcode);
-  if (it == decodeTable().end())
+  DecodeFn decodeOperands = instructions.decoderOf(i.opcode);
+  if (!decodeOperands)
     unsupported("no such instruction is known");
   else if (!missing.empty())
     unsupported(missing);
   else
-    it->second(*this);
+    decodeOperands(*this);
   if (failure.empty() && !mods.empty())
     unsupported("modifier '." + std::string(mods.front()) +
                 "' is not known here");
@@ -229,7 +196,7 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
   if (program.code.size() > start)
     program.info[start].isFirst = true;
   if (program.code.size() > start && i.opcode != "call") {
-    DataFlow flow = dataFlowOf(i);
+    DataFlow flow = instructions.dataFlowOf(i);
     // Where there are several, all of them read; the last one writes.
     for (size_t k = start; k < program.code.size(); ++k) {
       program.info[k].firstUse = program.uses.size();

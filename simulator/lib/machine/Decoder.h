@@ -1,7 +1,7 @@
 //===- Decoder.h - from parsed to executable instructions -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function per family of opcodes (registered in exec/*.cpp) reads the
+// One function per family of opcodes (an InstructionSet has them) reads the
 // modifiers in whatever order they come, turns operands into register slots
 // and emits handlers. A modifier that no handler has read makes the instruction
 // unsupported: nothing is silently ignored.
@@ -10,7 +10,7 @@
 #ifndef MXSIM_LIB_MACHINE_DECODER_H
 #define MXSIM_LIB_MACHINE_DECODER_H
 
-#include "Program.h"
+#include "InstructionSet.h"
 
 #include <functional>
 #include <initializer_list>
@@ -29,12 +29,13 @@ struct Address {
   ptx::Space space = ptx::Space::Generic;
 };
 
-struct SystemCall;
-
 class Decoder {
 public:
-  Decoder(ptx::Module &module, Program &program)
-      : module(module), program(program) {}
+  Decoder(ptx::Module &module, Program &program,
+          const InstructionSet &instructions)
+      : module(module), program(program), instructions(instructions) {
+    program.instructions = &instructions;
+  }
 
   /// Fills the program. Unsupported instructions become handlers that report
   /// themselves; `unsupported` lists them.
@@ -111,6 +112,7 @@ public:
 
   ptx::Module &module;
   Program &program;
+  const InstructionSet &instructions;
 
   /// Address of a variable in its space; places it at first sight.
   uint64_t place(ptx::Variable &v);
@@ -203,36 +205,6 @@ private:
   Slot sharedRegister(unsigned laneBytes);
   void markConvergence();
 };
-
-/// A decode function; it reports through Decoder::unsupported.
-using DecodeFn = void (*)(Decoder &);
-const std::unordered_map<std::string_view, DecodeFn> &decodeTable();
-
-using DecodeTable = std::unordered_map<std::string_view, DecodeFn>;
-void addIntegerInstructions(DecodeTable &table);
-void addBitInstructions(DecodeTable &table);
-void addVideoInstructions(DecodeTable &table);
-void addFloatInstructions(DecodeTable &table);
-void addFloatFunctions(DecodeTable &table);
-void addFloatSelection(DecodeTable &table);
-void addConversionInstructions(DecodeTable &table);
-void addMoveInstructions(DecodeTable &table);
-void addControlInstructions(DecodeTable &table);
-void addCallInstructions(DecodeTable &table);
-void addMemoryInstructions(DecodeTable &table);
-void addAtomicInstructions(DecodeTable &table);
-void addWarpInstructions(DecodeTable &table);
-void addBarrierInstructions(DecodeTable &table);
-void addMbarrierInstructions(DecodeTable &table);
-void addBulkInstructions(DecodeTable &table);
-void addFenceInstructions(DecodeTable &table);
-void addLaunchControlInstructions(DecodeTable &table);
-void addTensorMapInstructions(DecodeTable &table);
-void addTensorInstructions(DecodeTable &table);
-void addMatrixMoveInstructions(DecodeTable &table);
-void addMmaSyncInstructions(DecodeTable &table);
-void addWmmaInstructions(DecodeTable &table);
-void addWgmmaInstructions(DecodeTable &table);
 
 } // namespace mx::sim
 

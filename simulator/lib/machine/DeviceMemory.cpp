@@ -7,8 +7,8 @@
 
 #include "Program.h"
 
-#include "../checks/Overlap.h"
-#include "../time/LeftOut.h"
+#include "LeftOut.h"
+#include "Overlap.h"
 
 #include "mxsim/Simulator.h"
 

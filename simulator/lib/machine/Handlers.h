@@ -22,8 +22,6 @@ const Instr *converge(Warp &w, const Instr *i, uint32_t mask);
 /// d: predicate, a != 0.
 const Instr *predicateFromWord(Warp &w, const Instr *i, uint32_t mask);
 const Instr *nop(Warp &w, const Instr *i, uint32_t mask);
-/// bar.warp.sync; a: member mask.
-const Instr *warpSync(Warp &w, const Instr *i, uint32_t mask);
 const Instr *reportUnsupported(Warp &w, const Instr *i, uint32_t mask);
 template <class T>
 const Instr *readClock(Warp &w, const Instr *i, uint32_t mask);

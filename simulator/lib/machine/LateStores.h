@@ -11,7 +11,7 @@
 #ifndef MXSIM_LIB_MACHINE_LATESTORES_H
 #define MXSIM_LIB_MACHINE_LATESTORES_H
 
-#include "../checks/Published.h"
+#include "../clocks/Published.h"
 #include "AsyncQueue.h"
 
 #include "mxsim/Simulator.h"

@@ -7,7 +7,6 @@
 
 #include "Machine.h"
 
-#include "../report/Recorder.h"
 #include "Limits.h"
 #include "Workers.h"
 #include "WorldState.h"
@@ -30,27 +29,30 @@ void SharedTracker::markWritten(uint32_t offset, uint32_t size) {
 }
 
 void SharedTracker::read(uint32_t offset, uint32_t size) {
-  if (Order *order = cta.cluster->order.get())
-    order->engineShared(cta, offset, size, false);
+  for (auto &o : cta.cluster->observers)
+    o->engineShared(cta, offset, size, false);
 }
 
 void SharedTracker::write(uint32_t offset, uint32_t size) {
   markWritten(offset, size);
-  if (Order *order = cta.cluster->order.get())
-    order->engineShared(cta, offset, size, true);
+  for (auto &o : cta.cluster->observers)
+    o->engineShared(cta, offset, size, true);
 }
 
 void TensorTracker::access(unsigned lane, unsigned lanes, unsigned column,
                            unsigned columns, bool isWrite) {
-  cta.cluster->order->engineTensor(cta, lane, lanes, column, columns, isWrite);
+  for (auto &o : cta.cluster->observers)
+    o->engineTensor(cta, lane, lanes, column, columns, isWrite);
 }
 
 uint8_t *EngineGlobal::translate(uint64_t address, uint64_t size, bool write) {
   uint8_t *p = cluster.global.translate(address, size, write);
-  if (p && cluster.order)
-    cluster.order->engineGlobal(address, size, write);
+  if (!p)
+    return nullptr;
+  for (auto &o : cluster.observers)
+    o->engineGlobal(address, size, write);
   const Machine &machine = *cluster.machine;
-  if (!p || !machine.device || !machine.device->late ||
+  if (!machine.device || !machine.device->late ||
       !machine.memory.isOfPeer(address))
     return p;
   if (!write || !isStore) {
@@ -61,8 +63,9 @@ uint8_t *EngineGlobal::translate(uint64_t address, uint64_t size, bool write) {
   store.address = address;
   store.bytes.assign(p, p + size);
   store.cluster = machine.firstCluster + cluster.index;
-  if (cluster.order)
-    store.epoch = cluster.order->scope->write;
+  for (auto &o : cluster.observers)
+    if (Epoch epoch = o->engineEpoch())
+      store.epoch = epoch;
   return store.bytes.data();
 }
 
@@ -132,8 +135,8 @@ TensorMemory &Machine::tensorOf(uint32_t sm) {
 void Machine::add(Cluster &c, Finding finding, LaunchStatus status) {
   if (finding.module.empty())
     finding.module = module.name;
-  if (c.recorder)
-    c.recorder->finding(finding);
+  for (auto &o : c.observers)
+    o->finding(finding);
   c.findings.emplace_back(std::move(finding), status);
 }
 
@@ -201,6 +204,34 @@ std::string Machine::describeShared(const Cta &own, uint64_t address,
   if (rank != own.rank)
     s += " of CTA rank " + std::to_string(rank);
   return s;
+}
+
+std::string mx::sim::describeAddress(Warp &w, ptx::Space space,
+                                     uint64_t address, uint64_t bytes) {
+  if (space == ptx::Space::Generic) {
+    if (address - kSharedWindow < kWindowBytes)
+      return w.machine->describeShared(*w.cta, address - kSharedWindow, bytes);
+    if (address - kLocalWindow < kWindowBytes) {
+      space = ptx::Space::Local;
+      address -= kLocalWindow;
+    } else if (address - kParamWindow < kWindowBytes) {
+      space = ptx::Space::Param;
+      address -= kParamWindow;
+    }
+  }
+  if (space == ptx::Space::Shared)
+    return w.machine->describeShared(*w.cta, address, bytes);
+  if (space == ptx::Space::Local || space == ptx::Space::Param) {
+    bool isLocal = space == ptx::Space::Local;
+    return std::to_string(bytes) + " bytes at offset " +
+           std::to_string(address) +
+           (isLocal ? " of local memory, the thread has "
+                    : " of parameter space, the kernel has ") +
+           std::to_string(isLocal ? w.machine->program.localBytes
+                                  : w.machine->params.size()) +
+           " bytes";
+  }
+  return w.machine->memory.describe(address, bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -390,21 +421,10 @@ void Machine::completeNamedBarrier(Cta &cta, NamedBarrier &b) {
   uint32_t expected = b.expectedWarps ? b.expectedWarps : cta.liveWarps;
   if (!b.active || b.arrivedWarps < expected)
     return;
-  if (Recorder *t = cta.cluster->recorder.get())
-    t->completeBarrier(cta, uint32_t(&b - cta.barriers.data()));
+  for (auto &o : cta.cluster->observers)
+    o->completeBarrier(cta, uint32_t(&b - cta.barriers.data()));
   ++b.generation;
   ++cta.cluster->effects;
-  if (Order *order = cta.cluster->order.get()) {
-    b.completed.join(b.arriving);
-    b.arriving.clear();
-    b.lastArrivals.swap(b.arrivals);
-    b.arrivals.clear();
-    uint32_t number = uint32_t(&b - cta.barriers.data());
-    for (Warp &w : cta.warps)
-      for (Group &g : w.groups)
-        if (g.wait == Wait::NamedBarrier && g.index == number)
-          order->acquire(w, b.completed);
-  }
   b.active = false;
   b.arrivedWarps = 0;
   b.expectedWarps = 0;
@@ -437,12 +457,8 @@ void Machine::checkClusterBarrier(Cluster &c) {
   if (!c.arrivedThreads || c.arrivedThreads < c.liveThreads)
     return;
   c.arrivedThreads = 0;
-  if (c.recorder)
-    c.recorder->completeCluster();
+  for (auto &o : c.observers)
+    o->completeCluster();
   ++c.generation;
   ++c.effects;
-  if (c.order) {
-    c.barrierCompleted.join(c.barrierArriving);
-    c.barrierArriving.clear();
-  }
 }

@@ -10,14 +10,15 @@
 #ifndef MXSIM_LIB_MACHINE_MACHINE_H
 #define MXSIM_LIB_MACHINE_MACHINE_H
 
-#include "../checks/Order.h"
-#include "../exec/UndefinedRegisters.h"
-#include "../report/Groups.h"
-#include "../time/Registers.h"
+#include "../clocks/Published.h"
+#include "../clocks/Readiness.h"
 #include "AsyncQueue.h"
+#include "Findings.h"
 #include "LateStores.h"
+#include "Observer.h"
 #include "Polling.h"
 #include "Program.h"
+#include "UndefinedRegisters.h"
 
 #include "mxsim/Simulator.h"
 #include "mxsim/tensor/Fault.h"
@@ -34,13 +35,13 @@ namespace mx::sim {
 
 class Machine;
 class GlobalView;
+class Order;
 class Recorder;
+struct BarrierOrder;
 class WorldDevice;
-class Recording;
 class Workers;
 namespace time {
 class LeftOut;
-class Model;
 class Quarter;
 class Stopwatch;
 struct Multiprocessor;
@@ -129,6 +130,15 @@ struct Convergence {
   }
 };
 
+/// Follows registers that asynchronous operations of a warp use.
+class RegisterTracker {
+public:
+  virtual ~RegisterTracker() = default;
+  /// Called before an instruction. Returns false if a finding has stopped the
+  /// launch.
+  virtual bool check(Warp &w, const Instr *i) = 0;
+};
+
 /// What each instruction touches comes first: warps take turns after a few
 /// instructions, and no cache of the host holds all that all of them have.
 class alignas(64) Warp {
@@ -172,8 +182,8 @@ public:
   uint32_t clusterTicket = 0;
   uint32_t clusterLanes = 0; ///< that arrived in generation clusterTicket
   CompletionGroups bulkGroups, copyGroups;
-  /// Registers that wgmma works on; see exec/WgmmaTracker.h.
-  std::shared_ptr<class WgmmaTracker> wgmma;
+  /// Registers that wgmma uses, or null: exec/WgmmaTracker.h.
+  std::shared_ptr<RegisterTracker> wgmma;
   /// When all that it has given to the tensor pipe is done, and what it has
   /// loaded from and stored to tensor memory.
   uint64_t tensorDone = 0, tensorLoads = 0, tensorStores = 0;
@@ -202,12 +212,13 @@ public:
   /// Runs until nothing can go on or about `budget` instructions are done.
   /// Returns the number executed.
   uint64_t run(uint64_t budget);
-  /// Runs the group that can go on first, until something else comes before.
-  void runTimed();
-  /// The same for `current`, which with the turn executes one instruction.
-  void runTimedGroup();
-  /// Whether any group can go on; `current` is the one whose clock is lowest.
-  bool pickEarliest();
+
+  // For interpreters.
+  /// Makes the next group that can go on `current`. Returns false if all wait.
+  bool pickGroup();
+  /// Executes an instruction for the lanes `m`, those with a true guard.
+  /// Returns the next instruction, or null if the group waits.
+  const Instr *execute(const Instr *i, uint32_t m);
 
   /// Executes an instruction of which nothing but registers knows.
   void compute(const Instr *i) {
@@ -270,11 +281,6 @@ public:
   uint32_t line(LineKind kind) const;
 
 private:
-  uint64_t runRecorded(uint64_t budget);
-  /// Executes an instruction whose guard is true in the lanes `m`, with all
-  /// that may be followed; the next one, or null.
-  const Instr *execute(const Instr *i, uint32_t m);
-  bool pickGroup();
   void dropGroup(size_t index);
   void finishConvergence(int32_t conv);
   bool checkPending(const Instr *i);
@@ -308,11 +314,11 @@ struct Mbarrier {
   /// H200 these keep what was there, and data written over them does no harm.
   uint64_t word = 0;
   uint64_t phases = 0;
-  std::unique_ptr<BarrierOrder> order;
+  std::shared_ptr<BarrierOrder> order; ///< null unless checks/ follows it
 };
 
-/// Marks which bytes of shared memory have been written, and passes accesses of
-/// engines on to the order.
+/// Marks written bytes of shared memory, and passes accesses of engines on to
+/// the observers of the cluster.
 class SharedTracker : public SharedObserver {
 public:
   explicit SharedTracker(Cta &cta) : cta(cta) {}
@@ -326,7 +332,8 @@ private:
   Cta &cta;
 };
 
-/// Passes accesses of engines to tensor memory on to the order.
+/// Passes accesses of engines to tensor memory on to the observers of the
+/// cluster.
 class TensorTracker : public TensorObserver {
 public:
   /// 16 lanes x 1 column: no instruction touches less of the accumulators.
@@ -420,7 +427,7 @@ private:
   Hit last, hits[kHits];
 };
 
-/// Global memory as engines see it: the order learns of each access.
+/// Global memory of engines: observers are told of each access.
 class EngineGlobal : public GlobalAccess {
 public:
   explicit EngineGlobal(Cluster &cluster) : cluster(cluster) {}
@@ -461,8 +468,14 @@ struct Cluster {
     Even,
     Timed
   } pace = Pace::Eager;
-  std::unique_ptr<Order> order;
-  std::shared_ptr<Recorder> recorder;
+  std::vector<std::unique_ptr<ClusterObserver>> observers;
+  /// Set by observers, or null: see Observer.h.
+  Order *order = nullptr;
+  Recorder *recorder = nullptr;
+  Interpreter *interpreter = nullptr;
+  /// Set by Timing, or null.
+  time::Stopwatch *watch = nullptr;
+  Shard *shard = nullptr;
   Knowledge barrierArriving, barrierCompleted;
   /// Counts everything that another warp could be waiting for.
   uint64_t effects = 0;
@@ -486,7 +499,6 @@ struct Cluster {
   std::vector<PairAlloc> pairs;
   uint64_t slot = 0;
   Machine *machine = nullptr;
-  Shard *shard = nullptr;       ///< null: the launch is not timed
   uint64_t lateStores = 0;      ///< so far
   uint64_t timedOperations = 0; ///< under way
   bool hasEnded = false;        ///< is to be retired
@@ -498,6 +510,10 @@ struct Cluster {
 /// What .loc says of an instruction; without it, the function where that is not
 /// the kernel.
 SourceChain sourceOf(const InstrInfo &info);
+
+/// A range of bytes in terms of a buffer, a variable or a frame.
+std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
+                            uint64_t bytes);
 
 class Machine {
 public:
@@ -560,9 +576,10 @@ public:
     return {scopes.data(), scopes.data() + numScopesUpTo[int(scope)]};
   }
   GlobalShadow &shadow();
-  std::shared_ptr<Recording> recording;
-  /// Null where the launch is not timed.
-  std::unique_ptr<time::Model> timing;
+  /// The creator of the machine sets both before begin().
+  std::vector<std::unique_ptr<LaunchObserver>> observers;
+  /// Null unless the launch is timed.
+  std::unique_ptr<Timing> timing;
   /// Products of wgmma are not computed.
   bool skipsProducts = false;
   /// Copies move nothing into shared memory, and from it.
@@ -600,65 +617,49 @@ public:
   std::string describeShared(const Cta &own, uint64_t address, uint64_t size);
   std::string describeSharedOffset(uint32_t offset);
 
-private:
-  std::unique_ptr<Cluster> startCluster(uint64_t index, uint64_t slot);
-  void fillSpecials(Warp &w);
-  void leaveOut();
-  bool bindShape();
-  void bindScopes();
-
-  // Launches that are timed (Timed.cpp).
-  void runTimed();
-  bool hasSafeShards() const;
-  void makeShards();
-  void startTimed(uint64_t cycle, time::Path path, time::Cause cause);
-  void startTimed(Cta &cta, uint64_t cycle, const time::Path &path);
-  void runWindow(uint64_t begin);
-  void exchange();
-  void retireTimed();
-  void collectAll();
-  bool releaseWaits();
-  bool isStuck() const;
-  bool endWaits(uint64_t cycle);
-  std::vector<std::unique_ptr<Shard>> shards;
-  std::vector<Shard *> shardOf; ///< by SM
-  uint64_t testsAlone = 0;      ///< try_waits that gave up since anything else
-  uint64_t lastCycle = 0;       ///< at which a CTA has ended
-  time::Path lastPath;
-
-  // The scheduler (Scheduler.cpp).
+  // For Timing, which runs the launch by itself.
+  std::vector<std::unique_ptr<Cluster>> active;
+  /// Clusters that the device holds at once; those that run now are `active`.
+  uint64_t slots = 0;
+  uint64_t executed = 0; ///< instructions of warps
+  std::unique_ptr<Workers> workers;
+  /// Clusters that are dispatched, but not started yet.
   struct Waiting {
     uint64_t index, slot;
   };
+  std::deque<Waiting> waiting;
+  void startMore(size_t count);
+  /// Takes over new findings and output of the cluster.
+  void collect(Cluster &c);
+  void retire(Cluster &c);
+  void takeStatistics(Cluster &c);
+  /// Ends the launch with a finding.
+  void reportLimit();
+
+private:
+  std::unique_ptr<Cluster> startCluster(uint64_t index, uint64_t slot);
+  void fillSpecials(Warp &w);
+  bool bindShape();
+  void bindScopes();
+
+  // The scheduler (Scheduler.cpp).
   void runCluster(Cluster &c, uint64_t quantum);
   /// Whether another warp could have seen anything of it.
   bool runTurn(Cluster &c);
   void passTime(uint64_t executedBefore);
   bool completeSome(Cluster &c, bool isStuck);
   uint64_t nextCluster();
-  void startMore(size_t count);
-  void retire(Cluster &c);
-  void collect(Cluster &c);
   void takeTallies(Cluster &cluster);
-  void takeStatistics(Cluster &c);
-  void reportLimit();
   void reportPlaces(FindingKind kind, LaunchStatus status,
                     std::string note = {});
   std::string waitText(Warp &w, Group &g);
 
-  std::vector<std::unique_ptr<Cluster>> active;
-  /// Clusters that the device holds at once; those that run now are `active`.
-  uint64_t slots = 0;
   bool sharesTensorMemory = false;
   uint64_t totalClusters = 0, dispatched = 0;
-  /// Dispatched, but not started yet.
-  std::deque<Waiting> waiting;
   /// The next ones in line for dispatch.
   uint64_t nextIndex = 0;
   std::deque<uint64_t> lookahead;
   Random random;
-  uint64_t executed = 0;
-  std::unique_ptr<Workers> workers;
   unsigned numScopesUpTo[kMemoryScopes] = {};
   /// Of a launch without a world.
   GlobalShadow ownShadow;
@@ -690,7 +691,17 @@ const Instr *Warp::issueCopy(const Instr *i, unsigned lane, F &&action) {
   return i + 1;
 }
 
-inline Order *Warp::order() { return cta->cluster->order.get(); }
+inline const Instr *Warp::execute(const Instr *i, uint32_t m) {
+  if (!m && pendingCount)
+    skipUndefined(i);
+  if (!m)
+    return i + 1;
+  if (pendingCount && !checkPending(i))
+    return nullptr;
+  return i->fn(*this, i, m);
+}
+
+inline Order *Warp::order() { return cta->cluster->order; }
 inline GlobalView &Warp::global() { return cta->cluster->global; }
 inline bool Warp::isEager() const {
   return cta->cluster->pace == Cluster::Pace::Eager;

@@ -4,7 +4,6 @@
 
 #include "Polling.h"
 
-#include "../exec/MemoryAccess.h"
 #include "Machine.h"
 #include "WorldState.h"
 

@@ -12,7 +12,7 @@
 #define MXSIM_LIB_MACHINE_PROGRAM_H
 
 #include "../ptx/AST.h"
-#include "MemoryScope.h"
+#include "../ptx/MemoryScope.h"
 
 #include <cstdint>
 #include <string>
@@ -20,6 +20,7 @@
 
 namespace mx::sim {
 
+class InstructionSet;
 class Warp;
 struct Instr;
 
@@ -156,6 +157,7 @@ struct Program {
   uint32_t memoryScopes = 0;
   /// Why instructions are unsupported; Instr::aux is the index.
   std::vector<std::string> messages;
+  const InstructionSet *instructions = nullptr; ///< that it was decoded with
 
   const InstrInfo &infoOf(const Instr *i) const {
     return info[i - code.data()];

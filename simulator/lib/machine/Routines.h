@@ -21,6 +21,9 @@ constexpr uint32_t kPredicateBlock = 1;
 constexpr uint64_t kFunctionWindow = 0x7a0000000000ull;
 uint64_t addressOfFunction(const ptx::Function &f);
 
+/// Ends the launch: the stack of the lane has no room.
+const Instr *reportOverflow(Warp &w, const Instr *i, unsigned lane);
+
 /// d: frame pointer, b: stack pointer, imm: where the stack begins.
 const Instr *setStack(Warp &w, const Instr *i, uint32_t mask);
 /// d = frame pointer a + imm.

@@ -15,12 +15,6 @@
 #include "Workers.h"
 #include "WorldState.h"
 
-#include "../report/Groups.h"
-#include "../report/Recorder.h"
-#include "../time/LeftOut.h"
-#include "../time/Model.h"
-#include "../time/Needs.h"
-
 #include <algorithm>
 #include <cstdio>
 
@@ -253,8 +247,8 @@ void Machine::startMore(size_t count) {
 /// to the next one.
 void Machine::retire(Cluster &c) {
   for (auto &cta : c.ctas) {
-    if (c.order)
-      c.order->exited(*cta);
+    for (auto &o : c.observers)
+      o->ended(*cta);
     if (device)
       atEnd.join(
           cta->atExit.generic.ofClustersBeyond(firstCluster, totalClusters));
@@ -330,7 +324,8 @@ void Machine::takeStatistics(Cluster &c) {
       s.tmaBytes += w.counts.bulkLoadBytes + w.counts.bulkStoreBytes;
       w.counts = WarpStatistics();
     }
-  recording->take(c);
+  for (auto &o : observers)
+    o->take(c);
 }
 
 bool Machine::begin() {
@@ -338,15 +333,12 @@ bool Machine::begin() {
     return false;
   if (device)
     firstCluster = device->begin(program, cluster, clusterGrid);
-  recording = std::make_shared<Recording>(*this);
   report.facts.cluster = cluster;
   uint32_t size = cluster.count();
-  if (const time::Chip *chip = time::findChip(config.timedChip))
-    timing = std::make_unique<time::Model>(*this, *chip);
-  if (timing && config.skipsProducts)
-    leaveOut();
+  if (timing)
+    timing->begin();
   bool isAlone =
-      timing ? !hasSafeShards() : sharesTensorMemory || totalClusters == 1;
+      timing ? !timing->isParallel() : sharesTensorMemory || totalClusters == 1;
   workers = std::make_unique<Workers>(isAlone ? 1 : config.threads);
 
   uint64_t perCluster =
@@ -358,18 +350,6 @@ bool Machine::begin() {
   for (uint64_t slot = 0; slot < slots; ++slot)
     waiting.push_back({nextCluster(), slot});
   return true;
-}
-
-/// Checks look at values, so that with them only products are left out.
-void Machine::leaveOut() {
-  time::Needs needs = time::findNeeds(program, config.checks != 0);
-  skipsProducts = !needs.ofProducts;
-  leavesOutShared = needs.leavesOutShared;
-  report.time.computedForLine = needs.ofProducts ? needs.ofProducts->line : 0;
-  constexpr uint64_t kMostStored = 1ull << 28; // with more it is slower
-  if (!memory.leftOut)
-    memory.leftOut = std::make_shared<time::LeftOut>(kMostStored);
-  timing->leaveOut(needs.work);
 }
 
 Machine::Pass Machine::pass(uint64_t most) {
@@ -456,15 +436,15 @@ void Machine::finish() {
   if (device && report.isComplete)
     device->end(atEnd);
   report.statistics.warpInstructions = executed;
-  groupFindings(report, reported, config.maxFindings);
-  recording->finish(report);
+  for (auto &o : observers)
+    o->finish(report);
 }
 
 void Machine::run() {
   if (!begin())
     return;
   if (timing)
-    return runTimed();
+    return timing->run();
   uint64_t idlePasses = 0;
   for (;;) {
     Pass last = pass(kQuantum);

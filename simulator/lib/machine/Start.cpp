@@ -5,13 +5,9 @@
 // registers, memories and special registers.
 //===----------------------------------------------------------------------===//
 
-#include "../time/LeftOut.h"
-#include "../time/MachineCode.h"
-#include "../time/Model.h"
+#include "Limits.h"
 #include "Machine.h"
 
-#include "../report/Recorder.h"
-#include "Limits.h"
 #include "mxsim/Report.h"
 
 #include <algorithm>
@@ -186,7 +182,6 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   c->pairs.resize((size + 1) / 2);
   if (timing) {
     c->pace = Cluster::Pace::Timed;
-    c->shard = shardOf[slot * size % config.smCount];
   } else if (config.seed) {
     uint64_t number = firstCluster + index;
     c->random = Random(config.seed * 0x9e3779b97f4a7c15ull + number);
@@ -221,8 +216,6 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       if (followsOrder)
         cta->tracker->shadow.resize((sharedBytes + 3) / 4);
     }
-    if (memory.leftOut && timing)
-      cta->leftOut = std::make_shared<time::LeftOut>(sharedBytes);
     cta->leavesOut = leavesOutShared;
     // Variables with an initialiser: PTX does not have them in .shared, so
     // there is nothing to copy.
@@ -266,12 +259,10 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
     }
     c->ctas.push_back(std::move(cta));
   }
-  if (followsOrder)
-    c->order = std::make_unique<Order>(*this, *c);
-  c->recorder = recording->start(*c);
-  for (auto &cta : c->ctas)
-    for (Warp &w : cta->warps)
-      w.trace = c->recorder.get();
+  if (timing)
+    timing->start(*c);
+  for (auto &o : observers)
+    o->start(*c);
   return c;
 }
 
@@ -359,33 +350,9 @@ bool Machine::bindShape() {
   dynamicOffset = (program.staticSharedEnd + align - 1) / align * align;
   sharedBytes = dynamicOffset + config.dynamicSharedBytes;
   const ptx::Module &home = *program.kernel->home;
-  if (!config.timedChip.empty()) {
-    const time::Chip *chip = time::findChip(config.timedChip);
-    if (!chip)
-      return bad("cannot be timed on '" + config.timedChip +
-                 "': there are figures of " + listOfTimedChips());
-    if (!chip->runs(home.chip))
-      return bad("cannot be timed on " + config.timedChip + ": expected " +
-                 chip->targets() + ", found " + home.target +
-                 (home.chip.number < chip->number
-                      ? ", whose code runs on no later chip"
-                      : ""));
-    if (device)
-      return bad("cannot be timed: expected one device, found several");
-    if (!config.machineCode.empty() &&
-        !time::hasMachineCode(config.machineCode, program.kernel->name))
-      return bad("cannot be priced by machine code: expected a listing of "
-                 "simulator/scripts/list-machine-code with this kernel, found none of "
-                 "it: list the PTX that is run");
-    for (const auto &[key, value] : config.timeChanges.figures)
-      if (!time::hasFigure(*chip, key))
-        return bad("cannot be timed on " + std::string(chip->name) +
-                   ": it has no figure '" + key + "'");
-    if (config.timeChanges.isSustained && !chip->has(time::Fact::TensorMHz))
-      return bad("cannot be timed on " + std::string(chip->name) +
-                 " at a sustained clock, of which it has no figures: expected "
-                 "a number of MHz");
-  }
+  if (timing)
+    if (std::string why = timing->explainMisfit(); !why.empty())
+      return bad(std::move(why));
   ptx::SmLimits sm = ptx::limitsOf(home.chip);
   if (sharedBytes > sm.sharedBytes)
     return bad("needs " + std::to_string(sharedBytes - kReservedShared) +

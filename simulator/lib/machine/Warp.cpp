@@ -9,9 +9,6 @@
 
 #include "Machine.h"
 
-#include "../exec/WgmmaTracker.h"
-#include "../report/Recorder.h"
-
 #include <algorithm>
 
 using namespace mx::sim;
@@ -33,8 +30,8 @@ bool Warp::pickGroup() {
 }
 
 uint64_t Warp::run(uint64_t budget) {
-  if (trace)
-    return runRecorded(budget);
+  if (Interpreter *interpreter = cta->cluster->interpreter)
+    return interpreter->run(*this, budget);
   uint64_t done = 0;
   while (done < budget && !cta->cluster->stopped && !groups.empty() &&
          pickGroup()) {
@@ -64,46 +61,6 @@ uint64_t Warp::run(uint64_t budget) {
     done = budget - left;
     if (i) {
       // Its time is over: the next one's turn.
-      groups[current].pc = i;
-      current = (current + 1) % groups.size();
-    }
-  }
-  return done;
-}
-
-const Instr *Warp::execute(const Instr *i, uint32_t m) {
-  if (!m && pendingCount)
-    skipUndefined(i);
-  if (!m)
-    return i + 1;
-  if (pendingCount && !checkPending(i))
-    return nullptr;
-  return i->fn(*this, i, m);
-}
-
-/// The same, and the recorder sees each instruction.
-uint64_t Warp::runRecorded(uint64_t budget) {
-  uint64_t done = 0;
-  while (done < budget && !cta->cluster->stopped && !groups.empty() &&
-         pickGroup()) {
-    const Instr *i = groups[current].pc;
-    mask = groups[current].mask;
-    trace->resume(*this);
-    while (i && done < budget) {
-      ++done;
-      const Instr *at = i;
-      uint32_t m = mask;
-      if (i->guard != kNoSlot)
-        m &= predicate(i->guard);
-      executing = m;
-      trace->begin(*this, i);
-      i = execute(i, m);
-      if (i)
-        trace->next(*this, at);
-      else
-        trace->stop(*this, at);
-    }
-    if (i) {
       groups[current].pc = i;
       current = (current + 1) % groups.size();
     }
@@ -149,7 +106,8 @@ Group Warp::fork() {
   };
   while (isTaken(other.strand))
     ++other.strand;
-  trace->forked(*this, other.strand);
+  for (auto &o : cta->cluster->observers)
+    o->forked(*this, other.strand);
   return other;
 }
 
@@ -233,15 +191,10 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
     cluster.arrivedThreads -= __builtin_popcount(clusterLanes & lanes);
     clusterLanes &= ~lanes;
   }
-  if (trace)
-    trace->exited(*this);
-  if (!live) {
+  for (auto &o : cluster.observers)
+    o->exited(*this);
+  if (!live)
     --cta->liveWarps;
-    if (cluster.order) {
-      cluster.order->meet(*this, ~0u);
-      cluster.order->release(*this, cta->atExit);
-    }
-  }
   bool isGone = groups[me].mask == lanes;
   if (isGone)
     dropGroup(me);
@@ -283,7 +236,7 @@ bool Warp::breakConvergence() {
 }
 
 void Warp::meet(uint32_t lanes) {
-  if (Order *o = order())
+  for (auto &o : cta->cluster->observers)
     o->meet(*this, lanes);
 }
 
@@ -333,7 +286,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
 /// carry them along, as compilers pack registers before the wait; any other
 /// use is reported.
 bool Warp::checkPending(const Instr *i) {
-  if (!checkWgmmaRegisters(*this, i))
+  if (wgmma && !wgmma->check(*this, i))
     return false;
   undefined.check(*this, i, mask, executing);
   const Program &p = machine->program;
@@ -350,8 +303,8 @@ bool Warp::checkPending(const Instr *i) {
          mask, /*isWarning=*/true);
     // Using a register waits for its load, as far as chips are known.
     forgetTensorLoads();
-    if (order())
-      order()->waitTensorLoads(*this);
+    for (auto &o : cta->cluster->observers)
+      o->waitTensorLoads(*this);
     return !cta->cluster->stopped;
   }
   for (uint32_t k = 0; k < info.numDefs; ++k) {
@@ -374,4 +327,11 @@ void Warp::forgetTensorLoads() {
 uint32_t Warp::line(LineKind kind) const {
   const Machine &m = *machine;
   return (cta->rank * m.warpsPerCta + index) * 4 + kind;
+}
+
+const Instr *Warp::completeTimed(const Instr *i, uint32_t lanes, bool needsTurn,
+                                 AsyncQueue::Action action) {
+  ++cta->cluster->timedOperations;
+  machine->timing->complete({this, i, lanes}, needsTurn, std::move(action));
+  return i + 1;
 }

@@ -8,7 +8,7 @@
 #ifndef MXSIM_LIB_MACHINE_WORLDSTATE_H
 #define MXSIM_LIB_MACHINE_WORLDSTATE_H
 
-#include "../checks/Published.h"
+#include "../clocks/Published.h"
 #include "LateStores.h"
 #include "Program.h"
 

@@ -111,6 +111,12 @@ struct Instruction {
   std::string text() const; ///< opcode and modifiers as written
 };
 
+/// Whether `i` is part of `text`, not of another module that is linked to it.
+inline bool isOfText(const Instruction &i, const std::string &text) {
+  const char *at = i.opcode.data();
+  return at >= text.data() && at < text.data() + text.size();
+}
+
 /// What .loc says: a place, and where the compiler inlined it, the function's
 /// name (`nameLabel` + `nameOffset` in .debug_str) and the call.
 struct SourceLocation {

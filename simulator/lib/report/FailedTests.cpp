@@ -5,7 +5,7 @@
 #include "FailedTests.h"
 
 #include "../machine/Handlers.h"
-#include "OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 
 #include <algorithm>
 

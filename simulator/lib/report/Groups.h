@@ -10,25 +10,11 @@
 #ifndef MXSIM_LIB_REPORT_GROUPS_H
 #define MXSIM_LIB_REPORT_GROUPS_H
 
-#include "mxsim/Simulator.h"
+#include "../machine/Findings.h"
+
 #include "mxsim/Trace.h"
 
-#include <map>
-#include <tuple>
-
 namespace mx::sim {
-
-/// What is one finding while a kernel runs: a kind at a line of the PTX, and
-/// whether it is a warning, which must not stand for an error.
-using FindingKey = std::tuple<FindingKind, unsigned, bool>;
-inline FindingKey findingKey(const Finding &f) {
-  return {f.kind, f.ptxLine, f.isWarning};
-}
-struct FindingCount {
-  uint64_t occurrences = 0;
-  std::vector<uint64_t> ctas; ///< their indices in the grid
-};
-using FindingCounts = std::map<FindingKey, FindingCount>;
 
 /// Keeps the first of each group with the counts of all, and at most `most`
 /// groups.

@@ -5,7 +5,7 @@
 #include "Recorder.h"
 
 #include "../machine/Handlers.h"
-#include "../machine/Shard.h"
+#include "../time/Stopwatch.h"
 #include "mxsim/tensor/Mbarrier.h"
 
 #include <algorithm>
@@ -21,8 +21,7 @@ Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
       failedTests(places, machine.warpsPerCta,
                   machine.warpsPerCta * machine.cluster.count()),
       machine(machine), cluster(cluster), hasTimeline(hasTimeline),
-      maxSpans(maxSpans),
-      watch(cluster.shard ? &cluster.shard->watch : nullptr) {
+      maxSpans(maxSpans), watch(cluster.watch) {
   executed.resize(machine.warpsPerCta);
   for (auto &ofWarp : executed)
     ofWarp.resize(machine.program.code.size());
@@ -151,6 +150,35 @@ void Recorder::advance(Warp &w, uint64_t step, const Waiting &waiting,
   s.waiting = waiting;
   s.waitLine = s.lastLine;
   now = w.group().step = std::max(now, step);
+}
+
+uint64_t Recorder::run(Warp &w, uint64_t budget) {
+  uint64_t done = 0;
+  while (done < budget && !cluster.stopped && !w.groups.empty() &&
+         w.pickGroup()) {
+    const Instr *i = w.groups[w.current].pc;
+    w.mask = w.groups[w.current].mask;
+    resume(w);
+    while (i && done < budget) {
+      ++done;
+      const Instr *at = i;
+      uint32_t m = w.mask;
+      if (i->guard != kNoSlot)
+        m &= w.predicate(i->guard);
+      w.executing = m;
+      begin(w, i);
+      i = w.execute(i, m);
+      if (i)
+        next(w, at);
+      else
+        stop(w, at);
+    }
+    if (i) {
+      w.groups[w.current].pc = i;
+      w.current = (w.current + 1) % w.groups.size();
+    }
+  }
+  return done;
 }
 
 void Recorder::resume(Warp &w) {

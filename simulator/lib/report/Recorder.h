@@ -1,7 +1,8 @@
 //===- Recorder.h - follows one cluster over steps --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Handlers tell the recorder of their cluster what they do. It keeps a clock
+// Handlers and the machine report operations to the recorder of their cluster.
+// It keeps a clock
 // for each group of lanes (Lamport, "Time, clocks, and the ordering of
 // events"): an instruction is one step, who waits goes on at the step at which
 // what it waits for was complete, and an asynchronous operation has a nominal
@@ -41,7 +42,7 @@ enum class Engine : uint8_t {
 };
 constexpr unsigned kNumEngines = unsigned(Engine::Commit) + 1;
 
-class Recorder {
+class Recorder final : public ClusterObserver, public Interpreter {
 public:
   /// Instructions executed, by index of the warp and place in the program.
   using Counts = std::vector<std::vector<uint64_t>>;
@@ -50,7 +51,11 @@ public:
   Recorder(Machine &machine, Cluster &cluster, const Places *places,
            bool hasTimeline, uint64_t maxSpans, Counts *counts);
 
-  // For the interpreter: around each instruction of a warp.
+  /// Warp::run with a look at each instruction. Launches that are timed call
+  /// the methods below by themselves.
+  uint64_t run(Warp &w, uint64_t budget) override;
+
+  // Around each instruction of a warp.
   void resume(Warp &w);
   void begin(Warp &w, const Instr *i) {
     ++executed[w.index][size_t(i - machine.program.code.data())];
@@ -76,16 +81,15 @@ public:
   /// The group goes on after `i`, or nowhere for now.
   void next(Warp &w, const Instr *i);
   void stop(Warp &w, const Instr *i);
-  void exited(Warp &w);
-  /// A group with this name begins.
-  void forked(Warp &w, uint32_t strand);
+  void exited(Warp &w) override;
+  void forked(Warp &w, uint32_t strand) override;
 
   // Barriers of CTAs and clusters.
   void arriveAtBarrier(Warp &w, uint32_t number);
-  void completeBarrier(Cta &cta, uint32_t number);
+  void completeBarrier(Cta &cta, uint32_t number) override;
   void passBarrier(Warp &w, uint32_t number, uint32_t generation);
   void arriveAtCluster(Warp &w);
-  void completeCluster();
+  void completeCluster() override;
   void passCluster(Warp &w, uint32_t generation);
   void pairAllocated(Warp &w);
   /// The warps of a group, who have executed something together, go on at
@@ -127,8 +131,8 @@ public:
   /// Goes on when at most `left` groups are pending.
   void waitGroups(Warp &w, Groups kind, uint64_t left, bool reads);
 
-  void finding(const Finding &f) { finding(f, now); }
-  void finding(const Finding &f, uint64_t step);
+  void finding(const Finding &f) override { finding(f, now); }
+  void finding(const Finding &f, uint64_t step) override;
 
   Counts own, &executed;
   std::vector<std::map<std::string, uint64_t>> mmas; ///< by warp and shape
@@ -305,22 +309,17 @@ private:
   std::vector<Mark> marks;
 };
 
-/// Lines of other modules that are linked to the one of `text` say nothing
-/// about it.
-bool isOfText(const ptx::Instruction &i, const std::string &text);
-
 /// All recorders of a launch.
-class Recording {
+class Recording final : public LaunchObserver {
 public:
   explicit Recording(Machine &machine);
-  /// Null when no trace is recorded.
-  std::shared_ptr<Recorder> start(Cluster &c);
+  /// Adds a recorder if the report needs one.
+  void start(Cluster &c) override;
   /// Instructions that others have counted.
   void add(const Recorder::Counts &counts);
-  /// Takes over what a cluster has recorded.
-  void take(Cluster &c);
-  /// Everything goes into the report.
-  void finish(LaunchReport &report);
+  void take(Cluster &c) override;
+  /// Groups the findings, and adds profiles and timelines to the report.
+  void finish(LaunchReport &report) override;
 
 private:
   Machine &machine;

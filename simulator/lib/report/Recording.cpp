@@ -4,12 +4,12 @@
 // Who gets a recorder, and what the report gets of all of them.
 //===----------------------------------------------------------------------===//
 
+#include "../ptx/OpcodeClass.h"
 #include "Groups.h"
-#include "OpcodeClass.h"
 #include "Recorder.h"
 
 #include "../machine/Handlers.h"
-#include "../machine/Shard.h"
+#include "../time/Stopwatch.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ Recording::Recording(Machine &machine) : machine(machine) {
     places = std::make_unique<Places>(machine.program);
 }
 
-std::shared_ptr<Recorder> Recording::start(Cluster &c) {
+void Recording::start(Cluster &c) {
   const LaunchConfig &config = machine.config;
   uint64_t size = machine.cluster.count();
   uint64_t traced = config.timelineCtas == LaunchConfig::kTwoClusters
@@ -28,14 +28,20 @@ std::shared_ptr<Recorder> Recording::start(Cluster &c) {
                         : (config.timelineCtas + size - 1) / size;
   bool hasTimeline = c.index < traced;
   if (!hasTimeline && !config.profile && !machine.timing)
-    return nullptr;
-  return std::make_shared<Recorder>(
+    return;
+  auto recorder = std::make_unique<Recorder>(
       machine, c, places.get(), hasTimeline,
       hasTimeline
           ? config.timelineSpans / std::min(traced, machine.numClusters())
           : 0,
       // Clusters of a shard take turns on one thread.
-      c.shard ? &c.shard->executed : nullptr);
+      c.watch ? &c.watch->executed : nullptr);
+  c.recorder = recorder.get();
+  c.interpreter = recorder.get();
+  for (auto &cta : c.ctas)
+    for (Warp &w : cta->warps)
+      w.trace = recorder.get();
+  c.observers.push_back(std::move(recorder));
 }
 
 void Recording::add(const Recorder::Counts &counts) {
@@ -65,6 +71,7 @@ void Recording::take(Cluster &c) {
   if (!t.ctas.empty())
     timelines[c.index] = std::move(t);
   c.recorder = nullptr;
+  c.interpreter = nullptr;
   for (auto &cta : c.ctas)
     for (Warp &w : cta->warps)
       w.trace = nullptr;
@@ -105,12 +112,8 @@ static void append(Timeline &all, Timeline &&one) {
   all.tracksDropped += one.tracksDropped;
 }
 
-bool mx::sim::isOfText(const ptx::Instruction &i, const std::string &text) {
-  const char *at = i.opcode.data();
-  return at >= text.data() && at < text.data() + text.size();
-}
-
 void Recording::finish(LaunchReport &report) {
+  groupFindings(report, machine.reported, machine.config.maxFindings);
   const Program &p = machine.program;
   if (machine.config.profile) {
     std::vector<WarpProfile> &profiles = report.statistics.profiles;

@@ -9,6 +9,7 @@
 #ifndef MXSIM_LIB_TIME_CHIP_H
 #define MXSIM_LIB_TIME_CHIP_H
 
+#include "../clocks/Cause.h"
 #include "../ptx/Target.h"
 #include "mxsim/Time.h"
 
@@ -19,124 +20,6 @@ namespace mx::sim::time {
 
 constexpr Origin kMeasured = Origin::Measured, kPublished = Origin::Published,
                  kDerived = Origin::Derived, kAssumed = Origin::Assumed;
-
-/// What is known of a chip. The table of each chip has them in this order; one
-/// that ends before has none of the others.
-enum class Fact : uint8_t {
-  // The chip.
-  Multiprocessors,
-  BoostMHz,
-  TensorMHz,
-  TensorBusyMHz,
-  TensorBusyTime,
-  LaunchOverhead,
-  KernelStart,
-  CtaStart,
-  CtaIssue,
-  CtaEnd,
-  CtaGive,
-  MemoryEnd,
-  // Schedulers and pipes.
-  AluLatency,
-  PredicateLatency,
-  FloatLatency,
-  SpecialLatency,
-  WarpLatency,
-  ReduxLatency,
-  MatchLatency,
-  ConstantLatency,
-  ConstantMiss,
-  BranchTaken,
-  BranchLate,
-  HighProduct,
-  Yield,
-  // Shared memory.
-  SharedBytes,
-  SharedLatency,
-  AtomicLatency,
-  SharedQueue,
-  L1Bytes,
-  L1Latency,
-  // The tensor core, of the whole SM.
-  WgmmaColumns,
-  WgmmaSharedLeast,
-  WgmmaSharedColumns,
-  WgmmaRegistersLeast,
-  WgmmaLatency,
-  WgmmaLatencyColumns,
-  WgmmaRegistersColumns,
-  WgmmaLatencyLate,
-  WgmmaSlots,
-  WgmmaRegistersRead,
-  MmaSyncProducts,
-  MmaSyncLatency,
-  // The copy engine.
-  CopyGive,
-  CopyIssue,
-  CopyMap,
-  CopyBytes,
-  CopyPlainBytes,
-  CopyRow,
-  CopyStoreBytes,
-  CopyAddBytes,
-  CopyLatency,
-  CopyHbmLatency,
-  CopyHbmCost,
-  CopyMapChanged,
-  // L2 and HBM.
-  PortBytes,
-  PortLoadBytes,
-  L2Bytes,
-  L2LoadBytes,
-  L2WriteBytes,
-  L2StoreBytes,
-  L2WriteLines,
-  L2Window,
-  Gpcs,
-  L2Capacity,
-  L2Parts,
-  L2Latency,
-  L2Spread,
-  HbmBytesPerNs,
-  HbmLatency,
-  HbmSpread,
-  HbmChannels,
-  HbmChannelBytes,
-  // Barriers.
-  MbarrierTest,
-  MbarrierArrive,
-  MbarrierWoken,
-  BarrierBase,
-  BarrierWarp,
-  ClusterBarrier,
-  ClusterBarrierCta,
-  ClusterArrive,
-  FenceDevice,
-  // The tensor core of tcgen05.
-  TcgenColumns,
-  TcgenReadBytes,
-  TcgenPairRead,
-  TcgenLeast,
-  TcgenLatency,
-  TcgenPairLatency,
-  TcgenQueue,
-  TcgenCommit,
-  TcgenCopy,
-  TcgenCopyLatency,
-  // Tensor memory.
-  TmemLoad,
-  TmemLoadLatency,
-  TmemStore,
-  TmemStoreLatency,
-  TmemAlloc,
-  // What only chips since then have.
-  L2BytesPerNs,
-  L2FarLatency,
-  LaunchControl,
-  MbarrierLimit,
-  Count
-};
-constexpr unsigned kFacts = unsigned(Fact::Count);
 
 struct Chip {
   std::string_view name;   ///< as `--time` takes it

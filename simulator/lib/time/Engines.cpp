@@ -6,7 +6,7 @@
 
 #include "Stopwatch.h"
 
-#include "../report/OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 
 #include <algorithm>
 

@@ -12,14 +12,6 @@
 
 namespace mx::sim::time {
 
-/// A Fact, or one of those below.
-using Cause = Fact;
-/// A scheduler or a pipe takes one machine instruction after the other.
-constexpr Cause kIssue = Cause(kFacts);
-/// What the model does not tell apart.
-constexpr Cause kOther = Cause(kFacts + 1);
-constexpr unsigned kCauses = kFacts + 2;
-
 enum class Part : uint8_t {
   Tensor,
   Issue,
@@ -49,9 +41,7 @@ const FactInfo &infoOf(Fact fact);
 /// Also of causes that are no figures.
 Part partOf(Cause cause);
 
-/// What answers a request of threads to memory, with the figures of its rate
-/// and of its latency.
-enum class Source : uint8_t { Shared, L1, L2Port, L2, Hbm };
+/// The figures of the rate and the latency of a source.
 struct SourceInfo {
   Fact rate, latency;
 };

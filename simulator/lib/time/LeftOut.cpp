@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "LeftOut.h"
+#include "../machine/LeftOut.h"
 
-#include "../exec/MemoryAccess.h"
-#include "../report/OpcodeClass.h"
+#include "../machine/InstructionSet.h"
+#include "../machine/Lanes.h"
+#include "../ptx/OpcodeClass.h"
 #include "Stopwatch.h"
 
 using namespace mx::sim;
@@ -39,7 +40,8 @@ void Model::leaveOut(const std::vector<Work> &work) {
                               : takeTimeTogether;
       break;
     case Work::Access:
-      prices[k].instead = touchOf(*machine.program.info[k].source);
+      prices[k].instead = machine.program.instructions->touchOf(
+          *machine.program.info[k].source);
       break;
     }
   }

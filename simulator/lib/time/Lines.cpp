@@ -5,8 +5,7 @@
 #include "Lines.h"
 
 #include "../machine/Handlers.h"
-#include "../report/OpcodeClass.h"
-#include "../report/Recorder.h"
+#include "../ptx/OpcodeClass.h"
 
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 
 #include "Model.h"
 
-#include "../report/OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 
 #include <algorithm>
 

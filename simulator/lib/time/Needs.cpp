@@ -15,7 +15,7 @@
 #include "Needs.h"
 
 #include "../machine/Handlers.h"
-#include "../report/OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 
 #include <algorithm>
 

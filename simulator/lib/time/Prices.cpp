@@ -9,7 +9,7 @@
 #include "Schedule.h"
 
 #include "../machine/Handlers.h"
-#include "../report/OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 
 #include <algorithm>
 

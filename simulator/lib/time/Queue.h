@@ -5,8 +5,8 @@
 #ifndef MXSIM_LIB_TIME_QUEUE_H
 #define MXSIM_LIB_TIME_QUEUE_H
 
+#include "../clocks/Path.h"
 #include "Calendar.h"
-#include "Path.h"
 
 namespace mx::sim::time {
 

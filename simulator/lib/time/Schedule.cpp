@@ -6,7 +6,7 @@
 
 #include "../machine/Handlers.h"
 #include "../machine/Routines.h"
-#include "../report/OpcodeClass.h"
+#include "../ptx/OpcodeClass.h"
 #include "Flow.h"
 #include "MachineCode.h"
 

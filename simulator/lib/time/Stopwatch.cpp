@@ -4,7 +4,7 @@
 
 #include "Stopwatch.h"
 
-#include "../exec/MemoryAccess.h"
+#include "../machine/Lanes.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@ using namespace mx::sim::time;
 
 Stopwatch::Stopwatch(Machine &machine, Model &model)
     : machine(machine), model(model), lines(model.lines.get()),
-      chip(model.chip), hasNoIssue(model.hasNoIssue), mhz(model.mhz),
+      chip(model.chip), hasNoIssue(model.hasNoIssue),
       registers(model.registers), machineCode(model.machineCode),
       prices(model.prices), hasMachineCode(model.hasMachineCode),
       sms(model.sms) {}

@@ -78,6 +78,8 @@ public:
   uint64_t now = 0; ///< of the event that is being handled
   /// Of the next event, request or turn: the order within a cycle.
   uint64_t numbers = 0;
+  /// Instructions by warp and place.
+  std::vector<std::vector<uint64_t>> executed;
 
   //===-- Requests to memory (Requests.cpp) -------------------------------===//
 
@@ -166,9 +168,6 @@ public:
     asked = kNone;
   }
 
-  uint64_t nanoseconds(uint64_t cycle) const {
-    return uint64_t(double(cycle) * 1000 / mhz);
-  }
   uint64_t clusterLatency() const {
     double more = double(machine.cluster.count()) - 2;
     return uint64_t(chip[Fact::ClusterBarrier] +
@@ -238,7 +237,6 @@ public:
 private:
   const Chip &chip;
   const bool hasNoIssue;
-  const double mhz;
   const Registers &registers;
   const Schedule &machineCode;
   const std::vector<Price> &prices;

@@ -5,7 +5,7 @@
 #ifndef MXSIM_LIB_TIME_TRANSFER_H
 #define MXSIM_LIB_TIME_TRANSFER_H
 
-#include "Path.h"
+#include "../clocks/Path.h"
 
 #include <cstdint>
 #include <vector>

@@ -4,67 +4,15 @@
 
 #include "UndefinedRegisters.h"
 
-#include "../machine/Handlers.h"
-#include "../machine/Machine.h"
-#include "MmaSync.h"
+#include "../ptx/OpcodeClass.h"
+#include "Handlers.h"
+#include "InstructionSet.h"
+#include "Machine.h"
 
 #include <algorithm>
 #include <array>
 
 using namespace mx::sim;
-
-//===----------------------------------------------------------------------===//
-// Instructions
-//===----------------------------------------------------------------------===//
-
-static bool hasModifier(const ptx::Instruction &i, std::string_view name) {
-  return std::find(i.modifiers.begin(), i.modifiers.end(), name) !=
-         i.modifiers.end();
-}
-
-/// An opcode that is not here decides: that may report a value without need,
-/// but hides none.
-DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
-  static const std::unordered_map<std::string_view, DataFlow> table = [] {
-    std::unordered_map<std::string_view, DataFlow> t = {
-        {"selp", DataFlow::Selects},    {"and", DataFlow::Masks},
-        {"or", DataFlow::Masks},        {"ld", DataFlow::Loads},
-        {"ldu", DataFlow::Loads},       {"st", DataFlow::Stores},
-        {"stmatrix", DataFlow::Stores}, {"shfl", DataFlow::Shuffles},
-        {"vote", DataFlow::Gathers},    {"match", DataFlow::Gathers},
-        {"redux", DataFlow::Gathers},
-    };
-    for (std::string_view name :
-         {"abs",   "add",      "bfe",   "bfi",  "bfind",      "bmsk",
-          "brev",  "clz",      "cnot",  "cos",  "copysign",   "cvt",
-          "cvta",  "div",      "dp2a",  "dp4a", "ex2",        "fma",
-          "fns",   "isspacep", "lg2",   "lop3", "getctarank", "mad",
-          "mad24", "mapa",     "max",   "min",  "mov",        "mul",
-          "mul24", "neg",      "not",   "popc", "prmt",       "rcp",
-          "rem",   "rsqrt",    "sad",   "set",  "setp",       "shf",
-          "shl",   "shr",      "sin",   "slct", "sqrt",       "sub",
-          "szext", "tanh",     "testp", "vadd", "vsub",       "vabsdiff",
-          "vmin",  "vmax",     "vmad",  "vset", "vshl",       "vshr",
-          "xor"})
-      t.emplace(name, DataFlow::Computes);
-    return t;
-  }();
-  auto it = table.find(i.opcode);
-  if (it == table.end())
-    return i.opcode == "mma" && hasModifier(i, "block_scale")
-               ? DataFlow::Scales
-               : DataFlow::Decides;
-  // The carry of add.cc and the mbarrier of st.async are not followed.
-  for (std::string_view m : {"cc", "async", "bulk"})
-    if (hasModifier(i, m))
-      return DataFlow::Decides;
-  for (std::string_view m : {"v2", "v4", "v8"})
-    if (i.opcode == "mov" && hasModifier(i, m))
-      return DataFlow::Moves;
-  if (i.opcode == "setp" && (hasModifier(i, "and") || hasModifier(i, "or")))
-    return DataFlow::Masks;
-  return it->second;
-}
 
 //===----------------------------------------------------------------------===//
 // Registers
@@ -255,7 +203,7 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
   case DataFlow::Scales:
     for (uint32_t k = 0; k < info.numUses; ++k)
       if (Slot s = p.uses[info.firstUse + k]; lanes(s) & executing)
-        used |= look(s, executing & lanesOfScales(w, i, s));
+        used |= look(s, executing & p.instructions->lanesOfScales(w, i, s));
     break;
   case DataFlow::Moves:
     return checkElements(w, i, guarded, executing, load);

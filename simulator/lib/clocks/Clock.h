@@ -8,10 +8,10 @@
 // global memory, and are kept in a map that most clocks do not have.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_CHECKS_CLOCK_H
-#define MXSIM_LIB_CHECKS_CLOCK_H
+#ifndef MXSIM_LIB_CLOCKS_CLOCK_H
+#define MXSIM_LIB_CLOCKS_CLOCK_H
 
-#include "../machine/MemoryScope.h"
+#include "../ptx/MemoryScope.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -221,4 +221,4 @@ struct Knowledge {
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_CHECKS_CLOCK_H
+#endif // MXSIM_LIB_CLOCKS_CLOCK_H

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_REPORT_OPCODECLASS_H
-#define MXSIM_LIB_REPORT_OPCODECLASS_H
+#ifndef MXSIM_LIB_PTX_OPCODECLASS_H
+#define MXSIM_LIB_PTX_OPCODECLASS_H
 
-#include "../ptx/AST.h"
+#include "AST.h"
 
 #include <string_view>
 
 namespace mx::sim {
 
-/// "integer", "shared load", "bulk copy", ...: simulator/docs/Simulator.md lists them.
+/// "integer", "shared load", "bulk copy", ...: simulator/docs/Simulator.md
+/// lists them.
 std::string_view classOf(const ptx::Instruction &i);
 
 /// Whether the opcode has a modifier, or one that begins with it where it ends
@@ -23,4 +24,4 @@ bool isWarpMma(const ptx::Instruction &i);
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_REPORT_OPCODECLASS_H
+#endif // MXSIM_LIB_PTX_OPCODECLASS_H

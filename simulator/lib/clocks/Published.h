@@ -9,8 +9,8 @@
 // ISA, "Morally strong operations").
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_CHECKS_PUBLISHED_H
-#define MXSIM_LIB_CHECKS_PUBLISHED_H
+#ifndef MXSIM_LIB_CLOCKS_PUBLISHED_H
+#define MXSIM_LIB_CLOCKS_PUBLISHED_H
 
 #include "Shadow.h"
 
@@ -29,4 +29,4 @@ private:
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_CHECKS_PUBLISHED_H
+#endif // MXSIM_LIB_CLOCKS_PUBLISHED_H

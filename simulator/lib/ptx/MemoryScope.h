@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_MACHINE_MEMORYSCOPE_H
-#define MXSIM_LIB_MACHINE_MEMORYSCOPE_H
+#ifndef MXSIM_LIB_PTX_MEMORYSCOPE_H
+#define MXSIM_LIB_PTX_MEMORYSCOPE_H
 
 #include <cstdint>
 
@@ -17,4 +17,4 @@ constexpr const char *kScopeNames[kMemoryScopes] = {"cta", "cluster", "gpu",
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_MACHINE_MEMORYSCOPE_H
+#endif // MXSIM_LIB_PTX_MEMORYSCOPE_H

@@ -10,8 +10,8 @@
 // invent one.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_CHECKS_SHADOW_H
-#define MXSIM_LIB_CHECKS_SHADOW_H
+#ifndef MXSIM_LIB_CLOCKS_SHADOW_H
+#define MXSIM_LIB_CLOCKS_SHADOW_H
 
 #include "Clock.h"
 
@@ -329,4 +329,4 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_CHECKS_SHADOW_H
+#endif // MXSIM_LIB_CLOCKS_SHADOW_H

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_TIME_LEFTOUT_H
-#define MXSIM_LIB_TIME_LEFTOUT_H
+#ifndef MXSIM_LIB_MACHINE_LEFTOUT_H
+#define MXSIM_LIB_MACHINE_LEFTOUT_H
 
 #include <algorithm>
 #include <array>
@@ -100,4 +100,4 @@ private:
 
 } // namespace mx::sim::time
 
-#endif // MXSIM_LIB_TIME_LEFTOUT_H
+#endif // MXSIM_LIB_MACHINE_LEFTOUT_H

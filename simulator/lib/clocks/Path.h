@@ -9,10 +9,10 @@
 // of them goes on.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_TIME_PATH_H
-#define MXSIM_LIB_TIME_PATH_H
+#ifndef MXSIM_LIB_CLOCKS_PATH_H
+#define MXSIM_LIB_CLOCKS_PATH_H
 
-#include "Facts.h"
+#include "Cause.h"
 
 #include <array>
 #include <memory>
@@ -185,4 +185,4 @@ private:
 
 } // namespace mx::sim::time
 
-#endif // MXSIM_LIB_TIME_PATH_H
+#endif // MXSIM_LIB_CLOCKS_PATH_H

@@ -6,12 +6,12 @@
 // partially, which is what the pragma promises.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_EXEC_LANES_H
-#define MXSIM_LIB_EXEC_LANES_H
+#ifndef MXSIM_LIB_MACHINE_LANES_H
+#define MXSIM_LIB_MACHINE_LANES_H
 
-#include "../machine/Decoder.h"
-#include "../machine/Handlers.h"
-#include "../machine/Machine.h"
+#include "Decoder.h"
+#include "Handlers.h"
+#include "Machine.h"
 
 #include <cstring>
 #include <utility>
@@ -142,4 +142,4 @@ inline uint64_t laneAddress(Warp &w, Slot base, bool is64, int64_t offset,
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_EXEC_LANES_H
+#endif // MXSIM_LIB_MACHINE_LANES_H

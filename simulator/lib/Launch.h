@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_MACHINE_LAUNCH_H
-#define MXSIM_LIB_MACHINE_LAUNCH_H
+#ifndef MXSIM_LIB_LAUNCH_H
+#define MXSIM_LIB_LAUNCH_H
 
-#include "Machine.h"
+#include "machine/Machine.h"
 
 #include <optional>
 
@@ -34,4 +34,4 @@ private:
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_MACHINE_LAUNCH_H
+#endif // MXSIM_LIB_LAUNCH_H

@@ -10,11 +10,14 @@
 // and starts of clusters. The result is the same for any number of threads.
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Timed.h"
 
+#include "../machine/LeftOut.h"
+#include "../machine/Workers.h"
 #include "../report/Recorder.h"
+#include "../time/MachineCode.h"
+#include "../time/Needs.h"
 #include "Shard.h"
-#include "Workers.h"
 
 #include <algorithm>
 #include <numeric>
@@ -22,21 +25,86 @@
 
 using namespace mx::sim;
 
+TimedLaunch::TimedLaunch(Machine &machine, Recording &recording)
+    : machine(machine), config(machine.config), recording(recording) {}
+
+TimedLaunch::~TimedLaunch() = default;
+
+std::string TimedLaunch::explainMisfit() const {
+  const ptx::Module &home = *machine.program.kernel->home;
+  const time::Chip *chip = time::findChip(config.timedChip);
+  if (!chip)
+    return "cannot be timed on '" + config.timedChip +
+           "': there are figures of " + listOfTimedChips();
+  if (!chip->runs(home.chip))
+    return "cannot be timed on " + config.timedChip + ": expected " +
+           chip->targets() + ", found " + home.target +
+           (home.chip.number < chip->number
+                ? ", whose code runs on no later chip"
+                : "");
+  if (machine.device)
+    return "cannot be timed: expected one device, found several";
+  if (!config.machineCode.empty() &&
+      !time::hasMachineCode(config.machineCode, machine.program.kernel->name))
+    return "cannot be priced by machine code: expected a listing of "
+           "simulator/scripts/list-machine-code with this kernel, found none "
+           "of "
+           "it: list the PTX that is run";
+  for (const auto &[key, value] : config.timeChanges.figures)
+    if (!time::hasFigure(*chip, key))
+      return "cannot be timed on " + std::string(chip->name) +
+             ": it has no figure '" + key + "'";
+  if (config.timeChanges.isSustained && !chip->has(time::Fact::TensorMHz))
+    return "cannot be timed on " + std::string(chip->name) +
+           " at a sustained clock, of which it has no figures: expected "
+           "a number of MHz";
+  return {};
+}
+
+void TimedLaunch::begin() {
+  model =
+      std::make_unique<time::Model>(machine, *time::findChip(config.timedChip));
+  if (config.skipsProducts)
+    leaveOut();
+}
+
+/// Checks look at values, so that with them only products are left out.
+void TimedLaunch::leaveOut() {
+  time::Needs needs = time::findNeeds(machine.program, config.checks != 0);
+  machine.skipsProducts = !needs.ofProducts;
+  machine.leavesOutShared = needs.leavesOutShared;
+  machine.report.time.computedForLine =
+      needs.ofProducts ? needs.ofProducts->line : 0;
+  constexpr uint64_t kMostStored = 1ull << 28; // with more it is slower
+  if (!machine.memory.leftOut)
+    machine.memory.leftOut = std::make_shared<time::LeftOut>(kMostStored);
+  model->leaveOut(needs.work);
+}
+
+void TimedLaunch::complete(const AsyncIssuer &issuer, bool needsTurn,
+                           AsyncQueue::Action action) {
+  issuer.warp->watch->complete(issuer, needsTurn, std::move(action));
+}
+
+uint64_t TimedLaunch::nanosecondsOf(uint64_t cycle) const {
+  return uint64_t(double(cycle) * 1000 / model->mhz);
+}
+
 //===----------------------------------------------------------------------===//
 // Shards
 //===----------------------------------------------------------------------===//
 
 /// The check of the order of accesses and the cost of lines are of the launch.
-bool Machine::hasSafeShards() const {
-  return !(config.checks & kCheckOrder) && !timing->lines;
+bool TimedLaunch::isParallel() const {
+  return !(config.checks & kCheckOrder) && !model->lines;
 }
 
 /// SMs that have CTAs of one cluster, now or later, are in one shard. The
 /// others are spread, as many to each.
-void Machine::makeShards() {
+void TimedLaunch::makeShards() {
   constexpr uint64_t kShards = 8;
-  uint64_t size = cluster.count(), all = config.smCount;
-  uint64_t used = std::min<uint64_t>(all, slots * size);
+  uint64_t size = machine.cluster.count(), all = config.smCount;
+  uint64_t used = std::min<uint64_t>(all, machine.slots * size);
   std::vector<uint64_t> firstOf(all);
   std::iota(firstOf.begin(), firstOf.end(), 0);
   auto find = [&](uint64_t sm) {
@@ -44,14 +112,14 @@ void Machine::makeShards() {
       sm = firstOf[sm] = firstOf[firstOf[sm]];
     return sm;
   };
-  for (uint64_t slot = 0; slot < slots; ++slot)
+  for (uint64_t slot = 0; slot < machine.slots; ++slot)
     for (uint64_t rank = 1; rank < size; ++rank) {
       uint64_t a = find(slot * size % all);
       uint64_t b = find((slot * size + rank) % all);
       firstOf[std::max(a, b)] = std::min(a, b);
     }
   for (uint64_t k = 0; k < kShards; ++k)
-    shards.push_back(std::make_unique<Shard>(*this, *timing));
+    shards.push_back(std::make_unique<Shard>(machine, *model));
   shardOf.resize(all);
   for (uint64_t sm = 0; sm < used; ++sm)
     shardOf[sm] = shards[find(sm) * kShards / used].get();
@@ -61,31 +129,41 @@ void Machine::makeShards() {
 // Clusters
 //===----------------------------------------------------------------------===//
 
+void TimedLaunch::start(Cluster &c) {
+  c.shard = shardOf[c.slot * machine.cluster.count() % config.smCount];
+  c.watch = &c.shard->watch;
+  if (machine.memory.leftOut)
+    for (auto &cta : c.ctas)
+      cta->leftOut = std::make_shared<time::LeftOut>(machine.sharedBytes);
+}
+
 /// Clusters that wait start at `cycle`: after `path`, and `cause`.
-void Machine::startTimed(uint64_t cycle, time::Path path, time::Cause cause) {
+void TimedLaunch::startWaiting(uint64_t cycle, time::Path path,
+                               time::Cause cause) {
   path.reach(cycle, cause);
+  auto &active = machine.active;
   size_t begin = active.size();
-  startMore(waiting.size());
+  machine.startMore(machine.waiting.size());
   std::vector<uint64_t> issued(config.smCount); // CTAs of each SM
   for (size_t k = begin; k < active.size(); ++k) {
     path.separate();
     for (auto &cta : active[k]->ctas) {
-      uint64_t more = issued[cta->sm]++ * timing->ctaIssue();
+      uint64_t more = issued[cta->sm]++ * model->ctaIssue();
       time::Path begun = path;
       begun.add(time::Fact::CtaIssue, more);
-      timing->giveCta(cycle + more, begun);
-      startTimed(*cta, cycle + more, begun);
+      model->giveCta(cycle + more, begun);
+      startWarps(*cta, cycle + more, begun);
     }
   }
 }
 
 /// The warps of a CTA begin to live.
-void Machine::startTimed(Cta &cta, uint64_t cycle, const time::Path &path) {
+void TimedLaunch::startWarps(Cta &cta, uint64_t cycle, const time::Path &path) {
   time::Stopwatch &watch = cta.cluster->shard->watch;
   for (Warp &w : cta.warps) {
     w.watch = &watch;
     watch.begin(w);
-    w.ready.start(timing->registers.count());
+    w.ready.start(model->registers.count());
     w.requests = std::make_unique<time::RequestPaths>();
     w.groups[0].path = path;
     w.startCycle = cycle;
@@ -97,7 +175,7 @@ void Machine::startTimed(Cta &cta, uint64_t cycle, const time::Path &path) {
 }
 
 /// Clusters that have ended in the window make room for others.
-void Machine::retireTimed() {
+void TimedLaunch::retireEnded() {
   std::vector<Shard::End> ends;
   for (auto &shard : shards) {
     std::move(shard->ends.begin(), shard->ends.end(), std::back_inserter(ends));
@@ -121,13 +199,14 @@ void Machine::retireTimed() {
     c.shard->watch.forget(c);
     c.shard->watch.end(c);
     for (size_t k = 0; k < c.ctas.size(); ++k)
-      timing->endCta(end.cycle, end.cause);
-    retire(c);
-    takeStatistics(c);
+      model->endCta(end.cycle, end.cause);
+    machine.retire(c);
+    machine.takeStatistics(c);
+    auto &active = machine.active;
     active.erase(std::find_if(active.begin(), active.end(),
                               [&](auto &a) { return a.get() == &c; }));
-    startTimed(end.cycle + timing->ctaStart(), std::move(end.cause),
-               time::Fact::CtaStart);
+    startWaiting(end.cycle + model->ctaStart(), std::move(end.cause),
+                 time::Fact::CtaStart);
   }
 }
 
@@ -135,13 +214,14 @@ void Machine::retireTimed() {
 // Windows
 //===----------------------------------------------------------------------===//
 
-void Machine::runWindow(uint64_t begin) {
-  uint64_t end = begin + timing->window();
-  workers->forEach(shards.size(), [&](size_t k) { shards[k]->run(end); });
+void TimedLaunch::runWindow(uint64_t begin) {
+  uint64_t end = begin + model->window();
+  machine.workers->forEach(shards.size(),
+                           [&](size_t k) { shards[k]->run(end); });
 }
 
 /// What shards have left for the end of the window, in the order of time.
-void Machine::exchange() {
+void TimedLaunch::exchange() {
   struct Item {
     uint64_t cycle, sm, number;
     Shard *shard;
@@ -184,9 +264,9 @@ void Machine::exchange() {
   testsAlone = hasMoved ? 0 : testsAlone + tests;
 }
 
-void Machine::collectAll() {
-  for (auto &c : active)
-    collect(*c);
+void TimedLaunch::collectAll() {
+  for (auto &c : machine.active)
+    machine.collect(*c);
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,18 +274,19 @@ void Machine::collectAll() {
 //===----------------------------------------------------------------------===//
 
 /// Whether warps have done nothing but repeat their tests, each many times.
-bool Machine::isStuck() const {
+bool TimedLaunch::isStuck() const {
   constexpr uint64_t kTests = 64;
-  uint64_t warps = active.size() * cluster.count() * warpsPerCta;
+  uint64_t warps =
+      machine.active.size() * machine.cluster.count() * machine.warpsPerCta;
   return testsAlone > kTests * warps &&
          std::none_of(shards.begin(), shards.end(),
                       [](auto &shard) { return shard->watch.hasOperations(); });
 }
 
 /// Where nothing else can happen, a try_wait gives up whatever its limit.
-bool Machine::endWaits(uint64_t cycle) {
+bool TimedLaunch::endWaits(uint64_t cycle) {
   bool hasAny = false;
-  for (auto &c : active)
+  for (auto &c : machine.active)
     for (auto &cta : c->ctas)
       for (Warp &w : cta->warps)
         for (Group &g : w.groups)
@@ -218,13 +299,13 @@ bool Machine::endWaits(uint64_t cycle) {
 }
 
 /// Nothing can happen any more, unless lanes go on without the others.
-bool Machine::releaseWaits() {
+bool TimedLaunch::releaseWaits() {
   uint64_t now = 0;
   for (auto &shard : shards)
     now = std::max(now, shard->watch.now);
-  if (!breakConvergence() && (isStuck() || !endWaits(now)))
+  if (!machine.breakConvergence() && (isStuck() || !endWaits(now)))
     return false;
-  for (auto &c : active) {
+  for (auto &c : machine.active) {
     for (auto &cta : c->ctas)
       cta->waitingWarps = uint32_t((1ull << cta->warps.size()) - 1);
     c->shard->wake(*c, now);
@@ -236,10 +317,10 @@ bool Machine::releaseWaits() {
 // The launch
 //===----------------------------------------------------------------------===//
 
-void Machine::runTimed() {
+void TimedLaunch::run() {
   makeShards();
-  startTimed(timing->kernelStart(), {}, time::Fact::KernelStart);
-  while (!stopped && !active.empty()) {
+  startWaiting(model->kernelStart(), {}, time::Fact::KernelStart);
+  while (!machine.stopped && !machine.active.empty()) {
     uint64_t begin = time::Stopwatch::kNever;
     for (auto &shard : shards)
       begin = std::min(begin, shard->watch.first());
@@ -247,25 +328,26 @@ void Machine::runTimed() {
     if (goesOn) {
       runWindow(begin);
       collectAll();
-      if (stopped)
+      if (machine.stopped)
         break;
       exchange();
       collectAll();
-      retireTimed();
+      retireEnded();
     }
-    if (isInterrupted()) {
-      report.isInterrupted = stopped = true;
+    LaunchReport &report = machine.report;
+    if (machine.isInterrupted()) {
+      report.isInterrupted = machine.stopped = true;
       report.status = std::min(report.status, LaunchStatus::Failed);
-    } else if (!stopped && executed > config.maxInstructions) {
-      reportLimit();
-    } else if (!stopped && (goesOn ? isStuck() : !releaseWaits())) {
-      reportDeadlock();
+    } else if (!machine.stopped && machine.executed > config.maxInstructions) {
+      machine.reportLimit();
+    } else if (!machine.stopped && (goesOn ? isStuck() : !releaseWaits())) {
+      machine.reportDeadlock();
       break;
     }
   }
   for (auto &shard : shards)
-    recording->add(shard->executed);
-  finish();
-  if (report.isComplete)
-    timing->finish(report.time, lastCycle, std::move(lastPath));
+    recording.add(shard->watch.executed);
+  machine.finish();
+  if (machine.report.isComplete)
+    model->finish(machine.report.time, lastCycle, std::move(lastPath));
 }

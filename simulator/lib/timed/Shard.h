@@ -10,11 +10,11 @@
 // nor does the result.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_MACHINE_SHARD_H
-#define MXSIM_LIB_MACHINE_SHARD_H
+#ifndef MXSIM_LIB_TIMED_SHARD_H
+#define MXSIM_LIB_TIMED_SHARD_H
 
+#include "../machine/Machine.h"
 #include "../time/Stopwatch.h"
-#include "Machine.h"
 
 #include <vector>
 
@@ -54,11 +54,11 @@ public:
   bool hasMoved = false;
 
   time::Stopwatch watch;
-  /// Instructions by warp and place.
-  std::vector<std::vector<uint64_t>> executed;
 
 private:
   static constexpr uint32_t kNone = ~0u;
+  void runWarp(Warp &w);
+  void runGroup(Warp &w);
   void putInLine(Warp &w);
   void runEarliest(Warp &w, uint64_t cycle);
   void runTurn(Warp &w);
@@ -72,4 +72,4 @@ private:
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_MACHINE_SHARD_H
+#endif // MXSIM_LIB_TIMED_SHARD_H

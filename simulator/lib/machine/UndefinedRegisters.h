@@ -16,16 +16,14 @@
 // pay nothing: Warp::pendingCount counts those of a warp.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_EXEC_UNDEFINEDREGISTERS_H
-#define MXSIM_LIB_EXEC_UNDEFINEDREGISTERS_H
+#ifndef MXSIM_LIB_MACHINE_UNDEFINEDREGISTERS_H
+#define MXSIM_LIB_MACHINE_UNDEFINEDREGISTERS_H
 
-#include "../machine/Program.h"
+#include "Program.h"
 
 #include <unordered_map>
 
 namespace mx::sim {
-
-DataFlow dataFlowOf(const ptx::Instruction &i);
 
 class UndefinedRegisters {
 public:
@@ -91,4 +89,4 @@ private:
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_EXEC_UNDEFINEDREGISTERS_H
+#endif // MXSIM_LIB_MACHINE_UNDEFINEDREGISTERS_H

@@ -8,8 +8,8 @@
 // allocation has its own.
 //===----------------------------------------------------------------------===//
 
-#ifndef MXSIM_LIB_CHECKS_OVERLAP_H
-#define MXSIM_LIB_CHECKS_OVERLAP_H
+#ifndef MXSIM_LIB_MACHINE_OVERLAP_H
+#define MXSIM_LIB_MACHINE_OVERLAP_H
 
 #include <atomic>
 #include <cstddef>
@@ -49,4 +49,4 @@ private:
 
 } // namespace mx::sim
 
-#endif // MXSIM_LIB_CHECKS_OVERLAP_H
+#endif // MXSIM_LIB_MACHINE_OVERLAP_H

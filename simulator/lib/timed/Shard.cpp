@@ -14,90 +14,87 @@ using namespace mx::sim;
 // Warps
 //===----------------------------------------------------------------------===//
 
-bool Warp::pickEarliest() {
-  size_t best = groups.size();
-  for (size_t k = 0; k < groups.size(); ++k)
-    if (groups[k].wait == Wait::None &&
-        (best == groups.size() || groups[k].step < groups[best].step))
+/// Makes the group with the lowest clock `current`. Returns false if all wait.
+static bool pickEarliest(Warp &w) {
+  size_t best = w.groups.size();
+  for (size_t k = 0; k < w.groups.size(); ++k)
+    if (w.groups[k].wait == Wait::None &&
+        (best == w.groups.size() || w.groups[k].step < w.groups[best].step))
       best = k;
-  if (best == groups.size())
+  if (best == w.groups.size())
     return false;
-  current = best;
+  w.current = best;
   return true;
 }
 
-void Warp::runTimed() {
-  if (pickEarliest())
-    runTimedGroup();
+/// Runs the group that can go on first, until something else comes before.
+void Shard::runWarp(Warp &w) {
+  if (pickEarliest(w))
+    runGroup(w);
 }
 
-void Warp::runTimedGroup() {
-  Cluster &cluster = *cta->cluster;
-  const Instr *i = group().pc;
-  mask = group().mask;
-  trace->resume(*this);
-  time::Lines *lines = watch->lines;
+/// The same for `current`; with the turn, for one instruction.
+void Shard::runGroup(Warp &w) {
+  Cluster &cluster = *w.cta->cluster;
+  Recorder &trace = *w.trace;
+  const Instr *i = w.group().pc;
+  w.mask = w.group().mask;
+  trace.resume(w);
+  time::Lines *lines = watch.lines;
   if (lines)
-    lines->resume(*this);
+    lines->resume(w);
   while (i && !cluster.stopped) {
-    const time::Price &price = watch->priceOf(i);
-    if (price.quiet && !pendingCount && !trace->draws() &&
-        busy + price.quiet < patience && watch->pass(*this, i, price)) {
-      trace->pass(*this, i, price.quiet);
-      counts.instructions += price.quiet;
+    const time::Price &price = watch.priceOf(i);
+    if (price.quiet && !w.pendingCount && !trace.draws() &&
+        w.busy + price.quiet < w.patience && watch.pass(w, i, price)) {
+      trace.pass(w, i, price.quiet);
+      w.counts.instructions += price.quiet;
       cluster.executed += price.quiet;
-      busy += price.quiet;
+      w.busy += price.quiet;
       i += price.quiet;
       continue;
     }
-    if (!watch->reach(*this, i, price)) {
-      group().pc = i;
+    if (!watch.reach(w, i, price)) {
+      w.group().pc = i;
       return;
     }
-    uint32_t m = mask;
+    uint32_t m = w.mask;
     if (i->guard != kNoSlot)
-      m &= predicate(i->guard);
-    executing = m;
-    if (m && watch->needsTurn(i) && !takeTurn(i))
+      m &= w.predicate(i->guard);
+    w.executing = m;
+    if (m && watch.needsTurn(i) && !w.takeTurn(i))
       return;
-    watch->issue(*this, i, price);
-    uint64_t cycle = group().step, effects = cluster.effects;
-    trace->begin(*this, i);
-    ++counts.instructions;
+    watch.issue(w, i, price);
+    uint64_t cycle = w.group().step, effects = cluster.effects;
+    trace.begin(w, i);
+    ++w.counts.instructions;
     ++cluster.executed;
     const Instr *at = i;
     if (!price.instead)
-      i = execute(i, m);
+      i = w.execute(i, m);
     else
-      i = m ? price.instead(*this, i, m) : i + 1;
-    watch->retire(*this, at, price, i);
+      i = m ? price.instead(w, i, m) : i + 1;
+    watch.retire(w, at, price, i);
     if (i)
-      trace->next(*this, at);
+      trace.next(w, at);
     else
-      trace->stop(*this, at);
+      trace.stop(w, at);
     if (lines)
-      lines->end(*this, at, i);
+      lines->end(w, at, i);
     if (!i || cluster.effects != effects)
-      cluster.shard->wake(cluster, cycle);
+      wake(cluster, cycle);
     // Lanes that are busy for so long may be waiting for lanes that wait for
     // them.
-    bool isLong = ++busy >= patience;
+    bool isLong = ++w.busy >= w.patience;
     if (isLong)
-      busy = 0;
-    bool isReleased = isLong && i && breakConvergence();
+      w.busy = 0;
+    bool isReleased = isLong && i && w.breakConvergence();
     if (!isReleased && !cluster.hasTurn)
       continue;
     if (i)
-      group().pc = i;
+      w.group().pc = i;
     return;
   }
-}
-
-const Instr *Warp::completeTimed(const Instr *i, uint32_t lanes, bool needsTurn,
-                                 AsyncQueue::Action action) {
-  ++cta->cluster->timedOperations;
-  watch->complete({this, i, lanes}, needsTurn, std::move(action));
-  return i + 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,7 +172,7 @@ void Shard::putInLine(Warp &w) {
   running = nullptr;
   if (w.current < w.groups.size() && w.group().wait == Wait::Turn)
     turns.push_back({w.group().step, watch.numbers++, &w, kNone});
-  if (w.pickEarliest())
+  if (pickEarliest(w))
     watch.schedule(w, w.group().step);
   for (Group &g : w.groups)
     if (g.wait == Wait::Mbarrier && g.givesUpAt != Warp::kNotQueued)
@@ -188,7 +185,7 @@ void Shard::runEarliest(Warp &w, uint64_t cycle) {
   uint64_t effects = c.effects;
   bool hasGivenUp = giveUpWaits(w, cycle);
   running = &w;
-  w.runTimed();
+  runWarp(w);
   putInLine(w);
   // The window may end between a test that was given up and the next one.
   bool waitsAgain =
@@ -211,7 +208,7 @@ void Shard::runTurn(Warp &w) {
   w.group().wait = Wait::None;
   hasMoved = true;
   running = &w;
-  w.runTimedGroup();
+  runGroup(w);
   putInLine(w);
 }
 

@@ -9,8 +9,8 @@
 #include "mxsim/World.h"
 
 #include "Launch.h"
-#include "Limits.h"
-#include "WorldState.h"
+#include "machine/Limits.h"
+#include "machine/WorldState.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,0 +1,93 @@
+//===- Readiness.h - when registers hold their values -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A result is ready some cycles after its instruction. Most registers that an
+// instruction reads were written long ago: a bit for each of them says so
+// without a look at the time.
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_LIB_CLOCKS_READINESS_H
+#define MXSIM_LIB_CLOCKS_READINESS_H
+
+#include "Path.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace mx::sim::time {
+
+/// Registers with the numbers 64 * word + n, for each bit n.
+struct RegisterPart {
+  uint32_t word;
+  uint64_t bits;
+};
+struct RegisterRange {
+  const RegisterPart *first, *last;
+  const RegisterPart *begin() const { return first; }
+  const RegisterPart *end() const { return last; }
+  bool empty() const { return first == last; }
+};
+
+/// When the registers of a warp hold their values.
+class Readiness {
+public:
+  void start(uint32_t registers) {
+    moments.assign(registers, {});
+    recent.assign((registers + 63) / 64, 0);
+    latest = {};
+    settled = 0;
+    open = 0;
+  }
+
+  void set(RegisterRange written, Moment ready) {
+    for (const RegisterPart &part : written) {
+      recent[part.word] |= part.bits;
+      for (uint64_t left = part.bits; left; left &= left - 1)
+        of(part, left) = ready;
+    }
+    if (written.empty())
+      return;
+    if (ready.isOpen())
+      ++open;
+    else
+      latest = std::max(latest, ready);
+  }
+
+  /// It is known when what was set to `before`, which was open, is ready.
+  void fill(RegisterRange written, Moment before, Moment ready) {
+    for (const RegisterPart &part : written)
+      for (uint64_t left = part.bits; left; left &= left - 1)
+        if (Moment &moment = of(part, left); moment == before)
+          moment = ready;
+    latest = std::max(latest, ready);
+    --open;
+  }
+  /// Whether there is a load of which it is not known when it is ready.
+  bool hasOpen() const { return open; }
+
+  /// The latest of `due` and what is read. Most that comes later is due from
+  /// the cycle `horizon` on.
+  Moment await(RegisterRange read, Moment due, uint64_t horizon) {
+    return open || due < latest ? awaitEach(read, due, horizon) : due;
+  }
+
+  /// Where the bits of all registers lie, for what needs them soon.
+  const std::vector<uint64_t> &bits() const { return recent; }
+
+private:
+  Moment &of(const RegisterPart &part, uint64_t left) {
+    return moments[part.word * 64 + unsigned(__builtin_ctzll(left))];
+  }
+  Moment awaitEach(RegisterRange read, Moment due, uint64_t horizon);
+
+  std::vector<Moment> moments; ///< by number
+  /// A bit for each; those without were ready before the cycle `settled`.
+  std::vector<uint64_t> recent;
+  uint64_t settled = 0;
+  Moment latest;     ///< of those that are known
+  uint32_t open = 0; ///< loads of which it is not
+};
+
+} // namespace mx::sim::time
+
+#endif // MXSIM_LIB_CLOCKS_READINESS_H
