@@ -9,9 +9,9 @@ import sys
 import lit.util
 from lit.llvm import llvm_config
 
-sys.path += [os.path.join(config.mx_src_root, d) for d in ("scripts", "simulator/scripts", "test/python")]
+sys.path += [os.path.join(config.mx_src_root, d) for d in ("scripts", "simulator/scripts", "simulator/test/python", "test/python")]
 import mx_suite
-from mx_lit import SANITIZERS_SLOWDOWN, MXTest
+from mx_lit import SANITIZERS_SLOWDOWN, MXTest, python_with_sanitizers
 
 config.name = "MX"
 config.suffixes = [".mlir", ".ptx", ".test", ".py"]
@@ -51,22 +51,6 @@ for name, value in {
 }.items():
     config.environment[name] = os.environ.get(name, value)
 
-
-
-def python_with_sanitizers(python, name="python3-with-sanitizers"):
-    """A program that runs `python` where it can load instrumented libraries: their run-time
-    library has to be the first, and finds the functions for exceptions in libstdc++."""
-    libraries = [subprocess.run([config.mx_cxx_compiler, f"-print-file-name={name}"],
-                                capture_output=True, text=True, check=True).stdout.strip()
-                 for name in ("libasan.so", "libstdc++.so")]
-    os.makedirs(config.test_exec_root, exist_ok=True)
-    path = os.path.join(config.test_exec_root, name)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(f'#!/bin/sh\nLD_PRELOAD="{" ".join(libraries)}" exec "{python}" "$@"\n')
-    os.chmod(path, 0o755)
-    return path
-
-
 # PyTorch is too large for a requirement of the suite (scripts/setup --torch).
 torch_python = os.environ.get("MX_TORCH_PYTHON") or config.mx_python
 torchao_python = os.environ.get("MX_TORCHAO_PYTHON") or torch_python
@@ -87,9 +71,9 @@ mx_suite.use(config, commands, config.mx_src_root)
 
 python = config.mx_python
 if config.mx_sanitize:
-    python = python_with_sanitizers(python)
-    torch_python = python_with_sanitizers(torch_python, "torch-python3-with-sanitizers")
-    torchao_python = python_with_sanitizers(torchao_python, "torchao-python3-with-sanitizers")
+    python = python_with_sanitizers(config.mx_cxx_compiler, python, config.test_exec_root)
+    torch_python = python_with_sanitizers(config.mx_cxx_compiler, torch_python, config.test_exec_root, "torch-python3-with-sanitizers")
+    torchao_python = python_with_sanitizers(config.mx_cxx_compiler, torchao_python, config.test_exec_root, "torchao-python3-with-sanitizers")
 
 config.substitutions += [
     ("%mx_src", config.mx_src_root),

@@ -1,7 +1,7 @@
 """Launch files name files beside them: other paths are refused before anything is read or
 written, and so are outputs over links, pipes and devices. --any-path allows them.
 
-RUN: %python %s %mx_obj/bin/mx-sim %t
+RUN: %python %s mx-sim %t
 REQUIRES: numpy
 """
 

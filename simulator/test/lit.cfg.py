@@ -9,7 +9,7 @@ import lit.util
 
 sys.path += [os.path.join(config.sim_source, d) for d in ("scripts", "test/python")]
 import find_ptxas
-from mx_lit import SANITIZERS_SLOWDOWN, MXTest
+from mx_lit import SANITIZERS_SLOWDOWN, MXTest, python_with_sanitizers
 
 config.name = "mx-sim"
 config.suffixes = [".ptx", ".test", ".py"]
@@ -44,9 +44,13 @@ for name, value in {
 }.items():
     config.environment[name] = os.environ.get(name, value)
 
+python = config.sim_python
+if config.sim_sanitize:
+    python = python_with_sanitizers(config.sim_cxx, python, config.test_exec_root)
 config.substitutions += [
     ("%sim_source", config.sim_source),
-    ("%python", f'"{config.sim_python}"'),
+    ("%python", f'"{python}"'),
+    ("%mx_runtime", config.sim_runtime),
     ("%cmake", config.sim_cmake),
     ("%ninja", config.sim_ninja),
     ("FileCheck", "filecheck --enable-var-scope"),
@@ -74,4 +78,9 @@ if clangxx:
         features.add("libfuzzer")
         config.substitutions += [("%fuzz_cc", clang), ("%fuzz_cxx", clangxx)]
 if config.sim_sanitize:
+    # nvcc crashes with the library that python_with_sanitizers preloads.
+    features.discard("nvcc")
     features.add("sanitizers")
+# Conformance calls the runtime of mx, which a build of the simulator alone lacks.
+if config.sim_runtime:
+    features.add("mx-runtime")

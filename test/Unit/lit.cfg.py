@@ -6,7 +6,7 @@ import sys
 
 import lit.util
 
-sys.path.append(os.path.join(config.mx_src_root, "test", "python"))
+sys.path.append(os.path.join(config.mx_src_root, "simulator", "test", "python"))
 import mx_lit
 
 config.name = "MX-Unit"

@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import threading
 
 import lit.formats
@@ -122,6 +123,20 @@ def count_processor_seconds(processes=()):
         except psutil.Error:
             pass
     return seconds
+
+
+def python_with_sanitizers(compiler, python, folder, name="python3-with-sanitizers"):
+    """Writes a program into `folder` that runs `python` with the run-time library of the
+    sanitizers preloaded, and libstdc++ for its functions of exceptions. Returns its path."""
+    libraries = [subprocess.run([compiler, f"-print-file-name={name}"],
+                                capture_output=True, text=True, check=True).stdout.strip()
+                 for name in ("libasan.so", "libstdc++.so")]
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nLD_PRELOAD="{" ".join(libraries)}" exec "{python}" "$@"\n')
+    os.chmod(path, 0o755)
+    return path
 
 
 class MXTest(lit.formats.ShTest):
