@@ -40,7 +40,7 @@ config.test_format = MXTest(
 llvm_config.with_system_environment(["MX_ELEMENT_ROWS", "MX_ELEMENT_SECONDS", "MX_ELEMENT_SEED"])
 config.environment["PYTHONPATH"] = os.path.join(config.mx_src_root, "test/python")
 for name, value in {
-    # Of programs that are not ours, Python above all; cmake/SanitizerOptions.c says why.
+    # Of programs that are not ours, Python above all; simulator/cmake/SanitizerOptions.c says why.
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0:allow_user_poisoning=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     # Our own kernels have no findings, not even warnings. What expects one of a

@@ -13,12 +13,12 @@ CHECK: .target sm_100a
 A command or a program that fails is an error with its place.
 RUN: printf 'a\n```sh\ntrue\nfalse\n```\n' > %t/fails.md
 RUN: not %python %S/Inputs/run_page.py %t/fails.md sh 2>&1 | FileCheck %s --check-prefix=SH
-SH: fails.md:3: expected status 0, found 1 of
+SH: .md:3: expected status 0, found 1 of
 RUN: printf 'a\n```python\n1 / 0\n```\n' > %t/fails.md
 RUN: not %python %S/Inputs/run_page.py %t/fails.md python 2>&1 | FileCheck %s --check-prefix=PYTHON
-PYTHON: fails.md", line 3
+PYTHON: .md", line 3
 RUN: not %python %S/Inputs/run_page.py %t/fails.md sh 2>&1 | FileCheck %s --check-prefix=NONE
-NONE: fails.md: expected blocks of sh, found none
+NONE: .md: expected blocks of sh, found none
 RUN: %python %s %mx_src
 """
 

@@ -79,7 +79,7 @@ private:
   std::vector<bool> findShown() const;
   Error giveResults();
 
-  // Steps.cpp
+  // PlanExecutorSteps.cpp
   Error take(const std::vector<plan::Step> &steps);
   Error take(const plan::Step &step);
   Error takeChecked(const plan::Step &step,

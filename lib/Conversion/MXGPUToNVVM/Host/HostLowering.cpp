@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The host side of kernels. Parameters are laid out as KernelLowering.cpp
+// The host side of kernels. Parameters are laid out as LowerKernels.cpp
 // expects them. A tensor map is passed by value: a pointer operand would pass
 // the verifier and launch the kernel with garbage.
 //

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The kernel (QuantizeTileKernel.cpp), how tiles get into shared memory where a
-// copy is not enough (QuantizeTilePrologue.cpp), and the launch
+// copy is not enough (QuantizeTileStore.cpp), and the launch
 // (QuantizeTileHost.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -105,7 +105,7 @@ private:
   ForEachWorkTileOp forEachTile();
   void buildLoad(mlir::Value ring);
   void buildSchedule();
-  void buildProduce(); // QuantizeTilePrologue.cpp
+  void buildProduce(); // QuantizeTileStore.cpp
   QuantizeInputLoader::Piece loadPiece(RowSlab slab, mlir::Value row,
                                        mlir::Value column);
   void producePieces(ProducerAcquireOp stage, RowSlab slab);

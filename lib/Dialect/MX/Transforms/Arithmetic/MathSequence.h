@@ -219,28 +219,26 @@ using EmitFunction = Value (*)(Sequence &s, ValueRange operands);
 // ExpandExponentials.cpp
 Value emitExp(Sequence &s, ValueRange operands);
 Value emitExp2(Sequence &s, ValueRange operands);
-
-// ExpandHyperbolics.cpp
-Value emitExpm1(Sequence &s, ValueRange operands);
-Value emitSinh(Sequence &s, ValueRange operands);
-Value emitCosh(Sequence &s, ValueRange operands);
-Value emitAsinh(Sequence &s, ValueRange operands);
-Value emitAcosh(Sequence &s, ValueRange operands);
-Value emitAtanh(Sequence &s, ValueRange operands);
+Value emitErf(Sequence &s, ValueRange operands);
+Value emitErfc(Sequence &s, ValueRange operands);
 
 // ExpandLogarithms.cpp
 Value emitLog(Sequence &s, ValueRange operands);
 Value emitLog2(Sequence &s, ValueRange operands);
 Value emitLog10(Sequence &s, ValueRange operands);
 Value emitLog1p(Sequence &s, ValueRange operands);
-
-// ExpandPowers.cpp
 Value emitPowf(Sequence &s, ValueRange operands);
 Value emitFPowI(Sequence &s, ValueRange operands);
 Value emitRsqrt(Sequence &s, ValueRange operands);
 Value emitCbrt(Sequence &s, ValueRange operands);
 
 // ExpandTrigonometry.cpp
+Value emitExpm1(Sequence &s, ValueRange operands);
+Value emitSinh(Sequence &s, ValueRange operands);
+Value emitCosh(Sequence &s, ValueRange operands);
+Value emitAsinh(Sequence &s, ValueRange operands);
+Value emitAcosh(Sequence &s, ValueRange operands);
+Value emitAtanh(Sequence &s, ValueRange operands);
 Value emitSin(Sequence &s, ValueRange operands);
 Value emitCos(Sequence &s, ValueRange operands);
 Value emitTan(Sequence &s, ValueRange operands);
@@ -248,10 +246,6 @@ Value emitAsin(Sequence &s, ValueRange operands);
 Value emitAcos(Sequence &s, ValueRange operands);
 Value emitAtan(Sequence &s, ValueRange operands);
 Value emitAtan2(Sequence &s, ValueRange operands);
-
-// ExpandErrorFunctions.cpp
-Value emitErf(Sequence &s, ValueRange operands);
-Value emitErfc(Sequence &s, ValueRange operands);
 
 } // namespace mx
 
