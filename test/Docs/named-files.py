@@ -1,10 +1,10 @@
-"""Every file that a comment or a page names exists.
+"""Every file that a comment, a .td file or a page names exists.
 
-Comments are those of C++, TableGen, MLIR, PTX, Python (docstrings too), CMake and shell; of lit
-tests each line is one. A name is a path that begins with a folder of the root (`test/Docs`,
+Comments are those of C++, MLIR, PTX, Python (docstrings too), CMake and shell; of lit tests each
+line is one. A name is a path that begins with a folder of the root (`test/Docs`,
 `lib/*/CMakeLists.txt`), or any name of a source (`Strategy.h`, `Kernel/Strategy.h`). Paths are
 relative to the root or to a folder above the file; a source may leave out the first folders.
-Words in capitals are placeholders.
+COMMIT:PATH is a file of another commit, and words in capitals are placeholders.
 
 RUN: %python %s %mx_src
 """
@@ -17,16 +17,16 @@ import sys
 
 # Suffixes of sources. Examples of pages name programs, kernels and arrays of users.
 SOURCES = {"h", "cpp", "td", "def", "inc", "py", "md", "cmake"}
-SLASHES = {".h", ".cpp", ".c", ".cu", ".td", ".def", ".inc", ".mlir", ".ptx"}
+SLASHES = {".h", ".cpp", ".c", ".cu", ".def", ".inc", ".mlir", ".ptx"}
 HASHES = {".py", ".cmake", ".toml", ".sh", ".yml"}
 COMMENT = {"//": re.compile(r"//[^\n]*|/\*.*?\*/", re.S),
            "#": re.compile(r'""".*?"""|(?<!\S)#[^\n]*', re.S)}
 NAME = re.compile(r"(?<![\w./$%{}<>~@:=*-])[\w*][\w.+*-]*(?:/[\w*][\w.+*-]*)*(?![\w/{<$%])")
-PLACEHOLDER = re.compile(r"(^|[/-])[A-Z_]+(\.[\w.]+)?(/|$)")
+WORDS = re.compile(r"[/._-]")
 # Files of other projects and toolkits, and those that builds write.
 OTHERS = re.compile(r"(cute|cutlass|mlir|llvm|cooperative_groups|nvidia|Examples/NVGPU)/|Ch\d\.py$|"
                     r"(cuda|nccl|Python|pyconfig|sysexits|fatbinary_section)\.h$|script\.py$|python/matmul\.py$|"
-                    r"(Commit|wgmma)\.inc$|\.h\.inc$|Config\.cmake$|\.so$")
+                    r"(Commit|wgmma)\.inc$|(Passes|PythonAPI|TorchAPI)\.md$|\.h\.inc$|Config\.cmake$|\.so$")
 HIDDEN = {"build", "dist", "__pycache__", "Inputs", "Golden"}
 
 
@@ -42,9 +42,9 @@ def walk(root):
 
 
 def prose(name, text):
-    """The comments of a file, or a whole page or lit test."""
+    """The comments of a file, or all of a page, a lit test or TableGen."""
     suffix = os.path.splitext(name)[1]
-    if suffix in (".md", ".test"):
+    if suffix in (".md", ".td", ".test"):
         return text
     if suffix in SLASHES:
         return "\n".join(COMMENT["//"].findall(text))
@@ -58,6 +58,8 @@ class Tree:
         self.root = root
         self.files, folders = walk(root)
         self.paths = folders | set(self.files)
+        # Words in capitals that are no placeholders.
+        self.capitals = {word for path in self.paths for word in WORDS.split(path) if word.isupper()}
         self.tops = {name for name in folders if "/" not in name} - {"."}
         # Sources by name, each with a slash in front.
         self.sources = {}
@@ -81,7 +83,8 @@ class Tree:
         """Names in the prose of a file that are no paths."""
         for name in set(NAME.findall(prose(file, text))):
             name = name.rstrip(".-+")
-            if PLACEHOLDER.search(name) or OTHERS.search(name):
+            capitals = {word for word in WORDS.split(name) if word.isupper()}
+            if capitals - self.capitals or OTHERS.search(name):
                 continue
             is_path = "/" in name and name.partition("/")[0] in self.tops
             # Lit tests write sources of their own.
@@ -108,13 +111,13 @@ def check_itself(tree):
             (page, "see `lib/Target/POEM.cpp`.", "lib/Target/POEM.cpp"), (page, "(test/POEM)", "test/POEM"),
             (page, "`POEM.td`, lib/Target", "POEM.td"), (page, "`scripts/write-POEM x`", "scripts/write-POEM"),
             (source, "int x; // POEM.h\n", "POEM.h"), (source, "/* as\nTarget/POEM.cpp */", "Target/POEM.cpp"),
-            ("include/mx/A.td", "// lib/POEM/*.cpp", "lib/POEM/*.cpp"),
+            ("include/mx/A.td", "let description = [{ lib/CAPI/POEM/*.cpp }];", "lib/CAPI/POEM/*.cpp"),
             (script, '#!\n""' + '"The script POEM.py.""' + '"', "POEM.py"), (script, "#!\nx = 1  # docs/POEM.md", "docs/POEM.md")):
         found = list(tree.missing(file, text.replace("POEM", "poem")))
         assert found == [name.replace("POEM", "poem")], (file, text, found)
     for file, text in (
-            (page, "lib/Target/TargetInfo.cpp, test/Docs/, TargetInfo.h, Target/TargetInfo.h, x.mlir and DIR/a.py"),
-            (page, "https://example.com/lib/poem.cpp ../poem.md lib/<NAME>/poem.cpp lib/*/*/CMakeLists.txt"),
+            (page, "lib/Target/TargetInfo.cpp, test/Docs/, TargetInfo.h, Target/TargetInfo.h, x.mlir and DIR/a.py, lib/X.cpp"),
+            (page, "https://example.com/lib/poem.cpp ../poem.md lib/<NAME>/poem.cpp 29571104:lib/poem.cpp lib/*/*/CMakeLists.txt"),
             (source, '#include "mx/poem.h"\nauto x = "lib/poem.h"; // TargetInfo.h'), (script, "#!\nx = 'poem.py'")):
         found = list(tree.missing(file, text))
         assert not found, (file, text, found)
