@@ -6,14 +6,15 @@ with all kinds of edges. What a GPU gave is kept as one hash per instruction.
 RUN: %python %s check %t
 REQUIRES: numpy
 
-silicon.py check DIR   run mx-sim, compare with Inputs/silicon.json
+silicon.py check DIR   run mx-sim, compare with Inputs/silicon.json.xz
 silicon.py record DIR  run on a GPU of sm_90 instead (needs ptxas and a driver)
-                       and write Inputs/silicon.json anew
+                       and write Inputs/silicon.json.xz anew
 """
 
 import ctypes
 import hashlib
 import json
+import lzma
 import os
 import random
 import re
@@ -25,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "Inputs"))
 import instruction_set
 
-GOLDEN = os.path.join(HERE, "Inputs", "silicon.json")
+GOLDEN = os.path.join(HERE, "Inputs", "silicon.json.xz")
 FAMILIES = ["INTEGER", "VIDEO", "FLOAT", "CONVERT", "COMPARE", "MOVE"]
 LANES = 1024
 IN_KERNEL = 60
@@ -198,10 +199,10 @@ def main():
     found = {text: hashlib.sha256(out[k * step:(k + 1) * step]).hexdigest()[:12]
              for k, text in enumerate(texts)}
     if mode == "record":
-        with open(GOLDEN, "w") as f:
+        with lzma.open(GOLDEN, "wt") as f:
             json.dump(found, f, indent=0)
         return
-    with open(GOLDEN) as f:
+    with lzma.open(GOLDEN) as f:
         golden = json.load(f)
     wrong = [text for text, digest in found.items() if golden.get(text) != digest]
     print(f"{len(found) - len(wrong)} of {len(found)} instructions as on the GPU")

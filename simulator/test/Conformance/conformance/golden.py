@@ -1,6 +1,6 @@
-"""Golden outputs: per group an index in JSON and one xz file. An output is kept
-whole up to 4 KiB; of longer ones the start, a digest of the whole, and a
-checksum of each KiB, which says where a difference is."""
+"""Golden outputs: per group one xz file, with an index in a line of JSON and the outputs
+after it. An output is kept whole up to 4 KiB, a longer one as its start, a digest of the
+whole, and a checksum of each KiB, which locates a difference."""
 
 import hashlib
 import json
@@ -14,8 +14,8 @@ KEPT, BLOCK = 4096, 1024
 DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "golden")
 
 
-def paths(group):
-    return [os.path.join(DIRECTORY, group.name + e) for e in (".json", ".xz")]
+def path_of(group):
+    return os.path.join(DIRECTORY, group.name + ".xz")
 
 
 def checksums(data):
@@ -54,15 +54,10 @@ def update(groups, results):
                 if len(data) > KEPT:
                     blob += checksums(data)
             index[case.name] = {k: [len(d), digest(d)] for k, d in outputs.items()}
-        packed = lzma.compress(blob, preset=9 | lzma.PRESET_EXTREME)
-        for path, data in zip(paths(group), [None, packed]):
-            with open(path, "wb") as f:
-                if data is None:
-                    rows = (
-                        f" {json.dumps(k)}: {json.dumps(v)}" for k, v in index.items()
-                    )
-                    data = ("{\n" + ",\n".join(rows) + "\n}\n").encode()
-                f.write(data)
+        data = json.dumps(index).encode() + b"\n" + blob
+        packed = lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+        with open(path_of(group), "wb") as f:
+            f.write(packed)
         print(f"{group.name}: {len(index)} cases, {len(packed)} bytes")
     print(f"{bad} bad, {missing} without a result")
     return 1 if bad else 0
@@ -71,9 +66,8 @@ def update(groups, results):
 def load(group):
     """{case: {output: (size, digest, start, checksums)}}, or None."""
     try:
-        with open(paths(group)[0]) as f:
-            index = json.load(f)
-        with lzma.open(paths(group)[1]) as f:
+        with lzma.open(path_of(group)) as f:
+            index = json.loads(f.readline())
             blob = f.read()
     except FileNotFoundError:
         return None
