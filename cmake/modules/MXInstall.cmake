@@ -41,6 +41,7 @@ endif()
 
 # Headers and .td files, ours and those that tablegen wrote.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ ${CMAKE_BINARY_DIR}/include/
+  ${CMAKE_SOURCE_DIR}/simulator/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
   PATTERN "CMakeFiles" EXCLUDE)
@@ -83,7 +84,7 @@ write_basic_package_version_file(${MX_BUILD_CMAKEDIR}/MXConfigVersion.cmake
 # The build tree keeps things in several places; the install tree in folders
 # that are named from where the package lies, so that a prefix may move.
 file(RELATIVE_PATH _mx_up /prefix/${MX_INSTALL_CMAKEDIR} /prefix)
-set(MX_CONFIG_INCLUDE_DIRS "${CMAKE_SOURCE_DIR}/include;${CMAKE_BINARY_DIR}/include;${CMAKE_SOURCE_DIR}/runtime/include")
+set(MX_CONFIG_INCLUDE_DIRS "${CMAKE_SOURCE_DIR}/include;${CMAKE_BINARY_DIR}/include;${CMAKE_SOURCE_DIR}/simulator/include;${CMAKE_SOURCE_DIR}/runtime/include")
 set(MX_CONFIG_TOOLS_DIR ${CMAKE_BINARY_DIR}/bin)
 set(MX_CONFIG_LIBRARY_DIR ${CMAKE_BINARY_DIR}/lib)
 set(MX_CONFIG_PYTHON_DIR ${CMAKE_SOURCE_DIR}/python)
