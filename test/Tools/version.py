@@ -23,8 +23,8 @@ def output(*command):
 
 
 found = {output(f"{build}/bin/{tool}", "--version").splitlines()[0]
-         for tool in ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-sim",
-                      "mx-lsp-server"]}
+         for tool in ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-lsp-server"]}
+assert output(f"{build}/bin/mx-sim", "--version") == f"mx-sim {number}\n"
 import mx_compiler as mx
 found.add("mx " + mx.__version__)
 # Tools that were built at different commits say so.
