@@ -76,8 +76,10 @@ function(mx_add_library name)
   add_library(MX::${name} ALIAS ${name})
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  if(EXISTS ${PROJECT_BINARY_DIR}/include) # tablegen's
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
+  endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MXUsage)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})

@@ -18,7 +18,7 @@ work = pathlib.Path(work)
 shutil.rmtree(work, ignore_errors=True)
 major = int(subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True).stdout.split(".")[0])
 tested = int(re.search(r"MX_GCC_WITHOUT_WARNINGS (\d+)",
-                       (pathlib.Path(source) / "cmake/modules/AddMX.cmake").read_text())[1])
+                       (pathlib.Path(source) / "simulator/cmake/MXBuild.cmake").read_text())[1])
 
 
 def treats_warnings_as_errors(name, *options):

@@ -59,7 +59,7 @@ no_body = "expected a body of 'elsewhere', found a declaration: a program has th
 for tool in ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-sim",
              "mx-lsp-server"]:
     ends(0, tool, "--help")
-    ends(0, tool, "--version", says="mx 0.")
+    ends(0, tool, "--version", says=f"{tool} 0." if tool == "mx-sim" else "mx 0.")
 ends(0, "mx-compile", matmul, "-o", "matmul", "--ptxas=none")
 ends(0, "mx-launch", "matmul", "--arg", x, "--arg", x)
 

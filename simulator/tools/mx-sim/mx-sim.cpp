@@ -52,8 +52,7 @@ struct Options {
 Options::Options() {
   app.set_version_flag("--version", "mx-sim " MXSIM_VERSION);
   app.add_option("inputs", inputs, "Files")
-      ->option_text("[KERNEL.ptx ...] LAUNCH.json")
-      ->required();
+      ->option_text("[KERNEL.ptx ...] LAUNCH.json");
   auto add = [&](const char *name, auto &value, const char *text,
                  const char *about) {
     return app.add_option(name, value, about)->option_text(text);
@@ -341,6 +340,9 @@ extern "C" int mxSimMain(int argc, char **argv) {
   Options asked;
   if (int status = parse(asked, argc, argv); status >= 0)
     return status;
+  if (asked.inputs.empty())
+    return badUsage("expected [KERNEL.ptx ...] LAUNCH.json, found no file; "
+                    "mx-sim --help lists the options");
   if (asked.list) {
     int status = kExitClean;
     for (const std::string &path : asked.inputs)
