@@ -138,8 +138,8 @@ enum class Touch : uint8_t { Read, Write, SilentWrite };
 /// wasWrite)` says whether an earlier access is known to come before;
 /// `onClash(epoch, wasWrite)` gets each that is not.
 template <class F, class G>
-inline void visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered,
-                      G &&onClash) {
+__attribute__((always_inline)) inline void
+visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
   bool isWrite = touch != Touch::Read;
   auto clash = [&](Epoch old, bool wasWrite) {
     if (old && old.bytes() & e.bytes() && !(old.isAtomic() && e.isAtomic()) &&
