@@ -9,10 +9,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mxsim/tensor/Descriptors.h"
-#include "mxsim/tensor/TensorMap.h"
+#include "mx/Support/ExitStatus.h"
+#include "mx/Support/FloatFormats.h"
 #include "mx/Target/Descriptors.h"
 #include "mx/Target/TensorMap.h"
+#include "mxsim/ExitStatus.h"
+#include "mxsim/tensor/Descriptors.h"
+#include "mxsim/tensor/NumberFormats.h"
+#include "mxsim/tensor/TensorMap.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -20,6 +24,56 @@ using namespace mx;
 using namespace mx::target;
 
 namespace {
+
+static_assert(int(kExitClean) == sim::kExitClean &&
+              int(kExitFault) == sim::kExitFault &&
+              int(kExitBadInput) == sim::kExitBadInput &&
+              int(kExitDeadlock) == sim::kExitDeadlock);
+
+TEST(SimulatorAgreement, DecodesAllCodes) {
+  for (unsigned format = 0; format < kNumFloatFormats; ++format)
+    for (uint32_t code = 0; code < 0x10000; ++code)
+      ASSERT_EQ(sim::bitsOf(sim::decode(sim::FloatFormat(format), code)),
+                bitsOf(decode(FloatFormat(format), code)))
+          << getInfo(FloatFormat(format)).name << " " << code;
+}
+
+void expectSameCodes(double value) {
+  for (unsigned format = 0; format < kNumFloatFormats; ++format)
+    ASSERT_EQ(sim::encodeF64(sim::FloatFormat(format), value),
+              encodeF64(FloatFormat(format), value))
+        << getInfo(FloatFormat(format)).name << " " << value;
+}
+
+// Values of codes, midpoints between neighbours, and the doubles beside them.
+TEST(SimulatorAgreement, EncodesAroundCodes) {
+  for (unsigned format = 0; format < kNumFloatFormats; ++format)
+    for (uint32_t code = 0; code < 0x10000; code += code < 0x200 ? 1 : 13) {
+      double value = widenF32(decode(FloatFormat(format), code));
+      double next = widenF32(decode(FloatFormat(format), code + 1));
+      for (double middle : {value, value / 2 + next / 2})
+        for (int step = -1; step <= 1; ++step)
+          expectSameCodes(doubleFromBits(bitsOf(middle) + step));
+    }
+}
+
+TEST(SimulatorAgreement, EncodesRandomNumbers) {
+  std::mt19937_64 engine(1);
+  for (int i = 0; i < 300000; ++i) {
+    expectSameCodes(doubleFromBits(engine()));
+    float value = floatFromBits(uint32_t(engine()));
+    for (unsigned format = 0; format < kNumFloatFormats; ++format)
+      ASSERT_EQ(sim::encode(sim::FloatFormat(format), value),
+                encode(FloatFormat(format), value));
+    for (bool saturate : {false, true}) {
+      ASSERT_EQ(sim::encodeE8M0Up(value, saturate),
+                encodeE8M0Up(value, saturate));
+      ASSERT_EQ(sim::encodeE8M0Down(value, saturate),
+                encodeE8M0Down(value, saturate));
+    }
+    ASSERT_EQ(sim::bitsOf(sim::widenF32(value)), bitsOf(widenF32(value)));
+  }
+}
 
 TEST(SimulatorAgreement, Swizzles) {
   for (unsigned i = 0; i < kNumSwizzles; ++i)
