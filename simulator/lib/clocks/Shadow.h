@@ -141,7 +141,7 @@ template <class F, class G>
 __attribute__((always_inline)) inline void
 visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
   bool isWrite = touch != Touch::Read;
-  auto clash = [&](Epoch old, bool wasWrite) {
+  auto clash = [&](Epoch old, bool wasWrite) __attribute__((always_inline)) {
     if (old && old.bytes() & e.bytes() && !(old.isAtomic() && e.isAtomic()) &&
         !isOrdered(old, wasWrite))
       onClash(old, wasWrite);
