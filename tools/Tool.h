@@ -11,10 +11,10 @@
 #define MX_TOOLS_TOOL_H
 
 #include "mx/Support/ExitStatus.h"
-#include "mxsim/io/InputFile.h"
-#include "mxsim/io/Printable.h"
 #include "mx/Support/Version.h"
 #include "mx/Target/TargetInfo.h"
+#include "mxsim/io/InputFile.h"
+#include "mxsim/io/Printable.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"

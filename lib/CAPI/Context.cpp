@@ -6,8 +6,8 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mx/Arrays/Arrays.h"
-#include "mxsim/io/Printable.h"
 #include "mx/Support/Version.h"
+#include "mxsim/io/Printable.h"
 
 using namespace mlir;
 using mx::capi::Context;

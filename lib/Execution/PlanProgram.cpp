@@ -14,10 +14,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Plan/Plan.h"
-#include "mxsim/io/Memory.h"
 #include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
 #include "mx_program.h"
+#include "mxsim/io/Memory.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;

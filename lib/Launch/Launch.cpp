@@ -10,12 +10,12 @@
 #include "Report.h"
 #include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/FloatArguments.h"
+#include "mx/Support/ResultFiles.h"
+#include "mx_program.h"
 #include "mxsim/io/Memory.h"
 #include "mxsim/io/Notices.h"
 #include "mxsim/io/Npy.h"
 #include "mxsim/io/Printable.h"
-#include "mx/Support/ResultFiles.h"
-#include "mx_program.h"
 
 #include <chrono>
 #include <cinttypes>

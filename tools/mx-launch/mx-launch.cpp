@@ -7,8 +7,8 @@
 
 #include "mx/Launch/Launch.h"
 #include "mx/Support/ExitStatus.h"
-#include "mxsim/io/Printable.h"
 #include "mx/Support/Version.h"
+#include "mxsim/io/Printable.h"
 
 #include <charconv>
 #include <cstdio>

@@ -9,8 +9,8 @@
 #include "../image/Image.h"
 #include "SimDevice.h"
 
-#include "mxsim/tensor/TensorMap.h"
 #include "mxsim/io/Printable.h"
+#include "mxsim/tensor/TensorMap.h"
 
 #include <cerrno>
 #include <chrono>

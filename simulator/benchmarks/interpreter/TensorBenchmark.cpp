@@ -5,9 +5,9 @@
 // spends its time in. items_per_second of the MMAs counts multiply-adds.
 //===----------------------------------------------------------------------===//
 
+#include "mxsim/tensor/NumberFormats.h"
 #include "mxsim/tensor/Tcgen05.h"
 #include "mxsim/tensor/Tma.h"
-#include "mxsim/tensor/NumberFormats.h"
 
 #include <benchmark/benchmark.h>
 #include <random>

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The format that mx-sim reads: buffers, tensor maps, arguments and one or more
-// launches of kernels in PTX files. simulator/docs/Simulator.md describes it. Needs LLVM
-// for JSON; the simulator itself does not.
+// launches of kernels in PTX files. simulator/docs/LaunchFile.md describes it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LAUNCHFILE_H

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each cycle of a warp's life belongs to one instruction, and is spent on its
-// issue or on what it waits for. simulator/docs/TimeModel.md says how they are counted.
+// issue or on what it waits for. simulator/docs/TimeModel.md says how they are
+// counted.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LINECOST_H

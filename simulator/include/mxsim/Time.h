@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The figures of chips that the model of time uses, and its answer for a
-// launch. A model is no measurement: simulator/docs/TimeModel.md has its errors.
+// launch. A model is no measurement: simulator/docs/TimeModel.md has its
+// errors.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TIME_H

@@ -4,7 +4,8 @@
 // The timeline of the first clusters of a launch: what each warp did, what each
 // asynchronous engine did for it, the phases of mbarriers and the state of the
 // shared memory that copies fill. Steps are no time: simulator/docs/Reports.md
-// says how they are counted. Plain data; simulator/lib/report makes pages of it.
+// says how they are counted. Plain data; simulator/lib/report makes pages of
+// it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TRACE_H

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The same facts as the text report, and the counts of each role.
-// simulator/docs/Reports.md describes the schema, simulator/test/report.test checks it.
+// simulator/docs/Reports.md describes the schema, simulator/test/report.test
+// checks it.
 //===----------------------------------------------------------------------===//
 
-#include "mxsim/Report.h"
 #include "mxsim/ExitStatus.h"
+#include "mxsim/Report.h"
 #include "mxsim/io/JsonWriter.h"
 
 #include <algorithm>

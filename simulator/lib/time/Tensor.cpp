@@ -3,8 +3,8 @@
 //
 // One pipe an SM works in order at what threads give it; an operation of a pair
 // needs the pipes of both SMs. Tensor memory gives and takes registers by a
-// port for each quarter of an SM. simulator/docs/TimeModel.md says from which figures the
-// formulas come.
+// port for each quarter of an SM. simulator/docs/TimeModel.md says from which
+// figures the formulas come.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
