@@ -99,7 +99,7 @@ Options::Options() {
   add("--time-figure", figures, "KEY=NUMBER",
       "With --time: another figure than the chip's, as wgmma-latency=60; "
       "repeatable")
-      ->expected(1);
+      ->allow_extra_args(false);
   add("--time-without", without, "PART",
       "With --time: a part that takes no time (tensor, issue, results, "
       "shared, copy, l2, hbm, barriers, launch)");
