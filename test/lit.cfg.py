@@ -3,7 +3,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 
 import lit.util
@@ -11,7 +10,7 @@ from lit.llvm import llvm_config
 
 sys.path += [os.path.join(config.mx_src_root, d) for d in ("scripts", "simulator/scripts", "simulator/test/python", "test/python")]
 import mx_suite
-from mx_lit import SANITIZERS_SLOWDOWN, MXTest, python_with_sanitizers
+from mx_lit import SANITIZERS_SLOWDOWN, MXTest, python_with_sanitizers, use_libfuzzer
 
 config.name = "MX"
 config.suffixes = [".mlir", ".ptx", ".test", ".py"]
@@ -113,16 +112,7 @@ sys.exit(not find_spec("transformers"))
 features = config.available_features
 if can_kill:
     features.add("ends-hanging")
-clang = shutil.which("clang-22") or shutil.which("clang")
-clangxx = clang and shutil.which(os.path.basename(clang).replace("clang", "clang++"))
-if clangxx:
-    # libFuzzer comes with clang's run-time libraries, a package of its own.
-    folder = subprocess.run(
-        [clang, "-print-runtime-dir"], capture_output=True, text=True
-    ).stdout.strip()
-    if os.path.isdir(folder) and any("fuzzer" in name for name in os.listdir(folder)):
-        features.add("libfuzzer")
-        config.substitutions += [("%fuzz_cc", clang), ("%fuzz_cxx", clangxx)]
+use_libfuzzer(config)
 if shutil.which("node"):
     features.add("node")
 if mx_suite.probe("import numpy, ml_dtypes", config.mx_python) is not None:

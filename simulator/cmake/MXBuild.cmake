@@ -138,7 +138,6 @@ function(mx_add_unittest name)
     $<TARGET_NAME_IF_EXISTS:mx-sanitizer-options>)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
-  set_property(GLOBAL APPEND PROPERTY MX_UNITTESTS ${name})
 endfunction()
 
 # mx_add_fuzzer(name libs...): the libFuzzer harness fuzz-NAME.cpp, in fuzz/.

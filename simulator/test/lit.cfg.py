@@ -9,7 +9,7 @@ import lit.util
 
 sys.path += [os.path.join(config.sim_source, d) for d in ("scripts", "test/python")]
 import find_ptxas
-from mx_lit import SANITIZERS_SLOWDOWN, MXTest, python_with_sanitizers
+from mx_lit import SANITIZERS_SLOWDOWN, MXTest, python_with_sanitizers, use_libfuzzer
 
 config.name = "mx-sim"
 config.suffixes = [".ptx", ".test", ".py"]
@@ -69,14 +69,7 @@ if shutil.which("node"):
     features.add("node")
 if subprocess.run([config.sim_python, "-c", "import numpy, ml_dtypes"], capture_output=True).returncode == 0:
     features.add("numpy")
-clang = shutil.which("clang-22") or shutil.which("clang")
-clangxx = clang and shutil.which(os.path.basename(clang).replace("clang", "clang++"))
-if clangxx:
-    # libFuzzer comes with clang's run-time libraries, a package of its own.
-    folder = subprocess.run([clang, "-print-runtime-dir"], capture_output=True, text=True).stdout.strip()
-    if os.path.isdir(folder) and any("fuzzer" in name for name in os.listdir(folder)):
-        features.add("libfuzzer")
-        config.substitutions += [("%fuzz_cc", clang), ("%fuzz_cxx", clangxx)]
+use_libfuzzer(config)
 if config.sim_sanitize:
     # nvcc crashes with the library that python_with_sanitizers preloads.
     features.discard("nvcc")

@@ -64,7 +64,7 @@ def main(path, enforce_budgets):
     for test in tests:
         outcome = OUTCOMES.get(test["code"], "failed")
         # lit measures nothing of the tests of a GoogleTest binary but their
-        # time; all are of the default tier (test/Unit/lit.cfg.py).
+        # time; all are of the default tier (simulator/test/Unit/lit.cfg.py).
         metrics = test.get("metrics", {})
         tier = metrics.get("tier", "default")
         counts[tier][outcome] += 1

@@ -4,6 +4,7 @@ format to its worker processes, which import it by name."""
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import threading
@@ -123,6 +124,19 @@ def count_processor_seconds(processes=()):
         except psutil.Error:
             pass
     return seconds
+
+
+def use_libfuzzer(config):
+    """Adds the feature libfuzzer, %fuzz_cc and %fuzz_cxx if clang's run-time libraries, a package
+    of its own, are installed."""
+    clang = shutil.which("clang-22") or shutil.which("clang")
+    clangxx = clang and shutil.which(os.path.basename(clang).replace("clang", "clang++"))
+    if not clangxx:
+        return
+    folder = subprocess.run([clang, "-print-runtime-dir"], capture_output=True, text=True).stdout.strip()
+    if os.path.isdir(folder) and any("fuzzer" in name for name in os.listdir(folder)):
+        config.available_features.add("libfuzzer")
+        config.substitutions += [("%fuzz_cc", clang), ("%fuzz_cxx", clangxx)]
 
 
 def python_with_sanitizers(compiler, python, folder, name="python3-with-sanitizers"):
