@@ -70,11 +70,15 @@ def outer_address():
 
 def connect_at(host, rank, port, timeout=LONG):
     """Returns the status and the text of a rank of two that meets the other one at `host`."""
-    group, handle = ranks.Group.__new__(ranks.Group), ctypes.c_void_p()
-    group.lib = ranks.load(LIBRARY, "sim")
+    group = ranks.Group.__new__(ranks.Group)
+    group.lib, group.handle = ranks.load(LIBRARY, "sim"), ctypes.c_void_p()
     config = ranks.Config(ctypes.sizeof(ranks.Config), b"ep", rank, 2, int(timeout * 1e9))
-    group.take(group.lib.mxGroupConnect(ctypes.byref(handle), ctypes.byref(config), f"{host}:{port}".encode()))
-    return f"{group.status} {group.text}"
+    group.take(group.lib.mxGroupConnect(ctypes.byref(group.handle), ctypes.byref(config), f"{host}:{port}".encode()))
+    found = f"{group.status} {group.text}"
+    # A process that ends with a group fails the rank that still connects.
+    if group.status == 0:
+        group.destroy()
+    return found
 
 
 def work(group):
