@@ -27,6 +27,7 @@ function(mx_precompile_headers target)
     add_library(mx-precompiled OBJECT ${CMAKE_SOURCE_DIR}/cmake/Precompiled.cpp)
     target_precompile_headers(mx-precompiled PRIVATE
       ${CMAKE_SOURCE_DIR}/cmake/Precompiled.h)
+    mx_optimize_little(mx-precompiled)
     # What ccache compares instead of a gigabyte.
     file(SHA256 ${CMAKE_SOURCE_DIR}/cmake/Precompiled.h sum)
     file(WRITE
@@ -39,6 +40,13 @@ function(mx_precompile_headers target)
   target_precompile_headers(${target} REUSE_FROM mx-precompiled)
 endfunction()
 
+# mx_optimize_little(target): what takes time in the compiler's libraries is MLIR's code,
+# which is compiled already: -O3 makes them no faster (docs/contributing/Developing.md), and
+# takes a third longer.
+function(mx_optimize_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # mx_add_mlir_library(name SOURCES... [LINK libs...] [DEPENDS targets...])
 # A static library of the compiler; users of it link libMLIR and libLLVM.
 function(mx_add_mlir_library name)
@@ -46,8 +54,6 @@ function(mx_add_mlir_library name)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
   mx_precompile_headers(${name})
   mx_compile_together(${name})
-  # What takes time in these libraries is MLIR's code, which is compiled already:
-  # -O3 makes them no faster (docs/contributing/Developing.md), and takes a third longer.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  mx_optimize_little(${name})
   set_property(GLOBAL APPEND PROPERTY MX_MLIR_LIBRARIES ${name})
 endfunction()

@@ -96,11 +96,11 @@ function(mx_use_exceptions)
   endforeach()
 endfunction()
 
-# mx_compile_together(target): compiles eight files at a time, because headers and
+# mx_compile_together(target): compiles twenty files at a time, because headers and
 # their templates take half of the time of a file or more.
 function(mx_compile_together target)
   set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${MX_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 8)
+    UNITY_BUILD ${MX_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 20)
 endfunction()
 
 # mx_add_tool(name SOURCES... MAIN function [LINK libs...] [NOT_IN_WHEEL])

@@ -4,12 +4,11 @@
 // Checks what callers give, forwards, records the error.
 //===----------------------------------------------------------------------===//
 
-#include "../device/Selection.h"
 #include "../group/Group.h"
 #include "../group/Nccl.h"
+#include "Calls.h"
 #include "Error.h"
 
-#include "mx/Support/CallerStructs.h"
 #include "mx/Support/GroupLimits.h"
 
 #include <cstring>
@@ -18,13 +17,6 @@ using namespace mx;
 using namespace mx::runtime;
 
 static constexpr uint64_t kDefaultTimeout = 100'000'000'000;
-
-/// Gives `answer` to a caller's struct.
-template <typename T>
-static Error give(T *result, const char *name, const T &answer) {
-  std::string wrong = writeStruct(result, name, answer);
-  return wrong.empty() ? Error() : invalidValue(wrong);
-}
 
 /// Calls what needs a group, which stays meanwhile.
 template <class F>

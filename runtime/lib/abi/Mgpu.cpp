@@ -8,9 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../device/CheckedLaunch.h"
-#include "../device/Handles.h"
-#include "../device/Owners.h"
-#include "../device/Selection.h"
+#include "Calls.h"
 #include "Error.h"
 
 #include <algorithm>
@@ -45,46 +43,6 @@ template <typename Call>
 void unlessFailed(const Caller &caller, Call call) {
   if (!hasError())
     always(caller, call);
-}
-
-/// Calls a method of the device in use.
-template <typename Call>
-auto onDevice(Call call) {
-  return [call]() -> Error {
-    Device *device;
-    Error error = getDevice(device);
-    return error ? error : call(*device);
-  };
-}
-
-/// Of the device of memory, or else the one in use.
-template <typename Call>
-auto onOwner(const void *memory, Call call) {
-  return [memory, call]() -> Error {
-    Device *device = findOwner(memory);
-    if (!device)
-      if (Error error = getDevice(device))
-        return error;
-    return call(*device);
-  };
-}
-
-template <typename Call>
-auto onOwnerOfStream(void *stream, Call call) {
-  return [stream, call]() -> Error {
-    Device *device;
-    Error error = findStreamOwner(stream, device);
-    return error ? error : call(*device);
-  };
-}
-
-template <typename Call>
-auto onOwnerOfEvent(void *event, Call call) {
-  return [event, call]() -> Error {
-    Device *device;
-    Error error = findEventOwner(event, device);
-    return error ? error : call(*device);
-  };
 }
 
 /// Of mxNextLaunchFlags.
@@ -191,7 +149,7 @@ MX_MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
 
 MX_MGPU void *mgpuStreamCreate() {
   void *stream = nullptr;
-  unlessFailed({"cuStreamCreate"}, onDevice([&](Device &device) {
+  unlessFailed({"cuStreamCreate"}, onDeviceInUse([&](Device &device) {
                  return device.createStream(stream);
                }));
   return stream;
@@ -222,7 +180,7 @@ MX_MGPU void mgpuStreamWaitEvent(void *stream, void *event) {
 
 MX_MGPU void *mgpuEventCreate() {
   void *event = nullptr;
-  unlessFailed({"cuEventCreate"}, onDevice([&](Device &device) {
+  unlessFailed({"cuEventCreate"}, onDeviceInUse([&](Device &device) {
                  return device.createEvent(event);
                }));
   return event;
@@ -315,7 +273,7 @@ MX_MGPU void mgpuMemset16(void *to, unsigned short value, size_t count,
 }
 
 MX_MGPU void mgpuMemHostRegister(void *memory, uint64_t bytes) {
-  unlessFailed({"cuMemHostRegister"}, onDevice([&](Device &device) {
+  unlessFailed({"cuMemHostRegister"}, onDeviceInUse([&](Device &device) {
                  return device.registerHost(memory, bytes);
                }));
 }
@@ -427,7 +385,7 @@ void *mxLoadConstant(void **keep, const void *data, int64_t bytes) {
   static auto *mutex = new std::mutex;
   static auto *others = new std::map<std::pair<void **, Device *>, void *>;
   void *result = nullptr;
-  unlessFailed({"cuMemAlloc"}, onDevice([&](Device &device) -> Error {
+  unlessFailed({"cuMemAlloc"}, onDeviceInUse([&](Device &device) -> Error {
                  std::lock_guard<std::mutex> lock(*mutex);
                  void *&slot = !*keep || findOwner(*keep) == &device
                                    ? *keep
@@ -446,7 +404,7 @@ void *mxLoadConstant(void **keep, const void *data, int64_t bytes) {
 
 MX_MGPU void mgpuMemHostRegisterMemRef(int64_t rank, const MemRef *memref,
                                        int64_t elementBytes) {
-  unlessFailed({"cuMemHostRegister"}, onDevice([&](Device &device) {
+  unlessFailed({"cuMemHostRegister"}, onDeviceInUse([&](Device &device) {
                  char *begin = nullptr;
                  uint64_t bytes = 0;
                  Error error =

@@ -5,17 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "../program/Program.h"
+#include "Calls.h"
 #include "Error.h"
 
 using namespace mx;
 using namespace mx::runtime;
-
-/// Gives `answer` to a caller's struct.
-template <typename T>
-static Error give(T *result, const char *name, const T &answer) {
-  std::string wrong = writeStruct(result, name, answer);
-  return wrong.empty() ? Error() : invalidValue(wrong);
-}
 
 /// Calls what needs an entry that is alive, which it stays meanwhile.
 template <class F>

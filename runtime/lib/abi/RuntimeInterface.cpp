@@ -6,66 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "../device/CheckedLaunch.h"
-#include "../device/Handles.h"
-#include "../device/Owners.h"
-#include "../device/Selection.h"
+#include "Calls.h"
 #include "Error.h"
 
-#include "mx/Support/CallerStructs.h"
 #include "mx/Support/Version.h"
 
 using namespace mx::runtime;
 
 namespace {
-
-/// Calls a method of a device and reports. `find` finds the device.
-template <typename Find, typename Call>
-int onDeviceOf(Find find, Call call, const char *function) {
-  return attempt(
-      [&]() -> Error {
-        Device *device = nullptr;
-        Error error = find(device);
-        return error ? error : call(*device);
-      },
-      function);
-}
-
-/// Of the device in use.
-template <typename Call>
-int onDevice(Call call, const char *function = __builtin_FUNCTION()) {
-  return onDeviceOf([](Device *&device) { return getDevice(device); }, call,
-                    function);
-}
-
-/// Of the device of memory.
-template <typename Call>
-int onOwner(const void *memory, Call call,
-            const char *function = __builtin_FUNCTION()) {
-  return onDeviceOf(
-      [&](Device *&device) {
-        device = findOwner(memory);
-        return device ? Error() : getDevice(device);
-      },
-      call, function);
-}
-
-/// Of the device of an event.
-template <typename Call>
-int onEventsDevice(void *event, Call call,
-                   const char *function = __builtin_FUNCTION()) {
-  return onDeviceOf(
-      [&](Device *&device) { return findEventOwner(event, device); }, call,
-      function);
-}
-
-/// Of the device of a stream.
-template <typename Call>
-int onOwnerOfStream(void *stream, Call call,
-                    const char *function = __builtin_FUNCTION()) {
-  return onDeviceOf(
-      [&](Device *&device) { return findStreamOwner(stream, device); }, call,
-      function);
-}
 
 /// A copy is made where its stream is, or else where the memory `of` is.
 int copyBytes(Copy kind, void *to, const void *from, size_t bytes, void *stream,
@@ -77,15 +25,8 @@ int copyBytes(Copy kind, void *to, const void *from, size_t bytes, void *stream,
   auto copy = [&](Device &device) {
     return device.copy(kind, to, from, bytes, stream);
   };
-  return stream ? onOwnerOfStream(stream, copy, function)
-                : onOwner(of, copy, function);
-}
-
-/// Gives `answer` to a caller's struct.
-template <typename T>
-Error give(T *result, const char *name, const T &answer) {
-  std::string wrong = mx::writeStruct(result, name, answer);
-  return wrong.empty() ? Error() : invalidValue(wrong);
+  return stream ? attempt(onOwnerOfStream(stream, copy), function)
+                : attempt(onOwner(of, copy), function);
 }
 
 } // namespace
@@ -118,9 +59,9 @@ int mxSetThreadDevice(const char *name) {
 int mxGetDeviceInfo(mxDeviceInfo *info) {
   if (!info)
     return reportNull("a place for the answer");
-  return onDevice([&](Device &device) {
+  return attempt(onDeviceInUse([&](Device &device) {
     return give(info, "mxDeviceInfo", device.info());
-  });
+  }));
 }
 
 int mxGetMemoryDevice(const void *memory, mxDeviceInfo *info) {
@@ -138,18 +79,18 @@ int mxGetMemoryDevice(const void *memory, mxDeviceInfo *info) {
 int mxGetDeviceNumber(int32_t *number) {
   if (!number)
     return reportNull("a place for the answer");
-  return onDevice([&](Device &device) {
+  return attempt(onDeviceInUse([&](Device &device) {
     *number = device.kind == Device::Kind::Cuda ? device.ordinal : -1;
     return Error();
-  });
+  }));
 }
 
 int32_t mxMultiprocessorCount() {
   int32_t count = 0;
-  onDevice([&](Device &device) {
+  attempt(onDeviceInUse([&](Device &device) {
     count = int32_t(device.limits().multiprocessors);
     return Error();
-  });
+  }));
   return count;
 }
 
@@ -184,26 +125,28 @@ int mxStreamCreate(mxStream *stream) {
   if (!stream)
     return reportNull("a place for the stream");
   *stream = nullptr;
-  return onDevice([&](Device &device) { return device.createStream(*stream); });
+  return attempt(onDeviceInUse(
+      [&](Device &device) { return device.createStream(*stream); }));
 }
 
 int mxStreamDestroy(mxStream stream) {
   if (!stream)
     return reportNull("a stream");
-  return onOwnerOfStream(
-      stream, [&](Device &device) { return device.destroyStream(stream); });
+  return attempt(onOwnerOfStream(
+      stream, [&](Device &device) { return device.destroyStream(stream); }));
 }
 
 int mxStreamSynchronize(mxStream stream) {
-  return onOwnerOfStream(
-      stream, [&](Device &device) { return device.synchronizeStream(stream); });
+  return attempt(onOwnerOfStream(stream, [&](Device &device) {
+    return device.synchronizeStream(stream);
+  }));
 }
 
 int mxStreamWait(mxStream stream, mxStream other) {
   if (stream == other)
     return MX_SUCCESS;
   // A default stream is that of the other one's device.
-  return onOwnerOfStream(other ? other : stream, [&](Device &device) {
+  return attempt(onOwnerOfStream(other ? other : stream, [&](Device &device) {
     Device *waiting = &device;
     if (stream && other)
       if (Error error = findStreamOwner(stream, waiting))
@@ -221,58 +164,60 @@ int mxStreamWait(mxStream stream, mxStream other) {
     // The driver keeps it until it is not needed any more.
     Error destroyed = device.destroyEvent(event);
     return error ? error : destroyed;
-  });
+  }));
 }
 
 int mxSynchronize() {
-  return onDevice([](Device &device) { return device.synchronize(); });
+  return attempt(
+      onDeviceInUse([](Device &device) { return device.synchronize(); }));
 }
 
 int mxEventCreate(mxEvent *event) {
   if (!event)
     return reportNull("a place for the event");
   *event = nullptr;
-  return onDevice(
-      [&](Device &device) { return device.createTimedEvent(*event); });
+  return attempt(onDeviceInUse(
+      [&](Device &device) { return device.createTimedEvent(*event); }));
 }
 
 int mxEventDestroy(mxEvent event) {
   if (!event)
     return reportNull("an event");
-  return onEventsDevice(
-      event, [&](Device &device) { return device.destroyEvent(event); });
+  return attempt(onOwnerOfEvent(
+      event, [&](Device &device) { return device.destroyEvent(event); }));
 }
 
 int mxEventRecord(mxEvent event, mxStream stream) {
   if (!event)
     return reportNull("an event");
-  return onEventsDevice(event, [&](Device &device) {
+  return attempt(onOwnerOfEvent(event, [&](Device &device) {
     Error error = checkStream(device, stream);
     return error ? error : device.recordEvent(event, stream);
-  });
+  }));
 }
 
 int mxEventElapsed(mxEvent begin, mxEvent end, double *microseconds) {
   if (!begin || !end || !microseconds)
     return reportNull("two events and a place for the time");
   *microseconds = 0;
-  return onEventsDevice(end, [&](Device &device) {
+  return attempt(onOwnerOfEvent(end, [&](Device &device) {
     return device.elapsed(begin, end, *microseconds);
-  });
+  }));
 }
 
 int mxMemAlloc(void **memory, size_t bytes) {
   if (!memory)
     return reportNull("a place for the address");
   *memory = nullptr;
-  return onDevice(
-      [&](Device &device) { return device.alloc(bytes, false, *memory); });
+  return attempt(onDeviceInUse(
+      [&](Device &device) { return device.alloc(bytes, false, *memory); }));
 }
 
 int mxMemFree(void *memory) {
   if (!memory)
     return MX_SUCCESS;
-  return onOwner(memory, [&](Device &device) { return device.free(memory); });
+  return attempt(
+      onOwner(memory, [&](Device &device) { return device.free(memory); }));
 }
 
 int mxMemcpyToDevice(void *to, const void *from, size_t bytes,
@@ -297,7 +242,8 @@ int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream) {
   auto fill = [&](Device &device) {
     return device.fill(memory, byte, 1, bytes, stream);
   };
-  return stream ? onOwnerOfStream(stream, fill) : onOwner(memory, fill);
+  return stream ? attempt(onOwnerOfStream(stream, fill))
+                : attempt(onOwner(memory, fill));
 }
 
 //===----------------------------------------------------------------------===//

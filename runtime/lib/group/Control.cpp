@@ -21,7 +21,7 @@ namespace {
 struct MessageHeader {
   uint32_t kind, bytes;
 };
-constexpr uint32_t kMostBytes = 1 << 16;
+constexpr uint32_t kMostMessageBytes = 1 << 16;
 /// Of a text: a report of the simulator may be longer than a message.
 constexpr size_t kMostText = 1 << 13;
 
@@ -236,7 +236,7 @@ bool Control::takeMessages(int number) {
   MessageHeader header;
   while (received.size() >= sizeof(header)) {
     memcpy(&header, received.data(), sizeof(header));
-    if (header.bytes > kMostBytes)
+    if (header.bytes > kMostMessageBytes)
       return false;
     if (received.size() < sizeof(header) + header.bytes)
       break;

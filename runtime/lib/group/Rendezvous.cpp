@@ -54,11 +54,11 @@ struct Reply {
 };
 
 /// Of one rank, and of a text.
-constexpr uint64_t kMostBytes = 1 << 16;
+constexpr uint64_t kMostTextBytes = 1 << 16;
 /// How long a rank waits for a challenge: the listener may be no rank 0.
 constexpr std::chrono::seconds kChallengeTime(5);
 /// How long rank 0 waits for proofs before it tells an error to all.
-constexpr std::chrono::seconds kFarewell(1);
+constexpr std::chrono::seconds kFarewellTime(1);
 
 template <typename T>
 std::string toBytes(const T &value) {
@@ -167,7 +167,7 @@ Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
   }
   // Ranks that are about to prove themselves learn the error as well.
   Error ignored = error;
-  for (Deadline end = Clock::now() + kFarewell;
+  for (Deadline end = Clock::now() + kFarewellTime;
        error && lobby.hasChallenged() && Clock::now() < end;)
     lobby.serve(listener, end, [&](Lobby::Guest &guest) {
       return hear(guest, bytes, all, ignored);
@@ -205,7 +205,8 @@ bool Rendezvous::challenge(Lobby::Guest &guest) const {
                         strnlen(request.name, sizeof(request.name)));
   Challenge sent;
   if (request.magic != Request::kMagic || name != config.name ||
-      request.bytes > kMostBytes || drawRandom(sent.nonce, sizeof(sent.nonce)))
+      request.bytes > kMostTextBytes ||
+      drawRandom(sent.nonce, sizeof(sent.nonce)))
     return false;
   guest.challenge = toBytes(sent);
   // It fits the buffer of a new connection.
@@ -253,7 +254,7 @@ bool Rendezvous::hear(Lobby::Guest &guest, size_t bytes, char *all,
 void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
   std::string_view body(static_cast<const char *>(all), bytes);
   if (error)
-    body = std::string_view(error.text).substr(0, kMostBytes);
+    body = std::string_view(error.text).substr(0, kMostTextBytes);
   Digest hashed = hashBytes(body);
   for (Member &other : others)
     members.push_back(std::move(other));
@@ -265,7 +266,7 @@ void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
     if (!member.socket)
       continue;
     reply.proof = prove(member.transcript, reply, hashed);
-    Deadline last = std::max(deadline, Clock::now() + kFarewell);
+    Deadline last = std::max(deadline, Clock::now() + kFarewellTime);
     if (sendAll(member.socket, &reply, sizeof(reply), last))
       sendAll(member.socket, body.data(), body.size(), last);
   }
@@ -292,7 +293,7 @@ bool Rendezvous::ask(const void *mine, size_t bytes, void *all, Error &error) {
   if (error)
     return true;
   // Rank 0 may wait as long, and tell who was missing.
-  Deadline last = deadline + 2 * kFarewell;
+  Deadline last = deadline + 2 * kFarewellTime;
   if (!connectTo(endpoint, deadline, socket) ||
       !sendAll(socket, &request, sizeof(request), deadline) ||
       !receiveAll(socket, &challenge, sizeof(challenge),
@@ -310,7 +311,7 @@ bool Rendezvous::ask(const void *mine, size_t bytes, void *all, Error &error) {
   bool isRefused = reply.status == Reply::kRefused;
   wasRefused |= isRefused;
   bool isText = reply.status != MX_SUCCESS;
-  if (isRefused || (isText ? reply.bytes > kMostBytes
+  if (isRefused || (isText ? reply.bytes > kMostTextBytes
                            : reply.bytes != bytes * size_t(config.size)))
     return false;
   std::string body(size_t(reply.bytes), '\0');

@@ -11,7 +11,7 @@ using namespace mx;
 using namespace mx::runtime;
 
 /// Of bindings; counts up only.
-static std::atomic<int64_t> serials;
+static std::atomic<int64_t> groupSerials;
 
 static std::string describe(const plan::Group &group) {
   return "group '" + group.name + "'";
@@ -49,7 +49,7 @@ Error BoundGroups::bind(const plan::Manifest &manifest, size_t index,
   auto changed = list ? std::make_shared<BoundGroupList>(*list)
                       : std::make_shared<BoundGroupList>();
   changed->resize(manifest.groups.size());
-  (*changed)[index] = {std::move(ranks), &device, bytes, ++serials};
+  (*changed)[index] = {std::move(ranks), &device, bytes, ++groupSerials};
   list = std::move(changed);
   return {};
 }

@@ -23,10 +23,6 @@ namespace {
 int64_t toInteger(const void *pointer) {
   return int64_t(reinterpret_cast<uintptr_t>(pointer));
 }
-void *toPointer(int64_t address) {
-  return reinterpret_cast<void *>(uintptr_t(address));
-}
-
 template <class T>
 int64_t load(const void *data) {
   T value;

@@ -42,6 +42,10 @@ struct Scratch {
 
 class LaunchCache;
 
+inline void *toPointer(int64_t address) {
+  return reinterpret_cast<void *>(uintptr_t(address));
+}
+
 class PlanExecutor {
 public:
   /// `loaded` is what the program has on the device; null for what only

@@ -20,10 +20,6 @@ using plan::Step;
 /// What is kept back at most: a longer plan begins before it has ended.
 static constexpr size_t kMostCommands = 1 << 14;
 
-static void *toPointer(int64_t address) {
-  return reinterpret_cast<void *>(uintptr_t(address));
-}
-
 Error PlanExecutor::atStep(const std::string &text) const {
   std::string place;
   for (size_t index : scratch.position)

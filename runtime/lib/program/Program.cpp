@@ -62,7 +62,7 @@ static Error readFile(const std::string &path, std::string &text) {
 }
 
 /// Of entries; counts up only.
-static std::atomic<int64_t> serials;
+static std::atomic<int64_t> entrySerials;
 
 /// Ranks of a group have programs with the same one: FNV-1a of 64 bits.
 static uint64_t computeFingerprint(std::string_view manifest) {
@@ -82,7 +82,7 @@ static Error readProgram(std::string_view text, const std::string &name,
   program.fingerprint = computeFingerprint(text);
   for (const plan::Entry &plan : program.manifest.entries) {
     Entry entry = {&plan, &program, {}, plan::findAddresses(plan)};
-    entry.serial = ++serials;
+    entry.serial = ++entrySerials;
     entry.canCache = canCache(plan);
     entry.wordCount = countWords(program.manifest, plan);
     for (const plan::Result &value : plan.results) {

@@ -126,7 +126,7 @@ Role roleOf(const InstrInfo &info, const Instr &i) {
   }
 }
 
-bool isProduct(const ptx::Instruction &i) {
+bool makesProduct(const ptx::Instruction &i) {
   return isWarpMma(i) || i.opcode == "tcgen05";
 }
 
@@ -266,11 +266,11 @@ private:
       productKinds |= kinds;
       changed = true;
     }
-    if (!isLoad && (isProduct(source) || usesProduct(k)))
+    if (!isLoad && (makesProduct(source) || usesProduct(k)))
       mark(k, &Register::isProduct);
     // Of global memory LeftOut knows.
     if (isLoad ? kinds & productKinds & ~kGlobal
-               : isProduct(source) || uses(k, &Register::isLoaded))
+               : makesProduct(source) || uses(k, &Register::isLoaded))
       mark(k, &Register::isLoaded);
   }
 

@@ -155,8 +155,8 @@ Value NarrowRounding::roundInt8(Value value) {
   return arith::AndIOp::create(builder, toBits(sum), builder.i32(0xFF));
 }
 
-static constexpr int64_t kMantissaBits = 23, kBias = 127;
-static constexpr int64_t kHidden = 1 << kMantissaBits;
+static constexpr int64_t kFloatMantissaBits = 23, kFloatBias = 127;
+static constexpr int64_t kHidden = 1 << kFloatMantissaBits;
 static constexpr int64_t kRandomBits = 32;
 
 Value StochasticRounding::draw(Value index, Value seed) {
@@ -223,8 +223,8 @@ struct Parts {
       return arith::AndIOp::create(builder, value, builder.i32(bits));
     };
     magnitude = mask(bits, 0x7FFFFFFF);
-    field =
-        arith::ShRUIOp::create(builder, magnitude, builder.i32(kMantissaBits));
+    field = arith::ShRUIOp::create(builder, magnitude,
+                                   builder.i32(kFloatMantissaBits));
     significand = arith::OrIOp::create(builder, mask(bits, kHidden - 1),
                                        builder.i32(kHidden));
     // Zero has no hidden bit; neither have subnormals, which does not matter.
@@ -243,10 +243,11 @@ Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
                                 Value random) {
   Parts x(builder, bits);
   // The field that the smallest normal number of the format has as an f32.
-  Value lowest = builder.i32(kBias + 1 - format.bias);
+  Value lowest = builder.i32(kFloatBias + 1 - format.bias);
   Value field = arith::MaxSIOp::create(builder, x.field, lowest);
-  Value count = builder.add(arith::SubIOp::create(builder, field, x.field),
-                            builder.i32(kMantissaBits - format.mantissaBits));
+  Value count =
+      builder.add(arith::SubIOp::create(builder, field, x.field),
+                  builder.i32(kFloatMantissaBits - format.mantissaBits));
   Value kept = cutOff(x.significand, count, random);
   // The hidden bit of a normal number is its exponent's first step.
   Value steps = arith::SubIOp::create(builder, field, lowest);
@@ -270,8 +271,8 @@ Value StochasticRounding::roundInt8(Value bits, Value random) {
   Parts x(builder, bits);
   Value count = arith::MaxSIOp::create(
       builder,
-      arith::SubIOp::create(builder, builder.i32(kBias + kMantissaBits - 6),
-                            x.field),
+      arith::SubIOp::create(
+          builder, builder.i32(kFloatBias + kFloatMantissaBits - 6), x.field),
       builder.i32(16));
   Value kept = arith::MinUIOp::create(
       builder, cutOff(x.significand, count, random), builder.i32(127));

@@ -159,7 +159,7 @@ static bool hasCode(Operation &op) {
                       [](Region &region) { return !region.empty(); });
 }
 
-static StringAttr getName(Operation *op) {
+static StringAttr getSymbol(Operation *op) {
   return op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
 }
 
@@ -219,8 +219,8 @@ void HostCode::takeOut() {
   // What both parts use is in both.
   for (Operation &op : *module.getBody())
     if (auto function = dyn_cast<func::FuncOp>(op);
-        getName(&op) && (!function || function.isExternal()) &&
-        !SymbolTable::symbolKnownUseEmpty(getName(&op), *aside))
+        getSymbol(&op) && (!function || function.isExternal()) &&
+        !SymbolTable::symbolKnownUseEmpty(getSymbol(&op), *aside))
       aside->getBody()->push_back(op.clone());
   showReferenced();
 }
@@ -228,7 +228,7 @@ void HostCode::takeOut() {
 /// Makes room for an operation of the host: of two equal ones one is enough,
 /// and what a pipeline has made gets another name.
 LogicalResult HostCode::resolve(Operation *op, SymbolTable &table) {
-  StringAttr name = getName(op);
+  StringAttr name = getSymbol(op);
   Operation *made = name ? table.lookup(name) : nullptr;
   if (!made)
     return success();

@@ -1,0 +1,67 @@
+//===- Calls.h - What exported functions do with devices --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each function returns the call of a method of a device, for `attempt`.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_LIB_ABI_CALLS_H
+#define MX_RUNTIME_LIB_ABI_CALLS_H
+
+#include "../device/Handles.h"
+#include "../device/Owners.h"
+#include "../device/Selection.h"
+
+#include "mx/Support/CallerStructs.h"
+
+namespace mx::runtime {
+
+/// Calls a method of the device that `find` finds.
+template <typename Find, typename Call>
+auto onDeviceOf(Find find, Call call) {
+  return [find, call]() -> Error {
+    Device *device = nullptr;
+    Error error = find(device);
+    return error ? error : call(*device);
+  };
+}
+
+/// Of the device in use.
+template <typename Call>
+auto onDeviceInUse(Call call) {
+  return onDeviceOf([](Device *&device) { return getDevice(device); }, call);
+}
+
+/// Of the device of memory, or else the one in use.
+template <typename Call>
+auto onOwner(const void *memory, Call call) {
+  return onDeviceOf(
+      [memory](Device *&device) {
+        device = findOwner(memory);
+        return device ? Error() : getDevice(device);
+      },
+      call);
+}
+
+template <typename Call>
+auto onOwnerOfStream(void *stream, Call call) {
+  return onDeviceOf(
+      [stream](Device *&device) { return findStreamOwner(stream, device); },
+      call);
+}
+
+template <typename Call>
+auto onOwnerOfEvent(void *event, Call call) {
+  return onDeviceOf(
+      [event](Device *&device) { return findEventOwner(event, device); }, call);
+}
+
+/// Gives `answer` to a caller's struct.
+template <typename T>
+Error give(T *result, const char *name, const T &answer) {
+  std::string wrong = writeStruct(result, name, answer);
+  return wrong.empty() ? Error() : invalidValue(wrong);
+}
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_LIB_ABI_CALLS_H
