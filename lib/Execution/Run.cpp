@@ -18,6 +18,7 @@
 #include "mx/Execution/Check.h"
 #include "mx/Execution/Session.h"
 #include "mx/Execution/Traffic.h"
+#include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/FloatArguments.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx/Target/TargetInfo.h"
@@ -209,7 +210,7 @@ int mx::run(const RunOptions &given) {
       return kExitBadInput;
   }
   if (options.device == "auto" && *device == DeviceKind::Sim)
-    notices.saySimulated();
+    notices.say(kSimulatedNotice);
   watch.lap("read");
 
   CompileOptions compile;
