@@ -7,6 +7,7 @@
 #include "mxsim/ExitStatus.h"
 #include "mxsim/Report.h"
 #include "mxsim/io/InputFile.h"
+#include "mxsim/io/Memory.h"
 #include "mxsim/io/Notices.h"
 #include "mxsim/io/Printable.h"
 
@@ -21,7 +22,6 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <new>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -305,21 +305,6 @@ static int listKernels(const std::string &path) {
   return isSupported ? kExitClean : kExitBadInput;
 }
 
-/// Ends the process; allocates nothing.
-static void endWithoutMemory() {
-  constexpr std::string_view kText = "mx-sim: out of memory\n";
-  (void)!write(STDERR_FILENO, kText.data(), kText.size());
-  _exit(kExitBadInput);
-}
-
-/// Handles an exception of the C++ library, thrown for a size or a number of
-/// threads beyond all limits.
-static void terminate() {
-  if (std::current_exception())
-    endWithoutMemory();
-  abort();
-}
-
 /// Returns the exit status of --help, --version or bad options, or -1.
 static int parse(Options &asked, int argc, char **argv) {
   try {
@@ -334,8 +319,7 @@ static int parse(Options &asked, int argc, char **argv) {
 }
 
 extern "C" int mxSimMain(int argc, char **argv) {
-  std::set_new_handler(endWithoutMemory);
-  std::set_terminate(terminate);
+  mx::handleOutOfMemory("mx-sim", kExitBadInput);
   signal(SIGPIPE, SIG_DFL);
   Options asked;
   if (int status = parse(asked, argc, argv); status >= 0)
