@@ -49,11 +49,11 @@ static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 // Upstream continues without a plugin that it cannot load.
 //===----------------------------------------------------------------------===//
 
-/// Returns whether libraries can use this program's copy of LLVM and MLIR.
-/// libmx hides its copy: a plugin would register with another.
+/// Returns whether libraries that name emitError() call this program's. libmx
+/// hides its copy of MLIR: a plugin would register with another.
 static bool sharesMLIR() {
-  llvm::raw_fd_ostream &(*own)() = llvm::errs;
-  return dlsym(RTLD_DEFAULT, "_ZN4llvm4errsEv") ==
+  mlir::InFlightDiagnostic (*own)(mlir::Location) = mlir::emitError;
+  return dlsym(RTLD_DEFAULT, "_ZN4mlir9emitErrorENS_8LocationE") ==
          reinterpret_cast<void *>(own);
 }
 
