@@ -14,6 +14,7 @@
 #include "mx/Support/Version.h"
 #include "mx/Target/TargetInfo.h"
 #include "mxsim/io/InputFile.h"
+#include "mxsim/io/Memory.h"
 #include "mxsim/io/Printable.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -22,9 +23,7 @@
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
-#include <cstring>
-#include <exception>
-#include <unistd.h>
+#include <new>
 
 namespace mx {
 
@@ -42,24 +41,11 @@ void initTool(const char *name) {
   if (const char *value = std::getenv("NO_COLOR"); value && *value)
     llvm::WithColor::setAutoDetectFunction(
         [](const llvm::raw_ostream &) { return false; });
-  // Nothing that needs memory may be done here.
+  handleOutOfMemory(name, kOutOfMemory);
+  // LLVM installs its own, which calls this.
+  std::set_new_handler(nullptr);
   llvm::install_bad_alloc_error_handler(
-      [](void *name, const char *, bool) {
-        const char *parts[] = {static_cast<const char *>(name),
-                               ": out of memory\n"};
-        for (const char *part : parts)
-          if (write(STDERR_FILENO, part, strlen(part)) < 0)
-            break;
-        _exit(kOutOfMemory);
-      },
-      const_cast<char *>(name));
-  // What the C++ library throws where a size or a thread is more than it can
-  // give; mx throws nothing.
-  std::set_terminate([] {
-    if (std::current_exception())
-      llvm::report_bad_alloc_error("a size or a thread beyond all limits");
-    abort();
-  });
+      [](void *, const char *, bool) { exitOutOfMemory(); });
 }
 
 /// Whether the options can be taken; what is wrong with them goes to stderr.

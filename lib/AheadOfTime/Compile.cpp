@@ -28,6 +28,7 @@
 #include "mx_runtime.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Notices.h"
+#include "mxsim/io/OutputFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -231,14 +232,8 @@ static llvm::Error writeFile(StringRef directory, StringRef name,
                              StringRef text) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, name);
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-    stream << text;
-    return llvm::Error::success();
-  });
-  if (error)
-    return makeError(path +
-                     ": cannot write: " + llvm::toString(std::move(error)));
-  return llvm::Error::success();
+  std::string why = writeOutputFile(path.str().str(), {text});
+  return why.empty() ? llvm::Error::success() : makeError(why);
 }
 
 llvm::Error mx::writeCompiledModule(StringRef directory,

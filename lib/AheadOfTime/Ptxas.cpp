@@ -8,13 +8,13 @@
 
 #include "Ptxas.h"
 #include "mx/Arrays/Arrays.h"
+#include "mxsim/io/OutputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 #include <dlfcn.h>
 #include <optional>
@@ -24,7 +24,6 @@ using llvm::ErrorOr;
 using llvm::Expected;
 using llvm::FileRemover;
 using llvm::MemoryBuffer;
-using llvm::raw_fd_ostream;
 using llvm::SmallString;
 using llvm::SmallVector;
 using llvm::StringRef;
@@ -155,16 +154,9 @@ assembleWith(const std::string &ptxas, const std::string &chip,
   TemporaryFile input("ptx");
   if (input.error)
     return makeError("cannot make a temporary file: " + input.error.message());
-  std::error_code error;
-  raw_fd_ostream stream(input.path, error);
-  if (!error) {
-    stream << ptx;
-    stream.close();
-    error = stream.error();
-    stream.clear_error();
-  }
-  if (error)
-    return makeError(input.path + ": cannot write: " + error.message());
+  if (std::string why = mx::writeOutputFile(input.path.str().str(), {ptx});
+      !why.empty())
+    return makeError(why);
   std::string log, arch = "-arch=" + chip;
   SmallVector<StringRef> options = {arch, input.path, "-o", path};
   options.append(more.begin(), more.end());

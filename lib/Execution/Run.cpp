@@ -18,17 +18,17 @@
 #include "mx/Execution/Check.h"
 #include "mx/Execution/Session.h"
 #include "mx/Execution/Traffic.h"
+#include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/FloatArguments.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx_runtime.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Notices.h"
-#include "llvm/Support/FileSystem.h"
+#include "mxsim/io/OutputFile.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 
@@ -136,19 +136,9 @@ llvm::Error writeResults(const std::vector<std::string> &paths,
 }
 
 llvm::Error writeReport(const std::string &path, const CheckReport &check) {
-  std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
-  if (error)
-    return makeError(path + ": cannot write: " + error.message());
-  file.os() << llvm::formatv("{0:2}", check.json()) << '\n';
-  file.os().flush();
-  if (file.os().has_error()) {
-    error = file.os().error();
-    file.os().clear_error();
-    return makeError(path + ": cannot write: " + error.message());
-  }
-  file.keep();
-  return llvm::Error::success();
+  std::string text = llvm::formatv("{0:2}\n", check.json());
+  std::string why = writeOutputFile(path, {text});
+  return why.empty() ? llvm::Error::success() : makeError(why);
 }
 
 } // namespace
@@ -209,7 +199,7 @@ int mx::run(const RunOptions &given) {
       return kExitBadInput;
   }
   if (options.device == "auto" && *device == DeviceKind::Sim)
-    notices.saySimulated();
+    notices.say(kSimulatedNotice);
   watch.lap("read");
 
   CompileOptions compile;

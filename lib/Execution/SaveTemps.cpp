@@ -9,6 +9,7 @@
 #include "SaveTemps.h"
 #include "mlir/Pass/Pass.h"
 #include "mx/Arrays/Arrays.h"
+#include "mxsim/io/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -29,17 +30,8 @@ static llvm::Error write(StringRef directory, const llvm::Twine &name,
                          StringRef text) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, name);
-  std::error_code error;
-  llvm::raw_fd_ostream file(path, error);
-  if (!error) {
-    file << text;
-    file.close();
-    error = file.error();
-    file.clear_error();
-  }
-  if (error)
-    return makeError(path + ": cannot write: " + error.message());
-  return llvm::Error::success();
+  std::string why = writeOutputFile(path.str().str(), {text});
+  return why.empty() ? llvm::Error::success() : makeError(why);
 }
 
 llvm::Error mx::saveInput(const std::string &directory, ModuleOp module) {

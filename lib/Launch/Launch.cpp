@@ -370,7 +370,7 @@ int mx::launch(const LaunchOptions &options) {
   if (mxProgramGetEntry(&entry, loaded, options.entry.c_str()))
     return reportLastError();
   if (options.device == "auto" && isSimulated())
-    notices.saySimulated();
+    notices.say(kSimulatedNotice);
   Groups groups(loaded);
   if (ExitStatus status = groups.bind(options))
     return status;

@@ -54,6 +54,13 @@ expect("simulator/lib/machine/Machine.h", '#include "../report/Recorder.h"',
        "expected what is below simulator/lib/machine, found simulator/lib/report/Recorder.h")
 expect("simulator/lib/clocks/Path.h", '#include "time/Chip.h"',
        "expected what is below simulator/lib/clocks, found simulator/lib/time/Chip.h")
+# Between the compiler and the simulator.
+for path, header in (("lib/Target/Rates.cpp", "mxsim/tensor/NumberFormats.h"),
+                     ("include/mx/Execution/Run.h", "mxsim/Time.h"),
+                     ("tools/mx-run/mx-run.cpp", "mxsim/Report.h"),
+                     ("simulator/lib/machine/Machine.h", "mx/Support/FloatFormats.h")):
+    expect(path, f'#include "{header}"', "expected no include between compiler and simulator "
+           "but of mxsim/io, found ")
 # Sideways, and from a folder that nobody knows.
 expect("lib/Conversion/MXToMXGPU/SinkScalars.cpp", '#include "../MXToCPU/Emitter.h"',
        "expected what is below Conversion/MXToMXGPU")

@@ -57,6 +57,17 @@ os.mkdir(recorded)
 assert run(launch, env={**os.environ, "MX_SIM_RECORD": recorded}).returncode == 0
 record = os.path.join(recorded, sorted(os.listdir(recorded))[0])
 
+# Locations in pipes and devices are printed, and not read.
+write("places.mlir", """func.func @main() {
+  "mx.quantize"() : () -> () loc(fused["pipe":3:4, "/dev/zero":5:6])
+  return
+}
+""")
+for command in ("mx-opt", "places.mlir"), ("mx-run", "places.mlir"), ("mx-compile", "places.mlir", "-o", "no"):
+    refuses(1 if command[0] == "mx-opt" else 2, "pipe", command)
+done = run(["mx-opt", "/dev/stdin"], input="func.func @main() {\n  wrong\n}\n")
+assert "  wrong\n  ^" in done.stderr, done
+
 # A device that ends is a file without bytes.
 assert run(["mx-opt", "/dev/null"]).returncode == 0
 

@@ -8,15 +8,13 @@
 #include "mx/Launch/Launch.h"
 #include "mx/Support/ExitStatus.h"
 #include "mx/Support/Version.h"
+#include "mxsim/io/Memory.h"
 #include "mxsim/io/Printable.h"
 
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
-#include <new>
 #include <string_view>
-#include <unistd.h>
 
 static const char kUsage[] =
     "usage: mx-launch DIR [options]\n"
@@ -144,23 +142,10 @@ private:
   int at = 1;
 };
 
-/// Nothing that needs memory may be done here.
-void exitOutOfMemory() {
-  constexpr char kMessage[] = "mx-launch: out of memory\n";
-  (void)!write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
-  _exit(mx::kExitBadInput);
-}
-
 } // namespace
 
 extern "C" int mxLaunchMain(int argc, char **argv) {
-  std::set_new_handler(exitOutOfMemory);
-  // The same for a size that no memory has.
-  std::set_terminate([] {
-    if (std::current_exception())
-      exitOutOfMemory();
-    abort();
-  });
+  mx::handleOutOfMemory("mx-launch", mx::kExitBadInput);
   mx::LaunchOptions options;
   if (const char *device = std::getenv("MX_DEVICE"); device && *device)
     options.device = device;

@@ -13,6 +13,7 @@
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/InitAll.h"
 #include "llvm/ADT/Statistic.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ManagedStatic.h"
 #include <dlfcn.h>
 
@@ -44,16 +45,55 @@ struct StatisticsPrinter {
 static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 
 //===----------------------------------------------------------------------===//
+// Diagnostics
+//
+// Upstream prints the source line of a diagnostic. It opens each file that a
+// location names, and reads pipes and devices without end.
+//===----------------------------------------------------------------------===//
+
+/// Returns whether `place` names a file that is neither regular nor `input`.
+static bool isInPipe(mlir::Location place, llvm::StringRef input) {
+  auto visit = [&](mlir::Location part) {
+    auto line = llvm::dyn_cast<mlir::FileLineColLoc>(part);
+    llvm::StringRef file = line ? line.getFilename().strref() : input;
+    return file != input && llvm::sys::fs::exists(file) &&
+                   !llvm::sys::fs::is_regular_file(file)
+               ? mlir::WalkResult::interrupt()
+               : mlir::WalkResult::advance();
+  };
+  return place->walk(visit).wasInterrupted();
+}
+
+/// Prints locations in pipes and devices as text of their diagnostics.
+static void keepPipesClosed(mlir::MLIRContext *context, std::string input) {
+  mlir::DiagnosticEngine &engine = context->getDiagEngine();
+  engine.registerHandler([=, &engine](mlir::Diagnostic &found) {
+    auto isPrinted = [&](mlir::Diagnostic &part) {
+      return !isInPipe(part.getLocation(), input);
+    };
+    if (isPrinted(found) && llvm::all_of(found.getNotes(), isPrinted))
+      return mlir::failure();
+    auto unknown = mlir::UnknownLoc::get(context);
+    mlir::Diagnostic shown(unknown, found.getSeverity());
+    shown << found.getLocation() << ": " << found.str();
+    for (mlir::Diagnostic &note : found.getNotes())
+      shown.attachNote(unknown) << note.getLocation() << ": " << note.str();
+    engine.emit(std::move(shown));
+    return mlir::success();
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Plugins
 //
 // Upstream continues without a plugin that it cannot load.
 //===----------------------------------------------------------------------===//
 
-/// Returns whether libraries can use this program's copy of LLVM and MLIR.
-/// libmx hides its copy: a plugin would register with another.
+/// Returns whether libraries that name emitError() call this program's. libmx
+/// hides its copy of MLIR: a plugin would register with another.
 static bool sharesMLIR() {
-  llvm::raw_fd_ostream &(*own)() = llvm::errs;
-  return dlsym(RTLD_DEFAULT, "_ZN4llvm4errsEv") ==
+  mlir::InFlightDiagnostic (*own)(mlir::Location) = mlir::emitError;
+  return dlsym(RTLD_DEFAULT, "_ZN4mlir9emitErrorENS_8LocationE") ==
          reinterpret_cast<void *>(own);
 }
 
@@ -122,6 +162,12 @@ extern "C" int mxOptMain(int argc, char **argv) {
   auto [input, output] = mlir::parseCLIOptions(argc, argv, help);
   if (!mx::checkInput(input))
     return mx::kExitUpstream;
+  // Dialects are loaded after upstream registers its handler. A file of builtin
+  // operations loads none, and is not covered.
+  static std::string name;
+  name = input;
+  registry.addExtension(
+      +[](mlir::MLIRContext *context) { keepPipesClosed(context, name); });
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -8,7 +8,9 @@
 
 #include <atomic>
 #include <set>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace mx;
 
@@ -83,6 +85,28 @@ TEST(HandleTable, KeepsWhatACallFound) {
   table.remove(shared);
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(alive, 0);
+}
+
+TEST(HandleTable, WorksInAChildForkedDuringACall) {
+  HandleTable<Handle, int> table(HandleKind::Module);
+  Handle handle = table.add(std::make_shared<int>(1));
+  std::atomic<bool> isOver = false;
+  std::thread caller([&] {
+    while (!isOver)
+      table.find(handle);
+  });
+  for (int i = 0; i < 100 && !HasFailure(); ++i) {
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      _exit(table.find(handle) ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  isOver = true;
+  caller.join();
 }
 
 } // namespace

@@ -11,18 +11,39 @@
 #include "mxsim/io/Printable.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mx {
+
+/// Refuses pipes and devices: reading the source line of a location in one may
+/// never end.
+class RegularFiles : public llvm::vfs::ProxyFileSystem {
+public:
+  RegularFiles() : ProxyFileSystem(llvm::vfs::getRealFileSystem()) {}
+
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>>
+  openFileForRead(const llvm::Twine &path) override {
+    if (!llvm::sys::fs::is_regular_file(path))
+      return std::make_error_code(std::errc::not_supported);
+    return ProxyFileSystem::openFileForRead(path);
+  }
+};
 
 /// Prints diagnostics with the line that they are about, as upstream's handler
 /// does; names and lines of the file are printable.
 class MessagePrinter {
 public:
   MessagePrinter(llvm::SourceMgr &sources, mlir::MLIRContext &context)
-      : handler((sources.setDiagHandler(print), sources), &context) {}
+      : handler(prepare(sources), &context) {}
 
 private:
+  static llvm::SourceMgr &prepare(llvm::SourceMgr &sources) {
+    sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<RegularFiles>());
+    sources.setDiagHandler(print);
+    return sources;
+  }
+
   static void print(const llvm::SMDiagnostic &found, void *) {
     Progress::erase();
     llvm::SMDiagnostic(*found.getSourceMgr(), found.getLoc(),

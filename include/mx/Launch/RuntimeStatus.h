@@ -1,4 +1,4 @@
-//===- RuntimeStatus.h - Exit statuses of errors of the runtime -*- C++ -*-===//
+//===- RuntimeStatus.h - What tools report of the runtime -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of tools that run programs through libmx_runtime.
@@ -11,6 +11,11 @@
 #include "mx_runtime.h"
 
 namespace mx {
+
+/// Notice that the simulator runs a program for which "auto" found no GPU.
+inline constexpr char kSimulatedNotice[] =
+    "no GPU here can run this program: it runs on the simulator, which is far "
+    "slower (--device=sim asks for it, and ends this notice)";
 
 /// How a tool ends that met an error of this mxStatus.
 inline ExitStatus getExitStatus(int runtimeStatus) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <vector>
 
 namespace mx {
@@ -32,6 +33,16 @@ enum class HandleKind : uint8_t {
   Group,
 };
 
+/// Returns the mutex of all tables. fork() takes it too, so that no child finds
+/// it locked.
+inline std::mutex &getHandleMutex() {
+  static std::mutex mutex;
+  auto unlock = [] { mutex.unlock(); };
+  [[maybe_unused]] static const int error =
+      pthread_atfork([] { mutex.lock(); }, unlock, unlock);
+  return mutex;
+}
+
 /// `Handle` is the pointer type of the C interface; it is never dereferenced.
 template <typename Handle, typename Object>
 class HandleTable {
@@ -40,7 +51,7 @@ public:
 
   /// The handle of an object that is new to the table.
   Handle add(std::shared_ptr<Object> object) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(getHandleMutex());
     if (unused.empty()) {
       // Room first, so that remove() can always note the place.
       unused.reserve(places.size() + 1);
@@ -55,14 +66,14 @@ public:
 
   /// The object; null where the handle is dead or of something else.
   std::shared_ptr<Object> find(Handle handle) const {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(getHandleMutex());
     const Place *place = findPlace(handle);
     return place ? place->object : nullptr;
   }
 
   /// The object, which the table no longer holds; null as find().
   std::shared_ptr<Object> remove(Handle handle) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(getHandleMutex());
     auto *place = const_cast<Place *>(findPlace(handle));
     if (!place)
       return nullptr;
@@ -100,7 +111,6 @@ private:
   }
 
   const HandleKind kind;
-  mutable std::mutex mutex;
   std::vector<Place> places;
   std::vector<uint32_t> unused;
 };

@@ -13,9 +13,9 @@
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mx/Execution/Program.h"
 #include "mx_runtime.h"
+#include "mxsim/io/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mx;
 
@@ -81,16 +81,9 @@ llvm::Error ModelStopwatch::use(const std::string &ptx) {
           llvm::sys::fs::createTemporaryFile("mx-compile", "sass", path))
     return makeError("cannot make a temporary file: " + error.message());
   llvm::FileRemover remover(path);
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (!error) {
-    stream << *listing;
-    stream.close();
-    error = stream.error();
-    stream.clear_error();
-  }
-  if (error)
-    return makeError(path + ": cannot write: " + error.message());
+  if (std::string why = writeOutputFile(path.str().str(), {*listing});
+      !why.empty())
+    return makeError(why);
   return set("machine-code", path.c_str());
 }
 

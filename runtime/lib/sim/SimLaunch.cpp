@@ -9,10 +9,10 @@
 #include "../image/Image.h"
 #include "SimDevice.h"
 
+#include "mxsim/io/OutputFile.h"
 #include "mxsim/io/Printable.h"
 #include "mxsim/tensor/TensorMap.h"
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -131,18 +131,11 @@ Error SimDevice::write(const mx::sim::LaunchReport &report,
   Simulator &simulator = Simulator::get();
   std::lock_guard<std::mutex> lock(simulator.fileMutex);
   simulator.reports.push_back(report);
-  std::string text = mx::sim::reportAsJson(simulator.reports);
-  errno = 0;
-  FILE *file = fopen(path.c_str(), "w");
-  bool isWritten =
-      file && fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file && fclose(file))
-    isWritten = false;
-  if (isWritten)
+  std::string why =
+      writeOutputFile(path, {mx::sim::reportAsJson(simulator.reports)});
+  if (why.empty())
     return {};
-  return {MX_ERROR_INVALID_VALUE,
-          "simulator option report: '" + path +
-              "' cannot be written: " + strerror(errno)};
+  return {MX_ERROR_INVALID_VALUE, "simulator option report: " + why};
 }
 
 /// DIRECTORY/NUMBER-KERNEL, with no more of the name than file systems take.

@@ -66,11 +66,6 @@ void Notices::say(const std::string &text) const {
     fprintf(stderr, "%s: %s\n", tool.c_str(), printable(text).c_str());
 }
 
-void Notices::saySimulated() const {
-  say("no GPU here can run this program: it runs on the simulator, which is "
-      "far slower (--device=sim asks for it, and ends this notice)");
-}
-
 Progress::Progress(const Notices &notices, const char *doing)
     : text(notices.tool + ": " + doing + ", ") {
   if (!notices.wanted || !isTerminal())

@@ -9,18 +9,15 @@
 #include "mxsim/io/Npy.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Memory.h"
+#include "mxsim/io/OutputFile.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <sys/stat.h>
-#include <unistd.h>
 
 using namespace mx;
 
@@ -370,24 +367,6 @@ std::string makeHeader(const NpyArray &array) {
   return header + dict;
 }
 
-std::string writeTo(int fd, const std::string &header,
-                    const std::vector<uint8_t> &data) {
-  File file(fdopen(fd, "wb"));
-  if (!file) {
-    int error = errno;
-    close(fd);
-    return strerror(error);
-  }
-  if (fwrite(header.data(), 1, header.size(), file.get()) != header.size() ||
-      (!data.empty() &&
-       fwrite(data.data(), 1, data.size(), file.get()) != data.size()))
-    return strerror(errno);
-  // Full disks may speak up only here.
-  if (fclose(file.release()) != 0)
-    return strerror(errno);
-  return "";
-}
-
 } // namespace
 
 size_t mx::npyItemSize(const std::string &dtype) {
@@ -435,39 +414,7 @@ std::string mx::writeNpy(const std::string &path, const NpyArray &array) {
     return path + ": expected " + std::to_string(bytes) + " bytes for " +
            npyTypeString(array) + ", found " +
            std::to_string(array.data.size());
-  std::string header = makeHeader(array);
-
-  // A link is followed, so that its target changes and the link stays;
-  // a device or pipe cannot be replaced and is written to directly.
-  std::string target = path;
-  if (char *resolved = realpath(path.c_str(), nullptr)) {
-    target = resolved;
-    free(resolved);
-  }
-  struct stat info;
-  bool exists = stat(target.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode))
-    return path + ": cannot write: it is a directory";
-  if (exists && !S_ISREG(info.st_mode)) {
-    int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC);
-    std::string e = fd < 0 ? strerror(errno) : writeTo(fd, header, array.data);
-    return e.empty() ? "" : path + ": cannot write: " + e;
-  }
-
-  static std::atomic<unsigned> counter{0};
-  std::string temporary = target + "." + std::to_string(getpid()) + "." +
-                          std::to_string(counter++) + ".tmp";
-  int fd =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0)
-    return path + ": cannot write: " + strerror(errno);
-  if (exists)
-    (void)!fchmod(fd, info.st_mode & 07777);
-  std::string e = writeTo(fd, header, array.data);
-  if (e.empty() && rename(temporary.c_str(), target.c_str()) != 0)
-    e = strerror(errno);
-  if (e.empty())
-    return "";
-  unlink(temporary.c_str());
-  return path + ": cannot write: " + e;
+  return writeOutputFile(
+      path, {makeHeader(array),
+             {reinterpret_cast<const char *>(array.data.data()), bytes}});
 }

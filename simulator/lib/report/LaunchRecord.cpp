@@ -6,9 +6,9 @@
 
 #include "mxsim/io/JsonWriter.h"
 #include "mxsim/io/Npy.h"
+#include "mxsim/io/OutputFile.h"
 
 #include <array>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -221,18 +221,6 @@ std::string LaunchRecord::text() const {
   return json.text + "\n";
 }
 
-static std::string writeText(const std::string &path, std::string_view text) {
-  errno = 0;
-  FILE *file = std::fopen(path.c_str(), "w");
-  bool isWritten =
-      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file && std::fclose(file))
-    isWritten = false;
-  if (isWritten)
-    return {};
-  return "'" + path + "' cannot be written: " + std::strerror(errno);
-}
-
 std::string LaunchRecord::write(const std::string &directory,
                                 std::string_view ptx) const {
   std::error_code code;
@@ -245,7 +233,8 @@ std::string LaunchRecord::write(const std::string &directory,
     if (!why.empty())
       return why;
   }
-  if (std::string why = writeText(directory + "/kernel.ptx", ptx); !why.empty())
+  if (std::string why = writeOutputFile(directory + "/kernel.ptx", {ptx});
+      !why.empty())
     return why;
-  return writeText(directory + "/launch.json", text());
+  return writeOutputFile(directory + "/launch.json", {text()});
 }

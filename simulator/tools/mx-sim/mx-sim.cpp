@@ -7,7 +7,9 @@
 #include "mxsim/ExitStatus.h"
 #include "mxsim/Report.h"
 #include "mxsim/io/InputFile.h"
+#include "mxsim/io/Memory.h"
 #include "mxsim/io/Notices.h"
+#include "mxsim/io/OutputFile.h"
 #include "mxsim/io/Printable.h"
 
 #include <CLI/CLI.hpp>
@@ -15,14 +17,10 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <new>
-#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace mx::sim;
@@ -199,41 +197,10 @@ static std::string whyNotWritable(const std::string &path) {
   return access(place.c_str(), W_OK) ? path + ": " + strerror(errno) : "";
 }
 
-/// Writes all of `text`; returns 0 or an error number.
-static int writeAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t count = write(file, text.data(), text.size());
-    if (count < 0 && errno != EINTR)
-      return errno;
-    text.remove_prefix(size_t(std::max<ssize_t>(count, 0)));
-  }
-  return 0;
-}
-
-/// Writes a whole file or, with a message, nothing: a regular file is written
-/// beside its place and renamed.
+/// Returns whether the file is written, or prints a message.
 static bool writeFile(const std::string &path, std::string_view text) {
-  std::error_code code;
-  bool isReplaced = !fs::exists(path, code) || fs::is_regular_file(path, code);
-  std::string target = isReplaced ? path + ".XXXXXX" : path;
-  int file = isReplaced ? mkostemp(target.data(), O_CLOEXEC)
-                        : open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  int error = file < 0 ? errno : writeAll(file, text);
-  if (file >= 0 && isReplaced) {
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(file, 0666 & ~mask);
-  }
-  if (file >= 0 && close(file) && !error)
-    error = errno;
-  if (isReplaced && file >= 0 && !error && rename(target.c_str(), path.c_str()))
-    error = errno;
-  if (!error)
-    return true;
-  if (isReplaced && file >= 0)
-    unlink(target.c_str());
-  badUsage(path + ": " + strerror(error));
-  return false;
+  std::string why = mx::writeOutputFile(path, {text});
+  return why.empty() || badUsage(why) == kExitClean;
 }
 
 /// Returns null, after a message, if the file is no PTX.
@@ -305,21 +272,6 @@ static int listKernels(const std::string &path) {
   return isSupported ? kExitClean : kExitBadInput;
 }
 
-/// Ends the process; allocates nothing.
-static void endWithoutMemory() {
-  constexpr std::string_view kText = "mx-sim: out of memory\n";
-  (void)!write(STDERR_FILENO, kText.data(), kText.size());
-  _exit(kExitBadInput);
-}
-
-/// Handles an exception of the C++ library, thrown for a size or a number of
-/// threads beyond all limits.
-static void terminate() {
-  if (std::current_exception())
-    endWithoutMemory();
-  abort();
-}
-
 /// Returns the exit status of --help, --version or bad options, or -1.
 static int parse(Options &asked, int argc, char **argv) {
   try {
@@ -334,8 +286,7 @@ static int parse(Options &asked, int argc, char **argv) {
 }
 
 extern "C" int mxSimMain(int argc, char **argv) {
-  std::set_new_handler(endWithoutMemory);
-  std::set_terminate(terminate);
+  mx::handleOutOfMemory("mx-sim", kExitBadInput);
   signal(SIGPIPE, SIG_DFL);
   Options asked;
   if (int status = parse(asked, argc, argv); status >= 0)

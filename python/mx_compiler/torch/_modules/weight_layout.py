@@ -17,7 +17,7 @@ PLAIN, PACKED = "plain", "packed"
 def weight_layout(device, format, shape):
     """The order in which a module on a device of PyTorch keeps such weights: packed on
     "sm_90a" if they fill tiles. There products of bf16 by packed weights of 4 bits took 0.77
-    to 1.01 times as long as by plain ones (29571104fae6:docs/OtherKernels.md,
+    to 1.04 times as long as by plain ones (29571104fae6:docs/OtherKernels.md,
     benchmarks/results/weight-only.csv); by those of 6 and 8 bits they were modelled.
 
     shape     of the weights in elements, [..., N, K]"""

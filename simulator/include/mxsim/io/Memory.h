@@ -28,6 +28,13 @@ template <class T>
   return true;
 }
 
+/// Makes a process that has no memory, or asks the C++ library for a size or a
+/// thread beyond all limits, call exitOutOfMemory(). `tool` is a literal.
+void handleOutOfMemory(const char *tool, int status);
+
+/// Prints "TOOL: out of memory" and ends the process; allocates nothing.
+[[noreturn]] void exitOutOfMemory();
+
 } // namespace mx
 
 #endif // MXSIM_IO_MEMORY_H

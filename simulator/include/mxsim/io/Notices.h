@@ -29,9 +29,6 @@ public:
   /// Prints a line, unless it is empty.
   void say(const std::string &text) const;
 
-  /// Says that the simulator runs a program for which "auto" found no GPU.
-  void saySimulated() const;
-
 private:
   friend class Progress;
   const std::string tool;

@@ -40,8 +40,7 @@ std::string npyTypeString(const NpyArray &array);
 /// string, or the message.
 std::string readNpy(const std::string &path, NpyArray &array);
 
-/// Writes beside the target and renames, so that a failure leaves what was
-/// there. Returns an empty string, or the message.
+/// Writes a file by writeOutputFile(). Returns an empty string, or the message.
 std::string writeNpy(const std::string &path, const NpyArray &array);
 
 } // namespace mx
