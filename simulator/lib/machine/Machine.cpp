@@ -300,13 +300,13 @@ const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
   return nullptr;
 }
 
-/// The check that makes findings of a kind. Notes of the kinds that have no
-/// check of their own are about operands.
+/// Returns the check that makes findings of a kind. Kinds without a check are
+/// always on.
 static uint32_t checkOf(FindingKind kind) {
   for (const CheckName &check : kCheckNames)
     if (check.name == toString(kind))
       return check.bit;
-  return kCheckDescriptor;
+  return kCheckAll;
 }
 
 bool Warp::note(const Instr *i, FindingKind kind, std::string message,
