@@ -199,7 +199,9 @@ std::string Machine::describeShared(const Cta &own, uint64_t address,
     return s + ", in the 1024 bytes reserved for the system";
   if (offset + size > sharedBytes)
     return s + ", the CTA has " + std::to_string(sharedBytes) +
-           " bytes of shared memory, reserved and dynamic ones included";
+           " bytes of shared memory, " + std::to_string(kReservedShared) +
+           " reserved and " + std::to_string(config.dynamicSharedBytes) +
+           " dynamic ones included";
   s += ", " + describeSharedOffset(offset);
   if (rank != own.rank)
     s += " of CTA rank " + std::to_string(rank);
