@@ -50,7 +50,6 @@ if config.sim_sanitize:
 config.substitutions += [
     ("%sim_source", config.sim_source),
     ("%python", f'"{python}"'),
-    ("%mx_runtime", config.sim_runtime),
     ("%cmake", config.sim_cmake),
     ("%ninja", config.sim_ninja),
     ("FileCheck", "filecheck --enable-var-scope"),
@@ -74,6 +73,3 @@ if config.sim_sanitize:
     # nvcc crashes with the library that python_with_sanitizers preloads.
     features.discard("nvcc")
     features.add("sanitizers")
-# Conformance calls the runtime of mx, which a build of the simulator alone lacks.
-if config.sim_runtime:
-    features.add("mx-runtime")

@@ -41,6 +41,18 @@ TEST(Names, Functions) {
     EXPECT_EQ(shortName(symbol), name) << symbol;
 }
 
+TEST(Names, OfKernels) {
+  constexpr const char *kSums = "_ZN4demo4sumsILi64EEEvPKfPfi";
+  for (const char *typed :
+       {kSums, "void demo::sums<64>(float const*, float*, int)",
+        "demo::sums<64>", "demo::sums", "sums<64>", "sums"})
+    EXPECT_TRUE(isNameOf(typed, kSums)) << typed;
+  for (const char *typed : {"", "sum", "demo", "demo::", "sums<32>", "void"})
+    EXPECT_FALSE(isNameOf(typed, kSums)) << typed;
+  EXPECT_TRUE(isNameOf("sums", "sums"));
+  EXPECT_FALSE(isNameOf("sum", "sums"));
+}
+
 TEST(Names, VariablesOfFunctions) {
   EXPECT_EQ(shortVariableName("_ZZN4demo4sumsILi64EEEvPKfPfiE4tile"), "tile");
   EXPECT_EQ(shortVariableName("_ZZN1a3decIiLi3EEEDcRAT0__T_E1s"), "s");

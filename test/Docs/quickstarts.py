@@ -2,7 +2,7 @@
 run by test/Torch/quickstart.py. Programs in Python find mx and take the simulator.
 
 REQUIRES: compiler, numpy
-RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples
+RUN: rm -rf %t && mkdir -p %t && ln -s %examples %examples/../simulator %t
 DEFINE: %{run} = cd %t && env PATH=%python_dir:%env_path MX_DEVICE= MX_CHIP= %python %S/Inputs/run_page.py
 RUN: %{run} %mx_src/docs/guide/Quickstart/MLIR.md sh
 RUN: %{run} %mx_src/simulator/docs/Quickstart.md sh

@@ -3,7 +3,7 @@ results, and the commands that it shows run as they stand there. The program in 
 run by test/Torch/docs.py, and the report of mx-sim compared by generated.test.
 
 REQUIRES: compiler, numpy
-RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples
+RUN: rm -rf %t && mkdir -p %t && ln -s %examples %examples/../simulator %t
 RUN: %python %mx_src/scripts/demo_arrays.py make %t/x.npy %t/w.npy --m 96 --n 160 --k 256
 RUN: cd %t && %python %s %mx_src
 RUN: %python %mx_src/scripts/demo_arrays.py snr %t/x.npy %t/w.npy %t/y.npy | FileCheck %s

@@ -280,7 +280,7 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "'0'"},
       {"checks", "all,none",
        "simulator option checks: expected default, all, none or a list of "
-       "uninit-tmem ld-before-wait uninit-smem tmem-leak descriptor mbarrier "
+       "uninit-tmem ld-before-wait uninit-smem tmem-leak mbarrier "
        "race proxy-fence tcgen05-fence cta-exit phase-overrun "
        "sparse-metadata, found 'all,none'"},
       {"speed", "9",

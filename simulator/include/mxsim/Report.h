@@ -53,8 +53,8 @@ std::string shortVariableName(const std::string &name);
 std::string demangled(const std::string &name);
 /// "gemm", or for a C++ name "_Z4gemmv (gemm())".
 std::string bothNames(const std::string &name);
-/// Whether a person may call the kernel `name` so: as PTX has it, or as C++
-/// has it, in full or short.
+/// Whether `typed` names the kernel `name`: by its name in PTX, or by its name
+/// in C++, with or without parameters, template arguments and namespaces.
 bool isNameOf(const std::string &typed, const std::string &name);
 
 /// What was run and what came of it, in one line; empty when nothing was. With

@@ -280,14 +280,13 @@ enum Check : uint32_t {
   kCheckLoadBeforeWait = 1u << 1,
   kCheckUninitShared = 1u << 2,
   kCheckTensorMemoryLeak = 1u << 3,
-  kCheckDescriptor = 1u << 4,
-  kCheckBarrier = 1u << 5, ///< tx overflow, bad counts
-  kCheckRace = 1u << 6,
-  kCheckProxyFence = 1u << 7,
-  kCheckTensorFence = 1u << 8,
-  kCheckCtaExit = 1u << 9,
-  kCheckPhaseOverrun = 1u << 10,
-  kCheckSparseMetadata = 1u << 11,
+  kCheckBarrier = 1u << 4, ///< tx overflow, bad counts
+  kCheckRace = 1u << 5,
+  kCheckProxyFence = 1u << 6,
+  kCheckTensorFence = 1u << 7,
+  kCheckCtaExit = 1u << 8,
+  kCheckPhaseOverrun = 1u << 9,
+  kCheckSparseMetadata = 1u << 10,
   kCheckNone = 0,
   kCheckAll = ~0u,
   /// Those that follow the order of accesses; the others cost little.
@@ -295,8 +294,8 @@ enum Check : uint32_t {
                 kCheckCtaExit | kCheckPhaseOverrun,
 };
 
-/// The checks by name, as in options and reports. A check that makes one kind
-/// of finding has the name of that kind.
+/// The checks by name, as in options and reports. A check has the name of the
+/// kind of its findings.
 struct CheckName {
   std::string_view name;
   uint32_t bit;
@@ -306,7 +305,6 @@ inline constexpr CheckName kCheckNames[] = {
     {"ld-before-wait", kCheckLoadBeforeWait},
     {"uninit-smem", kCheckUninitShared},
     {"tmem-leak", kCheckTensorMemoryLeak},
-    {"descriptor", kCheckDescriptor},
     {"mbarrier", kCheckBarrier},
     {"race", kCheckRace},
     {"proxy-fence", kCheckProxyFence},

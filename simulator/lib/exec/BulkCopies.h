@@ -52,7 +52,7 @@ void decodeBulkTensor(Decoder &d, bool isReduce);
 /// The lanes of `mask` that issue a copy from shared to global memory: of those
 /// whose operands (`key` of a lane) are the same, the first. GPUs make one copy
 /// for all of them, while loads and reductions are made once a lane (measured:
-/// simulator/docs/Simulator.md).
+/// simulator/docs/Simulator.md, "Copies of several lanes").
 template <class F>
 uint32_t firstOfEach(uint32_t mask, F &&key) {
   if (!(mask & (mask - 1)))

@@ -98,12 +98,14 @@ std::string LaunchFile::adviceOnModules() const {
          ": a recorded launch is run without another file";
 }
 
-/// nvcc knows the lines of the source, where findings do not.
+/// Returns advice for findings without source lines in modules of nvcc. A bad
+/// launch has no source line.
 std::string LaunchFile::adviceOnLines() const {
   for (const LaunchReport &r : result.reports)
     for (const Finding &f : r.findings)
       for (const LoadedModule &m : modules)
-        if (f.ptxLine && (f.source.empty() || f.source.front().file.empty()) &&
+        if (f.ptxLine && f.kind != FindingKind::BadLaunch &&
+            (f.source.empty() || f.source.front().file.empty()) &&
             f.module == m.ofDevices.front()->name() &&
             m.text.find("NVIDIA NVVM Compiler") != std::string::npos)
           return "compile with `nvcc -lineinfo` for the lines of the source in "

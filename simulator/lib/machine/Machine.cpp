@@ -199,7 +199,9 @@ std::string Machine::describeShared(const Cta &own, uint64_t address,
     return s + ", in the 1024 bytes reserved for the system";
   if (offset + size > sharedBytes)
     return s + ", the CTA has " + std::to_string(sharedBytes) +
-           " bytes of shared memory, reserved and dynamic ones included";
+           " bytes of shared memory, " + std::to_string(kReservedShared) +
+           " reserved and " + std::to_string(config.dynamicSharedBytes) +
+           " dynamic ones included";
   s += ", " + describeSharedOffset(offset);
   if (rank != own.rank)
     s += " of CTA rank " + std::to_string(rank);
@@ -300,13 +302,13 @@ const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
   return nullptr;
 }
 
-/// The check that makes findings of a kind. Notes of the kinds that have no
-/// check of their own are about operands.
+/// Returns the check that makes findings of a kind. Kinds without a check are
+/// always on.
 static uint32_t checkOf(FindingKind kind) {
   for (const CheckName &check : kCheckNames)
     if (check.name == toString(kind))
       return check.bit;
-  return kCheckDescriptor;
+  return kCheckAll;
 }
 
 bool Warp::note(const Instr *i, FindingKind kind, std::string message,

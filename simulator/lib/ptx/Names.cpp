@@ -108,7 +108,18 @@ std::string mx::sim::bothNames(const std::string &name) {
 }
 
 bool mx::sim::isNameOf(const std::string &typed, const std::string &name) {
-  return typed == name || typed == shortName(name) || typed == demangled(name);
+  std::string s = demangled(name);
+  if (typed == name || typed == s || typed == shortName(name))
+    return true;
+  if (s == name)
+    return false;
+  NameParts parts = partsOf(s);
+  size_t arguments = std::min(s.find('<', parts.last), parts.end);
+  for (size_t begin : {parts.begin, parts.last})
+    for (size_t end : {parts.end, arguments})
+      if (s.compare(begin, end - begin, typed) == 0)
+        return true;
+  return false;
 }
 
 std::string mx::sim::shortVariableName(const std::string &name) {

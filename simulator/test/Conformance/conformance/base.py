@@ -214,27 +214,65 @@ def npy(data):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
 
 
-def write_launch_files(groups, directory):
-    """Each case as mx-sim takes it."""
-    for group in groups:
-        here = os.path.join(directory, group.name)
-        os.makedirs(here, exist_ok=True)
-        with open(os.path.join(here, "kernels.ptx"), "w") as f:
-            f.write(group.ptx())
-        for case in group.cases:
-            launch = dict(case.launch, modules=["kernels.ptx"], buffers={})
-            for name, buffer in case.launch["buffers"].items():
-                if "data" in buffer:
-                    path = f"{case.name}.{name}.npy"
-                    with open(os.path.join(here, path), "wb") as f:
-                        f.write(npy(buffer["data"]))
-                    buffer = {k: v for k, v in buffer.items() if k != "data"}
-                    buffer["file"] = path
-                launch["buffers"][name] = buffer
-            launch["outputs"] = {
-                o: f"{case.name}.{o}.out.npy"
-                for o in case.outputs
-                if o in launch["buffers"]
-            }
-            with open(os.path.join(here, case.name + ".json"), "w") as f:
-                json.dump(launch, f, indent=1)
+def npy_data(file):
+    """The bytes of the array in a .npy file of version 1."""
+    return file[10 + struct.unpack_from("<H", file, 8)[0] :]
+
+
+def write_module(group, directory):
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "kernels.ptx"), "w") as f:
+        f.write(group.ptx())
+
+
+def write_launch_file(name, cases, directory):
+    """Writes cases of one group as the launches of the launch file NAME.json, beside their
+    module; buffers and maps are called CASE.NAME. Returns the path."""
+    buffers, maps, launches, outputs = {}, {}, [], {}
+    for case in cases:
+        launch = rename(case.launch, case.name + ".")
+        for key, buffer in launch.pop("buffers").items():
+            key = f"{case.name}.{key}"
+            if "data" in buffer:
+                file = key + ".npy"
+                with open(os.path.join(directory, file), "wb") as f:
+                    f.write(npy(buffer.pop("data")))
+                buffer["file"] = file
+            buffers[key] = buffer
+        for key, described in launch.pop("tensor_maps", {}).items():
+            maps[f"{case.name}.{key}"] = described
+        launches.append(launch)
+        outputs.update({f"{case.name}.{o}": output_file(case, o) for o in buffers_out(case)})
+    path = os.path.join(directory, name + ".json")
+    with open(path, "w") as f:
+        json.dump(
+            {
+                "modules": ["kernels.ptx"],
+                "buffers": buffers,
+                "tensor_maps": maps,
+                "launches": launches,
+                "outputs": outputs,
+            },
+            f,
+        )
+    return path
+
+
+def rename(value, prefix):
+    """A copy of a part of a launch file, with `prefix` before names of buffers and maps."""
+    if isinstance(value, list):
+        return [rename(v, prefix) for v in value]
+    if isinstance(value, dict):
+        return {
+            k: prefix + v if k in ("buffer", "tensor_map") else rename(v, prefix)
+            for k, v in value.items()
+        }
+    return value
+
+
+def buffers_out(case):
+    return [o for o in case.outputs if o in case.launch["buffers"]]
+
+
+def output_file(case, output):
+    return f"{case.name}.{output}.out.npy"

@@ -1,5 +1,4 @@
-"""Runs cases through libmx_runtime: the same calls for a GPU and for the
-simulator."""
+"""Runs cases on a GPU through libmx_runtime."""
 
 import ctypes
 import os
@@ -61,9 +60,6 @@ class Device:
             self.library.mxClearError()
             raise KernelError(f"{name}: {text}")
 
-    def option(self, name, value):
-        self.call("mxSetSimulatorOption", name.encode(), str(value).encode())
-
     def module(self, group):
         if group.name not in self.modules:
             self.modules[group.name] = None
@@ -103,8 +99,7 @@ class Device:
                     value = self.value(patch, addresses, maps, "buffer_offset")
                     at = addresses[name].value + patch["offset"]
                     self.copy_in(ctypes.c_void_p(at), value)
-            for step in launch.get("launches", [launch]):
-                self.launch(module, step, addresses, maps)
+            self.launch(module, launch, addresses, maps)
             self.call("mxSynchronize")
             outputs = {}
             for name in filter(sizes.get, case.outputs):
@@ -175,28 +170,22 @@ class Device:
         )
         return bytes(image[at : at + 128])
 
-    def launch(self, module, step, addresses, maps):
-        if "memset" in step:
-            m = step["memset"]
-            address = ctypes.c_void_p(addresses[m["buffer"]].value + m.get("offset", 0))
-            size = ctypes.c_size_t(m["bytes"])
-            self.call("mxMemset", address, m.get("byte", 0), size, None)
-            return
+    def launch(self, module, described, addresses, maps):
         function = ctypes.c_void_p()
         self.call(
             "mxModuleGetFunction",
             ctypes.byref(function),
             module,
-            step["kernel"].encode(),
+            described["kernel"].encode(),
         )
         config = LaunchConfig(ctypes.sizeof(LaunchConfig))
-        config.grid[:] = step["grid"]
-        config.block[:] = step["block"]
-        config.cluster[:] = step.get("cluster", [0, 0, 0])
-        config.dynamicSharedMemory = step.get("dynamic_smem", 0)
+        config.grid[:] = described["grid"]
+        config.block[:] = described["block"]
+        config.cluster[:] = described.get("cluster", [0, 0, 0])
+        config.dynamicSharedMemory = described.get("dynamic_smem", 0)
         keep = [
             ctypes.create_string_buffer(self.value(a, addresses, maps))
-            for a in step["args"]
+            for a in described["args"]
         ]
         values = (ctypes.c_void_p * max(len(keep), 1))(
             *(ctypes.addressof(k) for k in keep)

@@ -5,13 +5,15 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
-from . import base, device, golden, kernels
+from . import base, device, golden, kernels, simulator
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
 
@@ -31,7 +33,7 @@ def parse_arguments():
     what.add_argument("--list", action="store_true", help="name the cases")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N or sim")
     parser.add_argument(
-        "--library", help="libmx_runtime.so (default: the newest built)"
+        "--library", help="libmx_runtime.so for a GPU (default: the newest built)"
     )
     parser.add_argument(
         "--from",
@@ -83,9 +85,6 @@ def worker(options, groups):
         try:
             if machine is None:
                 machine = device.Device(options.library, options.device)
-            if options.device == "sim":
-                sums = case.traits.get("sums", "exact")
-                machine.option("tensor-sums", sums)
             outputs = (
                 capture(machine, case)
                 if "stdout" in case.outputs
@@ -96,7 +95,7 @@ def worker(options, groups):
             answer["error"] = str(error)
         answer["seconds"] = time.monotonic() - started
         print(json.dumps(answer), file=answers, flush=True)
-        if "error" in answer and not options.device.startswith("sim"):
+        if "error" in answer:
             return
 
 
@@ -138,8 +137,7 @@ class Worker:
     def finish(self, answer):
         self.results[self.cases.pop(0)] = answer
         # A GPU takes no more work from a process after a fault.
-        lost = "error" in answer and not self.options.device.startswith("sim")
-        alive = self.process.poll() is None and not lost
+        alive = self.process.poll() is None and "error" not in answer
         if alive and self.cases:
             return self.feed()
         self.stop()
@@ -164,7 +162,27 @@ class Worker:
             self.finish({"error": f"no answer within {self.options.timeout:g} s"})
 
 
-def run_all(options, cases):
+def simulate_all(options, cases):
+    """As `run_on_gpu`, through mx-sim."""
+    end = time.monotonic() + options.limit
+
+    def simulate(batch):
+        seconds = min(options.timeout * len(batch), end - time.monotonic())
+        if seconds <= 0:
+            return {c: {"error": "no time left"} for c in batch}
+        return simulator.run(batch, folder, seconds)
+
+    with tempfile.TemporaryDirectory() as folder:
+        for group in {c.group for c in cases}:
+            base.write_module(group, os.path.join(folder, group.name))
+        results = {}
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for part in pool.map(simulate, simulator.batches(cases)):
+                results.update(part)
+        return results
+
+
+def run_on_gpu(options, cases):
     """{case: {"outputs": {name: bytes}} or {"error": text}}"""
     by_group = {}
     for case in cases:
@@ -255,14 +273,18 @@ def main():
         for case in cases:
             print(case.group.name, case.name)
         return
-    if options.write or options.ptx:
-        if options.write:
-            base.write_launch_files(groups, options.write)
-        else:
-            os.makedirs(options.ptx, exist_ok=True)
-            for group in groups:
-                with open(os.path.join(options.ptx, group.name + ".ptx"), "w") as f:
-                    f.write(group.ptx())
+    if options.write:
+        for group in groups:
+            folder = os.path.join(options.write, group.name)
+            base.write_module(group, folder)
+            for case in group.cases:
+                base.write_launch_file(case.name, [case], folder)
+        return
+    if options.ptx:
+        os.makedirs(options.ptx, exist_ok=True)
+        for group in groups:
+            with open(os.path.join(options.ptx, group.name + ".ptx"), "w") as f:
+                f.write(group.ptx())
         return
     if not cases:
         sys.exit("conformance: no case has that name")
@@ -271,13 +293,17 @@ def main():
     if options.saved:
         results = load(options.saved, cases)
     else:
-        options.library = options.library or device.find_library(os.path.dirname(ROOT))
-        if not options.library:
-            sys.exit(
-                "conformance: no libmx_runtime.so in build/: build it, or name one with --library"
-            )
+        is_simulated = options.device == "sim"
+        if is_simulated and not shutil.which("mx-sim"):
+            sys.exit("conformance: expected mx-sim in PATH, found none")
+        if not is_simulated:
+            options.library = options.library or device.find_library(os.path.dirname(ROOT))
+            if not options.library:
+                sys.exit(
+                    "conformance: no libmx_runtime.so in build/: build it, or name one with --library"
+                )
         started = time.monotonic()
-        results = run_all(options, cases)
+        results = (simulate_all if is_simulated else run_on_gpu)(options, cases)
         seconds = time.monotonic() - started
         print(f"{len(results)} cases on {options.device} in {seconds:.1f} s")
     if options.save:
