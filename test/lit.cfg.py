@@ -78,6 +78,7 @@ config.substitutions += [
     ("%mx_src", config.mx_src_root),
     ("%mx_obj", config.mx_obj_root),
     ("%mlir_include", config.mlir_include_dir),
+    ("%expand_cases", f'"{python}" {config.mx_src_root}/test/python/expand_cases.py'),
     # Before %python, which is their beginning.
     ("%python_torchao", f'"{torchao_python}"'),
     ("%python_torch", f'"{torch_python}"'),

@@ -50,6 +50,21 @@ class Worker(ranks.Group):
         return True
 
 
+def fork(name, run, *arguments):
+    """Calls `run` in a process, which prints `name` and the error if it fails; returns its id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        run(*arguments)
+    except BaseException:
+        print(name, flush=True)
+        traceback.print_exc(file=sys.stdout)
+        sys.stdout.flush()
+        os._exit(1)
+    os._exit(0)
+
+
 class Scenario:
     """What happens with one seed."""
 
@@ -102,24 +117,11 @@ class Scenario:
             assert group.status == 0 and group.work(size), group.text
         group.destroy()
 
-    def fork(self, rank, ready, results):
-        pid = os.fork()
-        if pid:
-            return pid
-        try:
-            self.run_rank(rank, ready, results)
-        except BaseException:
-            print(f"{self}: rank {rank}", flush=True)
-            traceback.print_exc(file=sys.stdout)
-            sys.stdout.flush()
-            os._exit(1)
-        os._exit(0)
-
     def run(self):
         ready, ready_end = os.pipe()
         results, results_end = os.pipe()
         begin = time.time()
-        pids = [self.fork(rank, ready_end, results_end) for rank in range(self.size)]
+        pids = [fork(f"{self}: rank {rank}", self.run_rank, rank, ready_end, results_end) for rank in range(self.size)]
         os.close(results_end)
         count = 0
         while not self.is_early and count < self.size:
@@ -155,17 +157,7 @@ def main():
     while seeds or running:
         while seeds and len(running) < AT_ONCE:
             scenario = Scenario(seeds.pop(0))
-            pid = os.fork()
-            if not pid:
-                try:
-                    scenario.run()
-                except BaseException:
-                    print(f"wrong: {scenario}", flush=True)
-                    traceback.print_exc(file=sys.stdout)
-                    sys.stdout.flush()
-                    os._exit(1)
-                os._exit(0)
-            running[pid] = scenario
+            running[fork(f"wrong: {scenario}", scenario.run)] = scenario
         pid, status = os.wait()
         del running[pid]
         failed += status != 0

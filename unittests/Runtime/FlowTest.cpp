@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FlowFiles.h"
+#include "Simulator.h"
 #include "mx_program.h"
 
 #include <cstring>
@@ -22,29 +23,21 @@ constexpr size_t kSize = sizeof(mxArgument);
 
 constexpr int kElements = 64;
 
-class Flow : public testing::Test {
+class Flow : public Simulator {
 protected:
-  static void SetUpTestSuite() {
-    // As on a machine without a driver.
-    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
-  }
   void SetUp() override {
-    mxSetErrorPolicy(MX_ERRORS_RETURN);
-    mxClearError();
-    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
-    std::ifstream file(MX_TEST_KERNELS);
-    kernels = std::string(std::istreambuf_iterator<char>(file), {});
+    Simulator::SetUp();
+    kernels = readKernels();
     for (int i = 0; i < kElements; ++i)
       x.push_back(float(i));
     for (void **memory : {&input, &output, &workspace})
-      ASSERT_EQ(mxMemAlloc(memory, 4096), MX_SUCCESS) << mxGetLastError();
+      *memory = alloc(4096);
     ASSERT_EQ(mxMemcpyToDevice(input, x.data(), kElements * 4, nullptr),
               MX_SUCCESS);
   }
   void TearDown() override {
     mxProgramUnload(program);
-    for (void *memory : {input, output, workspace})
-      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetLastError();
+    Simulator::TearDown();
   }
   int load(const std::string &manifest) {
     mxProgramUnload(program);

@@ -8,6 +8,7 @@
 
 #include "Mgpu.h"
 #include "ProgramFiles.h"
+#include "Simulator.h"
 
 #include "mx_group.h"
 #include "mx_program.h"
@@ -73,17 +74,11 @@ bool isRefused() {
 
 namespace {
 
-class Memory : public testing::Test {
+class Memory : public Simulator {
 protected:
   static void SetUpTestSuite() {
-    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
-    mxSetErrorPolicy(MX_ERRORS_RETURN);
-    std::ifstream file(MX_TEST_KERNELS);
-    kernels = std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  void SetUp() override {
-    mxClearError();
-    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS);
+    Simulator::SetUpTestSuite();
+    kernels = readKernels();
   }
 
   /// Refuses `count` requests after the first, the second, ... in turn; `call`

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramFiles.h"
+#include "Simulator.h"
 #include "mx_program.h"
 
 #include <cinttypes>
@@ -17,24 +18,15 @@ constexpr size_t kSize = sizeof(mxArgument);
 
 constexpr int32_t kElements = 300;
 
-class Program : public testing::Test {
+class Program : public Simulator {
 protected:
-  static void SetUpTestSuite() {
-    // As on a machine without a driver.
-    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
-  }
   void SetUp() override {
-    mxSetErrorPolicy(MX_ERRORS_RETURN);
-    mxClearError();
-    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
-    std::ifstream kernels(MX_TEST_KERNELS);
-    files.write("kernels.ptx",
-                std::string(std::istreambuf_iterator<char>(kernels), {}));
+    Simulator::SetUp();
+    files.write("kernels.ptx", readKernels());
   }
   void TearDown() override {
     mxProgramUnload(program);
-    for (void *memory : allocations)
-      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetLastError();
+    Simulator::TearDown();
   }
 
   void load() {
@@ -42,19 +34,6 @@ protected:
         << mxGetLastError();
     ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS)
         << mxGetLastError();
-  }
-  void *alloc(size_t bytes) {
-    void *memory = nullptr;
-    EXPECT_EQ(mxMemAlloc(&memory, bytes), MX_SUCCESS) << mxGetLastError();
-    allocations.push_back(memory);
-    return memory;
-  }
-  void *upload(const std::vector<float> &values) {
-    void *memory = alloc(values.size() * 4);
-    EXPECT_EQ(
-        mxMemcpyToDevice(memory, values.data(), values.size() * 4, nullptr),
-        MX_SUCCESS);
-    return memory;
   }
   /// Arguments and results of a call that is right.
   void prepare() {
@@ -102,7 +81,6 @@ protected:
   ProgramFiles files{"vector_add", "false"};
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
-  std::vector<void *> allocations;
   std::vector<float> x, y;
   int64_t extent = kElements;
   int32_t count = kElements;

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Mgpu.h"
-
-#include "mx_runtime.h"
+#include "Simulator.h"
 
 #include <atomic>
 #include <cstdio>
@@ -20,11 +19,6 @@
 
 namespace {
 
-std::string kernels() {
-  std::ifstream file(MX_TEST_KERNELS);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 /// Whether `text` contains all of `num_b`.
 testing::AssertionResult contains(const std::string &text,
                                   std::vector<std::string> parts) {
@@ -34,24 +28,17 @@ testing::AssertionResult contains(const std::string &text,
   return testing::AssertionSuccess();
 }
 
-class SimDevice : public testing::Test {
+class SimDevice : public Simulator {
 protected:
-  static void SetUpTestSuite() {
-    // As on a machine without a driver.
-    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
-  }
   void SetUp() override {
-    mxSetErrorPolicy(MX_ERRORS_RETURN);
-    mxClearError();
-    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
-    ASSERT_EQ(mxModuleLoad(&module, kernels().c_str(), 0, "kernels.ptx"),
+    Simulator::SetUp();
+    ASSERT_EQ(mxModuleLoad(&module, readKernels().c_str(), 0, "kernels.ptx"),
               MX_SUCCESS)
         << mxGetLastError();
   }
   void TearDown() override {
     mxModuleUnload(module);
-    for (void *memory : allocations)
-      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetLastError();
+    Simulator::TearDown();
   }
 
   mxFunction kernel(const char *name) {
@@ -59,22 +46,6 @@ protected:
     EXPECT_EQ(mxModuleGetFunction(&function, module, name), MX_SUCCESS)
         << mxGetLastError();
     return function;
-  }
-
-  void *alloc(size_t bytes) {
-    void *memory = nullptr;
-    EXPECT_EQ(mxMemAlloc(&memory, bytes), MX_SUCCESS) << mxGetLastError();
-    allocations.push_back(memory);
-    return memory;
-  }
-
-  template <typename T>
-  void *upload(const std::vector<T> &values) {
-    void *memory = alloc(values.size() * sizeof(T));
-    EXPECT_EQ(mxMemcpyToDevice(memory, values.data(), values.size() * sizeof(T),
-                               nullptr),
-              MX_SUCCESS);
-    return memory;
   }
 
   template <typename T>
@@ -87,7 +58,6 @@ protected:
   }
 
   mxModule module = nullptr;
-  std::vector<void *> allocations;
 };
 
 TEST_F(SimDevice, AddsVectors) {
@@ -597,7 +567,7 @@ TEST_F(SimDevice, ChecksTensorMaps) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(SimDevice, RunsThroughMgpu) {
-  std::string ptx = kernels();
+  std::string ptx = readKernels();
   void *mgpuModule = mgpuModuleLoadJIT(ptx.data(), 2);
   ASSERT_NE(mgpuModule, nullptr) << mxGetLastError();
   void *function = mgpuModuleGetFunction(mgpuModule, "vector_add");
@@ -915,7 +885,7 @@ TEST_F(SimDevice, ServesManyThreads) {
   std::vector<int> wrong(4, -1);
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      std::string ptx = kernels();
+      std::string ptx = readKernels();
       int bad = 0;
       for (int round = 0; round < 5; ++round) {
         mxModule own = nullptr;

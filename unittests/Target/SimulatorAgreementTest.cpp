@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RandomDescriptor.h"
 #include "mx/Support/ExitStatus.h"
 #include "mx/Support/FloatFormats.h"
 #include "mx/Target/Descriptors.h"
@@ -144,26 +145,7 @@ TEST(SimulatorAgreement, InstructionDescriptors) {
   std::mt19937 engine(2);
   unsigned legal = 0;
   for (int i = 0; i < 2000000; ++i) {
-    InstrDescriptor desc;
-    desc.kind = MmaKind(engine() % kNumMmaKinds);
-    desc.ctaGroup = 1 + engine() % 2;
-    desc.m = 64u << engine() % 3;
-    desc.n = 8 * (1 + engine() % 32);
-    desc.a = MmaType(engine() % kNumMmaTypes);
-    desc.b = MmaType(engine() % kNumMmaTypes);
-    desc.d = AccumulatorType(engine() % 3);
-    uint32_t flags = engine();
-    desc.negateA = flags & 1;
-    desc.negateB = flags & 2;
-    desc.transposeA = flags & 4;
-    desc.transposeB = flags & 8;
-    desc.saturate = (flags & 0x70) == 0;
-    if (getInfo(desc.kind).blockScaled) {
-      desc.blockSize = flags & 0x80 ? 16 : 32;
-      desc.scaleFormat = ScaleFormat(flags >> 8 & 1);
-      desc.scaleIdA = flags >> 9 & 3;
-      desc.scaleIdB = flags >> 11 & 3;
-    }
+    InstrDescriptor desc = randomDescriptor(engine);
     if (!check(desc).empty())
       continue;
     ++legal;

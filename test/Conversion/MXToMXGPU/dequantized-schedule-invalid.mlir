@@ -1,96 +1,73 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
 
 // Schedules that kernels for sm_90a do not have.
 
+// -----
+
+// TEMPLATE dequantized
+// SET schedule = none
 !a = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected a tile of 64, 128 or 256 rows, found 192}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [192, 128, 64], stages = 4>}
+  // BLOCK error
+  // END
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
   return
 }
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128 or 256 columns, found 192}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 192, 64], stages = 4>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [192, 128, 64], stages = 4
+// expected-error @below {{'mx.matmul' op expected a tile of 64, 128 or 256 rows, found 192}}
+
+// -----
+
+// USE dequantized error
+// SET schedule = tile = [128, 192, 64], stages = 4
+// expected-error @below {{expected a tile of 64, 128 or 256 columns, found 192}}
 
 // -----
 
 // Two warpgroups have 128 sums a thread.
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], stages = 4>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [256, 256, 64], stages = 4
+// expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64 reduction elements, found 128}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [128, 128, 128], stages = 4
+// expected-error @below {{expected a tile of 64 reduction elements, found 128}}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_b, by which sm_90a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_bf16<ctas = 2>}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>
+// expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_b, by which sm_90a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_bf16<ctas = 2>}}
 
 // -----
 
 // Of the epilogue and the other roles, as on sm_100a.
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected at least 200 registers where a tile of 128 x 128 is multiplied, 72 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, registers = [232, 64]>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [128, 128, 64], stages = 4, registers = [232, 64]
+// expected-error @below {{expected at least 200 registers where a tile of 128 x 128 is multiplied, 72 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
 
 // -----
 
 // A thread has two rows of B.
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{104 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [200, 72, 40]}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, registers = [200, 72, 40]>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [128, 256, 64], stages = 4, registers = [200, 72, 40]
+// expected-error @below {{104 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [200, 72, 40]}}
 
 // -----
 
 // More than an SM has.
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [240, 152, 120]}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64], stages = 4, registers = [240, 152, 120]>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [64, 256, 64], stages = 4, registers = [240, 152, 120]
+// expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [240, 152, 120]}}
 
 // -----
 
@@ -150,22 +127,12 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 128 or 256 rows and 64 or 128 columns with f16_scale_range, found another}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [64, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>
+// expected-error @below {{expected a tile of 128 or 256 rows and 64 or 128 columns with f16_scale_range, found another}}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a reduction that is not split with f16_scale_range, found another}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>, split_k = 2>}
-  return
-}
+// USE dequantized error
+// SET schedule = tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>, split_k = 2
+// expected-error @below {{expected a reduction that is not split with f16_scale_range, found another}}

@@ -1,199 +1,138 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_120a"
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_120a"
 
 // Schedules that kernels by mma.sync do not have, and products that they do not do.
 
+// -----
+
+// TEMPLATE scaled
+// SET schedule = none
 !e = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
-func.func @rows(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 16, 32, 64, 128 or 256 rows, found 48}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [48, 64, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
+func.func @main(%a: !e, %s: !s, %y: !y) {
+  // BLOCK error
+  // END
+  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
   return
 }
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @columns(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 32, 64, 128 or 256 columns, found 96}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 96, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [48, 64, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
+// expected-error @below {{expected a tile of 16, 32, 64, 128 or 256 rows, found 48}}
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @area(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [64, 96, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
+// expected-error @below {{expected a tile of 32, 64, 128 or 256 columns, found 96}}
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @depth(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 128 reduction elements, found 64}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [256, 256, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
+// expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @deep(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 128 reduction elements, found 256}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 256], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
+// expected-error @below {{expected a tile of 128 reduction elements, found 64}}
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @narrow(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected at least 32 columns of each warp, found 32 of 4 column warps}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 32, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [64, 64, 256], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
+// expected-error @below {{expected a tile of 128 reduction elements, found 256}}
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @many(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected at most 8 warps that multiply, found 32 of 4 column warps and a tile of 256 x 128}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [64, 32, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>
+// expected-error @below {{expected at least 32 columns of each warp, found 32 of 4 column warps}}
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @staged(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected column_warps = 1 with epilogue = tma_store, found 2}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 2>>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [256, 128, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>
+// expected-error @below {{expected at most 8 warps that multiply, found 32 of 4 column warps and a tile of 256 x 128}}
 
 // -----
 
-!e = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @registers(%a: !e, %s: !s, %y: !y) {
-  // expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
-  mx.matmul ins(%a, %s, %a, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 128], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [128, 64, 128], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 2>
+// expected-error @below {{expected column_warps = 1 with epilogue = tma_store, found 2}}
 
 // -----
 
+// USE scaled error
+// SET schedule = tile = [64, 64, 128], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
+// expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
+
+// -----
+
+// TEMPLATE converted
+// SET schedule = none
 !x = memref<256x256xbf16>
 !w = memref<256x256xf4E2M1FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
-func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 16, 32, 64 or 128 rows, found 48}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [48, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
+func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
+  // BLOCK error
+  // END
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
   return
 }
 
 // -----
 
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @columns(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 64 x 96}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 96, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
-  return
-}
+// USE converted error
+// SET schedule = tile = [48, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
+// expected-error @below {{expected a tile of 16, 32, 64 or 128 rows, found 48}}
 
 // -----
 
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @area(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 128 x 256}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
-  return
-}
+// USE converted error
+// SET schedule = tile = [64, 96, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
+// expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 64 x 96}}
 
 // -----
 
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @depth(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64 reduction elements, found 128}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 128], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
-  return
-}
+// USE converted error
+// SET schedule = tile = [128, 256, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
+// expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 128 x 256}}
 
 // -----
 
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @ctas(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 rows, found 2 with 64}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>>}
-  return
-}
+// USE converted error
+// SET schedule = tile = [64, 64, 128], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
+// expected-error @below {{expected a tile of 64 reduction elements, found 128}}
 
 // -----
 
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @staged(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected epilogue = direct, as warps share rows of the result, found epilogue = tma_store}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
-  return
-}
+// USE converted error
+// SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>
+// expected-error @below {{expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 rows, found 2 with 64}}
 
 // -----
 
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
-  return
-}
+// USE converted error
+// SET schedule = tile = [64, 64, 64], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_upcast_b
+// expected-error @below {{expected epilogue = direct, as warps share rows of the result, found epilogue = tma_store}}
 
 // -----
 
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @other(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected strategy = #mxgpu.mma_sync_upcast_b, by which sm_120a multiplies bf16 by f4E2M1FN, found #mxgpu.mma_sync_block_scaled}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled>}
-  return
-}
+// USE converted error
+// SET schedule = tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
+// expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
+
+// -----
+
+// USE converted error
+// SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
+// expected-error @below {{expected strategy = #mxgpu.mma_sync_upcast_b, by which sm_120a multiplies bf16 by f4E2M1FN, found #mxgpu.mma_sync_block_scaled}}
 
 // -----
 

@@ -1,79 +1,61 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
 // Schedules that kernels for sm_100a do not have.
 
+// -----
+
+// TEMPLATE scaled
+// SET schedule = none
 !a = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected a tile of 128 rows of one CTA, found 256}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 4>}
+  // BLOCK error
+  // END
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
   return
 }
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 256 rows of two CTAs, found 128}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [256, 128, 128], stages = 4
+// expected-error @below {{'mx.matmul' op expected a tile of 128 rows of one CTA, found 256}}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 16, found 72}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 72, 128], stages = 4>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>
+// expected-error @below {{expected a tile of 256 rows of two CTAs, found 128}}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 48, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [128, 72, 128], stages = 4
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 16, found 72}}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [256, 48, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected strategy = #mxgpu.tcgen05_block_scaled, by which sm_100a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_swap_ab}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [128, 128, 64], stages = 4
+// expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
+
+// -----
+
+// USE scaled error
+// SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab
+// expected-error @below {{expected strategy = #mxgpu.tcgen05_block_scaled, by which sm_100a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_swap_ab}}
 
 // -----
 
 // The epilogue, and the other roles.
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [200, 72, 40]}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]>}
-  return
-}
+// USE scaled error
+// SET schedule = tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]
+// expected-error @below {{expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [200, 72, 40]}}

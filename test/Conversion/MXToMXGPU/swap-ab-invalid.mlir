@@ -1,6 +1,9 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
 
 // Schedules with wgmma_swap_ab that kernels do not have.
+
+// -----
 
 !a = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
@@ -13,87 +16,60 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
+// TEMPLATE swapped
+// SET schedule = none
 !x = memref<16x256xbf16>
 !w = memref<256x256xf4E2M1FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
-func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of a multiple of 16 rows with wgmma_swap_ab, found 24}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [24, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
+func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
+  // BLOCK error
+  // END
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
   return
 }
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @columns(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns with wgmma_swap_ab, found 32}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 32, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [24, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab
+// expected-error @below {{expected a tile of a multiple of 16 rows with wgmma_swap_ab, found 24}}
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @depth(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64 or 128 reduction elements with wgmma_swap_ab, found 256}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 256], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [16, 32, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns with wgmma_swap_ab, found 32}}
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @sums(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of at most 96 rows with 256 columns and wgmma_swap_ab, the accumulator that registers hold, found 128}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [16, 64, 256], stages = 4, strategy = #mxgpu.wgmma_swap_ab
+// expected-error @below {{expected a tile of 64 or 128 reduction elements with wgmma_swap_ab, found 256}}
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @bulk(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected epilogue = direct with wgmma_swap_ab, where each warp has columns of all rows, found tma_store}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, epilogue = tma_store>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [128, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab
+// expected-error @below {{expected a tile of at most 96 rows with 256 columns and wgmma_swap_ab, the accumulator that registers hold, found 128}}
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected at least 104 registers where a tile of 16 x 256 is multiplied and 40 where tiles are loaded, in 4 and 1 warpgroups that have at most 480 together, found registers = [96, 40]}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [96, 40]>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, epilogue = tma_store
+// expected-error @below {{expected epilogue = direct with wgmma_swap_ab, where each warp has columns of all rows, found tma_store}}
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @kinds(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected at least 200 registers where a tile of 16 x 64 is multiplied and 40 where tiles are loaded, in 1 and 1 warpgroups that have at most 512 together, found registers = [216, 128, 40]}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [216, 128, 40]>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [96, 40]
+// expected-error @below {{expected at least 104 registers where a tile of 16 x 256 is multiplied and 40 where tiles are loaded, in 4 and 1 warpgroups that have at most 480 together, found registers = [96, 40]}}
+
+// -----
+
+// USE swapped error
+// SET schedule = tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [216, 128, 40]
+// expected-error @below {{expected at least 200 registers where a tile of 16 x 64 is multiplied and 40 where tiles are loaded, in 1 and 1 warpgroups that have at most 512 together, found registers = [216, 128, 40]}}
 
 // -----
 
@@ -162,43 +138,25 @@ func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @shared_registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected 112 registers of a thread for a tile of 64 x 64 x 128, found 96 with ctas_per_sm = 4}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 128], stages = 1, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [64, 64, 128], stages = 1, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>
+// expected-error @below {{expected 112 registers of a thread for a tile of 64 x 64 x 128, found 96 with ctas_per_sm = 4}}
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @divided_registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected no registers with ctas_per_sm, which says how many a thread has}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 2>, registers = [200, 40]>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 2>, registers = [200, 40]
+// expected-error @below {{expected no registers with ctas_per_sm, which says how many a thread has}}
 
 // -----
 
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @shared_memory(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected at most 57344 bytes of shared memory on sm_90a, found 74240}}
-  // expected-note @below {{in.a: 4096}}
-  // expected-note @below {{7 more stages of in: 28672}}
-  // expected-note @below {{8 stages of barriers of in: 128}}
-  // expected-note @below {{in_b.b: 4096}}
-  // expected-note @below {{in_b.sfb: 512}}
-  // expected-note @below {{barriers of in_b: 16}}
-  // expected-note @below {{7 more stages of in_b: 35840}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 8, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>>}
-  return
-}
+// USE swapped error
+// SET schedule = tile = [16, 64, 128], stages = 8, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>
+// expected-error @below {{expected at most 57344 bytes of shared memory on sm_90a, found 74240}}
+// expected-note @below {{in.a: 4096}}
+// expected-note @below {{7 more stages of in: 28672}}
+// expected-note @below {{8 stages of barriers of in: 128}}
+// expected-note @below {{in_b.b: 4096}}
+// expected-note @below {{in_b.sfb: 512}}
+// expected-note @below {{barriers of in_b: 16}}
+// expected-note @below {{7 more stages of in_b: 35840}}

@@ -1,4 +1,5 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
 // What layouts, fragments, matrix instructions and what takes fragments apart refuse.
 
@@ -473,22 +474,41 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// TEMPLATE mma
+// SET a = 64x64xbf16, sw128
+// SET b = 128x64xbf16, sw128
+// SET producer = bulk_copy
+// SET consumer = async_threads(128)
+// SET accumulator = 64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// SET warps = 4
+// SET mma = n = 128, k = 16
+!in = !mxgpu.ring<4 x (a: smem<${a}>, b: smem<${b}>), producer = ${producer}, consumer = ${consumer}>
+!a = !mxgpu.buffer<smem<${a}>>
+!b = !mxgpu.buffer<smem<${b}>>
+!accumulator = !mxgpu.fragment<${accumulator}>
+// BLOCK type
+// END
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
+    mxgpu.role @multiply warps(${warps}) {
       %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected scales of a in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes them, found none}}
-      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+      // BLOCK error
+      // END
+      // BLOCK use
+      %new = mxgpu.mma #mxgpu.wgmma<${mma}> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+      // END
     }
   }
 }
+
+// -----
+
+// USE mma use
+// mma C1
+// expected-error @below {{'mxgpu.mma' op expected scales of a in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes them, found none}}
+%new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
@@ -535,407 +555,186 @@ gpu.module @kernels {
 // -----
 
 // Sums in registers are a value, those in tensor memory are not.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C3
-      // expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
-      mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
-    }
-  }
-}
+// USE mma use
+// mma C3
+// expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
+mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C3
-      // expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-    }
-  }
-}
+// USE mma use
+// mma C3
+// expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
 // -----
 
 // Reductions of a and b that fit each other and the instruction.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x32xbf16, sw64>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x32xbf16, sw64>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C6
-      // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 64 and 32}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET b = 128x32xbf16, sw64
+// mma C6
+// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 64 and 32}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x16xbf16, sw32>, b: smem<128x16xbf16, sw32>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x16xbf16, sw32>>
-!b = !mxgpu.buffer<smem<128x16xbf16, sw32>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C7
-      // expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET a = 64x16xbf16, sw32
+// SET b = 128x16xbf16, sw32
+// mma C7
+// expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // The K of an instruction is that of its types.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C5
-      // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C5
-      // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 8 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 8> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 8 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 8> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<128x128xf8E5M2, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E5M2, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C5
-      // expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET a = 64x128xf8E4M3FN, sw128
+// SET b = 128x128xf8E5M2, sw128
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
 
 // -----
 
 // Types that it multiplies.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C5
-      // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET b = 128x64xf16, sw128
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x32xf32, sw128>, b: smem<128x32xf32, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x32xf32, sw128>>
-!b = !mxgpu.buffer<smem<128x32xf32, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C4
-      // expected-error @below {{'mxgpu.mma' op expected elements of bf16, f16, f8E4M3FN or f8E5M2, found '!mxgpu.buffer<smem<64x32xf32, sw128>>' and '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET a = 64x32xf32, sw128
+// SET b = 128x32xf32, sw128
+// wgmma C4
+// expected-error @below {{'mxgpu.mma' op expected elements of bf16, f16, f8E4M3FN or f8E5M2, found '!mxgpu.buffer<smem<64x32xf32, sw128>>' and '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
 
 // -----
 
 // Rows as long as their swizzle.
 // shared C35
 // expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw64>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw64>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma
+// SET a = 64x64xbf16, sw64
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C8
-      // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<64x64xbf16>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET a = 64x64xbf16
+// mma C8
+// expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<64x64xbf16>>'}}
 
 // -----
 
 // What only instructions of tensor memory take.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C3
-      // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// wgmma C3
+// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C3
-      // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// wgmma C3
+// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C3
-      // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// wgmma C3
+// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // Rows of a, b and the sums.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C6
-      // expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET b = 64x64xbf16, sw128
+// wgmma C6
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C7
-      // expected-error @below {{'mxgpu.mma' op expected 64 rows of a, found 128}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET a = 128x64xbf16, sw128
+// wgmma C7
+// expected-error @below {{'mxgpu.mma' op expected 64 rows of a, found 128}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET accumulator = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma error
+// SET accumulator = 64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
 
 // -----
 
 // The sums of a row for each thread are not those of a warpgroup.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
+// USE mma error
+// SET accumulator = 128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+
+// -----
+
+// Whole warpgroups.
+// USE mma error
+// SET warps = 2
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
+
+// -----
+
+// USE mma error
+// SET warps = 6
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 6}}
+
+// -----
+
+// TEMPLATE held
+// SET b = 128x64xbf16, sw128
+// SET producer = bulk_copy
+// SET consumer = async_threads(128)
+// SET held = 64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
+!in = !mxgpu.ring<4 x (b: smem<${b}>), producer = ${producer}, consumer = ${consumer}>
+!b = !mxgpu.buffer<smem<${b}>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<${held}>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
       %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
-
-// -----
-
-// Whole warpgroups.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(2) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C9
-      // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
-
-// -----
-
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(6) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C9
-      // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 6}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // BLOCK error
+      // END
+      // BLOCK use
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
+      // END
     }
   }
 }
@@ -943,356 +742,166 @@ gpu.module @kernels {
 // -----
 
 // A in registers: in those of the instruction,
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // mma C10
-      // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET held = 128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
+// mma C10
+// expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // mma C10
-      // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET held = 64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
+// mma C10
+// expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
 // -----
 
 // of a type that it multiplies,
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // mma C9
-      // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET held = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
+// mma C9
+// expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
 
 // -----
 
 // whole instructions of it,
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // mma C9
-      // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET held = 64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>
+// mma C9
+// expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
 
 // -----
 
 // as many elements as B has,
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // mma C6
-      // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET held = 64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>
+// mma C6
+// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
 
 // -----
 
 // of the type of B,
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C5
-      // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET held = 64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 
 // -----
 
 // The ring says that an instruction reads its stages, whoever fills them.
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // mma C11
-      // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET consumer = threads(128)
+// mma C11
+// expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // mma C11
-      // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held error
+// SET producer = threads(128)
+// SET consumer = threads(128)
+// mma C11
+// expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
 
 // -----
 
 // Warpgroups begin at every fourth warp.
-!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C10
-      // expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE held use
+// wgmma C10
+// expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !accumulator -> !accumulator
 
 // -----
 
 // Part of the reduction is for an A in registers,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// USE mma type
+// SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C2
-      // expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C2
+// expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // where it fits behind the column,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// USE mma type
+// SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C12
-      // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C12
+// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !accumulator -> !accumulator
 
 // -----
 
 // not before the first,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// USE mma type
+// SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C12
-      // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C12
+// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !accumulator -> !accumulator
 
 // -----
 
 // and at an instruction's step.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// USE mma type
+// SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %held = mxgpu.zero_fragment : !held
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // mma C12
-      // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C12
+// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !accumulator -> !accumulator
 
 // -----
 
 // Several warpgroups: all of the role,
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
-!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C9
-      // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 4}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET a = 128x64xbf16, sw128
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 4}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
-!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(12) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C9
-      // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET a = 128x64xbf16, sw128
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// SET warps = 12
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // their sums,
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
-!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(8) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET a = 128x64xbf16, sw128
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>
+// SET warps = 8
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // and the rows of all.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(8) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C7
-      // expected-error @below {{'mxgpu.mma' op expected 128 rows of a, found 64}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// SET warps = 8
+// wgmma C7
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of a, found 64}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
@@ -1303,7 +912,7 @@ gpu.module @kernels {
 !acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel() {
+  mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @multiply warps(1) elected {
@@ -1403,13 +1012,17 @@ gpu.module @kernels {
 
 // -----
 
-// An instruction of a pair belongs to a kernel of pairs.
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+// TEMPLATE tcgen05
+// SET a = 128x128xf8E4M3FN, sw128
+// SET b = 128x128xf8E4M3FN, sw128
+// SET d = 128x128xf32
+// SET mma = mxf8f6f4, m = 128, n = 128
+!in = !mxgpu.ring<4 x (a: smem<${a}>, b: smem<${b}>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+!a = !mxgpu.buffer<smem<${a}>>
+!b = !mxgpu.buffer<smem<${b}>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
+!acc = !mxgpu.ring<1 x (d: tmem<${d}>), producer = mma_commit, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<${d}>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
@@ -1419,298 +1032,129 @@ gpu.module @kernels {
       %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
       %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
-      // tcgen05_mma C5
-      // expected-error @below {{'mxgpu.mma' op expected an instruction of as many CTAs as the kernel's cluster has, found 2}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 256, n = 256, ctas = 2> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+      // BLOCK error
+      // END
+      mxgpu.mma #mxgpu.tcgen05_mma<${mma}> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
     }
   }
 }
+
+// -----
+
+// An instruction of a pair belongs to a kernel of pairs.
+// USE tcgen05 error
+// SET mma = mxf8f6f4, m = 256, n = 256, ctas = 2
+// tcgen05_mma C5
+// expected-error @below {{'mxgpu.mma' op expected an instruction of as many CTAs as the kernel's cluster has, found 2}}
 
 // -----
 
 // Elements of 4 bits are dense for the kinds of their own, and padded for the other.
-!in = !mxgpu.ring<4 x (a: smem<128x256xf4E2M1FN, sw128>, b: smem<128x256xf4E2M1FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>
-!b = !mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @multiply warps(1) elected {
-      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
-      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
-      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
-      // tcgen05_mma C9
-      // expected-error @below {{'mxgpu.mma' op expected elements of a byte each, or padded ones, for kind::mxf8f6f4, found '!mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
-    }
-  }
-}
+// USE tcgen05 error
+// SET a = 128x256xf4E2M1FN, sw128
+// SET b = 128x256xf4E2M1FN, sw128
+// tcgen05_mma C9
+// expected-error @below {{'mxgpu.mma' op expected elements of a byte each, or padded ones, for kind::mxf8f6f4, found '!mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>'}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf4E2M1FN, sw128, padded>, b: smem<128x128xf4E2M1FN, sw128, padded>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>
-!b = !mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @multiply warps(1) elected {
-      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
-      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
-      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
-      // tcgen05_mma C9
-      // expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
-    }
-  }
-}
+// USE tcgen05 error
+// SET a = 128x128xf4E2M1FN, sw128, padded
+// SET b = 128x128xf4E2M1FN, sw128, padded
+// SET mma = mxf4, m = 128, n = 128
+// tcgen05_mma C9
+// expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>'}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @multiply warps(1) elected {
-      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
-      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
-      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
-      // tcgen05_mma C9
-      // expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
-    }
-  }
-}
+// USE tcgen05 error
+// SET mma = mxf4, m = 128, n = 128
+// tcgen05_mma C9
+// expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @multiply warps(1) elected {
-      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
-      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
-      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
-      // tcgen05_mma C7
-      // expected-error @below {{'mxgpu.mma' op expected 128 rows of a in each CTA, found 64}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
-    }
-  }
-}
+// USE tcgen05 error
+// SET a = 64x128xf8E4M3FN, sw128
+// tcgen05_mma C7
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of a in each CTA, found 64}}
 
 // -----
 
 // What a wait group counts.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-      // mma_wait C1
-      // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}
-      %done = mxgpu.mma_wait %new pending(8) : !accumulator
-    }
-  }
-}
+// USE mma use
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+// mma_wait C1
+// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}
+%done = mxgpu.mma_wait %new pending(8) : !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-      // mma_wait C1
-      // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found -1}}
-      %done = mxgpu.mma_wait %new pending(-1) : !accumulator
-    }
-  }
-}
+// USE mma use
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+// mma_wait C1
+// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found -1}}
+%done = mxgpu.mma_wait %new pending(-1) : !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // mma_wait C1
-      // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 9223372036854775807}}
-      %done = mxgpu.mma_wait %zero pending(9223372036854775807) : !accumulator
-    }
-  }
-}
+// USE mma use
+// mma_wait C1
+// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 9223372036854775807}}
+%done = mxgpu.mma_wait %zero pending(9223372036854775807) : !accumulator
 
 // -----
 
 // Parts of the columns are all of one size, in the layout of the whole.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // extract_columns C1
-      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
-    }
-  }
-}
+// USE mma use
+// extract_columns C1
+// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
+%part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // extract_columns C1
-      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
-    }
-  }
-}
+// USE mma use
+// extract_columns C1
+// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>'}}
+%part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // extract_columns C1
-      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-    }
-  }
-}
+// USE mma use
+// extract_columns C1
+// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+%part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // extract_columns C1
-      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-    }
-  }
-}
+// USE mma use
+// extract_columns C1
+// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>'}}
+%part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %c = arith.constant 32 : index
-      // extract_columns C2
-      // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 32}}
-      %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-    }
-  }
-}
+// USE mma use
+%c = arith.constant 32 : index
+// extract_columns C2
+// expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 32}}
+%part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %c = arith.constant 128 : index
-      // extract_columns C2
-      // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 128}}
-      %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-    }
-  }
-}
+// USE mma use
+%c = arith.constant 128 : index
+// extract_columns C2
+// expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 128}}
+%part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %c = arith.constant -64 : index
-      // extract_columns C2
-      // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found -64}}
-      %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-    }
-  }
-}
+// USE mma use
+%c = arith.constant -64 : index
+// extract_columns C2
+// expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found -64}}
+%part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
 // -----
 
@@ -1721,6 +1165,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
       %zero = mxgpu.zero_fragment : !accumulator
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
       %c = arith.constant 128 : index
       // extract_columns C2
       // expected-error @below {{'mxgpu.extract_columns' op expected column 0 of a part that is all columns, found 128}}
@@ -1732,291 +1177,151 @@ gpu.module @kernels {
 // -----
 
 // A vector for each row of the thread.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C27
-      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>'}}
-      %rows = mxgpu.to_rows %zero : !accumulator -> vector<16xf32>
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+// shared C27
+// expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>'}}
+%rows = mxgpu.to_rows %zero : !accumulator -> vector<16xf32>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C27
-      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<4xf32>'}}
-      %rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<4xf32>
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+// shared C27
+// expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<4xf32>'}}
+%rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<4xf32>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C27
-      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xbf16>', 'vector<8xbf16>'}}
-      %rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xbf16>, vector<8xbf16>
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+// shared C27
+// expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xbf16>', 'vector<8xbf16>'}}
+%rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xbf16>, vector<8xbf16>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C27
-      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<8xf32>', 'vector<8xf32>'}}
-      %rows:3 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<8xf32>, vector<8xf32>
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+// shared C27
+// expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<8xf32>', 'vector<8xf32>'}}
+%rows:3 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<8xf32>, vector<8xf32>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %v = arith.constant dense<0.0> : vector<8xf32>
-      // shared C27
-      // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>'}}
-      %f = mxgpu.from_rows %v : vector<8xf32> -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+%v = arith.constant dense<0.0> : vector<8xf32>
+// shared C27
+// expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>'}}
+%f = mxgpu.from_rows %v : vector<8xf32> -> !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %v = arith.constant dense<0.0> : vector<16xf32>
-      // shared C27
-      // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
-      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+%v = arith.constant dense<0.0> : vector<16xf32>
+// shared C27
+// expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
+%f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %v = arith.constant dense<0.0> : vector<16xf32>
-      // shared C27
-      // expected-error @below {{'mxgpu.from_rows' op expected 1 row of 'vector<32xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
-      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
+%v = arith.constant dense<0.0> : vector<16xf32>
+// shared C27
+// expected-error @below {{'mxgpu.from_rows' op expected 1 row of 'vector<32xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
+%f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
 
 // -----
 
 // Rows and runs that a thread has, where the role has the threads.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C25
-      // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found 2}}
-      %row = mxgpu.fragment_row 2 of !accumulator
-    }
-  }
-}
+// USE mma use
+// shared C25
+// expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found 2}}
+%row = mxgpu.fragment_row 2 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C25
-      // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found -1}}
-      %row = mxgpu.fragment_row -1 of !accumulator
-    }
-  }
-}
+// USE mma use
+// shared C25
+// expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found -1}}
+%row = mxgpu.fragment_row -1 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C25
-      // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 1, found 1}}
-      %row = mxgpu.fragment_row 1 of !accumulator
-    }
-  }
-}
+// USE mma use
+// SET accumulator = 128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
+// shared C25
+// expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 1, found 1}}
+%row = mxgpu.fragment_row 1 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C25
-      // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 16}}
-      %column = mxgpu.fragment_column 16 of !accumulator
-    }
-  }
-}
+// USE mma use
+// shared C25
+// expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 16}}
+%column = mxgpu.fragment_column 16 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C25
-      // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found -1}}
-      %column = mxgpu.fragment_column -1 of !accumulator
-    }
-  }
-}
+// USE mma use
+// shared C25
+// expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found -1}}
+%column = mxgpu.fragment_column -1 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C25
-      // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 9223372036854775807}}
-      %column = mxgpu.fragment_column 9223372036854775807 of !accumulator
-    }
-  }
-}
+// USE mma use
+// shared C25
+// expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 9223372036854775807}}
+%column = mxgpu.fragment_column 9223372036854775807 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(8) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C26
-      // expected-error @below {{'mxgpu.fragment_row' op expected a role of the 128 threads that hold the fragment, found 256}}
-      %row = mxgpu.fragment_row 0 of !accumulator
-    }
-  }
-}
+// USE mma use
+// SET warps = 8
+// shared C26
+// expected-error @below {{'mxgpu.fragment_row' op expected a role of the 128 threads that hold the fragment, found 256}}
+%row = mxgpu.fragment_row 0 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(1) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      // shared C26
-      // expected-error @below {{'mxgpu.fragment_column' op expected a role of the 128 threads that hold the fragment, found 32}}
-      %column = mxgpu.fragment_column 0 of !accumulator
-    }
-  }
-}
+// USE mma use
+// SET warps = 1
+// shared C26
+// expected-error @below {{'mxgpu.fragment_column' op expected a role of the 128 threads that hold the fragment, found 32}}
+%column = mxgpu.fragment_column 0 of !accumulator
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// USE mma use
+// expected-error @below {{'mxgpu.fragment_row' op attribute 'fragment' failed to satisfy constraint: type attribute of a matrix in the registers of a role's threads}}
+%row = mxgpu.fragment_row 0 of vector<8xf32>
+
+// -----
+
+// TEMPLATE store
+// SET c = 16x32xf32, sw128
+// SET producer = threads(32)
+// SET scope = warp
+// SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+// SET warps = 4
+!out = !mxgpu.ring<2 x (c: smem<${c}>), producer = ${producer}, consumer = bulk_store, scope = ${scope}>
+!c = !mxgpu.buffer<smem<${c}>>
+!accumulator = !mxgpu.fragment<${accumulator}>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(${warps}) {
       %zero = mxgpu.zero_fragment : !accumulator
-      // expected-error @below {{'mxgpu.fragment_row' op attribute 'fragment' failed to satisfy constraint: type attribute of a matrix in the registers of a role's threads}}
-      %row = mxgpu.fragment_row 0 of vector<8xf32>
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // BLOCK error
+      // END
+      // BLOCK use
+      mxgpu.store_shared %zero, %c : !accumulator, !c
+      // END
     }
   }
 }
@@ -2024,21 +1329,10 @@ gpu.module @kernels {
 // -----
 
 // What a warp holds of a fragment fills a buffer of its own.
-!out = !mxgpu.ring<2 x (c: smem<16x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x32xf32, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C1
-      // expected-error @below {{'mxgpu.store_shared' op expected no coordinates of a fragment, found 2}}
-      mxgpu.store_shared %zero, %c at [%i, %i] : !accumulator, !c
-    }
-  }
-}
+// USE store use
+// store_shared C1
+// expected-error @below {{'mxgpu.store_shared' op expected no coordinates of a fragment, found 2}}
+mxgpu.store_shared %zero, %c at [%i, %i] : !accumulator, !c
 
 // -----
 
@@ -2060,203 +1354,90 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C4
-      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<32x32xf32, sw128>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 32x32xf32, sw128
+// store_shared C4
+// expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<32x32xf32, sw128>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<16x16xf32, sw64>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x16xf32, sw64>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C4
-      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x16xf32, sw64>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 16x16xf32, sw64
+// store_shared C4
+// expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x16xf32, sw64>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<16x32xi32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x32xi32, sw128>>
-!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C4
-      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x32xi32, sw128>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 16x32xi32, sw128
+// store_shared C4
+// expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x32xi32, sw128>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<16x16xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x16xf32, sw128>>
-!accumulator = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C6
-      // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x16xf32, sw128>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 16x16xf32, sw128
+// SET accumulator = 64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>
+// store_shared C6
+// expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x16xf32, sw128>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<16x24xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x24xf32>>
-!accumulator = !mxgpu.fragment<64x24xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 3: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C6
-      // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x24xf32>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 16x24xf32
+// SET accumulator = 64x24xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 3: 8 columns]>
+// store_shared C6
+// expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x24xf32>>'}}
 
 // -----
 
 // Stores of 4, 8 or 16 bytes.
-!out = !mxgpu.ring<2 x (c: smem<16x32xi8, sw32>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x32xi8, sw32>>
-!accumulator = !mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C5
-      // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 16x32xi8, sw32
+// SET accumulator = 64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
+// store_shared C5
+// expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<16x64xf4E2M1FN, sw32>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x64xf4E2M1FN, sw32>>
-!accumulator = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C5
-      // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 16x64xf4E2M1FN, sw32
+// SET accumulator = 64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
+// store_shared C5
+// expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
 // -----
 
 // A warp's rows are adjacent, and follow those of the warp before it.
-!out = !mxgpu.ring<2 x (c: smem<64x4xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<64x4xf32>>
-!accumulator = !mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C3
-      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 64x4xf32
+// SET accumulator = 256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>
+// store_shared C3
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<32x4xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<32x4xf32>>
-!accumulator = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C3
-      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 32x4xf32
+// SET accumulator = 128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>
+// store_shared C3
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<1x512xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<1x512xf32>>
-!accumulator = !mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C3
-      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 1x512xf32
+// SET accumulator = 2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>
+// store_shared C3
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>'}}
 
 // -----
 
-!out = !mxgpu.ring<2 x (c: smem<16x4xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
-!c = !mxgpu.buffer<smem<16x4xf32>>
-!accumulator = !mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C3
-      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>'}}
-      mxgpu.store_shared %zero, %c : !accumulator, !c
-    }
-  }
-}
+// USE store error
+// SET c = 16x4xf32
+// SET accumulator = 16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>
+// store_shared C3
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>'}}
 
 // -----
 

@@ -1,81 +1,70 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
 // Every error of the operations' verifiers, in the order of MXGPUOps.td.
 
+// -----
+
+// TEMPLATE kernel
+// SET head = ()
+// SET warps = 1
 gpu.module @kernels {
-  // kernel C3
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>'}}
-  mxgpu.kernel @kernel(%a: memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>) {
-    mxgpu.role @role warps(1) {
+  // BLOCK error
+  // END
+  mxgpu.kernel @kernel${head} {
+    mxgpu.role @role warps(${warps}) {
     }
   }
 }
 
 // -----
 
-gpu.module @kernels {
-  // kernel C3
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4xf32, 3>'}}
-  mxgpu.kernel @kernel(%a: memref<4xf32, 3>) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = (%a: memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>)
+// kernel C3
+// expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>'}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C3
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<*xf32>'}}
-  mxgpu.kernel @kernel(%a: memref<*xf32>) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = (%a: memref<4xf32, 3>)
+// kernel C3
+// expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4xf32, 3>'}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C3
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'i7'}}
-  mxgpu.kernel @kernel(%a: i7) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = (%a: memref<*xf32>)
+// kernel C3
+// expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<*xf32>'}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C3
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'si32'}}
-  mxgpu.kernel @kernel(%a: si32) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = (%a: i7)
+// kernel C3
+// expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'i7'}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C3
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'f8E4M3FN'}}
-  mxgpu.kernel @kernel(%a: f8E4M3FN) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = (%a: si32)
+// kernel C3
+// expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'si32'}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C3
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'tensor<4xf32>'}}
-  mxgpu.kernel @kernel(%a: tensor<4xf32>) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = (%a: f8E4M3FN)
+// kernel C3
+// expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'f8E4M3FN'}}
+
+// -----
+
+// USE kernel error
+// SET head = (%a: tensor<4xf32>)
+// kernel C3
+// expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'tensor<4xf32>'}}
 
 // -----
 
@@ -102,102 +91,68 @@ gpu.module @kernels {
 
 // -----
 
-gpu.module @kernels {
-  // kernel C5
-  // expected-error @below {{'mxgpu.kernel' op expected smem_bytes of at least 0, found -1}}
-  mxgpu.kernel @kernel() smem(-1) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () smem(-1)
+// kernel C5
+// expected-error @below {{'mxgpu.kernel' op expected smem_bytes of at least 0, found -1}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C7
-  // expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
-  mxgpu.kernel @kernel() attributes {tmem_columns = 128 : i64} {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () attributes {tmem_columns = 128 : i64}
+// kernel C7
+// expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C7
-  // expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
-  mxgpu.kernel @kernel() attributes {tmem_columns = 128 : i64, tmem_slot = 0 : i64} {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () attributes {tmem_columns = 128 : i64, tmem_slot = 0 : i64}
+// kernel C7
+// expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C12
-  // expected-error @below {{'mxgpu.kernel' op expected tmem_warp from 0 to 2, found 3}}
-  mxgpu.kernel @kernel() tmem(32 at 0 warp 3) {
-    mxgpu.role @role warps(3) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () tmem(32 at 0 warp 3)
+// SET warps = 3
+// kernel C12
+// expected-error @below {{'mxgpu.kernel' op expected tmem_warp from 0 to 2, found 3}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C69
-  // expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 9}}
-  mxgpu.kernel @kernel() parts(9) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () parts(9)
+// kernel C69
+// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 9}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C69
-  // expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 2}}
-  mxgpu.kernel @kernel() cluster(2) parts(2) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () cluster(2) parts(2)
+// kernel C69
+// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 2}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C6
-  // expected-error @below {{'mxgpu.kernel' op expected min_ctas of at least 1, found 0}}
-  mxgpu.kernel @kernel() min_ctas(0) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () min_ctas(0)
+// kernel C6
+// expected-error @below {{'mxgpu.kernel' op expected min_ctas of at least 1, found 0}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C13
-  // expected-error @below {{'mxgpu.kernel' op expected registers only where roles divide them, found 64}}
-  mxgpu.kernel @kernel() registers(64) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () registers(64)
+// kernel C13
+// expected-error @below {{'mxgpu.kernel' op expected registers only where roles divide them, found 64}}
 
 // -----
 
-gpu.module @kernels {
-  // shared C9
-  // expected-error @below {{'mxgpu.kernel' op expected registers in multiples of 8 from 24 to 256, found 20}}
-  mxgpu.kernel @kernel() registers(20) {
-    mxgpu.role @role warps(1) registers(24) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () registers(20)
+// SET warps = 1) registers(24
+// shared C9
+// expected-error @below {{'mxgpu.kernel' op expected registers in multiples of 8 from 24 to 256, found 20}}
 
 // -----
 
@@ -225,36 +180,24 @@ gpu.module @kernels {
 
 // -----
 
-gpu.module @kernels {
-  // kernel C9
-  // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 16}}
-  mxgpu.kernel @kernel() tmem(16 at 0 warp 0) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () tmem(16 at 0 warp 0)
+// kernel C9
+// expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 16}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C9
-  // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 96}}
-  mxgpu.kernel @kernel() tmem(96 at 0 warp 0) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () tmem(96 at 0 warp 0)
+// kernel C9
+// expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 96}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C9
-  // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 1024}}
-  mxgpu.kernel @kernel() tmem(1024 at 0 warp 0) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () tmem(1024 at 0 warp 0)
+// kernel C9
+// expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 1024}}
 
 // -----
 
@@ -1048,6 +991,7 @@ gpu.module @kernels {
 
 // -----
 
+// TEMPLATE copy_scales
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -1055,44 +999,32 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
-      // scales C1
-      // expected-error @below {{expected a multiple of 128 rows, found 64}}
-      %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<64>
+      // BLOCK copy
+      // END
     }
   }
 }
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @role warps(1) elected {
-      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
-      // scales C1
-      // expected-error @below {{expected a multiple of 128 rows, found 0}}
-      %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<0>
-    }
-  }
-}
+// USE copy_scales copy
+// scales C1
+// expected-error @below {{expected a multiple of 128 rows, found 64}}
+%sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<64>
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @role warps(1) elected {
-      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
-      // copy_scales C1
-      // expected-error @below {{'mxgpu.copy_scales' op expected 1024 bytes of scales in shared memory, found 512 in smem}}
-      %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<256>
-    }
-  }
-}
+// USE copy_scales copy
+// scales C1
+// expected-error @below {{expected a multiple of 128 rows, found 0}}
+%sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<0>
+
+// -----
+
+// USE copy_scales copy
+// copy_scales C1
+// expected-error @below {{'mxgpu.copy_scales' op expected 1024 bytes of scales in shared memory, found 512 in smem}}
+%sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<256>
 
 // -----
 
@@ -1112,19 +1044,10 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @role warps(1) elected {
-      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
-      // copy_scales C4
-      // expected-error @below {{'mxgpu.copy_scales' op expected a column that is a multiple of 4, found 2}}
-      %sfa = mxgpu.copy_scales %stage_sfa column(2) : !sfa -> !mxgpu.scales<128>
-    }
-  }
-}
+// USE copy_scales copy
+// copy_scales C4
+// expected-error @below {{'mxgpu.copy_scales' op expected a column that is a multiple of 4, found 2}}
+%sfa = mxgpu.copy_scales %stage_sfa column(2) : !sfa -> !mxgpu.scales<128>
 
 // -----
 
@@ -1153,79 +1076,68 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
+// TEMPLATE mma
+// SET stages = 4
+// SET a = 128x128xf8E4M3FN
+// SET b = 128x128xf8E4M3FN
+// SET sf = 512xf8E8M0FNU
+// SET acc_stages = 2
+// SET d = 128x128xf32
+!in = !mxgpu.ring<${stages} x (a: smem<${a}, sw128>, b: smem<${b}, sw128>, sfa: smem<${sf}>, sfb: smem<${sf}>), producer = bulk_copy, consumer = mma_commit>
+!sfa = !mxgpu.buffer<smem<${sf}>>
+!sfb = !mxgpu.buffer<smem<${sf}>>
+!a = !mxgpu.buffer<smem<${a}, sw128>>
+!b = !mxgpu.buffer<smem<${b}, sw128>>
+!acc = !mxgpu.ring<${acc_stages} x (d: tmem<${d}>), producer = mma_commit, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<${d}>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %d, %d_d = mxgpu.producer_acquire %acc : !acc
-      %s0, %s0_a, %s0_b, %s0_sfa, %s0_sfb = mxgpu.consumer_wait %in : !in
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
-      %sfa = mxgpu.copy_scales %s0_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s0_sfb : !sfb -> !mxgpu.scales<128>
-      // shared C2
-      // expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
-
-// -----
-
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      // BLOCK wait
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %s2, %s2_a, %s2_b, %s2_sfa, %s2_sfb = mxgpu.consumer_wait %in : !in
-      %sfb = mxgpu.copy_scales %s2_sfb : !sfb -> !mxgpu.scales<128>
-      // mma C4
-      // expected-error @below {{'mxgpu.mma' op expected scales of b copied from the stage that holds b}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // END
+      // BLOCK mma
+      // END
     }
   }
 }
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = ub.poison : !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // mma C4
-      // expected-error @below {{'mxgpu.mma' op expected scales of a copied from the stage that holds a}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// USE mma wait
+%s0, %s0_a, %s0_b, %s0_sfa, %s0_sfb = mxgpu.consumer_wait %in : !in
+%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
+%sfa = mxgpu.copy_scales %s0_sfa : !sfa -> !mxgpu.scales<128>
+%sfb = mxgpu.copy_scales %s0_sfb : !sfb -> !mxgpu.scales<128>
+// shared C2
+// expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
+
+// -----
+
+// USE mma wait
+%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+%sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+%s2, %s2_a, %s2_b, %s2_sfa, %s2_sfb = mxgpu.consumer_wait %in : !in
+%sfb = mxgpu.copy_scales %s2_sfb : !sfb -> !mxgpu.scales<128>
+// mma C4
+// expected-error @below {{'mxgpu.mma' op expected scales of b copied from the stage that holds b}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
+
+// -----
+
+// USE mma wait
+%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+%sfa = ub.poison : !mxgpu.scales<128>
+%sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+// mma C4
+// expected-error @below {{'mxgpu.mma' op expected scales of a copied from the stage that holds a}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
 
 // -----
 
@@ -1253,70 +1165,42 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xi8>>
-!sfb = !mxgpu.buffer<smem<512xi8>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // mma C6
-      // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// USE mma mma
+// SET stages = 1
+// SET b = 128x64xf8E4M3FN
+// SET sf = 512xi8
+// SET acc_stages = 1
+// mma C6
+// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xi8>>
-!sfb = !mxgpu.buffer<smem<512xi8>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<256x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // tcgen05_mma C8
-      // expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// USE mma mma
+// SET stages = 1
+// SET b = 256x128xf8E4M3FN
+// SET sf = 512xi8
+// SET acc_stages = 1
+// tcgen05_mma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<1024xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<256>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // tcgen05_mma C14
@@ -1328,45 +1212,32 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xi8>>
-!sfb = !mxgpu.buffer<smem<512xi8>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<256x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x256xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // tcgen05_mma C14
-      // expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// USE mma mma
+// SET stages = 1
+// SET b = 256x128xf8E4M3FN
+// SET sf = 512xi8
+// SET acc_stages = 1
+// SET d = 128x256xf32
+// tcgen05_mma C14
+// expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<384x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<1536xi8>), producer = bulk_copy, consumer = mma_commit>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<384x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<1536xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<1536xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x384xf32>), producer = mma_commit, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x384xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x384xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<384>
       // tcgen05_mma C3
@@ -1378,45 +1249,31 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xi8, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xi8>>
-!sfb = !mxgpu.buffer<smem<512xi8>>
-!a = !mxgpu.buffer<smem<128x128xi8, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // tcgen05_mma C10
-      // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// USE mma mma
+// SET stages = 1
+// SET a = 128x128xi8
+// SET sf = 512xi8
+// SET acc_stages = 1
+// tcgen05_mma C10
+// expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // mma C8
@@ -1428,28 +1285,15 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x64xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xi8>>
-!sfb = !mxgpu.buffer<smem<512xi8>>
-!a = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in2
-    %acc = mxgpu.ring "acc" : !acc2
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // mma C8
-      // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// USE mma mma
+// SET stages = 1
+// SET a = 128x64xf8E4M3FN
+// SET b = 128x64xf8E4M3FN
+// SET sf = 512xi8
+// SET acc_stages = 1
+// mma C8
+// expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
 
 // -----
 
@@ -2180,25 +2024,17 @@ func.func @f(%x: memref<128x64xbf16>, %n: index, %p: i1, %v: vector<461168601842
 
 // -----
 
-gpu.module @kernels {
-  // kernel C4
-  // expected-error @below {{'mxgpu.kernel' op expected a cluster of 1 or 2 CTAs, found 3}}
-  mxgpu.kernel @kernel() cluster(3) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () cluster(3)
+// kernel C4
+// expected-error @below {{'mxgpu.kernel' op expected a cluster of 1 or 2 CTAs, found 3}}
 
 // -----
 
-gpu.module @kernels {
-  // kernel C8
-  // expected-error @below {{'mxgpu.kernel' op expected tmem_slot of at least 0, found -4}}
-  mxgpu.kernel @kernel() tmem(32 at -4 warp 0) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
+// USE kernel error
+// SET head = () tmem(32 at -4 warp 0)
+// kernel C8
+// expected-error @below {{'mxgpu.kernel' op expected tmem_slot of at least 0, found -4}}
 
 // -----
 

@@ -1,293 +1,161 @@
-// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -allow-unregistered-dialect -split-input-file -verify-diagnostics
 
 // What threads read of operands and their scales, fragments under another layout, and
 // fragments that a role writes to a buffer.
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = threads(32), consumer = bulk_store>
-!a = !mxgpu.buffer<smem<32x16xi8>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+// -----
+
+// TEMPLATE load
+// SET a = 32x16xi8
+// SET q = 32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
+// SET producer = bulk_copy
+// SET consumer = threads(32)
+// SET role = warps(1)
+// SET wait = consumer_wait
+!in = !mxgpu.ring<1 x (a: smem<${a}>), producer = ${producer}, consumer = ${consumer}>
+!a = !mxgpu.buffer<smem<${a}>>
+!q = !mxgpu.fragment<${q}>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.producer_acquire %in : !in
-      // shared C2
-      // expected-error @below {{'mxgpu.load_fragment' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+    mxgpu.role @read ${role} {
+      %s, %a = mxgpu.${wait} %in : !in
+      // BLOCK error
+      // END
+      // BLOCK load
       %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+      // END
     }
   }
 }
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = bulk_copy, consumer = threads(64)>
-!a = !mxgpu.buffer<smem<32x16xi8>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(2) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // shared C26
-      // expected-error @below {{'mxgpu.load_fragment' op expected a role of the 32 threads that hold the fragment, found 64}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET producer = threads(32)
+// SET consumer = bulk_store
+// SET wait = producer_acquire
+// shared C2
+// expected-error @below {{'mxgpu.load_fragment' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<512xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<512xi8>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // shared C20
-      // expected-error @below {{'mxgpu.load_fragment' op expected a matrix in shared memory, or panels of one, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET consumer = threads(64)
+// SET role = warps(2)
+// shared C26
+// expected-error @below {{'mxgpu.load_fragment' op expected a role of the 32 threads that hold the fragment, found 64}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xi8, sw32>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<32x16xi8, sw32>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // shared C22
-      // expected-error @below {{'mxgpu.load_fragment' op expected rows as long as their swizzle says, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 512xi8
+// shared C20
+// expected-error @below {{'mxgpu.load_fragment' op expected a matrix in shared memory, or panels of one, found}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xbf16>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<32x16xbf16>>
-!q = !mxgpu.fragment<32x16xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C1
-      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'bf16', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f16'}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 32x16xi8, sw32
+// shared C22
+// expected-error @below {{'mxgpu.load_fragment' op expected rows as long as their swizzle says, found}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xf64>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<32x16xf64>>
-!q = !mxgpu.fragment<32x16xf64, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C1
-      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f64', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f64'}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 32x16xbf16
+// SET q = 32x16xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
+// load_fragment C1
+// expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'bf16', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f16'}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xf6E3M2FN>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<32x16xf6E3M2FN>>
-!q = !mxgpu.fragment<32x16xf6E3M2FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C1
-      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f6E3M2FN', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f6E3M2FN'}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 32x16xf64
+// SET q = 32x16xf64, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
+// load_fragment C1
+// expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f64', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f64'}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<48x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<48x16xi8>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C2
-      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 32x16xf6E3M2FN
+// SET q = 32x16xf6E3M2FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
+// load_fragment C1
+// expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f6E3M2FN', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f6E3M2FN'}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<3x32x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<3x32x16xi8>>
-!q = !mxgpu.fragment<32x32xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C2
-      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 48x16xi8
+// load_fragment C2
+// expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<2x32x48xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<2x32x48xi8>>
-!q = !mxgpu.fragment<32x96xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [96: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C3
-      // expected-error @below {{'mxgpu.load_fragment' op expected panels of a power of two of elements for a fragment of several, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 3x32x16xi8
+// SET q = 32x32xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>
+// load_fragment C2
+// expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x6xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<32x6xi8>>
-!q = !mxgpu.fragment<32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C4
-      // expected-error @below {{'mxgpu.load_fragment' op expected registers that fill words of 32 bits, found 6 of 'i8'}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 2x32x48xi8
+// SET q = 32x96xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [96: 1 column]>
+// load_fragment C3
+// expected-error @below {{'mxgpu.load_fragment' op expected panels of a power of two of elements for a fragment of several, found}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<64x8xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<64x8xi8>>
-!q = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 32 rows, 16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C5
-      // expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest mode counts an even number of adjacent columns, as two elements of 4 bits are a byte, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 32x6xi8
+// SET q = 32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>
+// load_fragment C4
+// expected-error @below {{'mxgpu.load_fragment' op expected registers that fill words of 32 bits, found 6 of 'i8'}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<64x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<64x16xi8>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C6
-      // expected-error @below {{'mxgpu.load_fragment' op expected a row that is a multiple of 32 below 64, found 8}}
-      %q = mxgpu.load_fragment %a at [%c8, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 64x8xi8
+// SET q = 64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 32 rows, 16: 1 column]>
+// load_fragment C5
+// expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest mode counts an even number of adjacent columns, as two elements of 4 bits are a byte, found}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x32xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<32x32xi8>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C6
-      // expected-error @below {{'mxgpu.load_fragment' op expected a column that is a multiple of 16 below 32, found 8}}
-      %q = mxgpu.load_fragment %a at [%i, %c8] : !a -> !q
-    }
-  }
-}
+// USE load load
+// SET a = 64x16xi8
+// load_fragment C6
+// expected-error @below {{'mxgpu.load_fragment' op expected a row that is a multiple of 32 below 64, found 8}}
+%q = mxgpu.load_fragment %a at [%c8, %i] : !a -> !q
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<12x128xi8, sw128>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<12x128xi8, sw128>>
-!q = !mxgpu.fragment<12x128xi8, #mxgpu.fragment_layout<threads = [32: 4 columns], values = [4: 1 column, 12: 1 row]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C7
-      // expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load load
+// SET a = 32x32xi8
+// load_fragment C6
+// expected-error @below {{'mxgpu.load_fragment' op expected a column that is a multiple of 16 below 32, found 8}}
+%q = mxgpu.load_fragment %a at [%i, %c8] : !a -> !q
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<2x4x128xi8, sw128>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<2x4x128xi8, sw128>>
-!q = !mxgpu.fragment<4x256xi8, #mxgpu.fragment_layout<threads = [32: 8 columns], values = [8: 1 column, 4: 1 row]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C7
-      // expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
-    }
-  }
-}
+// USE load error
+// SET a = 12x128xi8, sw128
+// SET q = 12x128xi8, #mxgpu.fragment_layout<threads = [32: 4 columns], values = [4: 1 column, 12: 1 row]>
+// load_fragment C7
+// expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
+
+// -----
+
+// USE load error
+// SET a = 2x4x128xi8, sw128
+// SET q = 4x256xi8, #mxgpu.fragment_layout<threads = [32: 8 columns], values = [8: 1 column, 4: 1 row]>
+// load_fragment C7
+// expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
 
 // -----
 
@@ -370,8 +238,13 @@ func.func @relabel(%x: !x) {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<1x2x128xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<1x2x128xf8E8M0FNU>>
+// TEMPLATE scales
+// SET sf = 512xf8E8M0FNU
+// SET at = %i
+// SET block = 32
+// SET scales = 1x2xf8E8M0FNU
+!in = !mxgpu.ring<1 x (sf: smem<${sf}>), producer = bulk_copy, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<${sf}>>
 !q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -379,48 +252,33 @@ gpu.module @kernels {
     %c8 = arith.constant 8 : index
     mxgpu.role @read warps(1) {
       %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C1
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
+      // BLOCK error
+      // END
+      %s = mxgpu.load_fragment_scales %sf at [%i, ${at}] block(${block}) for !q : !sf -> vector<${scales}>
     }
   }
 }
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<512xi8>>
-!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C1
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
-    }
-  }
-}
+// USE scales error
+// SET sf = 1x2x128xf8E8M0FNU
+// load_fragment_scales C1
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C2
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected blocks of a power of two of columns, 16 or more, that are a multiple or a divisor of the fragment's 64, found 8}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(8) for !q : !sf -> vector<1x2xf8E8M0FNU>
-    }
-  }
-}
+// USE scales error
+// SET sf = 512xi8
+// load_fragment_scales C1
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
+
+// -----
+
+// USE scales error
+// SET block = 8
+// load_fragment_scales C2
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected blocks of a power of two of columns, 16 or more, that are a multiple or a divisor of the fragment's 64, found 8}}
 
 // -----
 
@@ -460,21 +318,10 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C4
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the scales of a thread's rows and blocks, 'vector<1x2xf8E8M0FNU>', found 'vector<2x1xf8E8M0FNU>'}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<2x1xf8E8M0FNU>
-    }
-  }
-}
+// USE scales error
+// SET scales = 2x1xf8E8M0FNU
+// load_fragment_scales C4
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected the scales of a thread's rows and blocks, 'vector<1x2xf8E8M0FNU>', found 'vector<2x1xf8E8M0FNU>'}}
 
 // -----
 
@@ -514,21 +361,11 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
-!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment C6
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a block that is a multiple of 2 below 4, found 8}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %c8] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
-    }
-  }
-}
+// USE scales error
+// SET sf = 1x1x2x256xf8E8M0FNU
+// SET at = %c8
+// load_fragment C6
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a block that is a multiple of 2 below 4, found 8}}
 
 // -----
 

@@ -1,208 +1,120 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
-// Nothing is given back.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
+// -----
+
+// TEMPLATE pipeline
+// SET map = 128x16xi8
+// SET consumer = mma_commit
+// SET maps = %map: !map
+// SET loader = @load warps(1) elected
+// SET load_loop = mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+// SET reader = @mma warps(1) elected
+// SET read_loop = mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+!map = !mxgpu.tensor_map<${map}>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = ${consumer}>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(${maps}, %yes: i1, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // BLOCK above_ring
+    // END
     %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // kernel C19
-        // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
+    // BLOCK above_load
+    // END
+    mxgpu.role ${loader} {
+      ${load_loop}
+        // BLOCK load
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+        // END
       }
     }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    // BLOCK above_read
+    // END
+    mxgpu.role ${reader} {
+      ${read_loop}
+        // BLOCK read
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
+        // END
       }
     }
+    // BLOCK below_read
+    // END
   }
 }
 
 // -----
 
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // kernel C19
-        // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-      }
-    }
-  }
-}
+// Nothing is given back.
+// USE pipeline load
+// kernel C19
+// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+
+// -----
+
+// USE pipeline read
+// kernel C19
+// expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
 
 // -----
 
 // Twice.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        // expected-note @below {{first here}}
-        mxgpu.consumer_release %s : !stage
-        // kernel C18
-        // expected-error @below {{'mxgpu.consumer_release' op expected the stage to be given back once, found a second time}}
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline read
+%s, %a = mxgpu.consumer_wait %ring : !ring
+// expected-note @below {{first here}}
+mxgpu.consumer_release %s : !stage
+// kernel C18
+// expected-error @below {{'mxgpu.consumer_release' op expected the stage to be given back once, found a second time}}
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // In another iteration.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // kernel C20
-          // expected-error @below {{'mxgpu.consumer_release' op expected to be in the block that takes the stage}}
-          mxgpu.consumer_release %s : !stage
-        }
-      }
-    }
-  }
+// USE pipeline read
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  // kernel C20
+  // expected-error @below {{'mxgpu.consumer_release' op expected to be in the block that takes the stage}}
+  mxgpu.consumer_release %s : !stage
 }
 
 // -----
 
 // Used after it was given back.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        // expected-note @below {{given back here}}
-        mxgpu.producer_commit %s : !stage
-        // kernel C21
-        // expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is handed back}}
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline load
+%s, %a = mxgpu.producer_acquire %ring : !ring
+// expected-note @below {{given back here}}
+mxgpu.producer_commit %s : !stage
+// kernel C21
+// expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is handed back}}
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
 // -----
 
 // Under a condition, which the other side does not know.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        scf.if %yes {
-          // kernel C16
-          // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
-          %s, %a = mxgpu.consumer_wait %ring : !ring
-          mxgpu.consumer_release %s : !stage
-        }
-      }
-    }
-  }
+// USE pipeline read
+scf.if %yes {
+  // kernel C16
+  // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
+  %s, %a = mxgpu.consumer_wait %ring : !ring
+  mxgpu.consumer_release %s : !stage
 }
 
 // -----
 
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      scf.for %i = %n to %n step %n {
-        // kernel C16
-        // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.for}}
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline read
+// SET read_loop = scf.for %i = %n to %n step %n {
+// kernel C16
+// expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.for}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
 
 // -----
 
@@ -212,7 +124,7 @@ gpu.module @kernels {
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C22
     // expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
@@ -232,8 +144,9 @@ gpu.module @kernels {
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C22
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
@@ -251,8 +164,10 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C22
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
@@ -266,107 +181,59 @@ gpu.module @kernels {
 // -----
 
 // Two roles on one side.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{here}}
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @load2 warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // kernel C17
-        // expected-error @below {{'mxgpu.producer_acquire' op expected one role with mxgpu.producer_acquire of the ring, found another}}
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
+// USE pipeline load
+// SET reader = @load2 warps(1) elected
+// expected-note @below {{here}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK read
+// kernel C17
+// expected-error @below {{'mxgpu.producer_acquire' op expected one role with mxgpu.producer_acquire of the ring, found another}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK below_read
+mxgpu.role @mma warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %s, %a = mxgpu.consumer_wait %ring : !ring
+    mxgpu.consumer_release %s : !stage
   }
 }
 
 // -----
 
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %s_a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{here}}
-        %s, %s_a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-    mxgpu.role @mma2 warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // kernel C17
-        // expected-error @below {{'mxgpu.consumer_wait' op expected one role with mxgpu.consumer_wait of the ring, found another}}
-        %t, %t_a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %t : !stage
-      }
-    }
+// USE pipeline read
+// expected-note @below {{here}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
+// BLOCK below_read
+mxgpu.role @mma2 warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    // kernel C17
+    // expected-error @below {{'mxgpu.consumer_wait' op expected one role with mxgpu.consumer_wait of the ring, found another}}
+    %t, %t_a = mxgpu.consumer_wait %ring : !ring
+    mxgpu.consumer_release %t : !stage
   }
 }
 
 // -----
 
 // One stage is filled where two are emptied.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{acquired here}}
-        %s, %s_a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{consumed here}}
-        %s, %s_a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-        %t, %t_a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %t : !stage
-      }
-    }
-  }
-}
+// USE pipeline above_ring
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+// expected-note @below {{acquired here}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK read
+// expected-note @below {{consumed here}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
+%t, %t_a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %t : !stage
 
 // -----
 
@@ -376,15 +243,15 @@ gpu.module @kernels {
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C23
     // expected-error @below {{'mxgpu.ring' op expected different roles to produce and consume, found "both" twice}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @both warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %s_a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
         %t, %t_a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %t : !stage
@@ -396,264 +263,134 @@ gpu.module @kernels {
 // -----
 
 // One loop against two.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{acquired here}}
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // expected-note @below {{consumed here}}
-          %s, %a = mxgpu.consumer_wait %ring : !ring
-          mxgpu.consumer_release %s : !stage
-        }
-      }
-    }
-  }
+// USE pipeline above_ring
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+// expected-note @below {{acquired here}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK read
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  // expected-note @below {{consumed here}}
+  %s, %a = mxgpu.consumer_wait %ring : !ring
+  mxgpu.consumer_release %s : !stage
 }
 
 // -----
 
 // A loop over other steps.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // expected-note @below {{acquired here}}
-          %s, %a = mxgpu.producer_acquire %ring : !ring
-          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-          mxgpu.producer_commit %s : !stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
-          // expected-note @below {{consumed here}}
-          %s, %a = mxgpu.consumer_wait %ring : !ring
-          mxgpu.consumer_release %s : !stage
-        }
-      }
-    }
-  }
+// USE pipeline above_ring
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  // expected-note @below {{acquired here}}
+  %s, %a = mxgpu.producer_acquire %ring : !ring
+  mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+  mxgpu.producer_commit %s : !stage
+}
+// BLOCK read
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
+  // expected-note @below {{consumed here}}
+  %s, %a = mxgpu.consumer_wait %ring : !ring
+  mxgpu.consumer_release %s : !stage
 }
 
 // -----
 
 // A loop that ends elsewhere.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // expected-note @below {{acquired here}}
-          %s, %a = mxgpu.producer_acquire %ring : !ring
-          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-          mxgpu.producer_commit %s : !stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
-          // expected-note @below {{consumed here}}
-          %s, %a = mxgpu.consumer_wait %ring : !ring
-          mxgpu.consumer_release %s : !stage
-        }
-      }
-    }
-  }
+// USE pipeline above_ring
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  // expected-note @below {{acquired here}}
+  %s, %a = mxgpu.producer_acquire %ring : !ring
+  mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+  mxgpu.producer_commit %s : !stage
+}
+// BLOCK read
+mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
+  // expected-note @below {{consumed here}}
+  %s, %a = mxgpu.consumer_wait %ring : !ring
+  mxgpu.consumer_release %s : !stage
 }
 
 // -----
 
 // Other work.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{acquired here}}
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %other {
-        // expected-note @below {{consumed here}}
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline above_ring
+// SET read_loop = mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %other {
+%other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+// expected-note @below {{acquired here}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK read
+// expected-note @below {{consumed here}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // Loops of different kinds.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 {
-        // expected-note @below {{acquired here}}
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{consumed here}}
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline above_ring
+// SET load_loop = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 {
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+// expected-note @below {{acquired here}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK read
+// expected-note @below {{consumed here}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // Arguments of corresponding loops, but not the same ones.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          mxgpu.for_each_k (%k2, %extent2, %first2) from %k to %end step 128 {
-            // expected-note @below {{acquired here}}
-            %s, %a = mxgpu.producer_acquire %ring : !ring
-            mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-            mxgpu.producer_commit %s : !stage
-          }
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          mxgpu.for_each_k (%k2, %extent2, %first2) from %extent to %end step 128 {
-            // expected-note @below {{consumed here}}
-            %s, %a = mxgpu.consumer_wait %ring : !ring
-            mxgpu.consumer_release %s : !stage
-          }
-        }
-      }
-    }
+// USE pipeline above_ring
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  mxgpu.for_each_k (%k2, %extent2, %first2) from %k to %end step 128 {
+    // expected-note @below {{acquired here}}
+    %s, %a = mxgpu.producer_acquire %ring : !ring
+    mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+    mxgpu.producer_commit %s : !stage
+  }
+}
+// BLOCK read
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  mxgpu.for_each_k (%k2, %extent2, %first2) from %extent to %end step 128 {
+    // expected-note @below {{consumed here}}
+    %s, %a = mxgpu.consumer_wait %ring : !ring
+    mxgpu.consumer_release %s : !stage
   }
 }
 
 // -----
 
 // One thread drives the copy engine.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    // kernel C29
-    // expected-error @below {{'mxgpu.role' op expected an elected role for bulk_copy of ring "ring"}}
-    mxgpu.role @load warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline above_load
+// SET loader = @load warps(1)
+// kernel C29
+// expected-error @below {{'mxgpu.role' op expected an elected role for bulk_copy of ring "ring"}}
 
 // -----
 
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    // kernel C29
-    // expected-error @below {{'mxgpu.role' op expected an elected role for mma_commit of ring "ring"}}
-    mxgpu.role @mma warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline above_read
+// SET reader = @mma warps(4)
+// kernel C29
+// expected-error @below {{'mxgpu.role' op expected an elected role for mma_commit of ring "ring"}}
 
 // -----
 
@@ -686,58 +423,82 @@ gpu.module @kernels {
 // -----
 
 // A field that is loaded twice, or in a loop, or under a condition.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        // kernel C35
-        // expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline load
+%s, %a = mxgpu.producer_acquire %ring : !ring
+// kernel C35
+// expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
 
 // -----
 
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
+// USE pipeline load
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  // kernel C34
+  // expected-error @below {{'mxgpu.tma_load' op expected to be in the block that takes the stage}}
+  mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+}
+mxgpu.producer_commit %s : !stage
+
+// -----
+
+// TEMPLATE accumulate
+// SET load_k = %start to %end
+// SET epilogue = @epilogue warps(4)
+!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // kernel C34
-          // expected-error @below {{'mxgpu.tma_load' op expected to be in the block that takes the stage}}
-          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.for_each_k (%k, %extent, %first) from ${load_k} step 128 {
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
-        mxgpu.producer_commit %s : !stage
+        // BLOCK second_load
+        // END
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
+        // BLOCK mma
+        %none = arith.cmpi eq, %start, %end : index
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
+          mxgpu.consumer_release %s : !in_stage
+        }
+        mxgpu.producer_commit %d empty(%none) : !acc_stage
+        // END
+      }
+    }
+    // BLOCK above_epilogue
+    // END
+    mxgpu.role ${epilogue} {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // BLOCK epilogue
+        %none = arith.cmpi eq, %start, %end : index
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
+        // END
       }
     }
   }
@@ -746,170 +507,76 @@ gpu.module @kernels {
 // -----
 
 // An accumulator that nobody writes.
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.consumer_release %s : !in_stage
-        }
-        // kernel C41
-        // expected-error @below {{'mxgpu.producer_commit' op expected an mma into field "d" before it, found none}}
-        mxgpu.producer_commit %d : !acc_stage
-      }
-    }
-    mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
+// USE accumulate mma
+%d, %d_d = mxgpu.producer_acquire %acc : !acc
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+  %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+  mxgpu.consumer_release %s : !in_stage
 }
+// kernel C41
+// expected-error @below {{'mxgpu.producer_commit' op expected an mma into field "d" before it, found none}}
+mxgpu.producer_commit %d : !acc_stage
+// BLOCK epilogue
+%d, %d_d = mxgpu.consumer_wait %acc : !acc
+%f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+mxgpu.consumer_release %d : !acc_stage
 
 // -----
 
 // An accumulator that may not be written.
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          // expected-note @below {{this is in a loop}}
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-          mxgpu.consumer_release %s : !in_stage
-        }
-        // kernel C42
-        // expected-error @below {{'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none}}
-        mxgpu.producer_commit %d : !acc_stage
-      }
-    }
-    mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
+// USE accumulate mma
+%d, %d_d = mxgpu.producer_acquire %acc : !acc
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+  %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+  // expected-note @below {{this is in a loop}}
+  mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
+  mxgpu.consumer_release %s : !in_stage
 }
+// kernel C42
+// expected-error @below {{'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none}}
+mxgpu.producer_commit %d : !acc_stage
+// BLOCK epilogue
+%d, %d_d = mxgpu.consumer_wait %acc : !acc
+%f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+mxgpu.consumer_release %d : !acc_stage
 
 // -----
 
 // Of two loops over K either may be the only one that runs.
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %n step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-        mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        %empty = arith.cmpi eq, %start, %end : index
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %n step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-          mxgpu.consumer_release %s : !in_stage
-        }
-        // kernel C75
-        // expected-error @below {{'mxgpu.for_each_k' op expected an mma into field "d" in each loop over K before the commit, found none}}
-        mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          mxgpu.consumer_release %s : !in_stage
-        }
-        mxgpu.producer_commit %d empty(%empty) : !acc_stage
-      }
-    }
-    mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %empty = arith.cmpi eq, %start, %end : index
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%empty) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
+// USE accumulate second_load
+// SET load_k = %start to %n
+mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
+  %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+  mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+  mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+  mxgpu.producer_commit %s : !in_stage
 }
+// BLOCK mma
+%d, %d_d = mxgpu.producer_acquire %acc : !acc
+%empty = arith.cmpi eq, %start, %end : index
+mxgpu.for_each_k (%k, %extent, %first) from %start to %n step 128 {
+  %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+  %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+  mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
+  mxgpu.consumer_release %s : !in_stage
+}
+// kernel C75
+// expected-error @below {{'mxgpu.for_each_k' op expected an mma into field "d" in each loop over K before the commit, found none}}
+mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
+  %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+  mxgpu.consumer_release %s : !in_stage
+}
+mxgpu.producer_commit %d empty(%empty) : !acc_stage
+// BLOCK epilogue
+%d, %d_d = mxgpu.consumer_wait %acc : !acc
+%empty = arith.cmpi eq, %start, %end : index
+%f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%empty) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+mxgpu.consumer_release %d : !acc_stage
 
 // -----
 
@@ -964,220 +631,44 @@ gpu.module @kernels {
 
 // -----
 
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-          mxgpu.consumer_release %s : !in_stage
-        }
-        mxgpu.producer_commit %d empty(%none) : !acc_stage
-      }
-    }
-    mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        // kernel C43
-        // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none}}
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
-}
+// USE accumulate epilogue
+%d, %d_d = mxgpu.consumer_wait %acc : !acc
+// kernel C43
+// expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none}}
+%f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+mxgpu.consumer_release %d : !acc_stage
 
 // -----
 
 // A load that some threads of a warp do not reach.
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-          mxgpu.consumer_release %s : !in_stage
-        }
-        mxgpu.producer_commit %d empty(%none) : !acc_stage
-      }
-    }
-    mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %thread = mxgpu.thread_id
-        %some = arith.cmpi ult, %thread, %n : index
-        scf.if %some {
-          // kernel C44
-          // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the scf.if around it, found one that may depend on the thread}}
-          %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-          %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        }
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
+// USE accumulate epilogue
+%none = arith.cmpi eq, %start, %end : index
+%d, %d_d = mxgpu.consumer_wait %acc : !acc
+%thread = mxgpu.thread_id
+%some = arith.cmpi ult, %thread, %n : index
+scf.if %some {
+  // kernel C44
+  // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the scf.if around it, found one that may depend on the thread}}
+  %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+  %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 }
+mxgpu.consumer_release %d : !acc_stage
 
 // -----
 
 // Other threads than the ring counts.
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-          mxgpu.consumer_release %s : !in_stage
-        }
-        mxgpu.producer_commit %d empty(%none) : !acc_stage
-      }
-    }
-    // kernel C30
-    // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
-    mxgpu.role @epilogue warps(8) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
-}
+// USE accumulate above_epilogue
+// SET epilogue = @epilogue warps(8)
+// kernel C30
+// expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
 
 // -----
 
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-          mxgpu.consumer_release %s : !in_stage
-        }
-        mxgpu.producer_commit %d empty(%none) : !acc_stage
-      }
-    }
-    // kernel C30
-    // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 1}}
-    mxgpu.role @epilogue warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
-}
+// USE accumulate above_epilogue
+// SET epilogue = @epilogue warps(1) elected
+// kernel C30
+// expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 1}}
 
 // -----
 
@@ -1188,7 +679,7 @@ gpu.module @kernels {
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
@@ -1230,7 +721,7 @@ gpu.module @kernels {
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
@@ -1368,292 +859,133 @@ gpu.module @kernels {
 // -----
 
 // Of all roles that consume a ring together.
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(64)>
-!stage = !mxgpu.stage<!ring>
-!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
-!map = !mxgpu.tensor_map<32x32xf32, sw128>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index, %map: !map) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %x = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    // kernel C30
-    // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 96}}
-    mxgpu.role @rows warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %x = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-    mxgpu.role @columns warps(2) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %x = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
+// USE pipeline above_read
+// SET consumer = threads(64)
+// SET reader = @rows warps(1)
+// kernel C30
+// expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 96}}
+// BLOCK below_read
+mxgpu.role @columns warps(2) {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %s, %a = mxgpu.consumer_wait %ring : !ring
+    mxgpu.consumer_release %s : !stage
   }
 }
 
 // -----
 
 // A role that consumes some stages only would leave the others waiting.
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(64)>
-!stage = !mxgpu.stage<!ring>
-!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
-!map = !mxgpu.tensor_map<32x32xf32, sw128>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index, %map: !map) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{acquired here}}
-        %s, %x = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @rows warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %x = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-    mxgpu.role @columns warps(1) {
-      // expected-note @below {{consumed here}}
-      %s, %x = mxgpu.consumer_wait %ring : !ring
-      mxgpu.consumer_release %s : !stage
-    }
-  }
+// USE pipeline above_ring
+// SET consumer = threads(64)
+// SET reader = @rows warps(1)
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// BLOCK load
+// expected-note @below {{acquired here}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK below_read
+mxgpu.role @columns warps(1) {
+  // expected-note @below {{consumed here}}
+  %s, %a = mxgpu.consumer_wait %ring : !ring
+  mxgpu.consumer_release %s : !stage
 }
 
 // -----
 
 // A buffer passed on by another operation.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @read warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        // kernel C14
-        // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
-        %either = arith.select %yes, %a, %a : !a
-        %x = mxgpu.load_shared %either at [%n, %n] : !a -> vector<16xi8>
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline read
+// SET consumer = threads(32)
+// SET reader = @read warps(1)
+%s, %a = mxgpu.consumer_wait %ring : !ring
+// kernel C14
+// expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+%either = arith.select %yes, %a, %a : !a
+%x = mxgpu.load_shared %either at [%n, %n] : !a -> vector<16xi8>
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // Carried by a loop.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @read warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        // kernel C14
-        // expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
-        %last = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (!a) {
-          scf.yield %b : !a
-        }
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
+// USE pipeline read
+// SET consumer = threads(32)
+// SET reader = @read warps(1)
+%s, %a = mxgpu.consumer_wait %ring : !ring
+// kernel C14
+// expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+%last = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (!a) {
+  scf.yield %b : !a
 }
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // Passed out of a condition.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @read warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        %same = scf.if %yes -> !a {
-          // kernel C14
-          // expected-error @below {{'scf.yield' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
-          scf.yield %a : !a
-        } else {
-          scf.yield %a : !a
-        }
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
+// USE pipeline read
+// SET consumer = threads(32)
+// SET reader = @read warps(1)
+%s, %a = mxgpu.consumer_wait %ring : !ring
+%same = scf.if %yes -> !a {
+  // kernel C14
+  // expected-error @below {{'scf.yield' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+  scf.yield %a : !a
+} else {
+  scf.yield %a : !a
 }
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // Taken by an unknown operation.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @read warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        // kernel C14
-        // expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
-        "mystery.use"(%s) : (!stage) -> ()
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline read
+// SET consumer = threads(32)
+// SET reader = @read warps(1)
+%s, %a = mxgpu.consumer_wait %ring : !ring
+// kernel C14
+// expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+"mystery.use"(%s) : (!stage) -> ()
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // A buffer of no stage.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @read warps(1) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        // expected-note @below {{it comes from here}}
-        %b = ub.poison : !a
-        // kernel C15
-        // expected-error @below {{'mxgpu.load_shared' op expected what mxgpu.producer_acquire or mxgpu.consumer_wait gave, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
-        %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline read
+// SET consumer = threads(32)
+// SET reader = @read warps(1)
+%s, %a = mxgpu.consumer_wait %ring : !ring
+// expected-note @below {{it comes from here}}
+%b = ub.poison : !a
+// kernel C15
+// expected-error @below {{'mxgpu.load_shared' op expected what mxgpu.producer_acquire or mxgpu.consumer_wait gave, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
+%x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
+mxgpu.consumer_release %s : !stage
 
 // -----
 
 // Which part is loaded must be known.
-!map = !mxgpu.tensor_map<64x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        // kernel C36
-        // expected-error @below {{'mxgpu.tma_load' op expected a constant part, found another}}
-        mxgpu.tma_load %map[%n] into %a box(%n) for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline load
+// SET map = 64x16xi8
+%s, %a = mxgpu.producer_acquire %ring : !ring
+// kernel C36
+// expected-error @below {{'mxgpu.tma_load' op expected a constant part, found another}}
+mxgpu.tma_load %map[%n] into %a box(%n) for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
 
 // -----
 
 // Boxes of two sizes fill one field.
-!map = !mxgpu.tensor_map<64x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %other: !mxgpu.tensor_map<32x16xi8>, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        %c0 = arith.constant 0 : index
-        %c2 = arith.constant 2 : index
-        // kernel C37
-        // expected-error @below {{'mxgpu.tma_load' op expected boxes of one size in "a", found '!mxgpu.tensor_map<64x16xi8>'}}
-        mxgpu.tma_load %map[%n] into %a box(%c0) for %s : !map, !a, !stage
-        mxgpu.tma_load %other[%n] into %a box(%c2) for %s : !mxgpu.tensor_map<32x16xi8>, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// USE pipeline load
+// SET map = 64x16xi8
+// SET maps = %map: !map, %other: !mxgpu.tensor_map<32x16xi8>
+%s, %a = mxgpu.producer_acquire %ring : !ring
+%c0 = arith.constant 0 : index
+%c2 = arith.constant 2 : index
+// kernel C37
+// expected-error @below {{'mxgpu.tma_load' op expected boxes of one size in "a", found '!mxgpu.tensor_map<64x16xi8>'}}
+mxgpu.tma_load %map[%n] into %a box(%c0) for %s : !map, !a, !stage
+mxgpu.tma_load %other[%n] into %a box(%c2) for %s : !mxgpu.tensor_map<32x16xi8>, !a, !stage
+mxgpu.producer_commit %s : !stage
 
 // -----
 

@@ -6,13 +6,12 @@ of one type are the same bits, however the rows are divided and wherever A lies.
 The options are those of wgmma.py: for a GPU, save the results of the simulator, and
 give --device=cuda --same-as that file."""
 
-import argparse
 import pathlib
 import sys
 
 import mx_compiler as mx
 import numpy as np
-from wgmma import bound, make, widen
+from wgmma import Results, bound, make, widen
 
 sys.path.append(str(pathlib.Path(__file__).parents[3] / "Pipelines" / "Inputs"))
 from wgmma_blocks import CASES  # noqa: E402
@@ -45,16 +44,8 @@ def operand(rng, shape, element):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program")
-    parser.add_argument("--device", default="sim")
-    parser.add_argument("--save")
-    parser.add_argument("--same-as")
-    options = parser.parse_args()
-    mx.set_device(options.device)
-    known = np.load(options.same_as) if options.same_as else {}
-    results, first, wrong, elements = {}, {}, 0, 0
-    with mx.Program(options.program) as program:
+    found, first = Results(__doc__), {}
+    with mx.Program(found.options.program) as program:
         for m, n, k in SHAPES:
             for case in CASES:
                 # The same operands for all cases of their types.
@@ -63,23 +54,9 @@ def main():
                 b, high = operand(rng, (n, k), case.b)
                 c, = program[case.name](a, b, np.full((m, n), np.nan, np.float32))
                 most = 0.0 if case.a in F8 else bound(wide, high, 0.0)
-                off = np.abs(c - wide @ high.T)
-                bad = ~(off <= most)
-                name = f"{case.name} {m}x{n}x{k}"
-                results[name] = c
-                same = [first.setdefault((case.a, m, n, k), c)]
-                same += [known[name]] if name in known else []
-                for other in same:
-                    bad |= other.view("u4") != c.view("u4")
-                wrong += int(bad.sum())
-                elements += c.size
-                if bad.any():
-                    i = tuple(np.argwhere(bad)[0])
-                    print(f"{name}: {bad.sum()} wrong, first at {i}: {c[i]}, off by {off[i]}")
-    if options.save:
-        np.savez(options.save, **results)
-    print(f"{options.device}: {len(results)} products, {elements} elements, {wrong} wrong")
-    return wrong != 0
+                found.compare(f"{case.name} {m}x{n}x{k}", c, wide @ high.T, most,
+                              first.setdefault((case.a, m, n, k), c))
+    return found.finish()
 
 
 if __name__ == "__main__":

@@ -35,18 +35,45 @@ def bound(a, b, extra):
     return steps * 2.0**-22 * (np.abs(a) @ np.abs(b).T + np.abs(extra)) + 1e-30
 
 
+class Results:
+    """Products of a program, compared with float64 and with the results of another run."""
+
+    def __init__(self, description):
+        parser = argparse.ArgumentParser(description=description)
+        parser.add_argument("program")
+        parser.add_argument("--device", default="sim")
+        parser.add_argument("--save")
+        parser.add_argument("--same-as")
+        self.options = parser.parse_args()
+        mx.set_device(self.options.device)
+        self.known = np.load(self.options.same_as) if self.options.same_as else {}
+        self.results, self.wrong, self.elements = {}, 0, 0
+
+    def compare(self, name, c, expected, most, *same):
+        """`c` is `expected` but for `most`, and has the bits of each array of `same`."""
+        off = np.abs(c - expected)
+        bad = ~(off <= most)
+        for other in [*same, *([self.known[name]] if name in self.known else [])]:
+            bad |= other.view("u4") != c.view("u4")
+        self.results[name] = c
+        self.wrong += int(bad.sum())
+        self.elements += c.size
+        if bad.any():
+            i = tuple(np.argwhere(bad)[0])
+            print(f"{name}: {bad.sum()} wrong, first at {i}: {c[i]}, off by {off[i]}")
+
+    def finish(self):
+        """Saves the results and returns the exit status."""
+        if self.options.save:
+            np.savez(self.options.save, **self.results)
+        print(f"{self.options.device}: {len(self.results)} products, {self.elements} elements, {self.wrong} wrong")
+        return self.wrong != 0
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program")
-    parser.add_argument("--device", default="sim")
-    parser.add_argument("--save")
-    parser.add_argument("--same-as")
-    options = parser.parse_args()
-    mx.set_device(options.device)
+    found = Results(__doc__)
     rng = np.random.default_rng(7)
-    known = np.load(options.same_as) if options.same_as else {}
-    results, wrong, elements = {}, 0, 0
-    with mx.Program(options.program) as program:
+    with mx.Program(found.options.program) as program:
         for m, n, k in SHAPES:
             a, b = make(rng, (m, k)), make(rng, (n, k))
             bias = rng.standard_normal(n).astype(np.float32)
@@ -56,21 +83,8 @@ def main():
                                             ("staged", [a, b, untouched], 0.0)):
                 c, = program[entry](*arguments)
                 wide, high = widen(a), widen(b)
-                off = np.abs(c - (wide @ high.T + extra))
-                bad = ~(off <= bound(wide, high, extra))
-                name = f"{entry} {m}x{n}x{k}"
-                results[name] = c
-                if name in known:
-                    bad |= known[name].view("u4") != c.view("u4")
-                wrong += int(bad.sum())
-                elements += c.size
-                if bad.any():
-                    i = tuple(np.argwhere(bad)[0])
-                    print(f"{name}: {bad.sum()} wrong, first at {i}: {c[i]}, off by {off[i]}")
-    if options.save:
-        np.savez(options.save, **results)
-    print(f"{options.device}: {len(results)} products, {elements} elements, {wrong} wrong")
-    return wrong != 0
+                found.compare(f"{entry} {m}x{n}x{k}", c, wide @ high.T + extra, bound(wide, high, extra))
+    return found.finish()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,58 @@
+//===- Simulator.h - Fixture of tests on the simulator ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The device, its memory and the kernels of these tests.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_RUNTIME_SIMULATOR_H
+#define MX_UNITTESTS_RUNTIME_SIMULATOR_H
+
+#include "mx_runtime.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+inline std::string readKernels() {
+  std::ifstream file(MX_TEST_KERNELS);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+class Simulator : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    // As on a machine without a driver.
+    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
+  }
+  void SetUp() override {
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+    mxClearError();
+    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
+  }
+  void TearDown() override {
+    for (void *memory : allocations)
+      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetLastError();
+  }
+
+  /// Allocates memory that TearDown frees.
+  void *alloc(size_t bytes) {
+    void *memory = nullptr;
+    EXPECT_EQ(mxMemAlloc(&memory, bytes), MX_SUCCESS) << mxGetLastError();
+    allocations.push_back(memory);
+    return memory;
+  }
+  template <typename T>
+  void *upload(const std::vector<T> &values) {
+    void *memory = alloc(values.size() * sizeof(T));
+    EXPECT_EQ(mxMemcpyToDevice(memory, values.data(), values.size() * sizeof(T),
+                               nullptr),
+              MX_SUCCESS);
+    return memory;
+  }
+
+  std::vector<void *> allocations;
+};
+
+#endif // MX_UNITTESTS_RUNTIME_SIMULATOR_H
