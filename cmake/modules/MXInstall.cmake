@@ -51,8 +51,11 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/runtime/include)
 endif()
 # The Python package finds the runtime two directories up.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx_compiler
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python
-  FILES_MATCHING PATTERN "*.py" PATTERN "*.mlir")
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python FILES_MATCHING PATTERN "*.py")
+# The package compiles these in other sizes.
+install(FILES
+  ${CMAKE_SOURCE_DIR}/examples/moe_layer.mlir ${CMAKE_SOURCE_DIR}/examples/moe_layer_ranks.mlir
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python/mx_compiler/templates)
 # What other compilers' tests use, and a project to begin with.
 set(_mx_lit_files
   ${CMAKE_SOURCE_DIR}/test/python/mx_suite.py ${CMAKE_SOURCE_DIR}/simulator/scripts/find_ptxas.py)

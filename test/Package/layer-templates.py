@@ -1,9 +1,10 @@
-"""The examples of layers are the package's templates in one size.
+"""The package's programs of layers are the examples, in one size and in others.
 
 RUN: %python %s %mx_src
 """
 
 import pathlib
+import re
 import sys
 
 from mx_compiler._ops import moe_layer, routed_moe_layer
@@ -11,3 +12,15 @@ from mx_compiler._ops import moe_layer, routed_moe_layer
 examples = pathlib.Path(sys.argv[1], "examples")
 assert routed_moe_layer.template_text(2, 64, 8, 384, 256, 2) == (examples / "moe_layer_ranks.mlir").read_text()
 assert moe_layer.template_text(8, 384, 256) == (examples / "moe_layer.mlir").read_text()
+
+# No size or element of the examples is left.
+FORMATS = "f4E2M1FN", "f8E5M2", "f6E2M3FN"
+for text, own in (moe_layer.template_text(17, 96, 160, *FORMATS), []), (
+        routed_moe_layer.template_text(3, 55, 51, 96, 160, 13, *FORMATS), [13, 3 * 55, 3 * 55 * 13]):
+    found = {int(size) for dims in re.findall(r"tensor<((?:\w+?x|[?]x)*)[bfi]\d", text) for size in re.findall(r"\d+", dims)}
+    assert found == {17, 96, 160, 320, 3, 5, 10, *own}, found
+    assert set(re.findall(r"groups = (\d+)|%slack = arith.constant (\d+)", text)) == {("17", ""), ("", str(127 * 18))}
+    assert set(re.findall(r"\[%p, (\d+)\]|gu\[0, ([1-9]\d*)\]", text)) == {("160", ""), ("", "160")}
+    assert "f8E4M3" not in text and all(format in text for format in FORMATS)
+assert set(re.findall(r"(experts|size|tokens) = (\d+)", text)) == {("experts", "51"), ("size", "3"), ("tokens", "55")}
+assert "%own = arith.constant 17 :" in text

@@ -80,128 +80,103 @@ private:
   Value own;
 };
 
-/// All parts are there when the cluster has met.
-struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
-  using OpConversionPattern::OpConversionPattern;
+} // namespace
 
-  LogicalResult
-  matchAndRewrite(AddPartsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    std::optional<int64_t> parts = getClusterSize(op);
-    if (!parts || !op.getOffset())
-      return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<VectorType>(adaptor.getAccumulator().getType());
-    Value own = adaptor.getAccumulator();
-    PartWords words(builder, op, builder.toI32(adaptor.getThread()),
-                    type.getNumElements());
-    SmallVector<Value> part = splitWords(builder, own);
-    words.store(part);
-    builder.syncCluster();
-    if (op.getDistributed()) {
-      rewriter.replaceOp(op, addShares(builder, words, part, *parts, type));
-      return success();
-    }
-    auto ifOp = scf::IfOp::create(builder, TypeRange(type), builder.isLeader(),
-                                  /*withElse=*/true);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(ifOp.elseBlock());
-      scf::YieldOp::create(builder, own);
-      builder.setInsertionPointToStart(ifOp.thenBlock());
-      words.add(part, /*rank=*/0, *parts, /*first=*/0, part.size());
-      scf::YieldOp::create(builder, joinWords(builder, part, type));
-    }
-    rewriter.replaceOp(op, ifOp.getResult(0));
+/// A branch for each rank from `rank` on, as registers have no numbers.
+static Value addShares(NVVMBuilder &builder, PartWords &words,
+                       ArrayRef<Value> part, int64_t parts, VectorType type,
+                       int64_t rank = 0) {
+  auto add = [&] {
+    SmallVector<Value> sum(part);
+    int64_t count = sum.size();
+    words.add(sum, rank, parts, getFirstOfShare(count, rank, parts),
+              getFirstOfShare(count, rank + 1, parts));
+    return joinWords(builder, sum, type);
+  };
+  if (rank == parts - 1)
+    return add();
+  Value isIt = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                     builder.ctaRank(), builder.i32(rank));
+  auto ifOp = scf::IfOp::create(builder, TypeRange(type), isIt,
+                                /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  scf::YieldOp::create(builder, add());
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  scf::YieldOp::create(builder,
+                       addShares(builder, words, part, parts, type, rank + 1));
+  return ifOp.getResult(0);
+}
+
+/// CTAs of a cluster of the function that was a kernel.
+static std::optional<int64_t> getClusterSize(Operation *op) {
+  auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+  auto size = function ? function->getAttrOfType<DenseI32ArrayAttr>(
+                             NVVM::NVVMDialect::getClusterDimAttrName())
+                       : DenseI32ArrayAttr();
+  if (!size)
+    return std::nullopt;
+  return size[0];
+}
+
+/// All parts are there when the cluster has met.
+static LogicalResult lowerAddParts(AddPartsOp op, AddPartsOp::Adaptor adaptor,
+                                   ConversionPatternRewriter &rewriter) {
+  std::optional<int64_t> parts = getClusterSize(op);
+  if (!parts || !op.getOffset())
+    return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  auto type = cast<VectorType>(adaptor.getAccumulator().getType());
+  Value own = adaptor.getAccumulator();
+  PartWords words(builder, op, builder.toI32(adaptor.getThread()),
+                  type.getNumElements());
+  SmallVector<Value> part = splitWords(builder, own);
+  words.store(part);
+  builder.syncCluster();
+  if (op.getDistributed()) {
+    rewriter.replaceOp(op, addShares(builder, words, part, *parts, type));
     return success();
   }
-
-private:
-  /// A branch for each rank from `rank` on, as registers have no numbers.
-  static Value addShares(NVVMBuilder &builder, PartWords &words,
-                         ArrayRef<Value> part, int64_t parts, VectorType type,
-                         int64_t rank = 0) {
-    auto add = [&] {
-      SmallVector<Value> sum(part);
-      int64_t count = sum.size();
-      words.add(sum, rank, parts, getFirstOfShare(count, rank, parts),
-                getFirstOfShare(count, rank + 1, parts));
-      return joinWords(builder, sum, type);
-    };
-    if (rank == parts - 1)
-      return add();
-    Value isIt = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                       builder.ctaRank(), builder.i32(rank));
-    auto ifOp = scf::IfOp::create(builder, TypeRange(type), isIt,
-                                  /*withElse=*/true);
+  auto ifOp = scf::IfOp::create(builder, TypeRange(type), builder.isLeader(),
+                                /*withElse=*/true);
+  {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    scf::YieldOp::create(builder, add());
     builder.setInsertionPointToStart(ifOp.elseBlock());
-    scf::YieldOp::create(
-        builder, addShares(builder, words, part, parts, type, rank + 1));
-    return ifOp.getResult(0);
+    scf::YieldOp::create(builder, own);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    words.add(part, /*rank=*/0, *parts, /*first=*/0, part.size());
+    scf::YieldOp::create(builder, joinWords(builder, part, type));
   }
+  rewriter.replaceOp(op, ifOp.getResult(0));
+  return success();
+}
 
-  /// CTAs of a cluster of the function that was a kernel.
-  static std::optional<int64_t> getClusterSize(Operation *op) {
-    auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
-    auto size = function ? function->getAttrOfType<DenseI32ArrayAttr>(
-                               NVVM::NVVMDialect::getClusterDimAttrName())
-                         : DenseI32ArrayAttr();
-    if (!size)
-      return std::nullopt;
-    return size[0];
-  }
-};
+static Values lowerEndParts(NVVMBuilder &builder, EndPartsOp,
+                            EndPartsOp::Adaptor) {
+  builder.syncCluster();
+  return {};
+}
 
-struct EndPartsLowering final : OpLowering<EndPartsOp> {
-  using OpLowering::OpLowering;
+static Values lowerCtaRank(NVVMBuilder &builder, CtaRankOp,
+                           CtaRankOp::Adaptor) {
+  return {arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                       builder.ctaRank())};
+}
 
-  Values lower(NVVMBuilder &builder, EndPartsOp, OpAdaptor) const override {
-    builder.syncCluster();
-    return {};
-  }
-};
+static Values lowerWaitDependencies(NVVMBuilder &builder, WaitDependenciesOp,
+                                    WaitDependenciesOp::Adaptor) {
+  builder.waitForGrids();
+  return {};
+}
 
-} // namespace
-
-namespace {
-
-struct CtaRankLowering final : OpLowering<CtaRankOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, CtaRankOp, OpAdaptor) const override {
-    return {arith::IndexCastUIOp::create(builder, builder.getIndexType(),
-                                         builder.ctaRank())};
-  }
-};
-
-struct WaitDependenciesLowering final : OpLowering<WaitDependenciesOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, WaitDependenciesOp,
-               OpAdaptor) const override {
-    builder.waitForGrids();
-    return {};
-  }
-};
-
-struct LaunchDependentsLowering final : OpLowering<LaunchDependentsOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, LaunchDependentsOp,
-               OpAdaptor) const override {
-    builder.launchDependentGrids();
-    return {};
-  }
-};
-
-} // namespace
+static Values lowerLaunchDependents(NVVMBuilder &builder, LaunchDependentsOp,
+                                    LaunchDependentsOp::Adaptor) {
+  builder.launchDependentGrids();
+  return {};
+}
 
 void mx::mxgpu::populateClusterPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter) {
-  patterns.add<AddPartsLowering, EndPartsLowering, CtaRankLowering,
-               WaitDependenciesLowering, LaunchDependentsLowering>(
-      converter, patterns.getContext());
+  addPatterns<lowerAddParts, lowerEndParts, lowerCtaRank, lowerWaitDependencies,
+              lowerLaunchDependents>(converter, patterns);
 }

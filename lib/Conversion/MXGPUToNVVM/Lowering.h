@@ -10,9 +10,9 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
 
+#include "../Utils/FunctionPatterns.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/NVVM/NVVMBuilder.h"
 
@@ -26,39 +26,13 @@ const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 /// null for none.
 mlir::Value getCachePolicy(NVVMBuilder &builder, CacheHint hint);
 
-/// Replaces every operation of a kind by what `lower` builds: a value for each
-/// of its results.
-template <typename Op>
-class OpLowering : public mlir::OpConversionPattern<Op> {
-public:
-  using mlir::OpConversionPattern<Op>::OpConversionPattern;
-  using OpAdaptor = typename Op::Adaptor;
-  using Values = llvm::SmallVector<mlir::Value>;
-
-  llvm::LogicalResult
-  matchAndRewrite(Op op, OpAdaptor adaptor,
-                  mlir::ConversionPatternRewriter &rewriter) const final {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, lower(builder, op, adaptor));
-    return mlir::success();
-  }
-
-protected:
-  virtual Values lower(NVVMBuilder &builder, Op op,
-                       OpAdaptor adaptor) const = 0;
-};
+using Values = llvm::SmallVector<mlir::Value>;
 
 /// For an operation whose result is its first operand once types are converted.
 template <typename Op>
-struct ForwardOperand final : OpLowering<Op> {
-  using OpLowering<Op>::OpLowering;
-  using typename OpLowering<Op>::OpAdaptor;
-  using typename OpLowering<Op>::Values;
-
-  Values lower(NVVMBuilder &, Op, OpAdaptor adaptor) const override {
-    return {adaptor.getOperands().front()};
-  }
-};
+Values forwardOperand(NVVMBuilder &, Op, typename Op::Adaptor adaptor) {
+  return {adaptor.getOperands().front()};
+}
 
 /// What a stage becomes: the pointer into shared memory at which it starts, or
 /// its number (i32).
@@ -160,5 +134,29 @@ void populateScalePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 
 } // namespace mx::mxgpu
+
+namespace mx {
+
+/// Replaces every operation of a kind by what `lower` builds: a value for each
+/// of its results.
+template <typename Op, typename Adaptor, typename... Converter,
+          mxgpu::Values (*lower)(mxgpu::NVVMBuilder &, Op, Adaptor,
+                                 Converter...)>
+class PatternOf<lower> final : public mlir::OpConversionPattern<Op> {
+public:
+  using mlir::OpConversionPattern<Op>::OpConversionPattern;
+
+  llvm::LogicalResult
+  matchAndRewrite(Op op, Adaptor adaptor,
+                  mlir::ConversionPatternRewriter &rewriter) const override {
+    mxgpu::NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, lower(builder, op, adaptor,
+                  static_cast<Converter>(*this->getTypeConverter())...));
+    return mlir::success();
+  }
+};
+
+} // namespace mx
 
 #endif // MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H

@@ -25,84 +25,73 @@ using namespace mx::mxgpu;
 // Operands and MMAs
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!isa<BarrierType>(op.getStage().getType()))
-      return failure();
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    SmallVector<Value> coords;
-    for (Value coord : adaptor.getCoords())
-      coords.push_back(builder.toI32(coord));
-    coords.resize(op.getMap().getType().getBox().size(), builder.i32(0));
-    std::reverse(coords.begin(), coords.end());
-    Value dest = adaptor.getBuffer();
-    if (Value part = adaptor.getBox()) {
-      Value bytes = builder.i32(op.getMap().getType().getSizeInBytes());
-      Value offset = builder.mul(builder.toI32(part), bytes);
-      dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),
-                                 dest, ArrayRef<LLVM::GEPArg>{offset});
-    }
-    Value barrier = adaptor.getStage();
-    Value policy = getCachePolicy(builder, op.getCache());
-    if (cast<BarrierType>(op.getStage().getType()).getScope() == Scope::Pair)
-      builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
-                               op.getMulticast());
-    else if (op.getMulticast())
-      builder.loadTensorToBoth(dest, adaptor.getMap(), coords, barrier, policy);
-    else
-      builder.loadTensor(dest, adaptor.getMap(), coords, barrier, policy);
-    rewriter.eraseOp(op);
-    return success();
+static LogicalResult lowerTmaLoad(TmaLoadOp op, TmaLoadOp::Adaptor adaptor,
+                                  ConversionPatternRewriter &rewriter) {
+  if (!isa<BarrierType>(op.getStage().getType()))
+    return failure();
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  SmallVector<Value> coords;
+  for (Value coord : adaptor.getCoords())
+    coords.push_back(builder.toI32(coord));
+  coords.resize(op.getMap().getType().getBox().size(), builder.i32(0));
+  std::reverse(coords.begin(), coords.end());
+  Value dest = adaptor.getBuffer();
+  if (Value part = adaptor.getBox()) {
+    Value bytes = builder.i32(op.getMap().getType().getSizeInBytes());
+    Value offset = builder.mul(builder.toI32(part), bytes);
+    dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),
+                               dest, ArrayRef<LLVM::GEPArg>{offset});
   }
-};
+  Value barrier = adaptor.getStage();
+  Value policy = getCachePolicy(builder, op.getCache());
+  if (cast<BarrierType>(op.getStage().getType()).getScope() == Scope::Pair)
+    builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
+                             op.getMulticast());
+  else if (op.getMulticast())
+    builder.loadTensorToBoth(dest, adaptor.getMap(), coords, barrier, policy);
+  else
+    builder.loadTensor(dest, adaptor.getMap(), coords, barrier, policy);
+  rewriter.eraseOp(op);
+  return success();
+}
 
 /// A tile of 128 rows by 4 scales is 512 bytes of shared memory and 4 columns
 /// of tensor memory. There, tiles of the same scales stand side by side, as one
 /// instruction reads them.
-struct CopyScalesLowering final : OpConversionPattern<CopyScalesOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(CopyScalesOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getColumn() || !op.getTensorMemory() ||
-        !op.getBuffer().getDefiningOp<StageBuffersOp>())
-      return rewriter.notifyMatchFailure(op, "the scales have no column yet");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value descriptor = builder.matrixDescriptor(
-        target::encode(target::scaleTileDescriptor()), adaptor.getBuffer());
-    Value column =
-        builder.add(adaptor.getTensorMemory(), builder.i32(*op.getColumn()));
-    if (Value place = adaptor.getPlace())
-      column = builder.add(
-          column, builder.mul(place, builder.i32(op.getType().getColumns())));
-    bool ofPair = op.getBuffer()
-                      .getDefiningOp<StageBuffersOp>()
-                      .getRing()
-                      .getType()
-                      .isPair();
-    int64_t tiles = op.getType().getTiles();
-    int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
-    for (int64_t tile = 0; tile < tiles; ++tile)
-      for (int64_t group = 0; group < groups; ++group) {
-        Value tileColumn =
-            builder.add(column, builder.i32((tile * groups + group) *
-                                            target::kScaleColumnsPerGroup));
-        Value tileDescriptor = builder.add(
-            descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
-                                    target::kDescriptorUnit));
-        builder.copyScaleTile(tileColumn, tileDescriptor, ofPair);
-      }
-    rewriter.replaceOp(op, column);
-    return success();
-  }
-};
+static LogicalResult lowerCopyScales(CopyScalesOp op,
+                                     CopyScalesOp::Adaptor adaptor,
+                                     ConversionPatternRewriter &rewriter) {
+  if (!op.getColumn() || !op.getTensorMemory() ||
+      !op.getBuffer().getDefiningOp<StageBuffersOp>())
+    return rewriter.notifyMatchFailure(op, "the scales have no column yet");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  Value descriptor = builder.matrixDescriptor(
+      target::encode(target::scaleTileDescriptor()), adaptor.getBuffer());
+  Value column =
+      builder.add(adaptor.getTensorMemory(), builder.i32(*op.getColumn()));
+  if (Value place = adaptor.getPlace())
+    column = builder.add(
+        column, builder.mul(place, builder.i32(op.getType().getColumns())));
+  bool ofPair = op.getBuffer()
+                    .getDefiningOp<StageBuffersOp>()
+                    .getRing()
+                    .getType()
+                    .isPair();
+  int64_t tiles = op.getType().getTiles();
+  int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
+  for (int64_t tile = 0; tile < tiles; ++tile)
+    for (int64_t group = 0; group < groups; ++group) {
+      Value tileColumn =
+          builder.add(column, builder.i32((tile * groups + group) *
+                                          target::kScaleColumnsPerGroup));
+      Value tileDescriptor = builder.add(
+          descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
+                                  target::kDescriptorUnit));
+      builder.copyScaleTile(tileColumn, tileDescriptor, ofPair);
+    }
+  rewriter.replaceOp(op, column);
+  return success();
+}
 
 /// Registers that threads of the kernel around `op` are launched with, if that
 /// is bounded.
@@ -115,121 +104,96 @@ static std::optional<int64_t> getLaunchRegisters(Operation *op) {
 }
 
 /// The instruction emits itself.
-struct MmaLowering final : OpLowering<MmaOp> {
-  using OpLowering::OpLowering;
+static Values lowerMma(NVVMBuilder &builder, MmaOp op, MmaOp::Adaptor adaptor) {
+  Value accumulators = op.getKind().emit(
+      builder, op,
+      {adaptor.getA(), adaptor.getB(), adaptor.getAScales(),
+       adaptor.getBScales(), adaptor.getD(), adaptor.getBOffset(),
+       adaptor.getAccumulate(), adaptor.getExtent(), getLaunchRegisters(op)});
+  return accumulators ? Values{accumulators} : Values();
+}
 
-  Values lower(NVVMBuilder &builder, MmaOp op,
-               OpAdaptor adaptor) const override {
-    Value accumulators = op.getKind().emit(
-        builder, op,
-        {adaptor.getA(), adaptor.getB(), adaptor.getAScales(),
-         adaptor.getBScales(), adaptor.getD(), adaptor.getBOffset(),
-         adaptor.getAccumulate(), adaptor.getExtent(), getLaunchRegisters(op)});
-    return accumulators ? Values{accumulators} : Values();
-  }
-};
+/// Whether others than matrix instructions and loops may use the accumulator.
+/// These take them as they are, under way or not.
+static bool isRead(MmaWaitOp op) {
+  return !op.getPending() || llvm::any_of(op->getUsers(), [](Operation *user) {
+    return !isa<MmaOp, MmaWaitOp, scf::YieldOp>(user);
+  });
+}
 
-struct MmaWaitLowering final : OpLowering<MmaWaitOp> {
-  using OpLowering::OpLowering;
-
-  /// Whether others than matrix instructions and loops may use the accumulator.
-  /// These take them as they are, under way or not.
-  static bool isRead(MmaWaitOp op) {
-    return !op.getPending() ||
-           llvm::any_of(op->getUsers(), [](Operation *user) {
-             return !isa<MmaOp, MmaWaitOp, scf::YieldOp>(user);
-           });
-  }
-
-  Values lower(NVVMBuilder &builder, MmaWaitOp op,
-               OpAdaptor adaptor) const override {
-    return {builder.waitWarpgroup(adaptor.getAccumulator(), op.getPending(),
-                                  isRead(op))};
-  }
-};
-
-} // namespace
+static Values lowerMmaWait(NVVMBuilder &builder, MmaWaitOp op,
+                           MmaWaitOp::Adaptor adaptor) {
+  return {builder.waitWarpgroup(adaptor.getAccumulator(), op.getPending(),
+                                isRead(op))};
+}
 
 //===----------------------------------------------------------------------===//
 // Accumulators: a thread reads its row of the tile, some consecutive columns at
 // a time
 //===----------------------------------------------------------------------===//
 
-namespace {
-
 /// The lanes of a warp are those of its number modulo 4 (PTX ISA, tcgen05
 /// access restrictions); the role starts at such a warp.
-struct LoadAccumulatorLowering final : OpLowering<LoadAccumulatorOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, LoadAccumulatorOp op,
-               OpAdaptor adaptor) const override {
-    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
-    Value column = adaptor.getBuffer();
-    Value warp = builder.warpInCta();
-    Value quarter = arith::AndIOp::create(
-        builder, warp, builder.i32(mx::target::kWarpGroupWarps - 1));
-    Value lane = builder.mul(quarter, builder.i32(mx::target::kWarpSize));
-    Value start = builder.add(column, builder.toI32(adaptor.getColumn()));
-    Value address = builder.add(
-        start, arith::ShLIOp::create(builder, lane,
-                                     builder.i32(mx::target::kTmemLaneShift)));
-    auto load = [&] {
-      Value words = builder.loadTensorMemory(address, type.getNumElements());
-      return arith::BitcastOp::create(builder, type, words).getResult();
-    };
-    if (!adaptor.getEmpty()) {
-      return {load()};
-    }
-    // Tensor memory that was never written is not read. All warps of the role
-    // take the same branch, since they have the same work tile.
-    auto ifOp =
-        scf::IfOp::create(builder, type, adaptor.getEmpty(), /*withElse=*/true);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(type));
-    scf::YieldOp::create(builder, zero);
-    builder.setInsertionPointToStart(ifOp.elseBlock());
-    Value loaded = load();
-    scf::YieldOp::create(builder, loaded);
-    return {ifOp.getResult(0)};
+static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
+                                   LoadAccumulatorOp::Adaptor adaptor,
+                                   const TypeConverter &converter) {
+  auto type = cast<VectorType>(converter.convertType(op.getType()));
+  Value column = adaptor.getBuffer();
+  Value warp = builder.warpInCta();
+  Value quarter = arith::AndIOp::create(
+      builder, warp, builder.i32(mx::target::kWarpGroupWarps - 1));
+  Value lane = builder.mul(quarter, builder.i32(mx::target::kWarpSize));
+  Value start = builder.add(column, builder.toI32(adaptor.getColumn()));
+  Value address = builder.add(
+      start, arith::ShLIOp::create(builder, lane,
+                                   builder.i32(mx::target::kTmemLaneShift)));
+  auto load = [&] {
+    Value words = builder.loadTensorMemory(address, type.getNumElements());
+    return arith::BitcastOp::create(builder, type, words).getResult();
+  };
+  if (!adaptor.getEmpty()) {
+    return {load()};
   }
-};
+  // Tensor memory that was never written is not read. All warps of the role
+  // take the same branch, since they have the same work tile.
+  auto ifOp =
+      scf::IfOp::create(builder, type, adaptor.getEmpty(), /*withElse=*/true);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+  scf::YieldOp::create(builder, zero);
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  Value loaded = load();
+  scf::YieldOp::create(builder, loaded);
+  return {ifOp.getResult(0)};
+}
 
 /// The shared columns are the last of stage 0 and the first of stage 1: of
 /// their last part, and of their first.
-struct EpilogueColumnLowering final : OpLowering<EpilogueColumnOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, EpilogueColumnOp op,
-               OpAdaptor adaptor) const override {
-    RingType ring = op.getStage().getType().getRing();
-    Value place = builder.add(adaptor.getPlace(),
-                              builder.index(op.getB() * op.getWidth()));
-    Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                          adaptor.getStage(), builder.i32(0));
-    auto inFirst = [&](int64_t shift) -> Value {
-      Value shiftInSlot = arith::SelectOp::create(
-          builder, isFirst, builder.index(shift), builder.index(0));
-      return builder.add(place, shiftInSlot);
-    };
-    int64_t toShared = op.getWidth() - ring.getOverlap();
-    int64_t toRest = -ring.getOverlap();
-    if (op.isShared() || op.isRest()) {
-      return {inFirst(op.isShared() ? toShared : toRest)};
-    }
-    Value isShared =
-        builder.isBelow(adaptor.getPlace(), builder.index(ring.getOverlap()));
-    return {arith::SelectOp::create(builder, isShared, inFirst(toShared),
-                                    inFirst(toRest))};
+static Values lowerEpilogueColumn(NVVMBuilder &builder, EpilogueColumnOp op,
+                                  EpilogueColumnOp::Adaptor adaptor) {
+  RingType ring = op.getStage().getType().getRing();
+  Value place =
+      builder.add(adaptor.getPlace(), builder.index(op.getB() * op.getWidth()));
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                        adaptor.getStage(), builder.i32(0));
+  auto inFirst = [&](int64_t shift) -> Value {
+    Value shiftInSlot = arith::SelectOp::create(
+        builder, isFirst, builder.index(shift), builder.index(0));
+    return builder.add(place, shiftInSlot);
+  };
+  int64_t toShared = op.getWidth() - ring.getOverlap();
+  int64_t toRest = -ring.getOverlap();
+  if (op.isShared() || op.isRest()) {
+    return {inFirst(op.isShared() ? toShared : toRest)};
   }
-};
-
-} // namespace
+  Value isShared =
+      builder.isBelow(adaptor.getPlace(), builder.index(ring.getOverlap()));
+  return {arith::SelectOp::create(builder, isShared, inFirst(toShared),
+                                  inFirst(toRest))};
+}
 
 void mx::mxgpu::populateTensorCorePatterns(RewritePatternSet &patterns,
                                            const TypeConverter &converter) {
-  patterns
-      .add<TmaLoadLowering, CopyScalesLowering, MmaLowering, MmaWaitLowering,
-           EpilogueColumnLowering, LoadAccumulatorLowering>(
-          converter, patterns.getContext());
+  addPatterns<lowerTmaLoad, lowerCopyScales, lowerMma, lowerMmaWait,
+              lowerEpilogueColumn, lowerLoadAccumulator>(converter, patterns);
 }

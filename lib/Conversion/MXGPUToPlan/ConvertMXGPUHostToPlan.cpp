@@ -226,22 +226,17 @@ static void checkReads(func::FuncOp function) {
 namespace {
 
 /// Upstream's patterns of control flow know no memrefs that are chosen.
-struct SelectPattern final : OpConversionPattern<arith::SelectOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(arith::SelectOp op, OneToNOpAdaptor operands,
-                  ConversionPatternRewriter &rewriter) const override {
-    Value condition = llvm::getSingleElement(operands.getCondition());
-    SmallVector<Value> parts;
-    for (auto [a, b] :
-         llvm::zip_equal(operands.getTrueValue(), operands.getFalseValue()))
-      parts.push_back(
-          arith::SelectOp::create(rewriter, op.getLoc(), condition, a, b));
-    rewriter.replaceOpWithMultiple(op, SmallVector<SmallVector<Value>>{parts});
-    return success();
-  }
-};
+LogicalResult lowerSelect(arith::SelectOp op, OneToN<arith::SelectOp> operands,
+                          ConversionPatternRewriter &rewriter) {
+  Value condition = llvm::getSingleElement(operands.getCondition());
+  SmallVector<Value> parts;
+  for (auto [a, b] :
+       llvm::zip_equal(operands.getTrueValue(), operands.getFalseValue()))
+    parts.push_back(
+        arith::SelectOp::create(rewriter, op.getLoc(), condition, a, b));
+  rewriter.replaceOpWithMultiple(op, SmallVector<SmallVector<Value>>{parts});
+  return success();
+}
 
 struct ConvertMXGPUHostToPlanPass final
     : mx::mxgpu::impl::ConvertMXGPUHostToPlanBase<ConvertMXGPUHostToPlanPass> {
@@ -277,7 +272,7 @@ struct ConvertMXGPUHostToPlanPass final
     target.markUnknownOpDynamicallyLegal(
         [&](Operation *op) { return converter.isLegal(op); });
     RewritePatternSet patterns(context);
-    patterns.add<SelectPattern>(converter, context);
+    addPatterns<lowerSelect>(converter, patterns);
     addViewPatterns(converter, patterns);
     addCommandPatterns(converter, patterns);
     addGroupPatterns(converter, patterns);

@@ -35,123 +35,100 @@ static Value getPartBytes(PlanBuilder &builder, GroupOp group,
   return builder.index(int64_t(group.getTokens()) * getRowBytes(type));
 }
 
-namespace {
+static LogicalResult lowerRank(mx::RankOp op, OneToN<mx::RankOp>,
+                               ConversionPatternRewriter &rewriter) {
+  if (findGroup(op, op.getGroupAttr()).getSize() == 1)
+    rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
+  else
+    rewriter.replaceOpWithNewOp<mxplan::RankOp>(op, rewriter.getIndexType(),
+                                                op.getGroupAttr());
+  return success();
+}
 
-struct RankPattern final : OpConversionPattern<mx::RankOp> {
-  using OpConversionPattern::OpConversionPattern;
+static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
+                                 ConversionPatternRewriter &rewriter) {
+  PlanBuilder builder(op.getLoc(), rewriter);
+  auto type = cast<MemRefType>(op.getType());
+  GroupOp group = findGroup(op, op.getGroupAttr());
+  int64_t bytes = group.getRows() * getRowBytes(type);
+  Type plan = mxplan::BufferType::get(op.getContext());
+  Value buffer = group.getSize() == 1
+                     ? mxplan::AllocOp::create(rewriter, op.getLoc(), plan,
+                                               builder.index(bytes))
+                           .getResult()
+                     : mxplan::WindowOp::create(
+                           rewriter, op.getLoc(), plan, op.getGroupAttr(),
+                           rewriter.getI64IntegerAttr(bytes))
+                           .getResult();
+  // Its extents are in its type.
+  replaceByBuffer(rewriter, op, buffer, {});
+  return success();
+}
 
-  LogicalResult
-  matchAndRewrite(mx::RankOp op, OneToNOpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (findGroup(op, op.getGroupAttr()).getSize() == 1)
-      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
-    else
-      rewriter.replaceOpWithNewOp<mxplan::RankOp>(op, rewriter.getIndexType(),
-                                                  op.getGroupAttr());
-    return success();
-  }
-};
+/// In the words of the CPU path.
+static void requireTokens(PlanBuilder &builder, GroupOp group, Value found) {
+  Value most = builder.index(int64_t(group.getTokens()));
+  Value fits =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, found, most);
+  RequireOp::create(builder, fits,
+                    ("expected at most %lld tokens of a rank of group " +
+                     group.getSymName() + ", found %lld")
+                        .str(),
+                    ValueRange{most, found});
+}
 
-struct WindowPattern final : OpConversionPattern<mx::WindowOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(mx::WindowOp op, OneToNOpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    PlanBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<MemRefType>(op.getType());
-    GroupOp group = findGroup(op, op.getGroupAttr());
-    int64_t bytes = group.getRows() * getRowBytes(type);
-    Type plan = mxplan::BufferType::get(getContext());
-    Value buffer = group.getSize() == 1
-                       ? mxplan::AllocOp::create(rewriter, op.getLoc(), plan,
-                                                 builder.index(bytes))
-                             .getResult()
-                       : mxplan::WindowOp::create(
-                             rewriter, op.getLoc(), plan, op.getGroupAttr(),
-                             rewriter.getI64IntegerAttr(bytes))
-                             .getResult();
-    // Its extents are in its type.
-    replaceByBuffer(rewriter, op, buffer, {});
-    return success();
-  }
-};
-
-struct AllGatherPattern final : OpConversionPattern<mx::AllGatherOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(mx::AllGatherOp op, OneToNOpAdaptor operands,
-                  ConversionPatternRewriter &rewriter) const override {
-    PlanBuilder builder(op.getLoc(), rewriter);
-    GroupOp group = op.getGroupOp();
-    bool isAlone = group.getSize() == 1;
-    auto type = cast<MemRefType>(op.getOuts()[0].getType());
-    Value window = getView(builder, type, operands.getOuts()[0]).buffer;
-    Value part = getPartBytes(builder, group, type);
-    if (op.getInput()) {
-      auto inputType = cast<MemRefType>(op.getInput().getType());
-      View input = getView(builder, inputType, operands.getInput());
-      requireTokens(builder, group, input.sizes[0]);
-      Value bytes =
-          builder.mul(input.sizes[0], builder.index(getRowBytes(type)));
-      Value offset;
-      if (!isAlone)
-        offset =
-            builder.mul(mxplan::RankOp::create(builder, rewriter.getIndexType(),
-                                               op.getGroupAttr()),
-                        part);
-      mxplan::CopyOp::create(rewriter, op.getLoc(), input.buffer, window,
-                             offset, bytes);
-    }
-    if (!isAlone)
-      mxplan::AllGatherOp::create(rewriter, op.getLoc(), op.getGroupAttr(),
-                                  window, part);
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  /// In the words of the CPU path.
-  static void requireTokens(PlanBuilder &builder, GroupOp group, Value found) {
-    Value most = builder.index(int64_t(group.getTokens()));
-    Value fits =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, found, most);
-    RequireOp::create(builder, fits,
-                      ("expected at most %lld tokens of a rank of group " +
-                       group.getSymName() + ", found %lld")
-                          .str(),
-                      ValueRange{most, found});
-  }
-};
-
-struct AllToAllPattern final : OpConversionPattern<mx::AllToAllOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(mx::AllToAllOp op, OneToNOpAdaptor operands,
-                  ConversionPatternRewriter &rewriter) const override {
-    PlanBuilder builder(op.getLoc(), rewriter);
-    GroupOp group = op.getGroupOp();
-    auto type = cast<MemRefType>(op.getOuts()[0].getType());
-    Value window = getView(builder, type, operands.getOuts()[0]).buffer;
+static LogicalResult lowerAllGather(mx::AllGatherOp op,
+                                    OneToN<mx::AllGatherOp> operands,
+                                    ConversionPatternRewriter &rewriter) {
+  PlanBuilder builder(op.getLoc(), rewriter);
+  GroupOp group = op.getGroupOp();
+  bool isAlone = group.getSize() == 1;
+  auto type = cast<MemRefType>(op.getOuts()[0].getType());
+  Value window = getView(builder, type, operands.getOuts()[0]).buffer;
+  Value part = getPartBytes(builder, group, type);
+  if (op.getInput()) {
     auto inputType = cast<MemRefType>(op.getInput().getType());
-    Value input = getView(builder, inputType, operands.getInput()).buffer;
-    Value part = getPartBytes(builder, group, type);
-    if (group.getSize() == 1)
-      mxplan::CopyOp::create(rewriter, op.getLoc(), input, window,
-                             /*offset=*/Value(), part);
-    else
-      mxplan::AllToAllOp::create(rewriter, op.getLoc(), op.getGroupAttr(),
-                                 input, window, part);
-    rewriter.eraseOp(op);
-    return success();
+    View input = getView(builder, inputType, operands.getInput());
+    requireTokens(builder, group, input.sizes[0]);
+    Value bytes = builder.mul(input.sizes[0], builder.index(getRowBytes(type)));
+    Value offset;
+    if (!isAlone)
+      offset =
+          builder.mul(mxplan::RankOp::create(builder, rewriter.getIndexType(),
+                                             op.getGroupAttr()),
+                      part);
+    mxplan::CopyOp::create(rewriter, op.getLoc(), input.buffer, window, offset,
+                           bytes);
   }
-};
+  if (!isAlone)
+    mxplan::AllGatherOp::create(rewriter, op.getLoc(), op.getGroupAttr(),
+                                window, part);
+  rewriter.eraseOp(op);
+  return success();
+}
 
-} // namespace
+static LogicalResult lowerAllToAll(mx::AllToAllOp op,
+                                   OneToN<mx::AllToAllOp> operands,
+                                   ConversionPatternRewriter &rewriter) {
+  PlanBuilder builder(op.getLoc(), rewriter);
+  GroupOp group = op.getGroupOp();
+  auto type = cast<MemRefType>(op.getOuts()[0].getType());
+  Value window = getView(builder, type, operands.getOuts()[0]).buffer;
+  auto inputType = cast<MemRefType>(op.getInput().getType());
+  Value input = getView(builder, inputType, operands.getInput()).buffer;
+  Value part = getPartBytes(builder, group, type);
+  if (group.getSize() == 1)
+    mxplan::CopyOp::create(rewriter, op.getLoc(), input, window,
+                           /*offset=*/Value(), part);
+  else
+    mxplan::AllToAllOp::create(rewriter, op.getLoc(), op.getGroupAttr(), input,
+                               window, part);
+  rewriter.eraseOp(op);
+  return success();
+}
 
 void mx::mxgpu::addGroupPatterns(const TypeConverter &converter,
                                  RewritePatternSet &patterns) {
-  patterns.add<RankPattern, WindowPattern, AllGatherPattern, AllToAllPattern>(
-      converter, patterns.getContext());
+  addPatterns<lowerRank, lowerWindow, lowerAllGather, lowerAllToAll>(converter,
+                                                                     patterns);
 }

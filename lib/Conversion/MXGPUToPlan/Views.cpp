@@ -127,261 +127,223 @@ SmallVector<Value> mx::mxgpu::getSingles(ArrayRef<ValueRange> operands) {
 // Casts, slices and reshapes
 //===----------------------------------------------------------------------===//
 
-namespace {
+namespace mx {
 
 /// A pattern for an operation whose first operand is a memref.
-template <typename OpT>
-struct ViewPattern : OpConversionPattern<OpT> {
-  using OpConversionPattern<OpT>::OpConversionPattern;
-  using Operands = typename OpConversionPattern<OpT>::OneToNOpAdaptor;
+template <typename Op,
+          void (*rewrite)(Op, View &, ArrayRef<ValueRange>, PlanBuilder &,
+                          ConversionPatternRewriter &)>
+class PatternOf<rewrite> final : public OpConversionPattern<Op> {
+public:
+  using OpConversionPattern<Op>::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(OpT op, Operands operands,
-                  ConversionPatternRewriter &rewriter) const final {
+  matchAndRewrite(Op op, OneToN<Op> operands,
+                  ConversionPatternRewriter &rewriter) const override {
     PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op->getOperand(0).getType());
     View view = getView(builder, type, operands.getOperands().front());
     rewrite(op, view, operands.getOperands().drop_front(), builder, rewriter);
     return success();
   }
-
-  virtual void rewrite(OpT op, View &view, ArrayRef<ValueRange> operands,
-                       PlanBuilder &builder,
-                       ConversionPatternRewriter &rewriter) const = 0;
 };
+
+} // namespace mx
 
 /// What the new type knows must hold.
-struct CastPattern final : ViewPattern<memref::CastOp> {
-  using ViewPattern::ViewPattern;
-
-  void rewrite(memref::CastOp op, View &view, ArrayRef<ValueRange>,
-               PlanBuilder &builder,
-               ConversionPatternRewriter &rewriter) const override {
-    auto from = cast<MemRefType>(op.getSource().getType());
-    auto to = cast<MemRefType>(op.getType());
-    auto require = [&](Value &number, int64_t was, int64_t is,
-                       const Twine &what) {
-      if (was == is || ShapedType::isDynamic(is))
-        return;
-      Value wanted = builder.index(is);
-      builder.requireEqual(number, wanted,
-                           "expected " + what + " to be %lld, found %lld");
-      number = wanted;
-    };
-    auto [fromStrides, fromOffset] = from.getStridesAndOffset();
-    auto [toStrides, toOffset] = to.getStridesAndOffset();
-    for (int64_t dim = 0; dim < to.getRank(); ++dim)
-      require(view.sizes[dim], from.getDimSize(dim), to.getDimSize(dim),
-              "dimension " + Twine(dim));
-    if (from.getLayout() != to.getLayout())
-      for (int64_t dim = 0; dim < to.getRank(); ++dim)
-        require(view.strides[dim], fromStrides[dim], toStrides[dim],
-                "the stride of dimension " + Twine(dim));
-    require(view.offset, fromOffset, toOffset, "the offset");
-    replaceByView(rewriter, op, view);
-  }
-};
-
-struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
-  using ViewPattern::ViewPattern;
-
-  void rewrite(memref::SubViewOp op, View &view, ArrayRef<ValueRange> operands,
-               PlanBuilder &builder,
-               ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> numbers = getSingles(operands);
-    ValueRange rest = numbers;
-    auto take = [&](ArrayRef<int64_t> known, size_t count) {
-      SmallVector<Value> values =
-          builder.getValues(known, rest.take_front(count));
-      rest = rest.drop_front(count);
-      return values;
-    };
-    SmallVector<Value> offsets =
-        take(op.getStaticOffsets(), op.getOffsets().size());
-    SmallVector<Value> sizes = take(op.getStaticSizes(), op.getSizes().size());
-    SmallVector<Value> steps =
-        take(op.getStaticStrides(), op.getStrides().size());
-    for (size_t dim = 0; dim < sizes.size(); ++dim)
-      requireInside(op, dim, offsets[dim], sizes[dim], steps[dim],
-                    view.sizes[dim], builder);
-    llvm::SmallBitVector dropped = op.getDroppedDims();
-    View part;
-    part.buffer = view.buffer;
-    part.offset = view.offset;
-    for (auto [dim, size] : llvm::enumerate(sizes)) {
-      part.offset = builder.add(part.offset,
-                                builder.mul(offsets[dim], view.strides[dim]));
-      if (dropped.test(dim))
-        continue;
-      part.sizes.push_back(size);
-      part.strides.push_back(builder.mul(view.strides[dim], steps[dim]));
-    }
-    replaceByView(rewriter, op, part);
-  }
-
-  /// The first and the last element of a slice are in its array; one without
-  /// elements may begin where the array ends. What upstream's verification on
-  /// the CPU path asks, in its words, without branches: then it is known before
-  /// a call.
-  static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
-                            Value size, Value step, Value extent,
-                            PlanBuilder &builder) {
-    if (isConstantIntValue(offset, 0) && isConstantIntValue(step, 1) &&
-        size == extent)
+static void lowerCast(memref::CastOp op, View &view, ArrayRef<ValueRange>,
+                      PlanBuilder &builder,
+                      ConversionPatternRewriter &rewriter) {
+  auto from = cast<MemRefType>(op.getSource().getType());
+  auto to = cast<MemRefType>(op.getType());
+  auto require = [&](Value &number, int64_t was, int64_t is,
+                     const Twine &what) {
+    if (was == is || ShapedType::isDynamic(is))
       return;
-    using arith::CmpIPredicate;
-    auto compare = [&](CmpIPredicate predicate, Value a, Value b) -> Value {
-      return arith::CmpIOp::create(builder, predicate, a, b);
-    };
-    // One after the other: in C++ arguments have no order.
-    auto isWithin = [&](Value position, Value end) -> Value {
-      Value isBeforeEnd = compare(CmpIPredicate::slt, position, end);
-      Value isNonNegative =
-          compare(CmpIPredicate::sle, builder.index(0), position);
-      return builder.both(isNonNegative, isBeforeEnd);
-    };
-    Value one = builder.index(1);
-    Value hasElements = compare(CmpIPredicate::slt, builder.index(0), size);
-    Value end = builder.select(hasElements, extent, builder.add(extent, one));
-    Value steps = builder.sub(size, one);
-    Value last = builder.add(offset, builder.mul(steps, step));
-    Value yes = arith::ConstantIntOp::create(builder,
-                                             /*value=*/1, /*width=*/1);
-    Value endsWithin = builder.select(hasElements, isWithin(last, extent), yes);
-    RequireOp::create(builder, isWithin(offset, end),
-                      describeAccess(op, "offset " + std::to_string(dim) +
-                                             " is out-of-bounds"),
-                      ValueRange());
-    RequireOp::create(
-        builder, endsWithin,
-        describeAccess(op, "subview runs out-of-bounds along dimension " +
-                               std::to_string(dim)),
-        ValueRange());
+    Value wanted = builder.index(is);
+    builder.requireEqual(number, wanted,
+                         "expected " + what + " to be %lld, found %lld");
+    number = wanted;
+  };
+  auto [fromStrides, fromOffset] = from.getStridesAndOffset();
+  auto [toStrides, toOffset] = to.getStridesAndOffset();
+  for (int64_t dim = 0; dim < to.getRank(); ++dim)
+    require(view.sizes[dim], from.getDimSize(dim), to.getDimSize(dim),
+            "dimension " + Twine(dim));
+  if (from.getLayout() != to.getLayout())
+    for (int64_t dim = 0; dim < to.getRank(); ++dim)
+      require(view.strides[dim], fromStrides[dim], toStrides[dim],
+              "the stride of dimension " + Twine(dim));
+  require(view.offset, fromOffset, toOffset, "the offset");
+  replaceByView(rewriter, op, view);
+}
+
+/// The first and the last element of a slice are in its array; one without
+/// elements may begin where the array ends. What upstream's verification on
+/// the CPU path asks, in its words, without branches: then it is known before
+/// a call.
+static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
+                          Value size, Value step, Value extent,
+                          PlanBuilder &builder) {
+  if (isConstantIntValue(offset, 0) && isConstantIntValue(step, 1) &&
+      size == extent)
+    return;
+  using arith::CmpIPredicate;
+  auto compare = [&](CmpIPredicate predicate, Value a, Value b) -> Value {
+    return arith::CmpIOp::create(builder, predicate, a, b);
+  };
+  // One after the other: in C++ arguments have no order.
+  auto isWithin = [&](Value position, Value end) -> Value {
+    Value isBeforeEnd = compare(CmpIPredicate::slt, position, end);
+    Value isNonNegative =
+        compare(CmpIPredicate::sle, builder.index(0), position);
+    return builder.both(isNonNegative, isBeforeEnd);
+  };
+  Value one = builder.index(1);
+  Value hasElements = compare(CmpIPredicate::slt, builder.index(0), size);
+  Value end = builder.select(hasElements, extent, builder.add(extent, one));
+  Value steps = builder.sub(size, one);
+  Value last = builder.add(offset, builder.mul(steps, step));
+  Value yes = arith::ConstantIntOp::create(builder,
+                                           /*value=*/1, /*width=*/1);
+  Value endsWithin = builder.select(hasElements, isWithin(last, extent), yes);
+  RequireOp::create(
+      builder, isWithin(offset, end),
+      describeAccess(op, "offset " + std::to_string(dim) + " is out-of-bounds"),
+      ValueRange());
+  RequireOp::create(
+      builder, endsWithin,
+      describeAccess(op, "subview runs out-of-bounds along dimension " +
+                             std::to_string(dim)),
+      ValueRange());
+}
+
+static void lowerSubView(memref::SubViewOp op, View &view,
+                         ArrayRef<ValueRange> operands, PlanBuilder &builder,
+                         ConversionPatternRewriter &rewriter) {
+  SmallVector<Value> numbers = getSingles(operands);
+  ValueRange rest = numbers;
+  auto take = [&](ArrayRef<int64_t> known, size_t count) {
+    SmallVector<Value> values =
+        builder.getValues(known, rest.take_front(count));
+    rest = rest.drop_front(count);
+    return values;
+  };
+  SmallVector<Value> offsets =
+      take(op.getStaticOffsets(), op.getOffsets().size());
+  SmallVector<Value> sizes = take(op.getStaticSizes(), op.getSizes().size());
+  SmallVector<Value> steps =
+      take(op.getStaticStrides(), op.getStrides().size());
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    requireInside(op, dim, offsets[dim], sizes[dim], steps[dim],
+                  view.sizes[dim], builder);
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  View part;
+  part.buffer = view.buffer;
+  part.offset = view.offset;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    part.offset =
+        builder.add(part.offset, builder.mul(offsets[dim], view.strides[dim]));
+    if (dropped.test(dim))
+      continue;
+    part.sizes.push_back(size);
+    part.strides.push_back(builder.mul(view.strides[dim], steps[dim]));
   }
-};
+  replaceByView(rewriter, op, part);
+}
+
+/// The last dimension that has more than one element, as far as is known.
+static int64_t getInner(MemRefType type, ArrayRef<int64_t> group) {
+  for (int64_t dim : llvm::reverse(group))
+    if (type.getDimSize(dim) != 1)
+      return dim;
+  return group.back();
+}
 
 /// Dimensions that lie one after another; the last one says how far apart
 /// elements are.
-struct CollapsePattern final : ViewPattern<memref::CollapseShapeOp> {
-  using ViewPattern::ViewPattern;
-
-  void rewrite(memref::CollapseShapeOp op, View &view, ArrayRef<ValueRange>,
-               PlanBuilder &builder,
-               ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> sizes, strides;
-    for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
-      sizes.push_back(builder.multiply(
-          ArrayRef(view.sizes).slice(group.front(), group.size())));
-      strides.push_back(view.strides[getInner(op.getSrcType(), group)]);
-    }
-    view.sizes = std::move(sizes);
-    view.strides = std::move(strides);
-    replaceByView(rewriter, op, view);
+static void lowerCollapse(memref::CollapseShapeOp op, View &view,
+                          ArrayRef<ValueRange>, PlanBuilder &builder,
+                          ConversionPatternRewriter &rewriter) {
+  SmallVector<Value> sizes, strides;
+  for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
+    sizes.push_back(builder.multiply(
+        ArrayRef(view.sizes).slice(group.front(), group.size())));
+    strides.push_back(view.strides[getInner(op.getSrcType(), group)]);
   }
+  view.sizes = std::move(sizes);
+  view.strides = std::move(strides);
+  replaceByView(rewriter, op, view);
+}
 
-  /// The last dimension that has more than one element, as far as is known.
-  static int64_t getInner(MemRefType type, ArrayRef<int64_t> group) {
-    for (int64_t dim : llvm::reverse(group))
-      if (type.getDimSize(dim) != 1)
-        return dim;
-    return group.back();
-  }
-};
-
-struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
-  using ViewPattern::ViewPattern;
-
-  void rewrite(memref::ExpandShapeOp op, View &view,
-               ArrayRef<ValueRange> operands, PlanBuilder &builder,
-               ConversionPatternRewriter &rewriter) const override {
-    forEachDoubtfulExtent(
-        rewriter, op.getLoc(), op.getResultType(), op.getOutputShape(),
-        [&](Value size, Value isValid, const std::string &format) {
-          RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
-        });
-    SmallVector<Value> sizes =
-        builder.getValues(op.getStaticOutputShape(), getSingles(operands));
-    SmallVector<Value> strides(sizes.size(), builder.index(1));
-    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
-      Value stride = view.strides[dim];
-      Value elements = builder.index(1);
-      for (int64_t part : llvm::reverse(group)) {
-        strides[part] = stride;
-        stride = builder.mul(stride, sizes[part]);
-        elements = builder.mul(elements, sizes[part]);
-      }
-      bool isOpen = llvm::any_of(group, [&](int64_t part) {
-        return op.getResultType().isDynamicDim(part);
+static void lowerExpand(memref::ExpandShapeOp op, View &view,
+                        ArrayRef<ValueRange> operands, PlanBuilder &builder,
+                        ConversionPatternRewriter &rewriter) {
+  forEachDoubtfulExtent(
+      rewriter, op.getLoc(), op.getResultType(), op.getOutputShape(),
+      [&](Value size, Value isValid, const std::string &format) {
+        RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
       });
-      if (group.size() > 1 && isOpen)
-        builder.requireEqual(view.sizes[dim], elements,
-                             "expected dimension " + Twine(dim) +
-                                 " of what is reshaped to be %lld, found %lld");
+  SmallVector<Value> sizes =
+      builder.getValues(op.getStaticOutputShape(), getSingles(operands));
+  SmallVector<Value> strides(sizes.size(), builder.index(1));
+  for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+    Value stride = view.strides[dim];
+    Value elements = builder.index(1);
+    for (int64_t part : llvm::reverse(group)) {
+      strides[part] = stride;
+      stride = builder.mul(stride, sizes[part]);
+      elements = builder.mul(elements, sizes[part]);
     }
-    view.sizes = std::move(sizes);
-    view.strides = std::move(strides);
-    replaceByView(rewriter, op, view);
+    bool isOpen = llvm::any_of(group, [&](int64_t part) {
+      return op.getResultType().isDynamicDim(part);
+    });
+    if (group.size() > 1 && isOpen)
+      builder.requireEqual(view.sizes[dim], elements,
+                           "expected dimension " + Twine(dim) +
+                               " of what is reshaped to be %lld, found %lld");
   }
-};
+  view.sizes = std::move(sizes);
+  view.strides = std::move(strides);
+  replaceByView(rewriter, op, view);
+}
 
-struct TransposePattern final : ViewPattern<memref::TransposeOp> {
-  using ViewPattern::ViewPattern;
-
-  void rewrite(memref::TransposeOp op, View &view, ArrayRef<ValueRange>,
-               PlanBuilder &,
-               ConversionPatternRewriter &rewriter) const override {
-    View permuted = view;
-    for (auto [dim, result] :
-         llvm::enumerate(op.getPermutation().getResults())) {
-      unsigned from = cast<AffineDimExpr>(result).getPosition();
-      permuted.sizes[dim] = view.sizes[from];
-      permuted.strides[dim] = view.strides[from];
-    }
-    replaceByView(rewriter, op, permuted);
+static void lowerTranspose(memref::TransposeOp op, View &view,
+                           ArrayRef<ValueRange>, PlanBuilder &,
+                           ConversionPatternRewriter &rewriter) {
+  View permuted = view;
+  for (auto [dim, result] : llvm::enumerate(op.getPermutation().getResults())) {
+    unsigned from = cast<AffineDimExpr>(result).getPosition();
+    permuted.sizes[dim] = view.sizes[from];
+    permuted.strides[dim] = view.strides[from];
   }
-};
+  replaceByView(rewriter, op, permuted);
+}
 
-struct MetadataPattern final : ViewPattern<memref::ExtractStridedMetadataOp> {
-  using ViewPattern::ViewPattern;
-
-  void rewrite(memref::ExtractStridedMetadataOp op, View &view,
-               ArrayRef<ValueRange>, PlanBuilder &,
-               ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> values = {view.buffer, view.offset};
-    llvm::append_range(values, view.sizes);
-    llvm::append_range(values, view.strides);
-    rewriter.replaceOp(op, values);
-  }
-};
+static void lowerMetadata(memref::ExtractStridedMetadataOp op, View &view,
+                          ArrayRef<ValueRange>, PlanBuilder &,
+                          ConversionPatternRewriter &rewriter) {
+  SmallVector<Value> values = {view.buffer, view.offset};
+  llvm::append_range(values, view.sizes);
+  llvm::append_range(values, view.strides);
+  rewriter.replaceOp(op, values);
+}
 
 /// The address of the whole array.
-struct AddressPattern final
-    : ViewPattern<memref::ExtractAlignedPointerAsIndexOp> {
-  using ViewPattern::ViewPattern;
+static void lowerAddress(memref::ExtractAlignedPointerAsIndexOp op, View &view,
+                         ArrayRef<ValueRange>, PlanBuilder &,
+                         ConversionPatternRewriter &rewriter) {
+  rewriter.replaceOpWithNewOp<mxplan::AddressOp>(op, op.getType(), view.buffer);
+}
 
-  void rewrite(memref::ExtractAlignedPointerAsIndexOp op, View &view,
-               ArrayRef<ValueRange>, PlanBuilder &,
-               ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<mxplan::AddressOp>(op, op.getType(),
-                                                   view.buffer);
-  }
-};
-
-struct DimPattern final : ViewPattern<memref::DimOp> {
-  using ViewPattern::ViewPattern;
-
-  void rewrite(memref::DimOp op, View &view, ArrayRef<ValueRange>,
-               PlanBuilder &,
-               ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, view.sizes[*op.getConstantIndex()]);
-  }
-};
-
-} // namespace
+static void lowerDim(memref::DimOp op, View &view, ArrayRef<ValueRange>,
+                     PlanBuilder &, ConversionPatternRewriter &rewriter) {
+  rewriter.replaceOp(op, view.sizes[*op.getConstantIndex()]);
+}
 
 void mx::mxgpu::addViewPatterns(const TypeConverter &converter,
                                 RewritePatternSet &patterns) {
-  patterns.add<CastPattern, SubViewPattern, CollapsePattern, ExpandPattern,
-               TransposePattern, MetadataPattern, AddressPattern, DimPattern>(
-      converter, patterns.getContext());
+  addPatterns<lowerCast, lowerSubView, lowerCollapse, lowerExpand,
+              lowerTranspose, lowerMetadata, lowerAddress, lowerDim>(converter,
+                                                                     patterns);
 }

@@ -10,7 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H
 #define MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H
 
-#include "mlir/Transforms/DialectConversion.h"
+#include "../Utils/FunctionPatterns.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/Dialect/Shared/ArithBuilder.h"
 

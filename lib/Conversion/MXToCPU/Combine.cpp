@@ -114,17 +114,14 @@ private:
   Value hasSum; ///< of each token: 0 or 1
 };
 
-struct CombineOpLowering final : EmittingPattern<CombineOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, CombineOp op, OpAdaptor adaptor) const override {
-    CombineEmitter(emitter, op, adaptor).emit();
-  }
-};
-
 } // namespace
+
+static void lowerCombine(Emitter &emitter, CombineOp op,
+                         CombineOp::Adaptor adaptor) {
+  CombineEmitter(emitter, op, adaptor).emit();
+}
 
 void mx::cpu::populateCombinePatterns(const TypeConverter &converter,
                                       RewritePatternSet &patterns) {
-  patterns.add<CombineOpLowering>(converter, patterns.getContext());
+  addPatterns<lowerCombine>(converter, patterns);
 }

@@ -85,146 +85,135 @@ Value Dequantizer::loadNumber(ArrayRef<Value> place, int64_t blockSize) {
       place, loadScale(scales, place.drop_back(2), row, column / blockSize));
 }
 
-namespace {
+static void lowerDequantize(Emitter &emitter, DequantizeOp op,
+                            DequantizeOp::Adaptor adaptor) {
+  OpBuilder &builder = emitter.getBuilder();
+  emitter.checkGroups(adaptor.getOffsets());
+  int64_t blockSize = op.getBlockSize();
+  int64_t rank = op.getInput().getType().getRank();
+  Elements elements = getElements(op.getInput(), adaptor.getInput());
+  Scales scales = getScales(adaptor.getScales(), rank);
+  Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
+  Type outType = getElementTypeOrSelf(out.getType());
+  RaggedKind ragged = op.getRaggedOrNone();
+  bool reduction = ragged == RaggedKind::Reduction;
+  bool padded = op.getPadded();
 
-struct DequantizeOpLowering final : EmittingPattern<DequantizeOp> {
-  using EmittingPattern::EmittingPattern;
+  Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
+  std::optional<Int> groups;
+  if (offsets)
+    groups = emitter.dim(offsets, 0);
+  Int width = columns;
+  if (reduction && !padded)
+    width = (columns + *groups * 127).roundUp(128); // the ragged capacity
+  for (int64_t i = 0; i < rank - 1; ++i)
+    emitter.checkDim("input", elements, i, emitter.dim(out, i));
+  emitter.checkDim("input", elements, rank - 1, width);
+  if (!reduction || padded)
+    emitter.checkMultiple("input", rank - 1, columns,
+                          padded ? kRaggedReductionAlign : blockSize);
+  emitter.checkScales("scales", scales, elements, rows, width, blockSize,
+                      reduction ? std::nullopt : groups);
 
-  void emit(Emitter &emitter, DequantizeOp op,
-            OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    emitter.checkGroups(adaptor.getOffsets());
-    int64_t blockSize = op.getBlockSize();
-    int64_t rank = op.getInput().getType().getRank();
-    Elements elements = getElements(op.getInput(), adaptor.getInput());
-    Scales scales = getScales(adaptor.getScales(), rank);
-    Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
-    Type outType = getElementTypeOrSelf(out.getType());
-    RaggedKind ragged = op.getRaggedOrNone();
-    bool reduction = ragged == RaggedKind::Reduction;
-    bool padded = op.getPadded();
-
-    Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
-    std::optional<Int> groups;
-    if (offsets)
-      groups = emitter.dim(offsets, 0);
-    Int width = columns;
-    if (reduction && !padded)
-      width = (columns + *groups * 127).roundUp(128); // the ragged capacity
-    for (int64_t i = 0; i < rank - 1; ++i)
-      emitter.checkDim("input", elements, i, emitter.dim(out, i));
-    emitter.checkDim("input", elements, rank - 1, width);
-    if (!reduction || padded)
-      emitter.checkMultiple("input", rank - 1, columns,
-                            padded ? kRaggedReductionAlign : blockSize);
-    emitter.checkScales("scales", scales, elements, rows, width, blockSize,
-                        reduction ? std::nullopt : groups);
-
-    Dequantizer dequantizer(emitter, elements, scales, outType,
-                            adaptor.getGlobalScale());
-    // Elements `from` to `from + length` of rows first to end become columns
-    // `to` and following.
-    auto dequantize = [&](const Scales &scales, ArrayRef<Value> batch,
-                          Int first, Int end, Int from, Int length, Int to) {
-      Int zero = emitter.index(0);
-      emitter.loop(first, end, 1, [&](Int row) {
-        emitter.loop(zero, length.ceilDiv(blockSize), 1, [&](Int block) {
-          Value scale = dequantizer.loadScale(scales, batch, row,
-                                              from / blockSize + block);
-          Int begin = block * blockSize;
-          Int stop = (begin + blockSize).min(length);
-          emitter.loop(begin, stop, 1, [&](Int position) {
-            SmallVector<Value> source(batch), target(batch);
-            source.append({row, from + position});
-            target.append({row, to + position});
-            memref::StoreOp::create(builder, op.getLoc(),
-                                    dequantizer.loadNumber(source, scale), out,
-                                    target);
-          });
-        });
-      });
-    };
-
+  Dequantizer dequantizer(emitter, elements, scales, outType,
+                          adaptor.getGlobalScale());
+  // Elements `from` to `from + length` of rows first to end become columns
+  // `to` and following.
+  auto dequantize = [&](const Scales &scales, ArrayRef<Value> batch, Int first,
+                        Int end, Int from, Int length, Int to) {
     Int zero = emitter.index(0);
-    emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
-      if (ragged == RaggedKind::None)
-        return dequantize(scales, batch, zero, rows, zero, columns, zero);
-      Int total = reduction ? columns : rows;
-      emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
-        Int size = group.end - group.begin;
-        if (padded) {
-          // What would lie beyond the capacity does not count.
-          Int start = group.start.min(columns);
-          return dequantize(
-              scales, batch, zero, rows, start,
-              size.roundUp(kRaggedReductionAlign).min(columns - start), start);
-        }
-        if (reduction)
-          return dequantize(scales, batch, zero, rows, group.start, size,
-                            group.begin);
-        dequantize(emitter.inGroup(scales, group), batch, group.begin,
-                   group.end, zero, columns, zero);
-      });
-    });
-  }
-};
-
-struct RelayoutOpLowering final : EmittingPattern<RelayoutOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, RelayoutOp op, OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    emitter.checkGroups(adaptor.getOffsets());
-    Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
-    Value offsets = adaptor.getOffsets();
-    auto inputType = cast<MemRefType>(input.getType());
-    auto outType = cast<MemRefType>(out.getType());
-    if (inputType.getRank() == outType.getRank()) {
-      for (int64_t i = 0; i < outType.getRank(); ++i)
-        emitter.checkDim("input", {input, inputType.getElementType()}, i,
-                         emitter.dim(out, i));
-      memref::CopyOp::create(builder, op.getLoc(), input, out);
-      return;
-    }
-
-    // One side is linear and gives the logical shape.
-    int64_t rank = std::min(inputType.getRank(), outType.getRank());
-    Scales from = getScales(input, rank), to = getScales(out, rank);
-    Value linear = to.tiled ? input : out;
-    Int rows = emitter.dim(linear, rank - 2);
-    Int blocks = emitter.dim(linear, rank - 1);
-    bool raggedRows = op.getRaggedOrNone() == RaggedKind::Rows;
-    std::optional<Int> groups;
-    if (raggedRows)
-      groups = emitter.dim(offsets, 0);
-    emitter.checkScales(to.tiled ? "outs" : "input", to.tiled ? to : from,
-                        {linear, inputType.getElementType()}, rows, blocks,
-                        /*blockSize=*/1, groups);
-
-    auto copyRows = [&](const Scales &from, const Scales &to,
-                        ArrayRef<Value> batch, Int first, Int end) {
-      emitter.loop(first, end, 1, [&](Int row) {
-        emitter.loop(emitter.index(0), blocks, 1, [&](Int block) {
-          emitter.storeScale(emitter.loadScale(from, batch, row, block), to,
-                             batch, row, block);
+    emitter.loop(first, end, 1, [&](Int row) {
+      emitter.loop(zero, length.ceilDiv(blockSize), 1, [&](Int block) {
+        Value scale =
+            dequantizer.loadScale(scales, batch, row, from / blockSize + block);
+        Int begin = block * blockSize;
+        Int stop = (begin + blockSize).min(length);
+        emitter.loop(begin, stop, 1, [&](Int position) {
+          SmallVector<Value> source(batch), target(batch);
+          source.append({row, from + position});
+          target.append({row, to + position});
+          memref::StoreOp::create(builder, op.getLoc(),
+                                  dequantizer.loadNumber(source, scale), out,
+                                  target);
         });
       });
-    };
-    if (to.tiled)
-      emitter.fillZero(out);
-    emitter.loopOverDims(linear, rank - 2, [&](ArrayRef<Value> batch) {
-      if (!raggedRows)
-        return copyRows(from, to, batch, emitter.index(0), rows);
-      emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
-        Scales source = emitter.inGroup(from, group);
-        Scales target = emitter.inGroup(to, group);
-        copyRows(source, target, batch, group.begin, group.end);
+    });
+  };
+
+  Int zero = emitter.index(0);
+  emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
+    if (ragged == RaggedKind::None)
+      return dequantize(scales, batch, zero, rows, zero, columns, zero);
+    Int total = reduction ? columns : rows;
+    emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
+      Int size = group.end - group.begin;
+      if (padded) {
+        // What would lie beyond the capacity does not count.
+        Int start = group.start.min(columns);
+        return dequantize(
+            scales, batch, zero, rows, start,
+            size.roundUp(kRaggedReductionAlign).min(columns - start), start);
+      }
+      if (reduction)
+        return dequantize(scales, batch, zero, rows, group.start, size,
+                          group.begin);
+      dequantize(emitter.inGroup(scales, group), batch, group.begin, group.end,
+                 zero, columns, zero);
+    });
+  });
+}
+
+static void lowerRelayout(Emitter &emitter, RelayoutOp op,
+                          RelayoutOp::Adaptor adaptor) {
+  OpBuilder &builder = emitter.getBuilder();
+  emitter.checkGroups(adaptor.getOffsets());
+  Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
+  Value offsets = adaptor.getOffsets();
+  auto inputType = cast<MemRefType>(input.getType());
+  auto outType = cast<MemRefType>(out.getType());
+  if (inputType.getRank() == outType.getRank()) {
+    for (int64_t i = 0; i < outType.getRank(); ++i)
+      emitter.checkDim("input", {input, inputType.getElementType()}, i,
+                       emitter.dim(out, i));
+    memref::CopyOp::create(builder, op.getLoc(), input, out);
+    return;
+  }
+
+  // One side is linear and gives the logical shape.
+  int64_t rank = std::min(inputType.getRank(), outType.getRank());
+  Scales from = getScales(input, rank), to = getScales(out, rank);
+  Value linear = to.tiled ? input : out;
+  Int rows = emitter.dim(linear, rank - 2);
+  Int blocks = emitter.dim(linear, rank - 1);
+  bool raggedRows = op.getRaggedOrNone() == RaggedKind::Rows;
+  std::optional<Int> groups;
+  if (raggedRows)
+    groups = emitter.dim(offsets, 0);
+  emitter.checkScales(to.tiled ? "outs" : "input", to.tiled ? to : from,
+                      {linear, inputType.getElementType()}, rows, blocks,
+                      /*blockSize=*/1, groups);
+
+  auto copyRows = [&](const Scales &from, const Scales &to,
+                      ArrayRef<Value> batch, Int first, Int end) {
+    emitter.loop(first, end, 1, [&](Int row) {
+      emitter.loop(emitter.index(0), blocks, 1, [&](Int block) {
+        emitter.storeScale(emitter.loadScale(from, batch, row, block), to,
+                           batch, row, block);
       });
     });
-  }
-};
-
-} // namespace
+  };
+  if (to.tiled)
+    emitter.fillZero(out);
+  emitter.loopOverDims(linear, rank - 2, [&](ArrayRef<Value> batch) {
+    if (!raggedRows)
+      return copyRows(from, to, batch, emitter.index(0), rows);
+    emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
+      Scales source = emitter.inGroup(from, group);
+      Scales target = emitter.inGroup(to, group);
+      copyRows(source, target, batch, group.begin, group.end);
+    });
+  });
+}
 
 //===----------------------------------------------------------------------===//
 // mx.pack_weights
@@ -232,35 +221,27 @@ struct RelayoutOpLowering final : EmittingPattern<RelayoutOp> {
 // Elements keep their logical place; the Emitter knows where that is.
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-struct PackWeightsOpLowering final : EmittingPattern<PackWeightsOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, PackWeightsOp op,
-            OpAdaptor adaptor) const override {
-    Elements from = getElements(op.getInput(), adaptor.getInput());
-    Elements to = getElements(op.getOuts()[0], adaptor.getOuts()[0]);
-    to.isPacked = true;
-    int64_t batch = from.getLogicalRank() - 2;
-    Int rows = emitter.dim(from, batch), columns = emitter.dim(from, batch + 1);
-    for (int64_t i = 0; i < batch; ++i)
-      emitter.checkDim("outs", to, i, emitter.dim(from, i));
-    emitter.checkPacked("outs", to, rows, columns);
-    emitter.fillZero(to);
-    emitter.loopOverDims(from.memref, batch, [&](ArrayRef<Value> matrix) {
-      emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
-        emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
-          SmallVector<Value> place(matrix);
-          place.append({row, column});
-          emitter.storeCode(emitter.loadCode(from, place), to, place);
-        });
+static void lowerPackWeights(Emitter &emitter, PackWeightsOp op,
+                             PackWeightsOp::Adaptor adaptor) {
+  Elements from = getElements(op.getInput(), adaptor.getInput());
+  Elements to = getElements(op.getOuts()[0], adaptor.getOuts()[0]);
+  to.isPacked = true;
+  int64_t batch = from.getLogicalRank() - 2;
+  Int rows = emitter.dim(from, batch), columns = emitter.dim(from, batch + 1);
+  for (int64_t i = 0; i < batch; ++i)
+    emitter.checkDim("outs", to, i, emitter.dim(from, i));
+  emitter.checkPacked("outs", to, rows, columns);
+  emitter.fillZero(to);
+  emitter.loopOverDims(from.memref, batch, [&](ArrayRef<Value> matrix) {
+    emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
+      emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
+        SmallVector<Value> place(matrix);
+        place.append({row, column});
+        emitter.storeCode(emitter.loadCode(from, place), to, place);
       });
     });
-  }
-};
-
-} // namespace
+  });
+}
 
 //===----------------------------------------------------------------------===//
 // Patterns
@@ -268,8 +249,8 @@ struct PackWeightsOpLowering final : EmittingPattern<PackWeightsOp> {
 
 void mx::cpu::populateDequantizePatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<DequantizeOpLowering, RelayoutOpLowering, PackWeightsOpLowering>(
-      converter, patterns.getContext());
+  addPatterns<lowerDequantize, lowerRelayout, lowerPackWeights>(converter,
+                                                                patterns);
 }
 
 //===----------------------------------------------------------------------===//

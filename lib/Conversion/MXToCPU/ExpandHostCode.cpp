@@ -96,99 +96,91 @@ struct ExpandExtreme final : OpRewritePattern<OpT> {
   arith::CmpFPredicate isBetter;
 };
 
+} // namespace
+
 /// One rounding: the product is exact in f64. The sum is rounded to odd there,
 /// so that its last bit stands for all that was lost: f64 has more than two
 /// bits beyond those of a half, and truncf rounds as if it saw the exact sum.
-struct ExpandHalfFma final : OpRewritePattern<math::FmaOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::FmaOp op,
-                                PatternRewriter &rewriter) const override {
-    Type element = getElementTypeOrSelf(op.getType());
-    if (!element.isF16() && !element.isBF16())
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto as = [&](Type element) -> Type {
-      if (auto shaped = dyn_cast<ShapedType>(op.getType()))
-        return shaped.clone(element);
-      return element;
-    };
-    Type doubles = as(b.getF64Type()), integers = as(b.getI64Type());
-    auto constant = [&](Type type, TypedAttr value) -> Value {
-      if (auto shaped = dyn_cast<ShapedType>(type))
-        value = DenseElementsAttr::get(shaped, Attribute(value));
-      return arith::ConstantOp::create(b, value);
-    };
-    auto integer = [&](int64_t value) {
-      return constant(integers, b.getI64IntegerAttr(value));
-    };
-    auto widen = [&](Value x) -> Value {
-      return arith::ExtFOp::create(b, doubles, x);
-    };
-    auto sub = [&](Value x, Value y) -> Value {
-      return arith::SubFOp::create(b, x, y);
-    };
-    auto bitsOf = [&](Value x) -> Value {
-      return arith::BitcastOp::create(b, integers, x);
-    };
-    // One after the other: the order of operations is that of these lines.
-    auto add = [&](Value x, Value y) -> Value {
-      return arith::AddFOp::create(b, x, y);
-    };
-    Value x = widen(op.getA()), y = widen(op.getB()), addend = widen(op.getC());
-    Value product = arith::MulFOp::create(b, x, y);
-    // sum + error is exact (Knuth's TwoSum). Of infinities error is NaN.
-    Value sum = add(product, addend);
-    Value added = sub(sum, product);
-    Value lostOfProduct = sub(product, sub(sum, added));
-    Value lostOfAddend = sub(addend, added);
-    Value error = add(lostOfProduct, lostOfAddend);
-    Value bits = bitsOf(sum);
-    Value zero = constant(doubles, b.getF64FloatAttr(0.0));
-    Value isRounded =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, error, zero);
-    Value one = integer(1), none = integer(0), minusOne = integer(-1);
-    Value last = arith::AndIOp::create(b, bits, one);
-    Value isEven =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, none);
-    // An error of the sum's sign is beyond it, and bits grow with magnitudes.
-    Value signs = arith::XOrIOp::create(b, bits, bitsOf(error));
-    Value isBeyond =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, signs, none);
-    Value step = arith::SelectOp::create(b, isBeyond, one, minusOne);
-    Value next = arith::AddIOp::create(b, bits, step);
-    Value moves = arith::AndIOp::create(b, isRounded, isEven);
-    Value odd = arith::SelectOp::create(b, moves, next, bits);
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(
-        op, op.getType(), arith::BitcastOp::create(b, doubles, odd));
-    return success();
-  }
-};
+static LogicalResult expandHalfFma(math::FmaOp op, PatternRewriter &rewriter) {
+  Type element = getElementTypeOrSelf(op.getType());
+  if (!element.isF16() && !element.isBF16())
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  auto as = [&](Type element) -> Type {
+    if (auto shaped = dyn_cast<ShapedType>(op.getType()))
+      return shaped.clone(element);
+    return element;
+  };
+  Type doubles = as(b.getF64Type()), integers = as(b.getI64Type());
+  auto constant = [&](Type type, TypedAttr value) -> Value {
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      value = DenseElementsAttr::get(shaped, Attribute(value));
+    return arith::ConstantOp::create(b, value);
+  };
+  auto integer = [&](int64_t value) {
+    return constant(integers, b.getI64IntegerAttr(value));
+  };
+  auto widen = [&](Value x) -> Value {
+    return arith::ExtFOp::create(b, doubles, x);
+  };
+  auto sub = [&](Value x, Value y) -> Value {
+    return arith::SubFOp::create(b, x, y);
+  };
+  auto bitsOf = [&](Value x) -> Value {
+    return arith::BitcastOp::create(b, integers, x);
+  };
+  // One after the other: the order of operations is that of these lines.
+  auto add = [&](Value x, Value y) -> Value {
+    return arith::AddFOp::create(b, x, y);
+  };
+  Value x = widen(op.getA()), y = widen(op.getB()), addend = widen(op.getC());
+  Value product = arith::MulFOp::create(b, x, y);
+  // sum + error is exact (Knuth's TwoSum). Of infinities error is NaN.
+  Value sum = add(product, addend);
+  Value added = sub(sum, product);
+  Value lostOfProduct = sub(product, sub(sum, added));
+  Value lostOfAddend = sub(addend, added);
+  Value error = add(lostOfProduct, lostOfAddend);
+  Value bits = bitsOf(sum);
+  Value zero = constant(doubles, b.getF64FloatAttr(0.0));
+  Value isRounded =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, error, zero);
+  Value one = integer(1), none = integer(0), minusOne = integer(-1);
+  Value last = arith::AndIOp::create(b, bits, one);
+  Value isEven = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, none);
+  // An error of the sum's sign is beyond it, and bits grow with magnitudes.
+  Value signs = arith::XOrIOp::create(b, bits, bitsOf(error));
+  Value isBeyond =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, signs, none);
+  Value step = arith::SelectOp::create(b, isBeyond, one, minusOne);
+  Value next = arith::AddIOp::create(b, bits, step);
+  Value moves = arith::AndIOp::create(b, isRounded, isEven);
+  Value odd = arith::SelectOp::create(b, moves, next, bits);
+  rewriter.replaceOpWithNewOp<arith::TruncFOp>(
+      op, op.getType(), arith::BitcastOp::create(b, doubles, odd));
+  return success();
+}
 
 /// A selection of bits. Where a host has conversions to bf16, LLVM selects
 /// among f32 and converts what is selected, which makes zeros of subnormal
 /// numbers.
-struct SelectHalfBits final : OpRewritePattern<arith::SelectOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::SelectOp op,
-                                PatternRewriter &rewriter) const override {
-    Type element = getElementTypeOrSelf(op.getType());
-    if (!element.isF16() && !element.isBF16())
-      return failure();
-    Type integers = rewriter.getI16Type();
-    if (auto shaped = dyn_cast<ShapedType>(op.getType()))
-      integers = shaped.clone(integers);
-    auto bitsOf = [&](Value x) -> Value {
-      return arith::BitcastOp::create(rewriter, op.getLoc(), integers, x);
-    };
-    Value yes = bitsOf(op.getTrueValue()), no = bitsOf(op.getFalseValue());
-    Value selected = arith::SelectOp::create(rewriter, op.getLoc(),
-                                             op.getCondition(), yes, no);
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), selected);
-    return success();
-  }
-};
+static LogicalResult selectHalfBits(arith::SelectOp op,
+                                    PatternRewriter &rewriter) {
+  Type element = getElementTypeOrSelf(op.getType());
+  if (!element.isF16() && !element.isBF16())
+    return failure();
+  Type integers = rewriter.getI16Type();
+  if (auto shaped = dyn_cast<ShapedType>(op.getType()))
+    integers = shaped.clone(integers);
+  auto bitsOf = [&](Value x) -> Value {
+    return arith::BitcastOp::create(rewriter, op.getLoc(), integers, x);
+  };
+  Value yes = bitsOf(op.getTrueValue()), no = bitsOf(op.getFalseValue());
+  Value selected = arith::SelectOp::create(rewriter, op.getLoc(),
+                                           op.getCondition(), yes, no);
+  rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), selected);
+  return success();
+}
 
 struct ExpandHostArithPass final
     : mx::impl::MXExpandHostArithBase<ExpandHostArithPass> {
@@ -200,12 +192,11 @@ struct ExpandHostArithPass final
     patterns.add<ExpandExtreme<arith::MinimumFOp, arith::OrIOp, false>,
                  ExpandExtreme<arith::MinNumFOp, arith::OrIOp, true>>(
         &getContext(), arith::CmpFPredicate::OLT);
-    patterns.add<ExpandHalfFma, SelectHalfBits>(&getContext());
+    patterns.add(expandHalfFma);
+    patterns.add(selectHalfBits);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Conversions of f16 and bf16
@@ -289,53 +280,49 @@ struct ExpandHalfConversionsPass final
 
 namespace {
 
-struct ExpandReshape final : OpRewritePattern<memref::ExpandShapeOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Whether a dynamic size is not what the static ones leave.
+bool isOpen(memref::ExpandShapeOp op) {
+  ArrayRef<int64_t> shape = op.getResultType().getShape();
+  return llvm::any_of(op.getReassociationIndices(),
+                      [&](const ReassociationIndices &group) {
+                        int64_t dynamic = 0, empty = 0;
+                        for (int64_t dim : group) {
+                          dynamic += ShapedType::isDynamic(shape[dim]);
+                          empty += shape[dim] == 0;
+                        }
+                        return dynamic > 1 || (dynamic && empty);
+                      });
+}
 
-  LogicalResult matchAndRewrite(memref::ExpandShapeOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isOpen(op))
-      return failure();
-    Location loc = op.getLoc();
-    auto source =
-        memref::ExtractStridedMetadataOp::create(rewriter, loc, op.getSrc());
-    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
-    SmallVector<OpFoldResult> given = source.getConstifiedMixedStrides();
-    SmallVector<OpFoldResult> strides(sizes.size());
-    AffineExpr product =
-        rewriter.getAffineSymbolExpr(0) * rewriter.getAffineSymbolExpr(1);
-    for (auto [stride, group] : llvm::zip(given, op.getReassociationIndices()))
-      for (int64_t dim : llvm::reverse(group)) {
-        strides[dim] = stride;
-        stride = affine::makeComposedFoldedAffineApply(rewriter, loc, product,
-                                                       {stride, sizes[dim]});
-      }
-    rewriter.replaceOpWithNewOp<memref::ReinterpretCastOp>(
-        op, op.getResultType(), source.getBaseBuffer(),
-        source.getConstifiedMixedOffset(), sizes, strides);
-    return success();
-  }
-
-  /// Whether a dynamic size is not what the static ones leave.
-  static bool isOpen(memref::ExpandShapeOp op) {
-    ArrayRef<int64_t> shape = op.getResultType().getShape();
-    return llvm::any_of(op.getReassociationIndices(),
-                        [&](const ReassociationIndices &group) {
-                          int64_t dynamic = 0, empty = 0;
-                          for (int64_t dim : group) {
-                            dynamic += ShapedType::isDynamic(shape[dim]);
-                            empty += shape[dim] == 0;
-                          }
-                          return dynamic > 1 || (dynamic && empty);
-                        });
-  }
-};
+LogicalResult expandReshape(memref::ExpandShapeOp op,
+                            PatternRewriter &rewriter) {
+  if (!isOpen(op))
+    return failure();
+  Location loc = op.getLoc();
+  auto source =
+      memref::ExtractStridedMetadataOp::create(rewriter, loc, op.getSrc());
+  SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+  SmallVector<OpFoldResult> given = source.getConstifiedMixedStrides();
+  SmallVector<OpFoldResult> strides(sizes.size());
+  AffineExpr product =
+      rewriter.getAffineSymbolExpr(0) * rewriter.getAffineSymbolExpr(1);
+  for (auto [stride, group] : llvm::zip(given, op.getReassociationIndices()))
+    for (int64_t dim : llvm::reverse(group)) {
+      strides[dim] = stride;
+      stride = affine::makeComposedFoldedAffineApply(rewriter, loc, product,
+                                                     {stride, sizes[dim]});
+    }
+  rewriter.replaceOpWithNewOp<memref::ReinterpretCastOp>(
+      op, op.getResultType(), source.getBaseBuffer(),
+      source.getConstifiedMixedOffset(), sizes, strides);
+  return success();
+}
 
 struct ExpandReshapesPass final
     : mx::impl::MXExpandReshapesBase<ExpandReshapesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandReshape>(&getContext());
+    patterns.add(expandReshape);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

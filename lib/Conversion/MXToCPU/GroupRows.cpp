@@ -125,17 +125,14 @@ private:
   Int zero, first, tokens, choices, places, experts;
 };
 
-struct GroupRowsOpLowering final : EmittingPattern<GroupRowsOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, GroupRowsOp, OpAdaptor adaptor) const override {
-    GroupRowsEmitter(emitter, adaptor).emit();
-  }
-};
-
 } // namespace
+
+static void lowerGroupRows(Emitter &emitter, GroupRowsOp,
+                           GroupRowsOp::Adaptor adaptor) {
+  GroupRowsEmitter(emitter, adaptor).emit();
+}
 
 void mx::cpu::populateGroupRowsPatterns(const TypeConverter &converter,
                                         RewritePatternSet &patterns) {
-  patterns.add<GroupRowsOpLowering>(converter, patterns.getContext());
+  addPatterns<lowerGroupRows>(converter, patterns);
 }

@@ -65,12 +65,14 @@ private:
   GroupOp group;
 };
 
-Value getAddress(OpBuilder &builder, Location loc, Value memref) {
+} // namespace
+
+static Value getAddress(OpBuilder &builder, Location loc, Value memref) {
   return memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
 }
 
 /// Bytes of the rows of one rank.
-Value getPartBytes(Emitter &emitter, const Group &group, Value window) {
+static Value getPartBytes(Emitter &emitter, const Group &group, Value window) {
   auto type = cast<MemRefType>(window.getType());
   int64_t bits = getMemoryBits(type);
   for (int64_t extent : type.getShape().drop_front())
@@ -78,101 +80,81 @@ Value getPartBytes(Emitter &emitter, const Group &group, Value window) {
   return emitter.index(bits / 8 * group.getTokens());
 }
 
-struct WindowOpLowering final : OpConversionPattern<WindowOp> {
-  using OpConversionPattern::OpConversionPattern;
+static LogicalResult lowerWindow(WindowOp op, WindowOp::Adaptor,
+                                 ConversionPatternRewriter &rewriter,
+                                 const TypeConverter &converter) {
+  auto type =
+      dyn_cast_if_present<MemRefType>(converter.convertType(op.getType()));
+  if (!type)
+    return rewriter.notifyMatchFailure(op, "expected a memref");
+  rewriter.replaceOpWithNewOp<memref::AllocOp>(op, type);
+  return success();
+}
 
-  LogicalResult
-  matchAndRewrite(WindowOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast_if_present<MemRefType>(
-        getTypeConverter()->convertType(op.getType()));
-    if (!type)
-      return rewriter.notifyMatchFailure(op, "expected a memref");
-    rewriter.replaceOpWithNewOp<memref::AllocOp>(op, type);
-    return success();
+static LogicalResult lowerRank(RankOp op, RankOp::Adaptor,
+                               ConversionPatternRewriter &rewriter) {
+  Group group(op, op.getGroupAttr());
+  if (group.isAlone())
+    rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
+  else
+    rewriter.replaceOp(op, group.call(rewriter, op.getLoc(), kRankFunction, {},
+                                      /*hasResult=*/true));
+  return success();
+}
+
+static void lowerAllGather(Emitter &emitter, AllGatherOp op,
+                           AllGatherOp::Adaptor adaptor) {
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = op.getLoc();
+  Group group(op, op.getGroupAttr());
+  Value window = adaptor.getOuts()[0], input = adaptor.getInput();
+  Int first = emitter.index(0);
+  if (!group.isAlone() && input)
+    first = emitter.wrap(group.call(builder, loc, kRankFunction, {},
+                                    /*hasResult=*/true)) *
+            group.getTokens();
+  if (input) {
+    Int rows = emitter.dim(input, 0);
+    emitter.check(rows <= group.getTokens(),
+                  "at most " + Twine(group.getTokens()) +
+                      " tokens of a rank of group " + group.getName() +
+                      ", found %ld",
+                  {rows});
+    emitter.loopOverDims(input, cast<MemRefType>(input.getType()).getRank(),
+                         [&](ArrayRef<Value> place) {
+                           SmallVector<Value> to(place);
+                           to[0] = emitter.wrap(place[0]) + first;
+                           memref::StoreOp::create(builder, loc,
+                                                   emitter.load(input, place),
+                                                   window, to);
+                         });
   }
-};
-
-struct RankOpLowering final : OpConversionPattern<RankOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(RankOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Group group(op, op.getGroupAttr());
-    if (group.isAlone())
-      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
-    else
-      rewriter.replaceOp(op, group.call(rewriter, op.getLoc(), kRankFunction,
-                                        {}, /*hasResult=*/true));
-    return success();
-  }
-};
-
-struct AllGatherOpLowering final : EmittingPattern<AllGatherOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, AllGatherOp op,
-            OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    Location loc = op.getLoc();
-    Group group(op, op.getGroupAttr());
-    Value window = adaptor.getOuts()[0], input = adaptor.getInput();
-    Int first = emitter.index(0);
-    if (!group.isAlone() && input)
-      first = emitter.wrap(group.call(builder, loc, kRankFunction, {},
-                                      /*hasResult=*/true)) *
-              group.getTokens();
-    if (input) {
-      Int rows = emitter.dim(input, 0);
-      emitter.check(rows <= group.getTokens(),
-                    "at most " + Twine(group.getTokens()) +
-                        " tokens of a rank of group " + group.getName() +
-                        ", found %ld",
-                    {rows});
-      emitter.loopOverDims(input, cast<MemRefType>(input.getType()).getRank(),
-                           [&](ArrayRef<Value> place) {
-                             SmallVector<Value> to(place);
-                             to[0] = emitter.wrap(place[0]) + first;
-                             memref::StoreOp::create(builder, loc,
-                                                     emitter.load(input, place),
-                                                     window, to);
-                           });
-    }
-    if (!group.isAlone())
-      group.call(builder, loc, kAllGatherFunction,
-                 {getAddress(builder, loc, window),
-                  getPartBytes(emitter, group, window)},
-                 /*hasResult=*/false);
-  }
-};
-
-struct AllToAllOpLowering final : EmittingPattern<AllToAllOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, AllToAllOp op, OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    Location loc = op.getLoc();
-    Group group(op, op.getGroupAttr());
-    Value window = adaptor.getOuts()[0], input = adaptor.getInput();
-    if (group.isAlone()) {
-      memref::CopyOp::create(builder, loc, input, window);
-      return;
-    }
-    group.call(builder, loc, kAllToAllFunction,
-               {getAddress(builder, loc, input),
-                getAddress(builder, loc, window),
+  if (!group.isAlone())
+    group.call(builder, loc, kAllGatherFunction,
+               {getAddress(builder, loc, window),
                 getPartBytes(emitter, group, window)},
                /*hasResult=*/false);
-  }
-};
+}
 
-} // namespace
+static void lowerAllToAll(Emitter &emitter, AllToAllOp op,
+                          AllToAllOp::Adaptor adaptor) {
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = op.getLoc();
+  Group group(op, op.getGroupAttr());
+  Value window = adaptor.getOuts()[0], input = adaptor.getInput();
+  if (group.isAlone()) {
+    memref::CopyOp::create(builder, loc, input, window);
+    return;
+  }
+  group.call(builder, loc, kAllToAllFunction,
+             {getAddress(builder, loc, input), getAddress(builder, loc, window),
+              getPartBytes(emitter, group, window)},
+             /*hasResult=*/false);
+}
 
 void mx::cpu::populateGroupPatterns(const TypeConverter &converter,
                                     RewritePatternSet &patterns) {
   // Before the patterns that only change how elements are stored.
-  patterns.add<WindowOpLowering, RankOpLowering, AllGatherOpLowering,
-               AllToAllOpLowering>(converter, patterns.getContext(),
-                                   PatternBenefit(2));
+  addPatterns<lowerWindow, lowerRank, lowerAllGather, lowerAllToAll>(
+      converter, patterns, 2);
 }

@@ -84,12 +84,14 @@ private:
   Value factor;
 };
 
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // The operations
 //===----------------------------------------------------------------------===//
 
-Side makeSide(Emitter &emitter, Value original, Value elements, Value scales,
-              bool isPacked = false) {
+static Side makeSide(Emitter &emitter, Value original, Value elements,
+                     Value scales, bool isPacked = false) {
   Elements array = getElements(original, elements);
   array.isPacked = isPacked;
   // Numbers are what they stand for.
@@ -107,9 +109,9 @@ Side makeSide(Emitter &emitter, Value original, Value elements, Value scales,
 }
 
 /// Of an operand that has scales.
-void checkScales(Emitter &emitter, StringRef name, const Side &side, Int rows,
-                 Int columns, int64_t blockSize,
-                 std::optional<Int> groups = {}) {
+static void checkScales(Emitter &emitter, StringRef name, const Side &side,
+                        Int rows, Int columns, int64_t blockSize,
+                        std::optional<Int> groups = {}) {
   if (side.scales)
     emitter.checkScales(name, *side.scales, side.elements, rows, columns,
                         blockSize, groups);
@@ -117,189 +119,179 @@ void checkScales(Emitter &emitter, StringRef name, const Side &side, Int rows,
 
 /// The reduction, which is dimension `dim` of a, has whole blocks, where there
 /// are scales.
-void checkBlocks(Emitter &emitter, const Side &a, const Side &b, int64_t dim,
-                 Int k, int64_t blockSize) {
+static void checkBlocks(Emitter &emitter, const Side &a, const Side &b,
+                        int64_t dim, Int k, int64_t blockSize) {
   if (a.scales || b.scales)
     emitter.checkMultiple("a", dim, k, blockSize);
 }
 
 /// The right operand, whose weights may be packed.
-Side makeSideB(Emitter &emitter, MatmulOpInterface op, Value elements,
-               Value scales) {
+static Side makeSideB(Emitter &emitter, MatmulOpInterface op, Value elements,
+                      Value scales) {
   return makeSide(emitter, op.getB(), elements, scales, hasPackedB(op));
 }
 
 /// Rows of a matrix of B, which tiles of packed weights do not tell: they are
 /// columns of the result.
-Int getRowsOfB(Emitter &emitter, const Side &b, Value out) {
+static Int getRowsOfB(Emitter &emitter, const Side &b, Value out) {
   if (!b.elements.isPacked)
     return emitter.dim(b.elements, b.elements.getLogicalRank() - 2);
   return emitter.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
 }
 
 /// Checks that a matrix of B has `k` columns.
-void checkColumnsOfB(Emitter &emitter, const Side &b, Int rows, Int k) {
+static void checkColumnsOfB(Emitter &emitter, const Side &b, Int rows, Int k) {
   if (b.elements.isPacked)
     return emitter.checkPacked("b", b.elements, rows, k);
   emitter.checkDim("b", b.elements, b.elements.getLogicalRank() - 1, k);
 }
 
-struct MatmulOpLowering final : EmittingPattern<MatmulOp> {
-  using EmittingPattern::EmittingPattern;
+static void lowerMatmul(Emitter &emitter, MatmulOp op,
+                        MatmulOp::Adaptor adaptor) {
+  OpBuilder &builder = emitter.getBuilder();
+  int64_t blockSize = op.getBlockSize(), rank = op.getA().getType().getRank();
+  Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
+  Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
+  Value out = adaptor.getOuts()[0];
+  Int rows = emitter.dim(a.elements, rank - 2);
+  Int columns = getRowsOfB(emitter, b, out);
+  Int k = emitter.dim(a.elements, rank - 1);
 
-  void emit(Emitter &emitter, MatmulOp op, OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    int64_t blockSize = op.getBlockSize(), rank = op.getA().getType().getRank();
-    Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
-    Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
-    Value out = adaptor.getOuts()[0];
-    Int rows = emitter.dim(a.elements, rank - 2);
-    Int columns = getRowsOfB(emitter, b, out);
-    Int k = emitter.dim(a.elements, rank - 1);
+  Elements outArray{out, builder.getF32Type()};
+  checkBlocks(emitter, a, b, rank - 1, k, blockSize);
+  checkColumnsOfB(emitter, b, columns, k);
+  for (int64_t i = 0; i < rank - 2; ++i) {
+    emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
+    emitter.checkDim("outs", outArray, i, emitter.dim(a.elements, i));
+  }
+  checkScales(emitter, "a_scales", a, rows, k, blockSize);
+  checkScales(emitter, "b_scales", b, columns, k, blockSize);
+  emitter.checkDim("outs", outArray, rank - 2, rows);
+  emitter.checkDim("outs", outArray, rank - 1, columns);
 
-    Elements outArray{out, builder.getF32Type()};
-    checkBlocks(emitter, a, b, rank - 1, k, blockSize);
-    checkColumnsOfB(emitter, b, columns, k);
-    for (int64_t i = 0; i < rank - 2; ++i) {
-      emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
-      emitter.checkDim("outs", outArray, i, emitter.dim(a.elements, i));
-    }
-    checkScales(emitter, "a_scales", a, rows, k, blockSize);
-    checkScales(emitter, "b_scales", b, columns, k, blockSize);
-    emitter.checkDim("outs", outArray, rank - 2, rows);
-    emitter.checkDim("outs", outArray, rank - 1, columns);
-
-    Product product(emitter, blockSize, k);
-    Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-                op.getEpilogue());
-    emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
-      a.batch = b.batch = llvm::to_vector(batch);
-      product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
-        store.emit(row, column, sum, k, batch);
-      });
+  Product product(emitter, blockSize, k);
+  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
+              op.getEpilogue());
+  emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
+    a.batch = b.batch = llvm::to_vector(batch);
+    product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
+      store.emit(row, column, sum, k, batch);
     });
-  }
-};
+  });
+}
 
-struct GroupedMatmulOpLowering final : EmittingPattern<GroupedMatmulOp> {
-  using EmittingPattern::EmittingPattern;
+/// C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g.
+static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
+                      GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
+  int64_t blockSize = op.getBlockSize();
+  Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
+  Int groups = emitter.dim(offsets, 0);
+  Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
+  Int columns = getRowsOfB(emitter, b, out);
+  Elements outArray{out, emitter.getBuilder().getF32Type()};
+  checkBlocks(emitter, a, b, 1, k, blockSize);
+  emitter.checkDim("b", b.elements, 0, groups);
+  checkColumnsOfB(emitter, b, columns, k);
+  checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
+  checkScales(emitter, "b_scales", b, columns, k, blockSize);
+  Value scatter = adaptor.getScatter();
+  emitter.checkDim(
+      scatter ? "scatter" : "outs",
+      scatter ? Elements{scatter, emitter.getBuilder().getF32Type()} : outArray,
+      0, rows);
+  emitter.checkDim("outs", outArray, 1, columns);
 
-  void emit(Emitter &emitter, GroupedMatmulOp op,
-            OpAdaptor adaptor) const override {
-    if (!op.getMasked())
-      emitter.checkGroups(adaptor.getOffsets());
-    Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
-    Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
-    if (op.getMasked())
-      lowerMasked(emitter, op, adaptor, a, b);
-    else if (op.getRagged() == RaggedKind::Rows)
-      lowerRows(emitter, op, adaptor, a, b);
-    else
-      lowerReduction(emitter, op, adaptor, a, b);
-  }
+  Product product(emitter, blockSize, k);
+  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
+              op.getEpilogue());
+  emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
+    Side rowsOfGroup = a, own = b;
+    if (a.scales)
+      rowsOfGroup.scales = emitter.inGroup(*a.scales, group);
+    rowsOfGroup.firstRow = group.begin;
+    own.batch = {group.number};
+    product.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
+                 [&](Int row, Int column, Value sum) {
+                   store.emit(group.begin + row, column, sum, k, {}, scatter);
+                 });
+  });
+}
 
-  /// C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g.
-  static void lowerRows(Emitter &emitter, GroupedMatmulOp op, OpAdaptor adaptor,
-                        Side a, Side b) {
-    int64_t blockSize = op.getBlockSize();
-    Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
-    Int groups = emitter.dim(offsets, 0);
-    Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
-    Int columns = getRowsOfB(emitter, b, out);
-    Elements outArray{out, emitter.getBuilder().getF32Type()};
-    checkBlocks(emitter, a, b, 1, k, blockSize);
-    emitter.checkDim("b", b.elements, 0, groups);
-    checkColumnsOfB(emitter, b, columns, k);
-    checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
-    checkScales(emitter, "b_scales", b, columns, k, blockSize);
-    Value scatter = adaptor.getScatter();
-    emitter.checkDim(scatter ? "scatter" : "outs",
-                     scatter
-                         ? Elements{scatter, emitter.getBuilder().getF32Type()}
-                         : outArray,
-                     0, rows);
-    emitter.checkDim("outs", outArray, 1, columns);
+/// C[g, m, n] = sum of A[g, m, k] * B[g, n, k] for the first rows of a
+/// matrix.
+static void lowerMasked(Emitter &emitter, GroupedMatmulOp op,
+                        GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
+  int64_t blockSize = op.getBlockSize();
+  Value out = adaptor.getOuts()[0], counts = adaptor.getOffsets();
+  Int groups = emitter.dim(counts, 0), rows = emitter.dim(a.elements, 1);
+  Int k = emitter.dim(a.elements, 2);
+  Int columns = getRowsOfB(emitter, b, out);
+  Elements outArray{out, emitter.getBuilder().getF32Type()};
+  checkBlocks(emitter, a, b, 2, k, blockSize);
+  emitter.checkDim("a", a.elements, 0, groups);
+  emitter.checkDim("b", b.elements, 0, groups);
+  checkColumnsOfB(emitter, b, columns, k);
+  checkScales(emitter, "a_scales", a, rows, k, blockSize);
+  checkScales(emitter, "b_scales", b, columns, k, blockSize);
+  emitter.checkDim("outs", outArray, 0, groups);
+  emitter.checkDim("outs", outArray, 1, rows);
+  emitter.checkDim("outs", outArray, 2, columns);
 
-    Product product(emitter, blockSize, k);
-    Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-                op.getEpilogue());
-    emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
-      Side rowsOfGroup = a, own = b;
-      if (a.scales)
-        rowsOfGroup.scales = emitter.inGroup(*a.scales, group);
-      rowsOfGroup.firstRow = group.begin;
-      own.batch = {group.number};
-      product.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
-                   [&](Int row, Int column, Value sum) {
-                     store.emit(group.begin + row, column, sum, k, {}, scatter);
-                   });
+  Product product(emitter, blockSize, k);
+  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
+              op.getEpilogue());
+  emitter.loop(emitter.index(0), groups, 1, [&](Int group) {
+    Int count = emitter.loadOffset(counts, group);
+    a.batch = b.batch = {group};
+    product.emit(a, b, count.min(rows).max(0), columns, k,
+                 [&](Int row, Int column, Value sum) {
+                   store.emit(row, column, sum, k, {group});
+                 });
+  });
+}
+
+/// C[g, m, n] = sum of A[m, k] * B[n, k] for the k of group g.
+static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
+                           GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
+  int64_t blockSize = op.getBlockSize();
+  Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
+  Int rows = emitter.dim(a.elements, 0), columns = emitter.dim(b.elements, 0);
+  Int capacity = emitter.dim(a.elements, 1);
+  Int groups = emitter.dim(offsets, 0);
+  Elements outArray{out, emitter.getBuilder().getF32Type()};
+  emitter.checkMultiple("a", 1, capacity, 128);
+  emitter.checkDim("b", b.elements, 1, capacity);
+  checkScales(emitter, "a_scales", a, rows, capacity, blockSize);
+  checkScales(emitter, "b_scales", b, columns, capacity, blockSize);
+  emitter.checkDim("outs", outArray, 0, groups);
+  emitter.checkDim("outs", outArray, 1, rows);
+  emitter.checkDim("outs", outArray, 2, columns);
+  Product product(emitter, blockSize, capacity);
+  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
+              op.getEpilogue());
+  emitter.loopOverGroups(offsets, capacity, [&](Emitter::Group group) {
+    // What would lie beyond the capacity does not count.
+    Int k = (group.end - group.begin).min((capacity - group.start).max(0));
+    a.firstK = b.firstK = group.start.min(capacity);
+    product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
+      store.emit(row, column, sum, k, {group.number});
     });
-  }
+  });
+}
 
-  /// C[g, m, n] = sum of A[g, m, k] * B[g, n, k] for the first rows of a
-  /// matrix.
-  static void lowerMasked(Emitter &emitter, GroupedMatmulOp op,
-                          OpAdaptor adaptor, Side a, Side b) {
-    int64_t blockSize = op.getBlockSize();
-    Value out = adaptor.getOuts()[0], counts = adaptor.getOffsets();
-    Int groups = emitter.dim(counts, 0), rows = emitter.dim(a.elements, 1);
-    Int k = emitter.dim(a.elements, 2);
-    Int columns = getRowsOfB(emitter, b, out);
-    Elements outArray{out, emitter.getBuilder().getF32Type()};
-    checkBlocks(emitter, a, b, 2, k, blockSize);
-    emitter.checkDim("a", a.elements, 0, groups);
-    emitter.checkDim("b", b.elements, 0, groups);
-    checkColumnsOfB(emitter, b, columns, k);
-    checkScales(emitter, "a_scales", a, rows, k, blockSize);
-    checkScales(emitter, "b_scales", b, columns, k, blockSize);
-    emitter.checkDim("outs", outArray, 0, groups);
-    emitter.checkDim("outs", outArray, 1, rows);
-    emitter.checkDim("outs", outArray, 2, columns);
-
-    Product product(emitter, blockSize, k);
-    Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-                op.getEpilogue());
-    emitter.loop(emitter.index(0), groups, 1, [&](Int group) {
-      Int count = emitter.loadOffset(counts, group);
-      a.batch = b.batch = {group};
-      product.emit(a, b, count.min(rows).max(0), columns, k,
-                   [&](Int row, Int column, Value sum) {
-                     store.emit(row, column, sum, k, {group});
-                   });
-    });
-  }
-
-  /// C[g, m, n] = sum of A[m, k] * B[n, k] for the k of group g.
-  static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
-                             OpAdaptor adaptor, Side a, Side b) {
-    int64_t blockSize = op.getBlockSize();
-    Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
-    Int rows = emitter.dim(a.elements, 0), columns = emitter.dim(b.elements, 0);
-    Int capacity = emitter.dim(a.elements, 1);
-    Int groups = emitter.dim(offsets, 0);
-    Elements outArray{out, emitter.getBuilder().getF32Type()};
-    emitter.checkMultiple("a", 1, capacity, 128);
-    emitter.checkDim("b", b.elements, 1, capacity);
-    checkScales(emitter, "a_scales", a, rows, capacity, blockSize);
-    checkScales(emitter, "b_scales", b, columns, capacity, blockSize);
-    emitter.checkDim("outs", outArray, 0, groups);
-    emitter.checkDim("outs", outArray, 1, rows);
-    emitter.checkDim("outs", outArray, 2, columns);
-    Product product(emitter, blockSize, capacity);
-    Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-                op.getEpilogue());
-    emitter.loopOverGroups(offsets, capacity, [&](Emitter::Group group) {
-      // What would lie beyond the capacity does not count.
-      Int k = (group.end - group.begin).min((capacity - group.start).max(0));
-      a.firstK = b.firstK = group.start.min(capacity);
-      product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
-        store.emit(row, column, sum, k, {group.number});
-      });
-    });
-  }
-};
-
-} // namespace
+static void lowerGroupedMatmul(Emitter &emitter, GroupedMatmulOp op,
+                               GroupedMatmulOp::Adaptor adaptor) {
+  if (!op.getMasked())
+    emitter.checkGroups(adaptor.getOffsets());
+  Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
+  Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
+  if (op.getMasked())
+    lowerMasked(emitter, op, adaptor, a, b);
+  else if (op.getRagged() == RaggedKind::Rows)
+    lowerRows(emitter, op, adaptor, a, b);
+  else
+    lowerReduction(emitter, op, adaptor, a, b);
+}
 
 void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
                               llvm::function_ref<void(Int)> body) {
@@ -330,6 +322,5 @@ void mx::cpu::emitAddition(Emitter &emitter, Value term, Value out,
 
 void mx::cpu::populateMatmulPatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns) {
-  patterns.add<MatmulOpLowering, GroupedMatmulOpLowering>(
-      converter, patterns.getContext());
+  addPatterns<lowerMatmul, lowerGroupedMatmul>(converter, patterns);
 }

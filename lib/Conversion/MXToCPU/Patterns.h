@@ -9,9 +9,9 @@
 #ifndef MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
 #define MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
 
+#include "../Utils/FunctionPatterns.h"
 #include "../Utils/Storage.h"
 #include "Emitter.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx::cpu {
@@ -64,29 +64,30 @@ llvm::SmallVector<mlir::Value> computeValues(Emitter &emitter, QuantizeOp op,
                                              mlir::ValueRange inputScales,
                                              mlir::Value gather);
 
+} // namespace mx::cpu
+
+namespace mx {
+
 /// Lowers an operation on memrefs to what `emit` writes in its place.
-template <typename Op>
-class EmittingPattern : public mlir::OpConversionPattern<Op> {
+template <typename Op, typename Adaptor,
+          void (*emit)(cpu::Emitter &, Op, Adaptor)>
+class PatternOf<emit> final : public mlir::OpConversionPattern<Op> {
 public:
   using mlir::OpConversionPattern<Op>::OpConversionPattern;
-  using typename mlir::OpConversionPattern<Op>::OpAdaptor;
 
   mlir::LogicalResult
-  matchAndRewrite(Op op, OpAdaptor adaptor,
-                  mlir::ConversionPatternRewriter &rewriter) const final {
+  matchAndRewrite(Op op, Adaptor adaptor,
+                  mlir::ConversionPatternRewriter &rewriter) const override {
     if (op->getNumResults())
       return rewriter.notifyMatchFailure(op,
                                          "expected an operation on memrefs");
-    Emitter emitter(rewriter, op);
+    cpu::Emitter emitter(rewriter, op);
     emit(emitter, op, adaptor);
     rewriter.eraseOp(op);
     return mlir::success();
   }
-
-protected:
-  virtual void emit(Emitter &emitter, Op op, OpAdaptor adaptor) const = 0;
 };
 
-} // namespace mx::cpu
+} // namespace mx
 
 #endif // MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H

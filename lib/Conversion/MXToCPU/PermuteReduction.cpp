@@ -16,50 +16,41 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::cpu;
 
-namespace {
+/// Thread t has run t of each block, of which pair i comes after pair i of
+/// the threads before it.
+static Int getPlace(Int column, int64_t run) {
+  Int in = column % (run * kReductionLanes);
+  Int lane = in / run;
+  Int pair = in % run / kReductionPair;
+  Int place = (pair * kReductionLanes + lane) * kReductionPair;
+  place = place + in % kReductionPair;
+  return place + (column - in);
+}
 
-struct PermuteReductionOpLowering final : EmittingPattern<PermuteReductionOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, PermuteReductionOp op,
-            OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
-    int64_t rank = cast<MemRefType>(out.getType()).getRank();
-    Elements elements = getElements(op.getInput(), input);
-    for (int64_t i = 0; i < rank; ++i)
-      emitter.checkDim("input", elements, i, emitter.dim(out, i));
-    Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
-    int64_t run =
-        getReductionRun(cast<MemRefType>(out.getType()).getShape().back());
-    emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
-      emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
-        emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
-          SmallVector<Value> source(batch), target(batch);
-          source.append({row, column});
-          target.append({row, getPlace(column, run)});
-          Value number =
-              memref::LoadOp::create(builder, op.getLoc(), input, source);
-          memref::StoreOp::create(builder, op.getLoc(), number, out, target);
-        });
+static void lowerPermuteReduction(Emitter &emitter, PermuteReductionOp op,
+                                  PermuteReductionOp::Adaptor adaptor) {
+  OpBuilder &builder = emitter.getBuilder();
+  Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
+  int64_t rank = cast<MemRefType>(out.getType()).getRank();
+  Elements elements = getElements(op.getInput(), input);
+  for (int64_t i = 0; i < rank; ++i)
+    emitter.checkDim("input", elements, i, emitter.dim(out, i));
+  Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
+  int64_t run =
+      getReductionRun(cast<MemRefType>(out.getType()).getShape().back());
+  emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
+    emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
+      emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
+        SmallVector<Value> source(batch), target(batch);
+        source.append({row, column});
+        target.append({row, getPlace(column, run)});
+        Value number =
+            memref::LoadOp::create(builder, op.getLoc(), input, source);
+        memref::StoreOp::create(builder, op.getLoc(), number, out, target);
       });
     });
-  }
-
-private:
-  /// Thread t has run t of each block, of which pair i comes after pair i of
-  /// the threads before it.
-  static Int getPlace(Int column, int64_t run) {
-    Int in = column % (run * kReductionLanes);
-    Int lane = in / run;
-    Int pair = in % run / kReductionPair;
-    Int place = (pair * kReductionLanes + lane) * kReductionPair;
-    place = place + in % kReductionPair;
-    return place + (column - in);
-  }
-};
-
-} // namespace
+  });
+}
 
 void mx::cpu::decomposePermutations(Operation *root) {
   SmallVector<PermuteReductionOp> ops;
@@ -86,5 +77,5 @@ void mx::cpu::decomposePermutations(Operation *root) {
 
 void mx::cpu::populatePermuteReductionPatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns) {
-  patterns.add<PermuteReductionOpLowering>(converter, patterns.getContext());
+  addPatterns<lowerPermuteReduction>(converter, patterns);
 }

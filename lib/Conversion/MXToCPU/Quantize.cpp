@@ -51,9 +51,11 @@ struct Extent {
   Int firstLine, endLine, from, length, to;
 };
 
+} // namespace
+
 /// Where a position of a line lies in the input.
-SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
-                            Int line, Int position) {
+static SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
+                                   Int line, Int position) {
   SmallVector<Value> place(extent.batch);
   Int from = extent.from + position;
   if (o.transposed)
@@ -64,8 +66,8 @@ SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
 }
 
 /// What the place's element is rounded by, if not to nearest even.
-std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
-                              ArrayRef<Value> place) {
+static std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
+                                     ArrayRef<Value> place) {
   if (!o.seed)
     return std::nullopt;
   Int index = emitter.index(0);
@@ -76,8 +78,8 @@ std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
 
 /// Quantizes a block of a line or, of squares, of all lines from `line` on that
 /// share its scale.
-void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
-                   Int line, Int block) {
+static void quantizeBlock(Emitter &emitter, const Orientation &o,
+                          const Extent &extent, Int line, Int block) {
   FormatArith &numbers = emitter.getNumbers();
   Int begin = block * o.blockSize;
   Int end = (begin + o.blockSize).min(extent.length);
@@ -124,8 +126,8 @@ void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
 }
 
 /// Copies a block of a line, with its scale.
-void copyBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
-               Int line, Int block) {
+static void copyBlock(Emitter &emitter, const Orientation &o,
+                      const Extent &extent, Int line, Int block) {
   const Copied &from = *o.copied;
   auto store = [&](Int scale, function_ref<Int(Int)> getCode) {
     emitter.storeScale(scale, o.scales, extent.batch, line, block);
@@ -154,8 +156,8 @@ void copyBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
                   copy);
 }
 
-void quantizeLines(Emitter &emitter, const Orientation &o,
-                   const Extent &extent) {
+static void quantizeLines(Emitter &emitter, const Orientation &o,
+                          const Extent &extent) {
   Int zero = emitter.index(0), blocks = extent.length.ceilDiv(o.blockSize);
   auto forEachLine = [&](function_ref<void(Int)> body) {
     emitter.loop(extent.firstLine, extent.endLine, o.getLines(), body);
@@ -177,8 +179,8 @@ void quantizeLines(Emitter &emitter, const Orientation &o,
     });
 }
 
-void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
-                  RaggedKind ragged) {
+static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
+                         RaggedKind ragged) {
   int64_t rank = cast<MemRefType>(o.input.getType()).getRank();
   Int zero = emitter.index(0);
   Int lines = emitter.dim(o.input, rank - (o.transposed ? 1 : 2));
@@ -225,8 +227,8 @@ void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
 }
 
 /// `out` is raised to the magnitude of what stands at a place.
-void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
-                    Value out) {
+static void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
+                           Value out) {
   OpBuilder &builder = emitter.getBuilder();
   Value sofar = memref::LoadOp::create(builder, emitter.getLoc(), out);
   Int bits = emitter.getNumbers().widenToF32(emitter.load(input, place));
@@ -239,8 +241,9 @@ void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
 }
 
 /// The largest magnitude of all, or of what the groups have.
-void storeMagnitude(Emitter &emitter, Value input, Value out,
-                    Value offsets = {}, RaggedKind ragged = RaggedKind::None) {
+static void storeMagnitude(Emitter &emitter, Value input, Value out,
+                           Value offsets = {},
+                           RaggedKind ragged = RaggedKind::None) {
   OpBuilder &builder = emitter.getBuilder();
   Value nothing = arith::ConstantOp::create(builder, emitter.getLoc(),
                                             builder.getF32FloatAttr(0.0f));
@@ -268,74 +271,65 @@ void storeMagnitude(Emitter &emitter, Value input, Value out,
   });
 }
 
-struct QuantizeOpLowering final : EmittingPattern<QuantizeOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, QuantizeOp op, OpAdaptor adaptor) const override {
-    OpBuilder &builder = emitter.getBuilder();
-    emitter.checkGroups(adaptor.getOffsets());
-    int64_t rank = op.getInput().getType().getRank();
-    bool nvfp4 =
-        isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getScales(0).getType()));
-    std::optional<Int> encodeBits;
-    if (nvfp4) {
-      Type i32 = builder.getI32Type();
-      encodeBits =
-          op.getGlobalScale()
-              ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
-              : Int::constant(builder, op.getLoc(), i32, 0x3F800000);
-      Int isPositive = *encodeBits > 0, isFinite = *encodeBits < 0x7F800000;
-      // As on the GPU, where the host does not wait for what is in memory.
-      if (op.getGlobalScale() && followsFromMemory(op.getGlobalScale()))
-        encodeBits = (isPositive & isFinite).select(*encodeBits, 0x7FC00000);
-      else
-        emitter.check(isPositive & isFinite,
-                      "a finite global_scale greater than 0, found the "
-                      "bits %ld",
-                      {*encodeBits});
-    }
-    std::optional<Int> seed;
-    if (op.getSeed())
-      seed = emitter.wrap(adaptor.getSeed());
-    SmallVector<Value> values(adaptor.getInputs());
-    if (op.getGather() || !op.getPrologue().empty() || op.isPassedOn())
-      values = computeValues(emitter, op, adaptor.getInputs(),
-                             adaptor.getInputScales(), adaptor.getGather());
-    for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
-      Orientation orientation{
-          values[op.getValueOf(i)],
-          op.getAxis(i) == 0,
-          getElements(op.getElements(i),
-                      adaptor.getOuts()[op.getElementsNumber(i)]),
-          getScales(adaptor.getOuts()[op.getScalesNumber(i)], rank),
-          int64_t(op.getBlockSize()),
-          op.getScaleRounding(),
-          encodeBits,
-          seed,
-          op.getSquare(),
-          std::nullopt};
-      if (op.isCopied(i))
-        orientation.copied = {
-            getElements(op.getInput(), adaptor.getInputs()[0]),
-            getScales(adaptor.getInputScales()[0], rank), adaptor.getGather()};
-      quantizeAxis(emitter, orientation, adaptor.getOffsets(),
-                   op.getRaggedOfAxis(op.getAxis(i)));
-    }
-    for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
-      storeMagnitude(emitter, values[i], adaptor.getOuts()[op.getAmaxNumber(i)],
-                     adaptor.getOffsets(), op.getRaggedOrNone());
+static void lowerQuantize(Emitter &emitter, QuantizeOp op,
+                          QuantizeOp::Adaptor adaptor) {
+  OpBuilder &builder = emitter.getBuilder();
+  emitter.checkGroups(adaptor.getOffsets());
+  int64_t rank = op.getInput().getType().getRank();
+  bool nvfp4 =
+      isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getScales(0).getType()));
+  std::optional<Int> encodeBits;
+  if (nvfp4) {
+    Type i32 = builder.getI32Type();
+    encodeBits =
+        op.getGlobalScale()
+            ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
+            : Int::constant(builder, op.getLoc(), i32, 0x3F800000);
+    Int isPositive = *encodeBits > 0, isFinite = *encodeBits < 0x7F800000;
+    // As on the GPU, where the host does not wait for what is in memory.
+    if (op.getGlobalScale() && followsFromMemory(op.getGlobalScale()))
+      encodeBits = (isPositive & isFinite).select(*encodeBits, 0x7FC00000);
+    else
+      emitter.check(isPositive & isFinite,
+                    "a finite global_scale greater than 0, found the "
+                    "bits %ld",
+                    {*encodeBits});
   }
-};
-
-struct AmaxOpLowering final : EmittingPattern<AmaxOp> {
-  using EmittingPattern::EmittingPattern;
-
-  void emit(Emitter &emitter, AmaxOp op, OpAdaptor adaptor) const override {
-    storeMagnitude(emitter, adaptor.getInput(), adaptor.getOuts()[0]);
+  std::optional<Int> seed;
+  if (op.getSeed())
+    seed = emitter.wrap(adaptor.getSeed());
+  SmallVector<Value> values(adaptor.getInputs());
+  if (op.getGather() || !op.getPrologue().empty() || op.isPassedOn())
+    values = computeValues(emitter, op, adaptor.getInputs(),
+                           adaptor.getInputScales(), adaptor.getGather());
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    Orientation orientation{
+        values[op.getValueOf(i)],
+        op.getAxis(i) == 0,
+        getElements(op.getElements(i),
+                    adaptor.getOuts()[op.getElementsNumber(i)]),
+        getScales(adaptor.getOuts()[op.getScalesNumber(i)], rank),
+        int64_t(op.getBlockSize()),
+        op.getScaleRounding(),
+        encodeBits,
+        seed,
+        op.getSquare(),
+        std::nullopt};
+    if (op.isCopied(i))
+      orientation.copied = {getElements(op.getInput(), adaptor.getInputs()[0]),
+                            getScales(adaptor.getInputScales()[0], rank),
+                            adaptor.getGather()};
+    quantizeAxis(emitter, orientation, adaptor.getOffsets(),
+                 op.getRaggedOfAxis(op.getAxis(i)));
   }
-};
+  for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
+    storeMagnitude(emitter, values[i], adaptor.getOuts()[op.getAmaxNumber(i)],
+                   adaptor.getOffsets(), op.getRaggedOrNone());
+}
 
-} // namespace
+static void lowerAmax(Emitter &emitter, AmaxOp op, AmaxOp::Adaptor adaptor) {
+  storeMagnitude(emitter, adaptor.getInput(), adaptor.getOuts()[0]);
+}
 
 Scales mx::cpu::getScales(Value scales, int64_t logicalRank) {
   auto type = cast<MemRefType>(scales.getType());
@@ -344,6 +338,5 @@ Scales mx::cpu::getScales(Value scales, int64_t logicalRank) {
 
 void mx::cpu::populateQuantizePatterns(const TypeConverter &converter,
                                        RewritePatternSet &patterns) {
-  patterns.add<QuantizeOpLowering, AmaxOpLowering>(converter,
-                                                   patterns.getContext());
+  addPatterns<lowerQuantize, lowerAmax>(converter, patterns);
 }

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/FunctionPatterns.h"
 #include "../Utils/HostCode.h"
 #include "../Utils/Storage.h"
 #include "KernelBuilder.h"
@@ -363,36 +364,27 @@ struct ConvertMXToMXGPUPass final
 
 namespace {
 
-struct ConvertEncode final : OpConversionPattern<EncodeTensorMapOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(EncodeTensorMapOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.modifyOpInPlace(
-        op, [&] { op.getSourceMutable().assign(adaptor.getSource()); });
-    return success();
-  }
-};
+LogicalResult convertEncode(EncodeTensorMapOp op,
+                            EncodeTensorMapOp::Adaptor adaptor,
+                            ConversionPatternRewriter &rewriter) {
+  rewriter.modifyOpInPlace(
+      op, [&] { op.getSourceMutable().assign(adaptor.getSource()); });
+  return success();
+}
 
 /// A bit that the host reads.
-struct ConvertLoad final : OpConversionPattern<memref::LoadOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().isInteger(1))
-      return rewriter.notifyMatchFailure(op, "not a bit");
-    Value byte = memref::LoadOp::create(
-        rewriter, op.getLoc(), adaptor.getMemref(), adaptor.getIndices());
-    Value zero = arith::ConstantOp::create(
-        rewriter, op.getLoc(), rewriter.getZeroAttr(byte.getType()));
-    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne,
-                                               byte, zero);
-    return success();
-  }
-};
+LogicalResult convertLoad(memref::LoadOp op, memref::LoadOp::Adaptor adaptor,
+                          ConversionPatternRewriter &rewriter) {
+  if (!op.getType().isInteger(1))
+    return rewriter.notifyMatchFailure(op, "not a bit");
+  Value byte = memref::LoadOp::create(
+      rewriter, op.getLoc(), adaptor.getMemref(), adaptor.getIndices());
+  Value zero = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                         rewriter.getZeroAttr(byte.getType()));
+  rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne, byte,
+                                             zero);
+  return success();
+}
 
 /// Bits have a byte each, which is 0 or 1.
 std::optional<Type> convertBits(MemRefType type) {
@@ -417,7 +409,7 @@ struct StoreAsBytesPass final
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addLegalDialect<arith::ArithDialect>();
     mx::populateStoragePatterns(converter, patterns, target);
-    patterns.add<ConvertEncode, ConvertLoad>(converter, &getContext());
+    addPatterns<convertEncode, convertLoad>(converter, patterns);
     target.addDynamicallyLegalOp<EncodeTensorMapOp, mx::WindowOp,
                                  mx::AllGatherOp, mx::AllToAllOp>(
         [&](Operation *op) { return converter.isLegal(op); });

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
+#include "FunctionPatterns.h"
 #include "IntExpr.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -173,28 +174,26 @@ private:
   }
 };
 
-struct ConvertDim final : OpConversionPattern<memref::DimOp> {
-  using OpConversionPattern::OpConversionPattern;
+} // namespace
 
-  LogicalResult
-  matchAndRewrite(memref::DimOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getSource().getType());
-    std::optional<int64_t> dimension = op.getConstantIndex();
-    if (isHalved(type) && !dimension)
-      return rewriter.notifyMatchFailure(op, "dimension is not a constant");
-    Int size(rewriter, op.getLoc(),
-             memref::DimOp::create(rewriter, op.getLoc(), adaptor.getSource(),
-                                   adaptor.getIndex()));
-    bool isLast = isHalved(type) && *dimension + 1 == type.getRank();
-    rewriter.replaceOp(op, Value(isLast ? size * 2 : size));
-    return success();
-  }
-};
+static LogicalResult convertDim(memref::DimOp op,
+                                memref::DimOp::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  std::optional<int64_t> dimension = op.getConstantIndex();
+  if (isHalved(type) && !dimension)
+    return rewriter.notifyMatchFailure(op, "dimension is not a constant");
+  Int size(rewriter, op.getLoc(),
+           memref::DimOp::create(rewriter, op.getLoc(), adaptor.getSource(),
+                                 adaptor.getIndex()));
+  bool isLast = isHalved(type) && *dimension + 1 == type.getRank();
+  rewriter.replaceOp(op, Value(isLast ? size * 2 : size));
+  return success();
+}
 
 /// Constant elements as those of an array of bytes. A resource remains one:
 /// attributes of many bytes are compared and kept for the whole process.
-ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
+static ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
   std::string bytes;
   appendConstantBytes(elements, bytes);
   auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
@@ -211,51 +210,42 @@ ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
 }
 
 /// LLVM's translation takes no bits from a resource, and not nothing.
-bool isUnknownResource(memref::GlobalOp op) {
+static bool isUnknownResource(memref::GlobalOp op) {
   return (op.getType().getElementType().isInteger(1) ||
           op.getType().getNumElements() == 0) &&
          isa_and_present<DenseResourceElementsAttr>(op.getInitialValueAttr());
 }
 
-struct ConvertGlobal final : OpConversionPattern<memref::GlobalOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::GlobalOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast_or_null<MemRefType>(
-        getTypeConverter()->convertType(op.getType()));
-    if (!type)
-      return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
-    Attribute initial = op.getInitialValueAttr();
-    if (auto elements = dyn_cast_or_null<ElementsAttr>(initial)) {
-      if (std::optional<std::string> fault = findConstantFault(elements))
-        return op.emitOpError("expected ") << *fault;
-      initial = convertElements(elements, type);
-    }
-    rewriter.modifyOpInPlace(op, [&] {
-      op.setType(type);
-      op.setInitialValueAttr(initial);
-    });
-    return success();
+static LogicalResult convertGlobal(memref::GlobalOp op,
+                                   memref::GlobalOp::Adaptor,
+                                   ConversionPatternRewriter &rewriter,
+                                   const TypeConverter &converter) {
+  auto type = dyn_cast_or_null<MemRefType>(converter.convertType(op.getType()));
+  if (!type)
+    return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
+  Attribute initial = op.getInitialValueAttr();
+  if (auto elements = dyn_cast_or_null<ElementsAttr>(initial)) {
+    if (std::optional<std::string> fault = findConstantFault(elements))
+      return op.emitOpError("expected ") << *fault;
+    initial = convertElements(elements, type);
   }
-};
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setType(type);
+    op.setInitialValueAttr(initial);
+  });
+  return success();
+}
 
-struct ConvertGetGlobal final : OpConversionPattern<memref::GetGlobalOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::GetGlobalOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Type type = getTypeConverter()->convertType(op.getType());
-    if (!type)
-      return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
-    rewriter.replaceOpWithNewOp<memref::GetGlobalOp>(op, type, op.getName());
-    return success();
-  }
-};
-
-} // namespace
+static LogicalResult convertGetGlobal(memref::GetGlobalOp op,
+                                      memref::GetGlobalOp::Adaptor,
+                                      ConversionPatternRewriter &rewriter,
+                                      const TypeConverter &converter) {
+  Type type = converter.convertType(op.getType());
+  if (!type)
+    return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
+  rewriter.replaceOpWithNewOp<memref::GetGlobalOp>(op, type, op.getName());
+  return success();
+}
 
 MemRefType mx::getStorageType(MemRefType type) {
   IntegerType storage = getStorageType(type.getElementType());
@@ -329,8 +319,8 @@ void mx::addStorageConversions(TypeConverter &converter) {
 void mx::populateStoragePatterns(const TypeConverter &converter,
                                  RewritePatternSet &patterns,
                                  ConversionTarget &target) {
-  patterns.add<ConvertMemRefOp, ConvertDim, ConvertGlobal, ConvertGetGlobal>(
-      converter, patterns.getContext());
+  patterns.add<ConvertMemRefOp>(converter, patterns.getContext());
+  addPatterns<convertDim, convertGlobal, convertGetGlobal>(converter, patterns);
   populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
                                                                  converter);
   populateCallOpTypeConversionPattern(patterns, converter);

@@ -2,7 +2,6 @@
 """A layer of a mixture of experts, forward and backward."""
 
 import functools
-import pathlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from .._compile.compile import compile
 from .._compile.templates import Template
 from .._runtime.device import device_key, on_device
 from . import checks as check
-from . import scale_tiles
+from . import moe_text, scale_tiles
 from .chip_sizes import named_reductions
 from .formats import find_format
 from .specialize import find_entry
@@ -21,7 +20,6 @@ from .specialize import find_entry
 # Results of the forward pass that are not written wholly: x and h in groups along the
 # rows, and their scales.
 _PADDED = frozenset((2, 3, 4, 5))
-_TEMPLATE = pathlib.Path(__file__).parent.parent / "templates" / "moe_layer.mlir"
 
 
 class MoEWeights(NamedTuple):
@@ -156,12 +154,10 @@ def check_weights(weights):
 def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
                   weights="f8E4M3FN", gradients="f8E4M3FN"):
     """The layer's program in MLIR, for types of elements."""
-    return Template(_TEMPLATE, "moe_layer").substitute(
-        experts=experts, hidden=hidden, intermediate=intermediate,
-        gate_up=2 * intermediate, hidden_blocks=hidden // 32,
-        intermediate_blocks=intermediate // 32, gate_up_blocks=intermediate // 16,
-        slack=127 * experts + 127, activations=activations, weights=weights,
-        gradients=gradients)
+    return moe_text.resize("moe_layer.mlir", moe_text.sizes_of(8, 384, 256),
+                           moe_text.sizes_of(experts, hidden, intermediate),
+                           dict(activations=activations, weights=weights,
+                                gradients=gradients))
 
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):

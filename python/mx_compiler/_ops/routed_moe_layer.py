@@ -2,7 +2,6 @@
 """A layer of a mixture of experts whose experts are divided among ranks."""
 
 import contextlib
-import pathlib
 from typing import Any, NamedTuple
 
 from .._compile.compile import compile
@@ -10,14 +9,13 @@ from .._compile.templates import Template
 from .._programs.group import Group
 from .._runtime.device import HOST, is_host, on_device
 from . import checks as check
-from . import moe_layer
+from . import moe_layer, moe_text
 from .chip_sizes import named_reductions
 from .row_counts import RowCounts
 
 # Results of the forward pass that are not written wholly: x and h in groups along the
 # rows, and their scales.
 _PADDED = frozenset((7, 8, 9, 10))
-_TEMPLATE = pathlib.Path(__file__).parent.parent / "templates" / "moe_layer_ranks.mlir"
 GROUP = "ep"  # as the program calls it
 # Choices of a token, and tokens of all ranks together, as Spec.md has them.
 _MOST_CHOICES, _MOST_TOKENS = 32, 2**31 - 1
@@ -196,11 +194,14 @@ def on_device_of(group):
 def template_text(ranks, tokens, experts, hidden, intermediate, choices,
                   activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN"):
     """The layer's program in MLIR, for types of elements."""
-    own, window = experts // ranks, ranks * tokens
-    return Template(_TEMPLATE, "moe_layer_ranks").substitute(
-        ranks=ranks, tokens=tokens, all_experts=experts, experts=own, hidden=hidden,
-        intermediate=intermediate, choices=choices, gate_up=2 * intermediate,
-        hidden_blocks=hidden // 32, intermediate_blocks=intermediate // 32,
-        gate_up_blocks=intermediate // 16, window=window, window_pairs=window * choices,
-        slack=127 * own + 127, activations=activations, weights=weights,
-        gradients=gradients)
+    return moe_text.resize("moe_layer_ranks.mlir", _sizes_of(2, 64, 8, 384, 256, 2),
+                           _sizes_of(ranks, tokens, experts, hidden, intermediate, choices),
+                           dict(activations=activations, weights=weights,
+                                gradients=gradients))
+
+
+def _sizes_of(ranks, tokens, experts, hidden, intermediate, choices):
+    window = ranks * tokens
+    return dict(moe_text.sizes_of(experts // ranks, hidden, intermediate), ranks=ranks,
+                tokens=tokens, all_experts=experts, choices=choices, window=window,
+                window_pairs=window * choices)

@@ -17,6 +17,7 @@
 #include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/OperandForms.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mx::mxgpu {
 
@@ -202,8 +203,14 @@ int64_t getMaxStages(const MatmulProblem &problem, const ScheduleFields &fields,
 /// rule.
 struct ScheduleError {
   std::string message;
-  llvm::SmallVector<std::string> table;
+  llvm::SmallVector<std::string> table = {};
 };
+
+/// The error of a broken rule, in the form of llvm::formatv.
+template <typename... Values>
+ScheduleError refuse(const char *form, Values &&...values) {
+  return {llvm::formatv(form, std::forward<Values>(values)...)};
+}
 
 /// The strategy of a schedule that leaves it open: the first of `problem`.
 void resolveStrategy(const MatmulProblem &problem, ScheduleFields &fields);

@@ -194,76 +194,62 @@ SmallVector<Value> mx::mxgpu::takeRows(NVVMBuilder &builder, Value registers,
   return rows;
 }
 
-namespace {
+static Values lowerToRows(NVVMBuilder &builder, ToRowsOp op,
+                          ToRowsOp::Adaptor adaptor) {
+  return takeRows(builder, adaptor.getFragment(), op.getFragment().getType());
+}
 
-struct ToRowsLowering final : OpLowering<ToRowsOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, ToRowsOp op,
-               OpAdaptor adaptor) const override {
-    return takeRows(builder, adaptor.getFragment(), op.getFragment().getType());
+static Values lowerFromRows(NVVMBuilder &builder, FromRowsOp op,
+                            FromRowsOp::Adaptor adaptor) {
+  FragmentLayoutAttr layout = op.getType().getLayout();
+  SmallVector<int64_t> columns = getColumns(layout);
+  auto isOwn = [&](auto pair) {
+    return static_cast<int64_t>(pair.index()) ==
+           layout.getRegister(0, pair.value());
+  };
+  if (adaptor.getRows().size() == 1 &&
+      llvm::all_of(llvm::enumerate(columns), isOwn)) {
+    return {adaptor.getRows().front()};
   }
-};
-
-struct FromRowsLowering final : OpLowering<FromRowsOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, FromRowsOp op,
-               OpAdaptor adaptor) const override {
-    FragmentLayoutAttr layout = op.getType().getLayout();
-    SmallVector<int64_t> columns = getColumns(layout);
-    auto isOwn = [&](auto pair) {
-      return static_cast<int64_t>(pair.index()) ==
-             layout.getRegister(0, pair.value());
-    };
-    if (adaptor.getRows().size() == 1 &&
-        llvm::all_of(llvm::enumerate(columns), isOwn)) {
-      return {adaptor.getRows().front()};
-    }
-    SmallVector<Value> registers(layout.getNumValues());
-    Type element = op.getType().getElementType();
-    for (auto [row, values] :
-         llvm::zip(layout.getRowOffsets(), adaptor.getRows())) {
-      Value spread = spreadElements(builder, values, element);
-      for (auto [i, column] : llvm::enumerate(columns))
-        registers[layout.getRegister(row, column)] = vector::ExtractOp::create(
-            builder, spread, ArrayRef<int64_t>{int64_t(i)});
-    }
-    auto spread = VectorType::get({int64_t(registers.size())},
-                                  registers.front().getType());
-    return {packElements(
-        builder, vector::FromElementsOp::create(builder, spread, registers),
-        element)};
+  SmallVector<Value> registers(layout.getNumValues());
+  Type element = op.getType().getElementType();
+  for (auto [row, values] :
+       llvm::zip(layout.getRowOffsets(), adaptor.getRows())) {
+    Value spread = spreadElements(builder, values, element);
+    for (auto [i, column] : llvm::enumerate(columns))
+      registers[layout.getRegister(row, column)] = vector::ExtractOp::create(
+          builder, spread, ArrayRef<int64_t>{int64_t(i)});
   }
-};
+  auto spread =
+      VectorType::get({int64_t(registers.size())}, registers.front().getType());
+  return {packElements(
+      builder, vector::FromElementsOp::create(builder, spread, registers),
+      element)};
+}
 
-struct ExtractColumnsLowering final : OpConversionPattern<ExtractColumnsOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(ExtractColumnsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    IntegerAttr first;
-    if (!matchPattern(op.getColumn(), m_Constant(&first)))
-      return rewriter.notifyMatchFailure(op, "a column that is not constant");
-    FragmentLayoutAttr from = op.getFragment().getType().getLayout();
-    FragmentLayoutAttr layout = op.getType().getLayout();
-    SmallVector<int64_t> numbers(layout.getNumValues());
-    for (int64_t row : layout.getRowOffsets())
-      for (int64_t column : getColumns(layout))
-        numbers[layout.getRegister(row, column)] =
-            from.getRegister(row, first.getInt() + column);
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, pick(builder, adaptor.getFragment(),
-                                op.getFragment().getType(), numbers));
-    return success();
-  }
-};
+static LogicalResult lowerExtractColumns(ExtractColumnsOp op,
+                                         ExtractColumnsOp::Adaptor adaptor,
+                                         ConversionPatternRewriter &rewriter) {
+  IntegerAttr first;
+  if (!matchPattern(op.getColumn(), m_Constant(&first)))
+    return rewriter.notifyMatchFailure(op, "a column that is not constant");
+  FragmentLayoutAttr from = op.getFragment().getType().getLayout();
+  FragmentLayoutAttr layout = op.getType().getLayout();
+  SmallVector<int64_t> numbers(layout.getNumValues());
+  for (int64_t row : layout.getRowOffsets())
+    for (int64_t column : getColumns(layout))
+      numbers[layout.getRegister(row, column)] =
+          from.getRegister(row, first.getInt() + column);
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  rewriter.replaceOp(op, pick(builder, adaptor.getFragment(),
+                              op.getFragment().getType(), numbers));
+  return success();
+}
 
 /// The registers of `whole` that have part `part` of its rows, whose layout is
 /// `of`: elements that share a register stay together.
-SmallVector<int64_t> getRegistersOfPart(FragmentType whole, FragmentType of,
-                                        int64_t part) {
+static SmallVector<int64_t> getRegistersOfPart(FragmentType whole,
+                                               FragmentType of, int64_t part) {
   ArrayRef<FragmentMode> values = whole.getLayout().getValues();
   unsigned place = *whole.getLayout().findRowMode(of.getLayout());
   int64_t below = 1;
@@ -278,68 +264,52 @@ SmallVector<int64_t> getRegistersOfPart(FragmentType whole, FragmentType of,
   return numbers;
 }
 
-struct ExtractRowsLowering final : OpLowering<ExtractRowsOp> {
-  using OpLowering::OpLowering;
+static Values lowerExtractRows(NVVMBuilder &builder, ExtractRowsOp op,
+                               ExtractRowsOp::Adaptor adaptor) {
+  Value registers = adaptor.getFragment();
+  return {vector::ShuffleOp::create(
+      builder, registers, registers,
+      getRegistersOfPart(op.getFragment().getType(), op.getType(),
+                         op.getPart()))};
+}
 
-  Values lower(NVVMBuilder &builder, ExtractRowsOp op,
-               OpAdaptor adaptor) const override {
-    Value registers = adaptor.getFragment();
-    return {vector::ShuffleOp::create(
-        builder, registers, registers,
-        getRegistersOfPart(op.getFragment().getType(), op.getType(),
-                           op.getPart()))};
+static Values lowerConcatRows(NVVMBuilder &builder, ConcatRowsOp op,
+                              ConcatRowsOp::Adaptor adaptor,
+                              const TypeConverter &converter) {
+  auto type = cast<VectorType>(converter.convertType(op.getType()));
+  SmallVector<Value> elements(type.getNumElements());
+  for (auto [part, registers] : llvm::enumerate(adaptor.getParts())) {
+    auto of = cast<FragmentType>(op.getParts()[part].getType());
+    for (auto [i, number] :
+         llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
+      elements[number] = vector::ExtractOp::create(
+          builder, registers, ArrayRef<int64_t>{static_cast<int64_t>(i)});
   }
-};
+  return {vector::FromElementsOp::create(builder, type, elements)};
+}
 
-struct ConcatRowsLowering final : OpLowering<ConcatRowsOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, ConcatRowsOp op,
-               OpAdaptor adaptor) const override {
-    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
-    SmallVector<Value> elements(type.getNumElements());
-    for (auto [part, registers] : llvm::enumerate(adaptor.getParts())) {
-      auto of = cast<FragmentType>(op.getParts()[part].getType());
-      for (auto [i, number] :
-           llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
-        elements[number] = vector::ExtractOp::create(
-            builder, registers, ArrayRef<int64_t>{static_cast<int64_t>(i)});
-    }
-    return {vector::FromElementsOp::create(builder, type, elements)};
-  }
-};
-
-struct ZeroFragmentLowering final : OpLowering<ZeroFragmentOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, ZeroFragmentOp op,
-               OpAdaptor) const override {
-    Type type = getTypeConverter()->convertType(op.getType());
-    return {arith::ConstantOp::create(builder, builder.getZeroAttr(type))};
-  }
-};
+static Values lowerZeroFragment(NVVMBuilder &builder, ZeroFragmentOp op,
+                                ZeroFragmentOp::Adaptor,
+                                const TypeConverter &converter) {
+  Type type = converter.convertType(op.getType());
+  return {arith::ConstantOp::create(builder, builder.getZeroAttr(type))};
+}
 
 /// What upstream's canonicalization makes of an scf.if that yields fragments.
-struct SelectLowering final : OpConversionPattern<arith::SelectOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!isa<FragmentType>(op.getType()))
-      return failure();
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, adaptor.getCondition(),
-                                                 adaptor.getTrueValue(),
-                                                 adaptor.getFalseValue());
-    return success();
-  }
-};
-
-} // namespace
+static LogicalResult lowerSelect(arith::SelectOp op,
+                                 arith::SelectOp::Adaptor adaptor,
+                                 ConversionPatternRewriter &rewriter) {
+  if (!isa<FragmentType>(op.getType()))
+    return failure();
+  rewriter.replaceOpWithNewOp<arith::SelectOp>(op, adaptor.getCondition(),
+                                               adaptor.getTrueValue(),
+                                               adaptor.getFalseValue());
+  return success();
+}
 
 void mx::mxgpu::populateFragmentPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
-  patterns.add<ToRowsLowering, FromRowsLowering, ExtractColumnsLowering,
-               ExtractRowsLowering, ConcatRowsLowering, ZeroFragmentLowering,
-               SelectLowering>(converter, patterns.getContext());
+  addPatterns<lowerToRows, lowerFromRows, lowerExtractColumns, lowerExtractRows,
+              lowerConcatRows, lowerZeroFragment, lowerSelect>(converter,
+                                                               patterns);
 }

@@ -58,100 +58,90 @@ static SmallVector<Value> gatherWords(NVVMBuilder &builder,
   return gathered;
 }
 
-namespace {
+static FragmentPlaces getPlaces(NVVMBuilder &builder, LoadFragmentOp op,
+                                LoadFragmentOp::Adaptor adaptor,
+                                FragmentType type) {
+  FragmentPlaces places(builder, op.getBuffer().getType(), type,
+                        adaptor.getBuffer(),
+                        builder.toI32(adaptor.getThread()));
+  places.moveTo(adaptor.getRow(), adaptor.getColumn());
+  return places;
+}
 
-struct LoadFragmentLowering final : OpConversionPattern<LoadFragmentOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(LoadFragmentOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getThread())
-      return rewriter.notifyMatchFailure(op, "the thread's number is missing");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
-    SmallVector<Value> words = op.getMatrices()
-                                   ? loadMatrices(builder, op, adaptor)
-                                   : loadWords(builder, op, adaptor, type);
-    rewriter.replaceOp(op, joinWords(builder, words, type));
-    return success();
+static SmallVector<Value> loadWords(NVVMBuilder &builder, LoadFragmentOp op,
+                                    LoadFragmentOp::Adaptor adaptor,
+                                    VectorType type) {
+  FragmentPlaces places = getPlaces(builder, op, adaptor, op.getType());
+  SmallVector<Value> words;
+  SmallVector<BytePlace> bytes(type.getNumElements() *
+                               type.getElementTypeBitWidth() / 8);
+  for (const FragmentAccess &access : places.getAccesses()) {
+    for (auto [i, byte] : llvm::enumerate(access.registerBytes))
+      bytes[byte] = {words.size() + i / 4, static_cast<int64_t>(i % 4)};
+    llvm::append_range(words, loadBytes(builder, places.getPointer(access),
+                                        access.registerBytes.size()));
   }
+  return gatherWords(builder, words, bytes);
+}
 
-private:
-  static FragmentPlaces getPlaces(NVVMBuilder &builder, LoadFragmentOp op,
-                                  OpAdaptor adaptor, FragmentType type) {
-    FragmentPlaces places(builder, op.getBuffer().getType(), type,
-                          adaptor.getBuffer(),
-                          builder.toI32(adaptor.getThread()));
-    places.moveTo(adaptor.getRow(), adaptor.getColumn());
-    return places;
+/// An access is the row that a lane names, and the words that it gets are as
+/// many of its own as matrices.
+static SmallVector<Value> loadMatrices(NVVMBuilder &builder, LoadFragmentOp op,
+                                       LoadFragmentOp::Adaptor adaptor) {
+  Type element = op.getType().getElementType();
+  int64_t bits = getStoredBits(element);
+  FragmentLayoutAttr layout = op.getType().getLayout();
+  FragmentPlaces places =
+      getPlaces(builder, op, adaptor,
+                FragmentType::get(element, layout.getMatrixRows(bits)));
+  places.shareAddress();
+  SmallVector<Value> words(layout.getNumValues() * bits / 32);
+  SmallVector<FragmentAccess> accesses = places.getAccesses();
+  size_t matrices = words.size() / accesses.size();
+  for (const FragmentAccess &access : accesses) {
+    size_t first = access.registerBytes.front() / kChunkBytes * matrices;
+    llvm::copy(builder.loadMatrices(places.getPointer(access), matrices),
+               words.begin() + first);
   }
+  return words;
+}
 
-  static SmallVector<Value> loadWords(NVVMBuilder &builder, LoadFragmentOp op,
-                                      OpAdaptor adaptor, VectorType type) {
-    FragmentPlaces places = getPlaces(builder, op, adaptor, op.getType());
-    SmallVector<Value> words;
-    SmallVector<BytePlace> bytes(type.getNumElements() *
-                                 type.getElementTypeBitWidth() / 8);
-    for (const FragmentAccess &access : places.getAccesses()) {
-      for (auto [i, byte] : llvm::enumerate(access.registerBytes))
-        bytes[byte] = {words.size() + i / 4, static_cast<int64_t>(i % 4)};
-      llvm::append_range(words, loadBytes(builder, places.getPointer(access),
-                                          access.registerBytes.size()));
-    }
-    return gatherWords(builder, words, bytes);
+static LogicalResult lowerLoadFragment(LoadFragmentOp op,
+                                       LoadFragmentOp::Adaptor adaptor,
+                                       ConversionPatternRewriter &rewriter,
+                                       const TypeConverter &converter) {
+  if (!op.getThread())
+    return rewriter.notifyMatchFailure(op, "the thread's number is missing");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  auto type = cast<VectorType>(converter.convertType(op.getType()));
+  SmallVector<Value> words = op.getMatrices()
+                                 ? loadMatrices(builder, op, adaptor)
+                                 : loadWords(builder, op, adaptor, type);
+  rewriter.replaceOp(op, joinWords(builder, words, type));
+  return success();
+}
+
+static LogicalResult lowerStoreRole(StoreSharedOp op,
+                                    StoreSharedOp::Adaptor adaptor,
+                                    ConversionPatternRewriter &rewriter) {
+  auto type = dyn_cast<FragmentType>(op.getValue().getType());
+  if (!type || !op.getThread())
+    return rewriter.notifyMatchFailure(op, "not a fragment of a role");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  FragmentPlaces places(builder, op.getBuffer().getType(), type,
+                        adaptor.getBuffer(),
+                        builder.toI32(adaptor.getThread()));
+  SmallVector<Value> words = splitWords(builder, adaptor.getValue());
+  for (const FragmentAccess &access : places.getAccesses()) {
+    SmallVector<BytePlace> bytes;
+    for (int64_t byte : access.registerBytes)
+      bytes.push_back({static_cast<size_t>(byte / 4), byte % 4});
+    storeBytes(builder, places.getPointer(access),
+               gatherWords(builder, words, bytes), bytes.size());
   }
-
-  /// An access is the row that a lane names, and the words that it gets are as
-  /// many of its own as matrices.
-  static SmallVector<Value> loadMatrices(NVVMBuilder &builder,
-                                         LoadFragmentOp op, OpAdaptor adaptor) {
-    Type element = op.getType().getElementType();
-    int64_t bits = getStoredBits(element);
-    FragmentLayoutAttr layout = op.getType().getLayout();
-    FragmentPlaces places =
-        getPlaces(builder, op, adaptor,
-                  FragmentType::get(element, layout.getMatrixRows(bits)));
-    places.shareAddress();
-    SmallVector<Value> words(layout.getNumValues() * bits / 32);
-    SmallVector<FragmentAccess> accesses = places.getAccesses();
-    size_t matrices = words.size() / accesses.size();
-    for (const FragmentAccess &access : accesses) {
-      size_t first = access.registerBytes.front() / kChunkBytes * matrices;
-      llvm::copy(builder.loadMatrices(places.getPointer(access), matrices),
-                 words.begin() + first);
-    }
-    return words;
-  }
-};
-
-struct StoreRoleLowering final : OpConversionPattern<StoreSharedOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast<FragmentType>(op.getValue().getType());
-    if (!type || !op.getThread())
-      return rewriter.notifyMatchFailure(op, "not a fragment of a role");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    FragmentPlaces places(builder, op.getBuffer().getType(), type,
-                          adaptor.getBuffer(),
-                          builder.toI32(adaptor.getThread()));
-    SmallVector<Value> words = splitWords(builder, adaptor.getValue());
-    for (const FragmentAccess &access : places.getAccesses()) {
-      SmallVector<BytePlace> bytes;
-      for (int64_t byte : access.registerBytes)
-        bytes.push_back({static_cast<size_t>(byte / 4), byte % 4});
-      storeBytes(builder, places.getPointer(access),
-                 gatherWords(builder, words, bytes), bytes.size());
-    }
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-} // namespace
+  rewriter.eraseOp(op);
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Scales
@@ -284,6 +274,8 @@ private:
   SmallVector<BlockRun> runs;
 };
 
+} // namespace
+
 /// Bytes of a fragment, row after row, in the order of its registers.
 static Value toRegisters(NVVMBuilder &builder, FragmentLayoutAttr layout,
                          ArrayRef<Value> bytes) {
@@ -297,41 +289,34 @@ static Value toRegisters(NVVMBuilder &builder, FragmentLayoutAttr layout,
   return vector::FromElementsOp::create(builder, type, registers);
 }
 
-struct LoadFragmentScalesLowering final
-    : OpConversionPattern<LoadFragmentScalesOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(LoadFragmentScalesOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getThread())
-      return rewriter.notifyMatchFailure(op, "the thread's number is missing");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    SmallVector<Value> bytes = FragmentScales(builder, op, adaptor).load();
-    if (auto fragment = dyn_cast<FragmentType>(op.getType())) {
-      Value registers = toRegisters(builder, fragment.getLayout(), bytes);
-      Type type = getTypeConverter()->convertType(fragment);
-      if (registers.getType() != type)
-        registers = arith::BitcastOp::create(builder, type, registers);
-      rewriter.replaceOp(op, registers);
-      return success();
-    }
-    auto type = cast<VectorType>(op.getType());
-    int64_t count = type.getNumElements();
-    Value vector = vector::FromElementsOp::create(
-        builder, VectorType::get(count, builder.getI8Type()), bytes);
-    vector = arith::BitcastOp::create(
-        builder, VectorType::get(count, type.getElementType()), vector);
-    rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(op, type, vector);
+static LogicalResult lowerLoadFragmentScales(
+    LoadFragmentScalesOp op, LoadFragmentScalesOp::Adaptor adaptor,
+    ConversionPatternRewriter &rewriter, const TypeConverter &converter) {
+  if (!op.getThread())
+    return rewriter.notifyMatchFailure(op, "the thread's number is missing");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  SmallVector<Value> bytes = FragmentScales(builder, op, adaptor).load();
+  if (auto fragment = dyn_cast<FragmentType>(op.getType())) {
+    Value registers = toRegisters(builder, fragment.getLayout(), bytes);
+    Type type = converter.convertType(fragment);
+    if (registers.getType() != type)
+      registers = arith::BitcastOp::create(builder, type, registers);
+    rewriter.replaceOp(op, registers);
     return success();
   }
-};
-
-} // namespace
+  auto type = cast<VectorType>(op.getType());
+  int64_t count = type.getNumElements();
+  Value vector = vector::FromElementsOp::create(
+      builder, VectorType::get(count, builder.getI8Type()), bytes);
+  vector = arith::BitcastOp::create(
+      builder, VectorType::get(count, type.getElementType()), vector);
+  rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(op, type, vector);
+  return success();
+}
 
 void mx::mxgpu::populateSharedFragmentPatterns(RewritePatternSet &patterns,
                                                const TypeConverter &converter) {
-  patterns.add<LoadFragmentLowering, StoreRoleLowering,
-               ForwardOperand<RelabelFragmentOp>, LoadFragmentScalesLowering>(
-      converter, patterns.getContext());
+  addPatterns<lowerLoadFragment, lowerStoreRole,
+              forwardOperand<RelabelFragmentOp>, lowerLoadFragmentScales>(
+      converter, patterns);
 }

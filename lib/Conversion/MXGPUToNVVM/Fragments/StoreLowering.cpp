@@ -47,105 +47,94 @@ static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
   return arith::BitcastOp::create(builder, bits, element);
 }
 
-namespace {
+static int64_t getBytes(StoreFragmentOp op) {
+  return getElementTypeOrSelf(op.getFragment().getType())
+             .getIntOrFloatBitWidth() /
+         8;
+}
 
-struct StoreFragmentLowering final : OpLowering<StoreFragmentOp> {
-  using OpLowering::OpLowering;
+static void store(NVVMBuilder &builder, StoreFragmentOp op, Value address,
+                  int64_t offset, ArrayRef<Value> words, Value condition) {
+  Value policy = getCachePolicy(builder, op.getCache());
+  if (op.getAdd())
+    builder.addGlobal(address, offset, words, condition, policy);
+  else
+    builder.storeGlobal(address, offset, words, condition, policy);
+}
 
-  Values lower(NVVMBuilder &builder, StoreFragmentOp op,
-               OpAdaptor adaptor) const override {
-    if (op.getAlignment())
-      storeWhole(builder, op, adaptor);
-    else
-      storeExisting(builder, op, adaptor);
-    return {};
-  }
+/// Reductions have vectors of 16 bytes at most.
+static int64_t getVectorBytes(StoreFragmentOp op) {
+  const mx::target::TargetInfo *target = getKernelTarget(op);
+  int64_t most = target && !op.getAdd() ? target->getVectorBytes() : 16;
+  return std::min<int64_t>(*op.getAlignment(), most);
+}
 
-private:
-  static int64_t getBytes(StoreFragmentOp op) {
-    return getElementTypeOrSelf(op.getFragment().getType())
-               .getIntOrFloatBitWidth() /
-           8;
-  }
+static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
+                       StoreFragmentOp::Adaptor adaptor) {
+  int64_t bytes = getBytes(op);
+  int64_t step = getVectorBytes(op) / bytes;
+  auto [column, offset] = splitConstant(builder, adaptor.getColumn());
+  Value address =
+      getGlobalAddress(builder, op.getDest(), adaptor.getRow(), column, bytes);
+  Value condition = adaptor.getPresent();
+  if (matchPattern(condition, m_One()))
+    condition = {};
+  int64_t count = cast<VectorType>(op.getFragment().getType()).getNumElements();
+  for (int64_t i = 0; i < count; i += step)
+    store(builder, op, address, (offset + i) * bytes,
+          getWords(builder, op.getFragment(), i, step), condition);
+}
 
-  static void store(NVVMBuilder &builder, StoreFragmentOp op, Value address,
-                    int64_t offset, ArrayRef<Value> words, Value condition) {
-    Value policy = getCachePolicy(builder, op.getCache());
-    if (op.getAdd())
-      builder.addGlobal(address, offset, words, condition, policy);
-    else
-      builder.storeGlobal(address, offset, words, condition, policy);
-  }
-
-  /// Reductions have vectors of 16 bytes at most.
-  static int64_t getVectorBytes(StoreFragmentOp op) {
-    const mx::target::TargetInfo *target = getKernelTarget(op);
-    int64_t most = target && !op.getAdd() ? target->getVectorBytes() : 16;
-    return std::min<int64_t>(*op.getAlignment(), most);
-  }
-
-  static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
-                         OpAdaptor adaptor) {
-    int64_t bytes = getBytes(op);
-    int64_t step = getVectorBytes(op) / bytes;
-    auto [column, offset] = splitConstant(builder, adaptor.getColumn());
-    Value address = getGlobalAddress(builder, op.getDest(), adaptor.getRow(),
-                                     column, bytes);
-    Value condition = adaptor.getPresent();
-    if (matchPattern(condition, m_One()))
-      condition = {};
-    int64_t count =
-        cast<VectorType>(op.getFragment().getType()).getNumElements();
-    for (int64_t i = 0; i < count; i += step)
-      store(builder, op, address, (offset + i) * bytes,
-            getWords(builder, op.getFragment(), i, step), condition);
-  }
-
-  /// 16 bytes at a time where rows allow it and as long as 16 bytes of
-  /// columns are left, then element by element.
-  static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
-                            OpAdaptor adaptor) {
-    int64_t bytes = getBytes(op);
-    Value dest = op.getDest(), column = adaptor.getColumn();
-    Value columns = memref::DimOp::create(builder, dest, 1);
-    Value address =
-        getGlobalAddress(builder, dest, adaptor.getRow(), column, bytes);
-    Value zero = builder.index(0);
-    Value left = arith::SelectOp::create(
-        builder, adaptor.getPresent(),
-        arith::SubIOp::create(builder, columns, column), zero);
-    Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, dest);
-    Value bits = arith::OrIOp::create(
-        builder, base, builder.mul(columns, builder.index(bytes)));
-    Value low = arith::AndIOp::create(builder, bits, builder.index(15));
-    Value isAligned =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, low, zero);
-    Value leftAligned = arith::SelectOp::create(builder, isAligned, left, zero);
-    auto isMore = [&](Value a, int64_t than) {
-      return arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, a,
-                                   builder.index(than));
-    };
-    int64_t count =
-        cast<VectorType>(op.getFragment().getType()).getNumElements();
-    for (int64_t i = 0, step = 16 / bytes; i < count; i += step) {
-      OpBuilder::InsertionGuard guard(builder);
-      int64_t end = std::min(i + step, count);
-      if (end == i + step) {
-        auto ifOp = scf::IfOp::create(builder, isMore(leftAligned, end - 1),
-                                      /*withElse=*/true);
-        builder.setInsertionPointToStart(ifOp.thenBlock());
-        store(builder, op, address, i * bytes,
-              getWords(builder, op.getFragment(), i, step), /*condition=*/{});
-        builder.setInsertionPointToStart(ifOp.elseBlock());
-      }
-      for (int64_t k = i; k < end; ++k)
-        store(builder, op, address, k * bytes,
-              getBits(builder, adaptor.getFragment(), k), isMore(left, k));
+/// 16 bytes at a time where rows allow it and as long as 16 bytes of
+/// columns are left, then element by element.
+static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
+                          StoreFragmentOp::Adaptor adaptor) {
+  int64_t bytes = getBytes(op);
+  Value dest = op.getDest(), column = adaptor.getColumn();
+  Value columns = memref::DimOp::create(builder, dest, 1);
+  Value address =
+      getGlobalAddress(builder, dest, adaptor.getRow(), column, bytes);
+  Value zero = builder.index(0);
+  Value left = arith::SelectOp::create(
+      builder, adaptor.getPresent(),
+      arith::SubIOp::create(builder, columns, column), zero);
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, dest);
+  Value bits = arith::OrIOp::create(builder, base,
+                                    builder.mul(columns, builder.index(bytes)));
+  Value low = arith::AndIOp::create(builder, bits, builder.index(15));
+  Value isAligned =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, low, zero);
+  Value leftAligned = arith::SelectOp::create(builder, isAligned, left, zero);
+  auto isMore = [&](Value a, int64_t than) {
+    return arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, a,
+                                 builder.index(than));
+  };
+  int64_t count = cast<VectorType>(op.getFragment().getType()).getNumElements();
+  for (int64_t i = 0, step = 16 / bytes; i < count; i += step) {
+    OpBuilder::InsertionGuard guard(builder);
+    int64_t end = std::min(i + step, count);
+    if (end == i + step) {
+      auto ifOp = scf::IfOp::create(builder, isMore(leftAligned, end - 1),
+                                    /*withElse=*/true);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+      store(builder, op, address, i * bytes,
+            getWords(builder, op.getFragment(), i, step), /*condition=*/{});
+      builder.setInsertionPointToStart(ifOp.elseBlock());
     }
+    for (int64_t k = i; k < end; ++k)
+      store(builder, op, address, k * bytes,
+            getBits(builder, adaptor.getFragment(), k), isMore(left, k));
   }
-};
+}
 
-} // namespace
+static Values lowerStoreFragment(NVVMBuilder &builder, StoreFragmentOp op,
+                                 StoreFragmentOp::Adaptor adaptor) {
+  if (op.getAlignment())
+    storeWhole(builder, op, adaptor);
+  else
+    storeExisting(builder, op, adaptor);
+  return {};
+}
 
 //===----------------------------------------------------------------------===//
 // Through shared memory
@@ -160,141 +149,122 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   return builder.clone(*start)->getResult(0);
 }
 
-namespace {
+/// The bits of a column are apart from each other and from those of the row,
+/// and the stage's start is a multiple of the whole pattern: a constant is
+/// added to the place by exclusive or, so that the rest of it is the same for
+/// all stages.
+static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
+                     Value values, FragmentLayoutAttr layout) {
+  auto type = cast<VectorType>(values.getType());
+  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t taken = 0;
+  for (const FragmentRun &run : layout.getRuns()) {
+    int64_t piece = std::min(run.size, kChunkBytes / elementBytes);
+    for (int64_t i = 0; i < run.size; i += piece, taken += piece) {
+      SmallVector<Value> words = getWords(builder, values, taken, piece);
+      Value place = arith::XOrIOp::create(
+          builder, permuted, builder.i32((run.column + i) * elementBytes));
+      builder.storeShared(builder.offset(buffer, place), words);
+    }
+  }
+}
 
 /// Chunks of 16 bytes change places within 8 rows of the swizzle's length as
 /// the bits of their row say (PTX ISA, Swizzling modes): bits 7 and up of the
 /// address are added to bits 4 and up, without carry. A warp thereby writes to
 /// all banks equally.
-struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto fragment = dyn_cast<FragmentType>(op.getValue().getType());
-    if (!fragment || op.getThread())
-      return rewriter.notifyMatchFailure(op, "a vector of a tile, or a role's");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    BufferType buffer = op.getBuffer().getType();
-    FragmentLayoutAttr layout = fragment.getLayout();
-    int64_t elementBytes =
-        fragment.getElementType().getIntOrFloatBitWidth() / 8;
-    int64_t rowBytes = buffer.getShape()[1] * elementBytes;
-    int64_t mask = 0;
-    if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
-      mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
-    Value lane =
-        arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
-    auto addModes = [&](auto step) {
-      return addThreadModes(builder, lane, mx::target::kWarpSize, layout, step);
-    };
-    Value row = addModes([&](auto &mode) { return mode.rows * rowBytes; });
-    if (!row) // its lanes share each of the warp's rows
-      row = builder.i32(0);
-    Value column =
-        addModes([&](auto &mode) { return mode.columns * elementBytes; });
-    // The rows as they are computed, which words of halves begin with.
-    SmallVector<Value> rows;
-    if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
-      rows = made.getRows();
-    else
-      rows = takeRows(builder, adaptor.getValue(), fragment);
-    for (auto [offset, values] : llvm::zip(layout.getRowOffsets(), rows)) {
-      Value inRow = row;
-      if (offset)
-        inRow = builder.add(row, builder.i32(offset * rowBytes));
-      Value permutation = arith::AndIOp::create(
-          builder, arith::ShRUIOp::create(builder, inRow, builder.i32(3)),
-          builder.i32(mask));
-      Value permuted = arith::XOrIOp::create(builder, inRow, permutation);
-      if (column)
-        permuted = arith::XOrIOp::create(builder, permuted, column);
-      storeRow(builder, adaptor.getBuffer(), permuted, values, layout);
-    }
-    rewriter.eraseOp(op);
-    return success();
+static LogicalResult lowerStoreShared(StoreSharedOp op,
+                                      StoreSharedOp::Adaptor adaptor,
+                                      ConversionPatternRewriter &rewriter) {
+  auto fragment = dyn_cast<FragmentType>(op.getValue().getType());
+  if (!fragment || op.getThread())
+    return rewriter.notifyMatchFailure(op, "a vector of a tile, or a role's");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  BufferType buffer = op.getBuffer().getType();
+  FragmentLayoutAttr layout = fragment.getLayout();
+  int64_t elementBytes = fragment.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = buffer.getShape()[1] * elementBytes;
+  int64_t mask = 0;
+  if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
+    mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
+  Value lane =
+      arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
+  auto addModes = [&](auto step) {
+    return addThreadModes(builder, lane, mx::target::kWarpSize, layout, step);
+  };
+  Value row = addModes([&](auto &mode) { return mode.rows * rowBytes; });
+  if (!row) // its lanes share each of the warp's rows
+    row = builder.i32(0);
+  Value column =
+      addModes([&](auto &mode) { return mode.columns * elementBytes; });
+  // The rows as they are computed, which words of halves begin with.
+  SmallVector<Value> rows;
+  if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
+    rows = made.getRows();
+  else
+    rows = takeRows(builder, adaptor.getValue(), fragment);
+  for (auto [offset, values] : llvm::zip(layout.getRowOffsets(), rows)) {
+    Value inRow = row;
+    if (offset)
+      inRow = builder.add(row, builder.i32(offset * rowBytes));
+    Value permutation = arith::AndIOp::create(
+        builder, arith::ShRUIOp::create(builder, inRow, builder.i32(3)),
+        builder.i32(mask));
+    Value permuted = arith::XOrIOp::create(builder, inRow, permutation);
+    if (column)
+      permuted = arith::XOrIOp::create(builder, permuted, column);
+    storeRow(builder, adaptor.getBuffer(), permuted, values, layout);
   }
-
-private:
-  /// The bits of a column are apart from each other and from those of the row,
-  /// and the stage's start is a multiple of the whole pattern: a constant is
-  /// added to the place by exclusive or, so that the rest of it is the same for
-  /// all stages.
-  static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
-                       Value values, FragmentLayoutAttr layout) {
-    auto type = cast<VectorType>(values.getType());
-    int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-    int64_t taken = 0;
-    for (const FragmentRun &run : layout.getRuns()) {
-      int64_t piece = std::min(run.size, kChunkBytes / elementBytes);
-      for (int64_t i = 0; i < run.size; i += piece, taken += piece) {
-        SmallVector<Value> words = getWords(builder, values, taken, piece);
-        Value place = arith::XOrIOp::create(
-            builder, permuted, builder.i32((run.column + i) * elementBytes));
-        builder.storeShared(builder.offset(buffer, place), words);
-      }
-    }
-  }
-};
+  rewriter.eraseOp(op);
+  return success();
+}
 
 /// The thread that executes it starts the copy.
-struct TmaStoreLowering final : OpLowering<TmaStoreOp> {
-  using OpLowering::OpLowering;
+static Values lowerTmaStore(NVVMBuilder &builder, TmaStoreOp op,
+                            TmaStoreOp::Adaptor adaptor) {
+  SmallVector<Value> coords; // innermost first
+  for (Value coord : llvm::reverse(adaptor.getCoords()))
+    coords.push_back(builder.toI32(coord));
+  int64_t first =
+      op.getBox().value_or(0) * op.getMap().getType().getSizeInBytes();
+  builder.storeTensor(
+      builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
+      adaptor.getMap(), coords, op.getAdd(),
+      getCachePolicy(builder, op.getCache()));
+  return {};
+}
 
-  Values lower(NVVMBuilder &builder, TmaStoreOp op,
-               OpAdaptor adaptor) const override {
-    SmallVector<Value> coords; // innermost first
-    for (Value coord : llvm::reverse(adaptor.getCoords()))
-      coords.push_back(builder.toI32(coord));
-    int64_t first =
-        op.getBox().value_or(0) * op.getMap().getType().getSizeInBytes();
-    builder.storeTensor(
-        builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
-        adaptor.getMap(), coords, op.getAdd(),
-        getCachePolicy(builder, op.getCache()));
-    return {};
+static Values lowerBulkStore(NVVMBuilder &builder, BulkStoreOp op,
+                             BulkStoreOp::Adaptor adaptor) {
+  auto type = cast<MemRefType>(op.getDest().getType());
+  // Elements before it, by Horner's rule over the dimensions.
+  Value position = builder.index(0);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    position = builder.mul(position,
+                           memref::DimOp::create(builder, op.getDest(), dim));
+    if (static_cast<size_t>(dim) < adaptor.getCoords().size())
+      position = builder.add(position, adaptor.getCoords()[dim]);
   }
-};
-
-struct BulkStoreLowering final : OpLowering<BulkStoreOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, BulkStoreOp op,
-               OpAdaptor adaptor) const override {
-    auto type = cast<MemRefType>(op.getDest().getType());
-    // Elements before it, by Horner's rule over the dimensions.
-    Value position = builder.index(0);
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      position = builder.mul(position,
-                             memref::DimOp::create(builder, op.getDest(), dim));
-      if (static_cast<size_t>(dim) < adaptor.getCoords().size())
-        position = builder.add(position, adaptor.getCoords()[dim]);
-    }
-    Value bytes =
-        builder.mul(position, builder.index(type.getElementTypeBitWidth() / 8));
-    Value start = arith::IndexCastOp::create(
-        builder, builder.getI64Type(),
-        memref::ExtractAlignedPointerAsIndexOp::create(builder, op.getDest()));
-    Value address = builder.add(
-        start,
-        arith::IndexCastOp::create(builder, builder.getI64Type(), bytes));
-    BufferType buffer = op.getBuffer().getType();
-    int64_t size = buffer.getSizeInBytes();
-    if (op.getTile())
-      size /= ShapedType::getNumElements(buffer.getShape().drop_back());
-    int64_t first = op.getTile().value_or(0) * size;
-    builder.storeBulk(
-        builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
-        address, size);
-    return {};
-  }
-};
-
-} // namespace
+  Value bytes =
+      builder.mul(position, builder.index(type.getElementTypeBitWidth() / 8));
+  Value start = arith::IndexCastOp::create(
+      builder, builder.getI64Type(),
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, op.getDest()));
+  Value address = builder.add(
+      start, arith::IndexCastOp::create(builder, builder.getI64Type(), bytes));
+  BufferType buffer = op.getBuffer().getType();
+  int64_t size = buffer.getSizeInBytes();
+  if (op.getTile())
+    size /= ShapedType::getNumElements(buffer.getShape().drop_back());
+  int64_t first = op.getTile().value_or(0) * size;
+  builder.storeBulk(
+      builder.offset(startAtUse(builder, adaptor.getBuffer()), first), address,
+      size);
+  return {};
+}
 
 void mx::mxgpu::populateStorePatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter) {
-  patterns.add<StoreFragmentLowering, StoreSharedLowering, TmaStoreLowering,
-               BulkStoreLowering>(converter, patterns.getContext());
+  addPatterns<lowerStoreFragment, lowerStoreShared, lowerTmaStore,
+              lowerBulkStore>(converter, patterns);
 }

@@ -39,169 +39,148 @@ namespace mx::mxgpu {
 
 namespace {
 
-struct EncodeTensorMapLowering final : OpLowering<EncodeTensorMapOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, EncodeTensorMapOp op,
-               OpAdaptor) const override {
-    TensorMapType type = op.getType();
-    auto source = cast<MemRefType>(op.getSource().getType());
-    int64_t rank = source.getRank();
-    SmallVector<Value> sizes, strides;
-    for (int64_t dim = 0; dim < rank; ++dim)
-      sizes.push_back(memref::DimOp::create(builder, op.getSource(), dim));
-    if (source.getLayout().isIdentity())
-      strides = mx::getIdentityStrides(builder, op.getLoc(), sizes);
-    else
-      strides =
-          memref::ExtractStridedMetadataOp::create(builder, op.getSource())
-              .getStrides();
-    mx::TensorMapNumbers numbers =
-        mx::getTensorMapNumbers(builder, op, sizes, strides);
-    auto toWords = [&](ArrayRef<Value> values) {
-      return llvm::map_to_vector(values, [&](Value value) -> Value {
-        return arith::IndexCastOp::create(builder, builder.getI64Type(), value);
-      });
-    };
-    SmallVector<Value> box, elementStrides;
-    for (int64_t size : llvm::reverse(type.getBox())) {
-      box.push_back(builder.i32(size));
-      elementStrides.push_back(builder.i32(1));
-    }
-    Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-    auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(),
-                                            mx::target::kTensorMapBytes);
-    Value map = allocateOnStack(builder, mapType, /*count=*/1,
-                                mx::target::kTensorMapAlignment);
-    auto enumerator = [&](auto value) {
-      return builder.i32(static_cast<int64_t>(value));
-    };
-    callRuntime(builder, "mxTensorMapEncodeTiled", i32,
-                {map, enumerator(*getMapType(type)), builder.i32(rank),
-                 getPointer(builder, op.getSource()),
-                 storeArray(builder, toWords(numbers.dims), i64),
-                 storeArray(builder, toWords(numbers.strides), i64),
-                 storeArray(builder, box, i32),
-                 storeArray(builder, elementStrides, i32),
-                 enumerator(mx::target::TensorMapInterleave::None),
-                 enumerator(toSwizzle(type.getSwizzle())),
-                 enumerator(getMapL2(op.getL2Promotion())),
-                 enumerator(kMapFill)});
-    return {LLVM::LoadOp::create(builder, mapType, map)};
+Values lowerEncodeTensorMap(NVVMBuilder &builder, EncodeTensorMapOp op,
+                            EncodeTensorMapOp::Adaptor) {
+  TensorMapType type = op.getType();
+  auto source = cast<MemRefType>(op.getSource().getType());
+  int64_t rank = source.getRank();
+  SmallVector<Value> sizes, strides;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    sizes.push_back(memref::DimOp::create(builder, op.getSource(), dim));
+  if (source.getLayout().isIdentity())
+    strides = mx::getIdentityStrides(builder, op.getLoc(), sizes);
+  else
+    strides = memref::ExtractStridedMetadataOp::create(builder, op.getSource())
+                  .getStrides();
+  mx::TensorMapNumbers numbers =
+      mx::getTensorMapNumbers(builder, op, sizes, strides);
+  auto toWords = [&](ArrayRef<Value> values) {
+    return llvm::map_to_vector(values, [&](Value value) -> Value {
+      return arith::IndexCastOp::create(builder, builder.getI64Type(), value);
+    });
+  };
+  SmallVector<Value> box, elementStrides;
+  for (int64_t size : llvm::reverse(type.getBox())) {
+    box.push_back(builder.i32(size));
+    elementStrides.push_back(builder.i32(1));
   }
-};
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(),
+                                          mx::target::kTensorMapBytes);
+  Value map = allocateOnStack(builder, mapType, /*count=*/1,
+                              mx::target::kTensorMapAlignment);
+  auto enumerator = [&](auto value) {
+    return builder.i32(static_cast<int64_t>(value));
+  };
+  callRuntime(
+      builder, "mxTensorMapEncodeTiled", i32,
+      {map, enumerator(*getMapType(type)), builder.i32(rank),
+       getPointer(builder, op.getSource()),
+       storeArray(builder, toWords(numbers.dims), i64),
+       storeArray(builder, toWords(numbers.strides), i64),
+       storeArray(builder, box, i32), storeArray(builder, elementStrides, i32),
+       enumerator(mx::target::TensorMapInterleave::None),
+       enumerator(toSwizzle(type.getSwizzle())),
+       enumerator(getMapL2(op.getL2Promotion())), enumerator(kMapFill)});
+  return {LLVM::LoadOp::create(builder, mapType, map)};
+}
 
-struct SmCountLowering final : OpLowering<SmCountOp> {
-  using OpLowering::OpLowering;
+Values lowerSmCount(NVVMBuilder &builder, SmCountOp, SmCountOp::Adaptor) {
+  Value count =
+      callRuntime(builder, "mxMultiprocessorCount", builder.getI32Type(), {});
+  return {arith::IndexCastOp::create(builder, builder.getIndexType(), count)};
+}
 
-  Values lower(NVVMBuilder &builder, SmCountOp, OpAdaptor) const override {
-    Value count =
-        callRuntime(builder, "mxMultiprocessorCount", builder.getI32Type(), {});
-    return {arith::IndexCastOp::create(builder, builder.getIndexType(), count)};
-  }
-};
+/// The location of an error as part of a printf format.
+std::string getPlaceInFormat(Location loc) {
+  std::string escaped;
+  for (char c : mx::getPlace(loc))
+    escaped.append(c == '%' ? 2 : 1, c);
+  return escaped;
+}
 
 /// After an error the runtime launches nothing more, so that the check needs
 /// no way out of the function.
-struct RequireLowering final : OpLowering<RequireOp> {
-  using OpLowering::OpLowering;
+Values lowerRequire(NVVMBuilder &builder, RequireOp op,
+                    RequireOp::Adaptor adaptor) {
+  Value fails =
+      arith::XOrIOp::create(builder, adaptor.getCondition(), builder.i1(true));
+  auto ifOp = scf::IfOp::create(builder, fails, /*withElse=*/false);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  SmallVector<Value> arguments = {mx::getConstantText(
+      builder, op.getLoc(), op->getParentOfType<ModuleOp>(), "mx_require_text_",
+      getPlaceInFormat(op.getLoc()) + op.getMessage().str())};
+  for (Value value : adaptor.getValues())
+    arguments.push_back(
+        arith::IndexCastOp::create(builder, builder.getI64Type(), value));
+  callRuntime(builder, "mxReportError", Type(), arguments,
+              /*isVariadic=*/true);
+  return {};
+}
 
-  Values lower(NVVMBuilder &builder, RequireOp op,
-               OpAdaptor adaptor) const override {
-    Value fails = arith::XOrIOp::create(builder, adaptor.getCondition(),
-                                        builder.i1(true));
-    auto ifOp = scf::IfOp::create(builder, fails, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    SmallVector<Value> arguments = {mx::getConstantText(
-        builder, op.getLoc(), op->getParentOfType<ModuleOp>(), kTextName,
-        getPlaceInFormat(op.getLoc()) + op.getMessage().str())};
-    for (Value value : adaptor.getValues())
-      arguments.push_back(
-          arith::IndexCastOp::create(builder, builder.getI64Type(), value));
-    callRuntime(builder, "mxReportError", Type(), arguments,
-                /*isVariadic=*/true);
-    return {};
-  }
+/// MX_LAUNCH_PROGRAMMATIC of the runtime.
+constexpr int64_t kLaunchProgrammatic = 1;
 
-  /// The location of an error as part of a printf format.
-  static std::string getPlaceInFormat(Location loc) {
-    std::string escaped;
-    for (char c : mx::getPlace(loc))
-      escaped.append(c == '%' ? 2 : 1, c);
-    return escaped;
-  }
-
-  static constexpr llvm::StringLiteral kTextName = "mx_require_text_";
-};
-
-struct LaunchLowering final : OpConversionPattern<LaunchOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  /// MX_LAUNCH_PROGRAMMATIC of the runtime.
-  static constexpr int64_t kLaunchProgrammatic = 1;
-
-  LogicalResult
-  matchAndRewrite(LaunchOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto kernel =
-        SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
-    if (!kernel || !kernel.getSmemBytes())
-      return rewriter.notifyMatchFailure(op, "expected an allocated kernel");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.modifyOpInPlace(kernel, [&] { // gpu.launch_func asks for it
-      kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                      rewriter.getUnitAttr());
-    });
-    SmallVector<Value> parameters;
-    for (auto [original, value] :
-         llvm::zip_equal(op.getArgs(), adaptor.getArgs())) {
-      auto memref = dyn_cast<MemRefType>(original.getType());
-      if (!memref) {
-        parameters.push_back(original.getType().isIndex()
-                                 ? arith::IndexCastOp::create(
-                                       builder, builder.getI64Type(), value)
-                                 : value);
-        continue;
-      }
-      auto taken = cast<MemRefType>(getParameterType(memref));
-      parameters.push_back(taken == memref ? getBasePointer(builder, original)
-                                           : getPointer(builder, original));
-      for (Value number : getDynamicNumbers(builder, original, taken))
-        parameters.push_back(
-            arith::IndexCastOp::create(builder, builder.getI64Type(), number));
+LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
+                          ConversionPatternRewriter &rewriter) {
+  auto kernel =
+      SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
+  if (!kernel || !kernel.getSmemBytes())
+    return rewriter.notifyMatchFailure(op, "expected an allocated kernel");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  rewriter.modifyOpInPlace(kernel, [&] { // gpu.launch_func asks for it
+    kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                    rewriter.getUnitAttr());
+  });
+  SmallVector<Value> parameters;
+  for (auto [original, value] :
+       llvm::zip_equal(op.getArgs(), adaptor.getArgs())) {
+    auto memref = dyn_cast<MemRefType>(original.getType());
+    if (!memref) {
+      parameters.push_back(
+          original.getType().isIndex()
+              ? arith::IndexCastOp::create(builder, builder.getI64Type(), value)
+              : value);
+      continue;
     }
-    // Sizes are i64, for gpu-to-llvm keeps the stream only where it has nothing
-    // to convert.
-    Value one = builder.i64(1);
-    Value ctas = arith::IndexCastOp::create(builder, builder.getI64Type(),
-                                            adaptor.getGrid());
-    Value threads = builder.i64(kernel.getNumThreads());
-    Value bytes = builder.i32(*kernel.getSmemBytes());
-    Value stream = getDefaultStream(builder);
-    // The translation of gpu.launch_func to LLVM IR allocates the parameters on
-    // the stack where the launch is. The runtime copies them, so that a loop
-    // can give the stack back in each turn.
-    Value stack;
-    if (!op->getBlock()->isEntryBlock() ||
-        !isa<FunctionOpInterface>(op->getParentOp()))
-      stack = LLVM::StackSaveOp::create(builder, stream.getType());
-    // gpu.launch_func has no flag for this. Only a kernel that waits for the
-    // previous ones by itself may start while they run.
-    if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
-      callRuntime(builder, "mxNextLaunchFlags", Type(),
-                  {builder.i32(kLaunchProgrammatic)});
-    gpu::LaunchFuncOp::create(
-        builder, op.getKernelAttr(), gpu::KernelDim3{ctas, one, one},
-        gpu::KernelDim3{threads, one, one}, bytes, parameters, stream);
-    if (stack)
-      LLVM::StackRestoreOp::create(builder, stack);
-    rewriter.eraseOp(op);
-    return success();
+    auto taken = cast<MemRefType>(getParameterType(memref));
+    parameters.push_back(taken == memref ? getBasePointer(builder, original)
+                                         : getPointer(builder, original));
+    for (Value number : getDynamicNumbers(builder, original, taken))
+      parameters.push_back(
+          arith::IndexCastOp::create(builder, builder.getI64Type(), number));
   }
-};
+  // Sizes are i64, for gpu-to-llvm keeps the stream only where it has nothing
+  // to convert.
+  Value one = builder.i64(1);
+  Value ctas = arith::IndexCastOp::create(builder, builder.getI64Type(),
+                                          adaptor.getGrid());
+  Value threads = builder.i64(kernel.getNumThreads());
+  Value bytes = builder.i32(*kernel.getSmemBytes());
+  Value stream = getDefaultStream(builder);
+  // The translation of gpu.launch_func to LLVM IR allocates the parameters on
+  // the stack where the launch is. The runtime copies them, so that a loop
+  // can give the stack back in each turn.
+  Value stack;
+  if (!op->getBlock()->isEntryBlock() ||
+      !isa<FunctionOpInterface>(op->getParentOp()))
+    stack = LLVM::StackSaveOp::create(builder, stream.getType());
+  // gpu.launch_func has no flag for this. Only a kernel that waits for the
+  // previous ones by itself may start while they run.
+  if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
+    callRuntime(builder, "mxNextLaunchFlags", Type(),
+                {builder.i32(kLaunchProgrammatic)});
+  gpu::LaunchFuncOp::create(
+      builder, op.getKernelAttr(), gpu::KernelDim3{ctas, one, one},
+      gpu::KernelDim3{threads, one, one}, bytes, parameters, stream);
+  if (stack)
+    LLVM::StackRestoreOp::create(builder, stack);
+  rewriter.eraseOp(op);
+  return success();
+}
 
 /// Whether an operation puts something on the default stream.
-static bool isQueued(Operation *op) {
+bool isQueued(Operation *op) {
   auto call = dyn_cast<LLVM::CallOp>(op);
   StringRef callee = call ? call.getCallee().value_or("") : "";
   return isa<gpu::LaunchFuncOp>(op) || callee.starts_with("mgpu") ||
@@ -209,7 +188,7 @@ static bool isQueued(Operation *op) {
 }
 
 /// Waits for what a function has put on the stream before it returns.
-static void waitForQueued(func::FuncOp function) {
+void waitForQueued(func::FuncOp function) {
   WalkResult queues = function.walk([](Operation *op) {
     return isQueued(op) ? WalkResult::interrupt() : WalkResult::advance();
   });
@@ -245,8 +224,8 @@ struct ConvertMXGPUHostToGPUPass final
     target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp,
                         gpu::MemsetOp>();
     RewritePatternSet patterns(context);
-    patterns.add<EncodeTensorMapLowering, SmCountLowering, RequireLowering,
-                 LaunchLowering>(converter, context);
+    mx::addPatterns<lowerEncodeTensorMap, lowerSmCount, lowerRequire,
+                    lowerLaunch>(converter, patterns);
     addHostMemoryPatterns(converter, patterns);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))

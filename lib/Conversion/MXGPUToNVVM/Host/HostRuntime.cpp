@@ -137,92 +137,69 @@ static Value getBytes(NVVMBuilder &builder, Value memref) {
   return getBytes(builder, type, sizes);
 }
 
-namespace {
-
-struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(mx::verifyByteCount(op, op.getType())))
-      return failure();
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value isHostShared =
-        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
-    Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
-    if (!op.getType().hasStaticShape()) {
-      // A product that overflowed must not pass for a small size.
-      Value fits = mx::createFitsAddressSpace(
-          rewriter, op.getLoc(), op.getType(), adaptor.getDynamicSizes());
-      bytes = arith::SelectOp::create(builder, fits, bytes, builder.i64(-1));
-    }
-    Value pointer =
-        callRuntime(builder, "mgpuMemAlloc",
-                    LLVM::LLVMPointerType::get(builder.getContext()),
-                    {bytes, getDefaultStream(builder), isHostShared});
-    rewriter.replaceOp(op, buildMemRef(builder, op.getType(), pointer,
-                                       adaptor.getDynamicSizes()));
-    return success();
+static LogicalResult lowerDeviceAlloc(memref::AllocOp op,
+                                      memref::AllocOp::Adaptor adaptor,
+                                      ConversionPatternRewriter &rewriter) {
+  if (failed(mx::verifyByteCount(op, op.getType())))
+    return failure();
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  Value isHostShared =
+      arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
+  Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
+  if (!op.getType().hasStaticShape()) {
+    // A product that overflowed must not pass for a small size.
+    Value fits = mx::createFitsAddressSpace(rewriter, op.getLoc(), op.getType(),
+                                            adaptor.getDynamicSizes());
+    bytes = arith::SelectOp::create(builder, fits, bytes, builder.i64(-1));
   }
-};
+  Value pointer = callRuntime(builder, "mgpuMemAlloc",
+                              LLVM::LLVMPointerType::get(builder.getContext()),
+                              {bytes, getDefaultStream(builder), isHostShared});
+  rewriter.replaceOp(op, buildMemRef(builder, op.getType(), pointer,
+                                     adaptor.getDynamicSizes()));
+  return success();
+}
 
-struct DeviceDeallocLowering final : OpLowering<memref::DeallocOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, memref::DeallocOp,
-               OpAdaptor adaptor) const override {
-    callRuntime(
-        builder, "mgpuMemFree", Type(),
-        {getPointer(builder, adaptor.getMemref()), getDefaultStream(builder)});
-    return {};
-  }
-};
+static Values lowerDeviceDealloc(NVVMBuilder &builder, memref::DeallocOp,
+                                 memref::DeallocOp::Adaptor adaptor) {
+  callRuntime(
+      builder, "mgpuMemFree", Type(),
+      {getPointer(builder, adaptor.getMemref()), getDefaultStream(builder)});
+  return {};
+}
 
 /// Of zeros, whose bytes are equal.
-struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
-  using OpConversionPattern::OpConversionPattern;
+static LogicalResult lowerDeviceMemset(gpu::MemsetOp op,
+                                       gpu::MemsetOp::Adaptor adaptor,
+                                       ConversionPatternRewriter &rewriter) {
+  auto type = cast<MemRefType>(op.getDst().getType());
+  if (!type.getLayout().isIdentity())
+    return rewriter.notifyMatchFailure(op, "expected an identity layout");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  Value zero = arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
+  callRuntime(builder, kMemset, builder.getI32Type(),
+              {getPointer(builder, adaptor.getDst()), zero,
+               getBytes(builder, adaptor.getDst()), getDefaultStream(builder)});
+  rewriter.eraseOp(op);
+  return success();
+}
 
-  LogicalResult
-  matchAndRewrite(gpu::MemsetOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getDst().getType());
-    if (!type.getLayout().isIdentity())
-      return rewriter.notifyMatchFailure(op, "expected an identity layout");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value zero =
-        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
-    callRuntime(builder, kMemset, builder.getI32Type(),
-                {getPointer(builder, adaptor.getDst()), zero,
-                 getBytes(builder, adaptor.getDst()),
-                 getDefaultStream(builder)});
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::CopyOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getSource().getType());
-    auto targetType = cast<MemRefType>(op.getTarget().getType());
-    if (!type.getLayout().isIdentity() || !targetType.getLayout().isIdentity())
-      return rewriter.notifyMatchFailure(op, "expected identity layouts");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    callRuntime(builder, "mgpuMemcpy", Type(),
-                {getPointer(builder, adaptor.getTarget()),
-                 getPointer(builder, adaptor.getSource()),
-                 getBytes(builder, adaptor.getSource()),
-                 getDefaultStream(builder)});
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-} // namespace
+static LogicalResult lowerDeviceCopy(memref::CopyOp op,
+                                     memref::CopyOp::Adaptor adaptor,
+                                     ConversionPatternRewriter &rewriter) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  auto targetType = cast<MemRefType>(op.getTarget().getType());
+  if (!type.getLayout().isIdentity() || !targetType.getLayout().isIdentity())
+    return rewriter.notifyMatchFailure(op, "expected identity layouts");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  callRuntime(builder, "mgpuMemcpy", Type(),
+              {getPointer(builder, adaptor.getTarget()),
+               getPointer(builder, adaptor.getSource()),
+               getBytes(builder, adaptor.getSource()),
+               getDefaultStream(builder)});
+  rewriter.eraseOp(op);
+  return success();
+}
 
 void mx::mxgpu::loadConstants(ModuleOp module) {
   SmallVector<memref::GetGlobalOp> references;
@@ -264,6 +241,6 @@ void mx::mxgpu::loadConstants(ModuleOp module) {
 
 void mx::mxgpu::addHostMemoryPatterns(const TypeConverter &converter,
                                       RewritePatternSet &patterns) {
-  patterns.add<DeviceAllocLowering, DeviceDeallocLowering, DeviceMemsetLowering,
-               DeviceCopyLowering>(converter, patterns.getContext());
+  addPatterns<lowerDeviceAlloc, lowerDeviceDealloc, lowerDeviceMemset,
+              lowerDeviceCopy>(converter, patterns);
 }

@@ -369,28 +369,24 @@ static Values reorder(ArrayRef<Value> words, FragmentLayoutAttr from,
   return ordered;
 }
 
-namespace {
-struct DequantizeFragmentLowering final : OpLowering<DequantizeFragmentOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, DequantizeFragmentOp op,
-               OpAdaptor adaptor) const override {
-    Values words = splitWords(builder, adaptor.getInput());
-    Values scaleWords = getScaleWords(builder, adaptor.getScales());
-    FragmentProducts products(op, builder, words, scaleWords);
-    Value reference = adaptor.getReference();
-    Values built = !reference       ? products.build()
-                   : op.getFinite() ? products.buildFinite(reference)
-                                    : products.buildInF16(reference);
-    Values ordered = reorder(built, op.getInput().getType().getLayout(),
-                             op.getType().getLayout());
-    auto type = getTypeConverter()->convertType<VectorType>(op.getType());
-    return {joinWords(builder, ordered, type)};
-  }
-};
-} // namespace
+static Values lowerDequantizeFragment(NVVMBuilder &builder,
+                                      DequantizeFragmentOp op,
+                                      DequantizeFragmentOp::Adaptor adaptor,
+                                      const TypeConverter &converter) {
+  Values words = splitWords(builder, adaptor.getInput());
+  Values scaleWords = getScaleWords(builder, adaptor.getScales());
+  FragmentProducts products(op, builder, words, scaleWords);
+  Value reference = adaptor.getReference();
+  Values built = !reference       ? products.build()
+                 : op.getFinite() ? products.buildFinite(reference)
+                                  : products.buildInF16(reference);
+  Values ordered = reorder(built, op.getInput().getType().getLayout(),
+                           op.getType().getLayout());
+  auto type = converter.convertType<VectorType>(op.getType());
+  return {joinWords(builder, ordered, type)};
+}
 
 void mx::mxgpu::populateDequantizeFragmentPatterns(
     RewritePatternSet &patterns, const TypeConverter &converter) {
-  patterns.add<DequantizeFragmentLowering>(converter, patterns.getContext());
+  addPatterns<lowerDequantizeFragment>(converter, patterns);
 }

@@ -163,73 +163,65 @@ static Values pack(NVVMBuilder &builder, ArrayRef<Value> numbers, Type type) {
   return words;
 }
 
-namespace {
-struct DequantizeBlockLowering final : OpLowering<DequantizeBlockOp> {
-  using OpLowering::OpLowering;
+static Value flatten(NVVMBuilder &builder, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  if (type.getRank() == 1)
+    return vector;
+  auto flat = VectorType::get(type.getNumElements(), type.getElementType());
+  return vector::ShapeCastOp::create(builder, flat, vector);
+}
 
-  Values lower(NVVMBuilder &builder, DequantizeBlockOp op,
-               OpAdaptor adaptor) const override {
-    auto type = cast<VectorType>(op.getType());
-    Values codes = splitWords(builder, flatten(builder, adaptor.getInput()));
-    Values scales = splitScales(builder, adaptor.getScale());
-    Values words;
-    for (auto [row, scale] : llvm::enumerate(scales)) {
-      size_t count = codes.size() / scales.size();
-      llvm::append_range(
-          words, dequantize(builder, op, adaptor.getDecode(),
-                            ArrayRef(codes).slice(row * count, count), scale));
-    }
-    auto flat = VectorType::get(type.getNumElements(), type.getElementType());
-    Value result = joinWords(builder, words, flat);
-    if (flat != type)
-      result = vector::ShapeCastOp::create(builder, type, result);
-    return {result};
-  }
+/// Those of all rows.
+static Values splitScales(NVVMBuilder &builder, Value scale) {
+  auto type = dyn_cast<VectorType>(scale.getType());
+  if (!type)
+    return {scale};
+  Values scales;
+  for (int64_t row = 0; row < type.getNumElements(); ++row)
+    scales.push_back(vector::ExtractOp::create(builder, scale, row));
+  return scales;
+}
 
-private:
-  static Value flatten(NVVMBuilder &builder, Value vector) {
-    auto type = cast<VectorType>(vector.getType());
-    if (type.getRank() == 1)
-      return vector;
-    auto flat = VectorType::get(type.getNumElements(), type.getElementType());
-    return vector::ShapeCastOp::create(builder, flat, vector);
+/// The words of a block's numbers.
+static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
+                         Value decode, ArrayRef<Value> codes, Value scale) {
+  DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),
+                      hasNarrowConversions(op));
+  Type type = getElementTypeOrSelf(op.getType());
+  bool nvfp4 = isa<Float8E4M3FNType>(scale.getType());
+  Value byte = arith::BitcastOp::create(builder, builder.getI8Type(), scale);
+  Value factor = math.decodeScale(byte, nvfp4);
+  Values numbers = math.decode(codes);
+  for (Value &number : numbers) {
+    number = arith::MulFOp::create(builder, number, factor);
+    if (decode)
+      number = type.isF32()
+                   ? arith::MulFOp::create(builder, number, decode).getResult()
+                   : multiplyToOdd(builder, number, decode);
   }
+  return pack(builder, numbers, type);
+}
 
-  /// Those of all rows.
-  static Values splitScales(NVVMBuilder &builder, Value scale) {
-    auto type = dyn_cast<VectorType>(scale.getType());
-    if (!type)
-      return {scale};
-    Values scales;
-    for (int64_t row = 0; row < type.getNumElements(); ++row)
-      scales.push_back(vector::ExtractOp::create(builder, scale, row));
-    return scales;
+static Values lowerDequantizeBlock(NVVMBuilder &builder, DequantizeBlockOp op,
+                                   DequantizeBlockOp::Adaptor adaptor) {
+  auto type = cast<VectorType>(op.getType());
+  Values codes = splitWords(builder, flatten(builder, adaptor.getInput()));
+  Values scales = splitScales(builder, adaptor.getScale());
+  Values words;
+  for (auto [row, scale] : llvm::enumerate(scales)) {
+    size_t count = codes.size() / scales.size();
+    llvm::append_range(
+        words, dequantize(builder, op, adaptor.getDecode(),
+                          ArrayRef(codes).slice(row * count, count), scale));
   }
-
-  /// The words of a block's numbers.
-  static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
-                           Value decode, ArrayRef<Value> codes, Value scale) {
-    DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),
-                        hasNarrowConversions(op));
-    Type type = getElementTypeOrSelf(op.getType());
-    bool nvfp4 = isa<Float8E4M3FNType>(scale.getType());
-    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(), scale);
-    Value factor = math.decodeScale(byte, nvfp4);
-    Values numbers = math.decode(codes);
-    for (Value &number : numbers) {
-      number = arith::MulFOp::create(builder, number, factor);
-      if (decode)
-        number =
-            type.isF32()
-                ? arith::MulFOp::create(builder, number, decode).getResult()
-                : multiplyToOdd(builder, number, decode);
-    }
-    return pack(builder, numbers, type);
-  }
-};
-} // namespace
+  auto flat = VectorType::get(type.getNumElements(), type.getElementType());
+  Value result = joinWords(builder, words, flat);
+  if (flat != type)
+    result = vector::ShapeCastOp::create(builder, type, result);
+  return {result};
+}
 
 void mx::mxgpu::populateDequantizePatterns(RewritePatternSet &patterns,
                                            const TypeConverter &converter) {
-  patterns.add<DequantizeBlockLowering>(converter, patterns.getContext());
+  addPatterns<lowerDequantizeBlock>(converter, patterns);
 }

@@ -51,92 +51,76 @@ static std::optional<APFloat> getConstant(Value value) {
   return std::nullopt;
 }
 
-namespace {
-
 /// The approximation is off by 1 ulp at most (PTX ISA, rcp.approx). From there
 /// one step of Newton's rounds right: docs/reference/Math.md,
 /// ReciprocalTest.cpp.
-struct NormalReciprocal final : OpRewritePattern<arith::DivFOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::DivFOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()) || !op->hasAttr(mx::kNormalReciprocalName) ||
-        !matchPattern(op.getLhs(), m_OneFloat()))
-      return failure();
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value x = op.getRhs();
-    Value guess = map(builder, x, [&](Value element) {
-      return builder.approximateReciprocal(element);
-    });
-    Value minusX = LLVM::FNegOp::create(builder, x);
-    Value error = LLVM::FMAOp::create(builder, minusX, guess, op.getLhs());
-    rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, guess, error, guess);
-    return success();
-  }
-};
+static LogicalResult normalReciprocal(arith::DivFOp op,
+                                      PatternRewriter &rewriter) {
+  if (!isF32(op.getType()) || !op->hasAttr(mx::kNormalReciprocalName) ||
+      !matchPattern(op.getLhs(), m_OneFloat()))
+    return failure();
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  Value x = op.getRhs();
+  Value guess = map(builder, x, [&](Value element) {
+    return builder.approximateReciprocal(element);
+  });
+  Value minusX = LLVM::FNegOp::create(builder, x);
+  Value error = LLVM::FMAOp::create(builder, minusX, guess, op.getLhs());
+  rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, guess, error, guess);
+  return success();
+}
 
 /// minimum(maximum(x, -limit), limit).
-struct ClampMagnitude final : OpRewritePattern<arith::MinimumFOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::MinimumFOp op,
-                                PatternRewriter &rewriter) const override {
-    auto above = op.getLhs().getDefiningOp<arith::MaximumFOp>();
-    if (!isF32(op.getType()) || !above)
-      return failure();
-    std::optional<APFloat> low = getConstant(above.getRhs());
-    std::optional<APFloat> high = getConstant(op.getRhs());
-    if (!low || !high || high->isNaN() || high->isNegative() ||
-        neg(*low) != *high)
-      return failure();
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value limit = arith::ConstantOp::create(
-        builder, builder.getFloatAttr(builder.getF32Type(), *high));
-    rewriter.replaceOp(op, map(builder, above.getLhs(), [&](Value x) {
-                         return builder.clampMagnitude(x, limit);
-                       }));
-    return success();
-  }
-};
+static LogicalResult clampMagnitude(arith::MinimumFOp op,
+                                    PatternRewriter &rewriter) {
+  auto above = op.getLhs().getDefiningOp<arith::MaximumFOp>();
+  if (!isF32(op.getType()) || !above)
+    return failure();
+  std::optional<APFloat> low = getConstant(above.getRhs());
+  std::optional<APFloat> high = getConstant(op.getRhs());
+  if (!low || !high || high->isNaN() || high->isNegative() ||
+      neg(*low) != *high)
+    return failure();
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  Value limit = arith::ConstantOp::create(
+      builder, builder.getFloatAttr(builder.getF32Type(), *high));
+  rewriter.replaceOp(op, map(builder, above.getLhs(), [&](Value x) {
+                       return builder.clampMagnitude(x, limit);
+                     }));
+  return success();
+}
 
 /// bf16 is the upper half of f32: both halves of a word by one instruction
 /// each, where numbers of 16 bits would have to be taken apart first.
-struct WidenPairs final : OpRewritePattern<arith::ExtFOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::ExtFOp op,
-                                PatternRewriter &rewriter) const override {
-    auto from = dyn_cast<VectorType>(op.getIn().getType());
-    if (!from || !from.getElementType().isBF16() || !isF32(op.getType()) ||
-        from.getNumElements() % 2)
-      return failure();
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    auto number = [&](int32_t value) -> Value {
-      auto type =
-          VectorType::get(from.getNumElements() / 2, builder.getI32Type());
-      return arith::ConstantOp::create(builder,
-                                       DenseElementsAttr::get(type, value));
-    };
-    Value low16 = number(16), upper = number(int32_t(0xFFFF0000));
-    Value words =
-        vector::BitCastOp::create(builder, low16.getType(), op.getIn());
-    Value low = arith::ShLIOp::create(builder, words, low16);
-    Value high = arith::AndIOp::create(builder, words, upper);
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(
-        op, op.getType(), vector::InterleaveOp::create(builder, low, high));
-    return success();
-  }
-};
-
-} // namespace
+static LogicalResult widenPairs(arith::ExtFOp op, PatternRewriter &rewriter) {
+  auto from = dyn_cast<VectorType>(op.getIn().getType());
+  if (!from || !from.getElementType().isBF16() || !isF32(op.getType()) ||
+      from.getNumElements() % 2)
+    return failure();
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  auto number = [&](int32_t value) -> Value {
+    auto type =
+        VectorType::get(from.getNumElements() / 2, builder.getI32Type());
+    return arith::ConstantOp::create(builder,
+                                     DenseElementsAttr::get(type, value));
+  };
+  Value low16 = number(16), upper = number(int32_t(0xFFFF0000));
+  Value words = vector::BitCastOp::create(builder, low16.getType(), op.getIn());
+  Value low = arith::ShLIOp::create(builder, words, low16);
+  Value high = arith::AndIOp::create(builder, words, upper);
+  rewriter.replaceOpWithNewOp<arith::BitcastOp>(
+      op, op.getType(), vector::InterleaveOp::create(builder, low, high));
+  return success();
+}
 
 namespace {
 struct LowerMathPass final
     : mx::mxgpu::impl::MXGPULowerMathBase<LowerMathPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<NormalReciprocal, ClampMagnitude, WidenPairs>(&getContext());
+    patterns.add(normalReciprocal);
+    patterns.add(clampMagnitude);
+    patterns.add(widenPairs);
     FrozenRewritePatternSet frozen(std::move(patterns));
     for (auto kernel : getOperation().getOps<KernelOp>())
       walkAndApplyPatterns(kernel, frozen);

@@ -48,267 +48,215 @@ static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
   return getGlobalAddress(builder, matrix, row, column, bytes);
 }
 
-namespace {
+/// Words, or zeros where there is a condition that does not hold.
+static Value load(NVVMBuilder &builder, Value place, int64_t offset,
+                  int64_t size, Value condition) {
+  auto type = VectorType::get(size, builder.getI32Type());
+  if (!condition)
+    return builder.loadGlobal(builder.offset(place, offset), type);
+  auto ifOp = scf::IfOp::create(builder, type, condition, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  scf::YieldOp::create(builder,
+                       builder.loadGlobal(builder.offset(place, offset), type));
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  scf::YieldOp::create(
+      builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
+                   .getResult());
+  return ifOp.getResult(0);
+}
 
-struct LoadBlockLowering final : OpLowering<LoadBlockOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, LoadBlockOp op,
-               OpAdaptor adaptor) const override {
-    auto type = cast<VectorType>(op.getType());
-    Type element = type.getElementType();
-    Value row = adaptor.getRow(), column = adaptor.getColumn();
-    Value inside;
-    if (!op.getInBounds())
-      inside = isInside(builder, op.getSource(), row, column, element);
-    Value place = getPlace(builder, op.getSource(), row, column, element);
-    auto loaded = cast<VectorType>(getTypeConverter()->convertType(type));
-    int64_t count =
-        loaded.getNumElements() * loaded.getElementTypeBitWidth() / 32;
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < count; i += kWordsAtOnce) {
-      int64_t size = std::min(kWordsAtOnce, count - i);
-      llvm::append_range(words, splitWords(builder, load(builder, place, 4 * i,
-                                                         size, inside)));
-    }
-    return {joinWords(builder, words, loaded)};
+static Values lowerLoadBlock(NVVMBuilder &builder, LoadBlockOp op,
+                             LoadBlockOp::Adaptor adaptor,
+                             const TypeConverter &converter) {
+  auto type = cast<VectorType>(op.getType());
+  Type element = type.getElementType();
+  Value row = adaptor.getRow(), column = adaptor.getColumn();
+  Value inside;
+  if (!op.getInBounds())
+    inside = isInside(builder, op.getSource(), row, column, element);
+  Value place = getPlace(builder, op.getSource(), row, column, element);
+  auto loaded = cast<VectorType>(converter.convertType(type));
+  int64_t count =
+      loaded.getNumElements() * loaded.getElementTypeBitWidth() / 32;
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; i += kWordsAtOnce) {
+    int64_t size = std::min(kWordsAtOnce, count - i);
+    llvm::append_range(
+        words, splitWords(builder, load(builder, place, 4 * i, size, inside)));
   }
+  return {joinWords(builder, words, loaded)};
+}
 
-private:
-  /// Words, or zeros where there is a condition that does not hold.
-  static Value load(NVVMBuilder &builder, Value place, int64_t offset,
-                    int64_t size, Value condition) {
-    auto type = VectorType::get(size, builder.getI32Type());
-    if (!condition)
-      return builder.loadGlobal(builder.offset(place, offset), type);
-    auto ifOp = scf::IfOp::create(builder, type, condition, /*withElse=*/true);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    scf::YieldOp::create(
-        builder, builder.loadGlobal(builder.offset(place, offset), type));
-    builder.setInsertionPointToStart(ifOp.elseBlock());
-    scf::YieldOp::create(
-        builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
-                     .getResult());
-    return ifOp.getResult(0);
+static Values lowerStoreBlock(NVVMBuilder &builder, StoreBlockOp op,
+                              StoreBlockOp::Adaptor adaptor) {
+  Type element = getElementTypeOrSelf(op.getValue().getType());
+  Value row = adaptor.getRow(), column = adaptor.getColumn();
+  Value inside = isInside(builder, op.getDest(), row, column, element);
+  Value place = getPlace(builder, op.getDest(), row, column, element);
+  SmallVector<Value> words = splitWords(builder, adaptor.getValue());
+  auto ifOp = scf::IfOp::create(builder, inside, /*withElse=*/false);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  for (size_t i = 0; i < words.size(); i += kWordsAtOnce) {
+    ArrayRef<Value> some = ArrayRef(words).slice(
+        i, std::min<size_t>(kWordsAtOnce, words.size() - i));
+    auto type = VectorType::get(int64_t(some.size()), builder.getI32Type());
+    LLVM::StoreOp::create(
+        builder, vector::FromElementsOp::create(builder, type, some),
+        builder.offset(place, 4 * i), /*alignment=*/4 * some.size());
   }
-};
-
-struct StoreBlockLowering final : OpLowering<StoreBlockOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, StoreBlockOp op,
-               OpAdaptor adaptor) const override {
-    Type element = getElementTypeOrSelf(op.getValue().getType());
-    Value row = adaptor.getRow(), column = adaptor.getColumn();
-    Value inside = isInside(builder, op.getDest(), row, column, element);
-    Value place = getPlace(builder, op.getDest(), row, column, element);
-    SmallVector<Value> words = splitWords(builder, adaptor.getValue());
-    auto ifOp = scf::IfOp::create(builder, inside, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    for (size_t i = 0; i < words.size(); i += kWordsAtOnce) {
-      ArrayRef<Value> some = ArrayRef(words).slice(
-          i, std::min<size_t>(kWordsAtOnce, words.size() - i));
-      auto type = VectorType::get(int64_t(some.size()), builder.getI32Type());
-      LLVM::StoreOp::create(
-          builder, vector::FromElementsOp::create(builder, type, some),
-          builder.offset(place, 4 * i), /*alignment=*/4 * some.size());
-    }
-    return {};
-  }
-};
+  return {};
+}
 
 /// A transposition of 4 x 4 words among the lanes of a run's first or second
 /// eight elements, in two steps: those whose numbers differ in a bit exchange
 /// the words whose numbers differ in theirs.
-struct PermuteBlockLowering final : OpLowering<PermuteBlockOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, PermuteBlockOp op,
-               OpAdaptor adaptor) const override {
-    Values words = splitWords(builder, adaptor.getInput());
-    Value lane = builder.laneId();
-    for (size_t bit : {1, 2}) {
-      int64_t distance = op.getRun() / 8 * bit;
-      Value isUpper = arith::CmpIOp::create(
-          builder, arith::CmpIPredicate::ne,
-          arith::AndIOp::create(builder, lane, builder.i32(distance)),
-          builder.i32(0));
-      for (size_t i = 0; i < words.size(); ++i) {
-        if (i & bit)
-          continue;
-        Value &low = words[i], &high = words[i + bit];
-        Value sent = arith::SelectOp::create(builder, isUpper, low, high);
-        Value got = builder.shuffleXor(sent, distance);
-        low = arith::SelectOp::create(builder, isUpper, got, low);
-        high = arith::SelectOp::create(builder, isUpper, high, got);
-      }
+static Values lowerPermuteBlock(NVVMBuilder &builder, PermuteBlockOp op,
+                                PermuteBlockOp::Adaptor adaptor,
+                                const TypeConverter &converter) {
+  Values words = splitWords(builder, adaptor.getInput());
+  Value lane = builder.laneId();
+  for (size_t bit : {1, 2}) {
+    int64_t distance = op.getRun() / 8 * bit;
+    Value isUpper = arith::CmpIOp::create(
+        builder, arith::CmpIPredicate::ne,
+        arith::AndIOp::create(builder, lane, builder.i32(distance)),
+        builder.i32(0));
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (i & bit)
+        continue;
+      Value &low = words[i], &high = words[i + bit];
+      Value sent = arith::SelectOp::create(builder, isUpper, low, high);
+      Value got = builder.shuffleXor(sent, distance);
+      low = arith::SelectOp::create(builder, isUpper, got, low);
+      high = arith::SelectOp::create(builder, isUpper, high, got);
     }
-    return {joinWords(
-        builder, words,
-        cast<VectorType>(getTypeConverter()->convertType(op.getType())))};
   }
-};
+  return {joinWords(builder, words,
+                    cast<VectorType>(converter.convertType(op.getType())))};
+}
 
-struct QuantizeBlockLowering final : OpLowering<QuantizeBlockOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, QuantizeBlockOp op,
-               OpAdaptor adaptor) const override {
-    auto type = cast<VectorType>(op.getElements().getType());
-    QuantizeRecipe recipe = QuantizeRecipe::get(
-        op, getElementTypeOrSelf(op.getInput().getType()),
-        type.getElementType(), op.getScale().getType(), op.getScaleRounding());
-    QuantizeMath math(builder, recipe);
-    SmallVector<Value> words = splitWords(builder, adaptor.getInput());
-    Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
-    BlockScale scale =
-        math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());
-    auto converted = cast<VectorType>(getTypeConverter()->convertType(type));
-    std::optional<RandomNumbers> random;
-    if (op.getSeed())
-      random = {adaptor.getSeed(),
-                arith::IndexCastUIOp::create(builder, builder.getI64Type(),
-                                             adaptor.getFirst()),
-                builder.i64(1)};
-    Value elements =
-        joinWords(builder, math.convertRow(words, scale, random), converted);
-    Value byte =
-        arith::TruncIOp::create(builder, builder.getI8Type(), scale.byte);
-    return {elements,
-            arith::BitcastOp::create(builder, op.getScale().getType(), byte)};
-  }
-};
-
-} // namespace
+static Values lowerQuantizeBlock(NVVMBuilder &builder, QuantizeBlockOp op,
+                                 QuantizeBlockOp::Adaptor adaptor,
+                                 const TypeConverter &converter) {
+  auto type = cast<VectorType>(op.getElements().getType());
+  QuantizeRecipe recipe = QuantizeRecipe::get(
+      op, getElementTypeOrSelf(op.getInput().getType()), type.getElementType(),
+      op.getScale().getType(), op.getScaleRounding());
+  QuantizeMath math(builder, recipe);
+  SmallVector<Value> words = splitWords(builder, adaptor.getInput());
+  Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
+  BlockScale scale =
+      math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());
+  auto converted = cast<VectorType>(converter.convertType(type));
+  std::optional<RandomNumbers> random;
+  if (op.getSeed())
+    random = {adaptor.getSeed(),
+              arith::IndexCastUIOp::create(builder, builder.getI64Type(),
+                                           adaptor.getFirst()),
+              builder.i64(1)};
+  Value elements =
+      joinWords(builder, math.convertRow(words, scale, random), converted);
+  Value byte =
+      arith::TruncIOp::create(builder, builder.getI8Type(), scale.byte);
+  return {elements,
+          arith::BitcastOp::create(builder, op.getScale().getType(), byte)};
+}
 
 //===----------------------------------------------------------------------===//
 // Maxima and sums of lanes, warps and tensors
 //===----------------------------------------------------------------------===//
 
-namespace {
+static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a, Value b) {
+  switch (kind) {
+  case ReduceKind::Add:
+    return LLVM::FAddOp::create(builder, a, b);
+  case ReduceKind::Maximum:
+    return LLVM::MaximumOp::create(builder, a, b);
+  case ReduceKind::Minimum:
+    return LLVM::MinimumOp::create(builder, a, b);
+  }
+  llvm_unreachable("all kinds are listed");
+}
 
 /// Five steps, in each of which a lane combines its value with that of the lane
 /// whose number differs in one bit. Addition commutes, so that all lanes come
 /// to the same bits.
-struct ReduceLanesLowering final : OpLowering<ReduceLanesOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, ReduceLanesOp op,
-               OpAdaptor adaptor) const override {
-    Value value = adaptor.getValue();
-    for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
-      Value bits =
-          arith::BitcastOp::create(builder, builder.getI32Type(), value);
-      Value other = arith::BitcastOp::create(builder, builder.getF32Type(),
-                                             builder.shuffleXor(bits, lanes));
-      value = combine(builder, op.getKind(), value, other);
-    }
-    return {value};
+static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
+                               ReduceLanesOp::Adaptor adaptor) {
+  Value value = adaptor.getValue();
+  for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
+    Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), value);
+    Value other = arith::BitcastOp::create(builder, builder.getF32Type(),
+                                           builder.shuffleXor(bits, lanes));
+    value = combine(builder, op.getKind(), value, other);
   }
+  return {value};
+}
 
-private:
-  static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a,
-                       Value b) {
-    switch (kind) {
-    case ReduceKind::Add:
-      return LLVM::FAddOp::create(builder, a, b);
-    case ReduceKind::Maximum:
-      return LLVM::MaximumOp::create(builder, a, b);
-    case ReduceKind::Minimum:
-      return LLVM::MinimumOp::create(builder, a, b);
-    }
-    llvm_unreachable("all kinds are listed");
-  }
-};
-
-struct WarpMaxLowering final : OpLowering<WarpMaxOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, WarpMaxOp,
-               OpAdaptor adaptor) const override {
-    return {builder.largestInWarp(adaptor.getValue())};
-  }
-};
+static Values lowerWarpMax(NVVMBuilder &builder, WarpMaxOp,
+                           WarpMaxOp::Adaptor adaptor) {
+  return {builder.largestInWarp(adaptor.getValue())};
+}
 
 /// The maxima of vectors are those that a quantizer of them computes too.
-struct ThreadAmaxLowering final : OpLowering<ThreadAmaxOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, ThreadAmaxOp op,
-               OpAdaptor adaptor) const override {
-    QuantizeRecipe recipe;
-    recipe.input = getElementTypeOrSelf(op.getValues()[0]);
-    recipe.nvfp4 = op.getAsIntegers();
-    QuantizeMath math(builder, recipe);
-    SmallVector<Value> words;
-    for (Value value : adaptor.getValues()) {
-      auto type = cast<VectorType>(value.getType());
-      if (type.getRank() != 1)
-        value = vector::ShapeCastOp::create(
-            builder,
-            VectorType::get(type.getNumElements(), type.getElementType()),
-            value);
-      llvm::append_range(words, splitWords(builder, value));
-    }
-    Value bits = math.getRowMaximum(math.getMaximum(words));
-    Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
-                                        bits, builder.i32(0x7F800000));
-    bits = arith::SelectOp::create(builder, isNaN,
-                                   builder.i32(kF32CanonicalNaN), bits);
-    return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
+static Values lowerThreadAmax(NVVMBuilder &builder, ThreadAmaxOp op,
+                              ThreadAmaxOp::Adaptor adaptor) {
+  QuantizeRecipe recipe;
+  recipe.input = getElementTypeOrSelf(op.getValues()[0]);
+  recipe.nvfp4 = op.getAsIntegers();
+  QuantizeMath math(builder, recipe);
+  SmallVector<Value> words;
+  for (Value value : adaptor.getValues()) {
+    auto type = cast<VectorType>(value.getType());
+    if (type.getRank() != 1)
+      value = vector::ShapeCastOp::create(
+          builder,
+          VectorType::get(type.getNumElements(), type.getElementType()), value);
+    llvm::append_range(words, splitWords(builder, value));
   }
-};
+  Value bits = math.getRowMaximum(math.getMaximum(words));
+  Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt, bits,
+                                      builder.i32(0x7F800000));
+  bits = arith::SelectOp::create(builder, isNaN, builder.i32(kF32CanonicalNaN),
+                                 bits);
+  return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
+}
 
-struct LoadRelaxedLowering final : OpLowering<LoadRelaxedOp> {
-  using OpLowering::OpLowering;
+static Values lowerLoadRelaxed(NVVMBuilder &builder, LoadRelaxedOp op,
+                               LoadRelaxedOp::Adaptor adaptor) {
+  Value bits = builder.loadRelaxed(
+      getGlobalAddress(builder, op.getSource(), builder.index(0)));
+  return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
+}
 
-  Values lower(NVVMBuilder &builder, LoadRelaxedOp op,
-               OpAdaptor adaptor) const override {
-    Value bits = builder.loadRelaxed(
-        getGlobalAddress(builder, op.getSource(), builder.index(0)));
-    return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
-  }
-};
+static Values lowerAtomicMax(NVVMBuilder &builder, AtomicMaxOp op,
+                             AtomicMaxOp::Adaptor adaptor) {
+  auto toBits = [&](Value f32) -> Value {
+    return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
+  };
+  Value largest = builder.largestInWarp(toBits(adaptor.getValue()));
+  Value isHigher = builder.isBelow(toBits(adaptor.getKnown()), largest);
+  auto ifOp =
+      scf::IfOp::create(builder, builder.both(builder.isFirstLane(), isHigher),
+                        /*withElse=*/false);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  builder.raiseGlobal(getGlobalAddress(builder, op.getDest(), builder.index(0)),
+                      largest);
+  return {};
+}
 
-struct AtomicMaxLowering final : OpLowering<AtomicMaxOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, AtomicMaxOp op,
-               OpAdaptor adaptor) const override {
-    auto toBits = [&](Value f32) -> Value {
-      return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
-    };
-    Value largest = builder.largestInWarp(toBits(adaptor.getValue()));
-    Value isHigher = builder.isBelow(toBits(adaptor.getKnown()), largest);
-    auto ifOp = scf::IfOp::create(builder,
-                                  builder.both(builder.isFirstLane(), isHigher),
-                                  /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.raiseGlobal(
-        getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);
-    return {};
-  }
-};
-
-struct AtomicAddLowering final : OpLowering<AtomicAddOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, AtomicAddOp op,
-               OpAdaptor adaptor) const override {
-    Value bytes =
-        builder.mul(adaptor.getIndex(), builder.index(sizeof(int32_t)));
-    return {builder.addAndFetchBefore(
-        getGlobalAddress(builder, op.getDest(), bytes), adaptor.getValue())};
-  }
-};
-
-} // namespace
+static Values lowerAtomicAdd(NVVMBuilder &builder, AtomicAddOp op,
+                             AtomicAddOp::Adaptor adaptor) {
+  Value bytes = builder.mul(adaptor.getIndex(), builder.index(sizeof(int32_t)));
+  return {builder.addAndFetchBefore(
+      getGlobalAddress(builder, op.getDest(), bytes), adaptor.getValue())};
+}
 
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
-  patterns.add<LoadBlockLowering, StoreBlockLowering, PermuteBlockLowering,
-               QuantizeBlockLowering, ReduceLanesLowering, WarpMaxLowering,
-               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering,
-               AtomicAddLowering>(converter, patterns.getContext());
+  addPatterns<lowerLoadBlock, lowerStoreBlock, lowerPermuteBlock,
+              lowerQuantizeBlock, lowerReduceLanes, lowerWarpMax,
+              lowerThreadAmax, lowerLoadRelaxed, lowerAtomicMax,
+              lowerAtomicAdd>(converter, patterns);
 }

@@ -88,24 +88,27 @@ private:
   DenseMap<int64_t, Value> pointers;
 };
 
-VectorType flatten(Type type) {
+} // namespace
+
+static VectorType flatten(Type type) {
   auto vector = cast<VectorType>(type);
   return VectorType::get(vector.getNumElements(), vector.getElementType());
 }
 
 /// A vector of `type` from its words, and back.
-Value fromWords(NVVMBuilder &builder, ArrayRef<Value> words, VectorType type) {
+static Value fromWords(NVVMBuilder &builder, ArrayRef<Value> words,
+                       VectorType type) {
   Value vector = joinWords(builder, words, flatten(type));
   return vector::ShapeCastOp::create(builder, type, vector);
 }
 
-SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
+static SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
   return splitWords(builder, vector::ShapeCastOp::create(
                                  builder, flatten(value.getType()), value));
 }
 
 /// The lowest `bits` of a word, all or none where there are more or fewer.
-Value getLowBits(NVVMBuilder &builder, Value bits) {
+static Value getLowBits(NVVMBuilder &builder, Value bits) {
   Value some = arith::SubIOp::create(
       builder, arith::ShLIOp::create(builder, builder.i32(1), bits),
       builder.i32(1));
@@ -121,8 +124,9 @@ Value getLowBits(NVVMBuilder &builder, Value bits) {
 /// The words are lines of elements: in each, those from number `left`
 /// (i32, signed) on become 0. Mostly there are none, and one branch leaves all
 /// as they are.
-void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
-                 int64_t lines, int64_t elementBits, int64_t elements) {
+static void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words,
+                        Value left, int64_t lines, int64_t elementBits,
+                        int64_t elements) {
   auto ifOp = scf::IfOp::create(
       builder, ValueRange(words).getTypes(),
       arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, left,
@@ -145,157 +149,135 @@ void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
   llvm::copy(ifOp.getResults(), words.begin());
 }
 
-struct LoadSharedLowering final : OpLowering<LoadSharedOp> {
-  using OpLowering::OpLowering;
+static Values lowerLoadShared(NVVMBuilder &builder, LoadSharedOp op,
+                              LoadSharedOp::Adaptor adaptor) {
+  auto type = cast<VectorType>(op.getType());
+  Fragment fragment(builder, op.getBuffer().getType(), type,
+                    adaptor.getBuffer(), adaptor.getRow(), adaptor.getColumn());
+  SmallVector<Value> words;
+  for (int64_t row = 0; row < fragment.getRows(); ++row)
+    for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk)
+      llvm::append_range(words,
+                         builder.loadShared(fragment.getPointer(row, chunk),
+                                            fragment.getWords()));
+  if (op.getRows()) {
+    Value left =
+        arith::SubIOp::create(builder, builder.toI32(adaptor.getRows()),
+                              builder.toI32(adaptor.getRow()));
+    // Rows of whole words.
+    int64_t rows = fragment.getRows();
+    clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
+                rows);
+  }
+  return {fromWords(builder, words, type)};
+}
 
-  Values lower(NVVMBuilder &builder, LoadSharedOp op,
-               OpAdaptor adaptor) const override {
-    auto type = cast<VectorType>(op.getType());
-    Fragment fragment(builder, op.getBuffer().getType(), type,
-                      adaptor.getBuffer(), adaptor.getRow(),
-                      adaptor.getColumn());
-    SmallVector<Value> words;
-    for (int64_t row = 0; row < fragment.getRows(); ++row)
-      for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk)
-        llvm::append_range(words,
-                           builder.loadShared(fragment.getPointer(row, chunk),
-                                              fragment.getWords()));
-    if (op.getRows()) {
-      Value left =
-          arith::SubIOp::create(builder, builder.toI32(adaptor.getRows()),
-                                builder.toI32(adaptor.getRow()));
-      // Rows of whole words.
-      int64_t rows = fragment.getRows();
-      clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
-                  rows);
+static LogicalResult
+lowerStoreFragmentShared(StoreSharedOp op, StoreSharedOp::Adaptor adaptor,
+                         ConversionPatternRewriter &rewriter) {
+  if (op.getCoords().empty())
+    return rewriter.notifyMatchFailure(op, "a fragment");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  Fragment fragment(builder, op.getBuffer().getType(),
+                    cast<VectorType>(op.getValue().getType()),
+                    adaptor.getBuffer(), adaptor.getCoords()[0],
+                    adaptor.getCoords()[1]);
+  SmallVector<Value> words = toWords(builder, adaptor.getValue());
+  ArrayRef<Value> rest = words;
+  for (int64_t row = 0; row < fragment.getRows(); ++row)
+    for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk) {
+      builder.storeShared(fragment.getPointer(row, chunk),
+                          rest.take_front(fragment.getWords()));
+      rest = rest.drop_front(fragment.getWords());
     }
-    return {fromWords(builder, words, type)};
-  }
-};
-
-struct StoreFragmentSharedLowering final : OpConversionPattern<StoreSharedOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (op.getCoords().empty())
-      return rewriter.notifyMatchFailure(op, "a fragment");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Fragment fragment(builder, op.getBuffer().getType(),
-                      cast<VectorType>(op.getValue().getType()),
-                      adaptor.getBuffer(), adaptor.getCoords()[0],
-                      adaptor.getCoords()[1]);
-    SmallVector<Value> words = toWords(builder, adaptor.getValue());
-    ArrayRef<Value> rest = words;
-    for (int64_t row = 0; row < fragment.getRows(); ++row)
-      for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk) {
-        builder.storeShared(fragment.getPointer(row, chunk),
-                            rest.take_front(fragment.getWords()));
-        rest = rest.drop_front(fragment.getWords());
-      }
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
+  rewriter.eraseOp(op);
+  return success();
+}
 
 /// Scales lie where mx/Support/ScaleLayout.h says.
-struct StoreScaleLowering final : OpLowering<StoreScaleOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, StoreScaleOp op,
-               OpAdaptor adaptor) const override {
-    Int row(builder, builder.toI32(adaptor.getRow()));
-    Int block(builder, builder.toI32(adaptor.getBlock()));
-    ArrayRef<int64_t> shape = op.getBuffer().getType().getShape();
-    Value start = adaptor.getBuffer();
-    if (shape.size() == 3) { // a matrix of tiles
-      Int tile = row / kScaleTileRows * shape[1];
-      start =
-          builder.offset(start, (tile + block / kScaleTileBlocks) * shape[2]);
-    }
-    Value place = scaleOffsetInTile(row, block);
-    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
-                                          adaptor.getScale());
-    LLVM::StoreOp::create(builder, byte, builder.offset(start, place));
-    return {};
+static Values lowerStoreScale(NVVMBuilder &builder, StoreScaleOp op,
+                              StoreScaleOp::Adaptor adaptor) {
+  Int row(builder, builder.toI32(adaptor.getRow()));
+  Int block(builder, builder.toI32(adaptor.getBlock()));
+  ArrayRef<int64_t> shape = op.getBuffer().getType().getShape();
+  Value start = adaptor.getBuffer();
+  if (shape.size() == 3) { // a matrix of tiles
+    Int tile = row / kScaleTileRows * shape[1];
+    start = builder.offset(start, (tile + block / kScaleTileBlocks) * shape[2]);
   }
-};
+  Value place = scaleOffsetInTile(row, block);
+  Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
+                                        adaptor.getScale());
+  LLVM::StoreOp::create(builder, byte, builder.offset(start, place));
+  return {};
+}
+
+static Value toI64(NVVMBuilder &builder, Value index) {
+  return arith::IndexCastUIOp::create(builder, builder.getI64Type(), index);
+}
+
+static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
+                        ArrayRef<Value> bytes) {
+  auto type = cast<VectorType>(op.getScales().getType());
+  SmallVector<Value> scales;
+  for (Value byte : bytes) {
+    Value narrow = arith::TruncIOp::create(builder, builder.getI8Type(), byte);
+    scales.push_back(
+        arith::BitcastOp::create(builder, type.getElementType(), narrow));
+  }
+  return vector::FromElementsOp::create(builder, type, scales);
+}
 
 /// A column has its own scale. Halves stand in pairs of columns in
 /// their words, so that what is done to a word is done to both.
-struct QuantizeColumnsLowering final : OpLowering<QuantizeColumnsOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, QuantizeColumnsOp op,
-               OpAdaptor adaptor) const override {
-    auto getElement = [](Value vector) {
-      return cast<VectorType>(vector.getType()).getElementType();
-    };
-    QuantizeRecipe recipe = QuantizeRecipe::get(
-        op, getElement(op.getInput()), getElement(op.getElements()),
-        getElement(op.getScales()), op.getScaleRounding());
-    QuantizeMath math(builder, recipe);
-    SmallVector<Value> words = toWords(builder, adaptor.getInput());
-    auto input = cast<VectorType>(op.getInput().getType());
-    int64_t block = input.getDimSize(0);
-    Value left = op.getRows() ? builder.toI32(adaptor.getRows()) : Value();
-    std::optional<RandomNumbers> random;
-    if (op.getSeed())
-      random = {adaptor.getSeed(), toI64(builder, adaptor.getFirst()),
-                toI64(builder, adaptor.getStride())};
-    Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
-    SmallVector<Value> packed, bytes;
-    Value encode = adaptor.getEncode();
-    if (recipe.inWord() == 1) {
-      BlockScale scale = math.getScale(math.getRowMaximum(maximum), encode);
-      packed = math.convertRow(words, scale, random);
-      bytes = {scale.byte};
-    } else {
-      std::array<BlockScale, 2> scales;
-      if (op.getLanes() > 1)
-        scales.fill(math.getScale(math.getRowMaximum(maximum), encode));
-      else
-        for (unsigned half : {0, 1})
-          scales[half] =
-              math.getScale(math.getColumnMaximum(maximum, half), encode);
-      for (ArrayRef<Value> column : math.convertColumns(words, scales, random))
-        llvm::append_range(packed, column);
-      bytes = {scales[0].byte, scales[1].byte};
-    }
-    if (left) // NaN for a scale of NaN
-      clearBehind(builder, packed, left, input.getDimSize(1),
-                  recipe.elementBits(), block);
-    auto elementsType = cast<VectorType>(
-        getTypeConverter()->convertType(op.getElements().getType()));
-    return {fromWords(builder, packed, elementsType),
-            joinScales(builder, op, bytes)};
+static Values lowerQuantizeColumns(NVVMBuilder &builder, QuantizeColumnsOp op,
+                                   QuantizeColumnsOp::Adaptor adaptor,
+                                   const TypeConverter &converter) {
+  auto getElement = [](Value vector) {
+    return cast<VectorType>(vector.getType()).getElementType();
+  };
+  QuantizeRecipe recipe = QuantizeRecipe::get(
+      op, getElement(op.getInput()), getElement(op.getElements()),
+      getElement(op.getScales()), op.getScaleRounding());
+  QuantizeMath math(builder, recipe);
+  SmallVector<Value> words = toWords(builder, adaptor.getInput());
+  auto input = cast<VectorType>(op.getInput().getType());
+  int64_t block = input.getDimSize(0);
+  Value left = op.getRows() ? builder.toI32(adaptor.getRows()) : Value();
+  std::optional<RandomNumbers> random;
+  if (op.getSeed())
+    random = {adaptor.getSeed(), toI64(builder, adaptor.getFirst()),
+              toI64(builder, adaptor.getStride())};
+  Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
+  SmallVector<Value> packed, bytes;
+  Value encode = adaptor.getEncode();
+  if (recipe.inWord() == 1) {
+    BlockScale scale = math.getScale(math.getRowMaximum(maximum), encode);
+    packed = math.convertRow(words, scale, random);
+    bytes = {scale.byte};
+  } else {
+    std::array<BlockScale, 2> scales;
+    if (op.getLanes() > 1)
+      scales.fill(math.getScale(math.getRowMaximum(maximum), encode));
+    else
+      for (unsigned half : {0, 1})
+        scales[half] =
+            math.getScale(math.getColumnMaximum(maximum, half), encode);
+    for (ArrayRef<Value> column : math.convertColumns(words, scales, random))
+      llvm::append_range(packed, column);
+    bytes = {scales[0].byte, scales[1].byte};
   }
-
-private:
-  static Value toI64(NVVMBuilder &builder, Value index) {
-    return arith::IndexCastUIOp::create(builder, builder.getI64Type(), index);
-  }
-
-  static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
-                          ArrayRef<Value> bytes) {
-    auto type = cast<VectorType>(op.getScales().getType());
-    SmallVector<Value> scales;
-    for (Value byte : bytes) {
-      Value narrow =
-          arith::TruncIOp::create(builder, builder.getI8Type(), byte);
-      scales.push_back(
-          arith::BitcastOp::create(builder, type.getElementType(), narrow));
-    }
-    return vector::FromElementsOp::create(builder, type, scales);
-  }
-};
-
-} // namespace
+  if (left) // NaN for a scale of NaN
+    clearBehind(builder, packed, left, input.getDimSize(1),
+                recipe.elementBits(), block);
+  auto elementsType =
+      cast<VectorType>(converter.convertType(op.getElements().getType()));
+  return {fromWords(builder, packed, elementsType),
+          joinScales(builder, op, bytes)};
+}
 
 void mx::mxgpu::populateTilePatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter) {
-  patterns.add<LoadSharedLowering, StoreFragmentSharedLowering,
-               StoreScaleLowering, QuantizeColumnsLowering>(
-      converter, patterns.getContext());
+  addPatterns<lowerLoadShared, lowerStoreFragmentShared, lowerStoreScale,
+              lowerQuantizeColumns>(converter, patterns);
 }

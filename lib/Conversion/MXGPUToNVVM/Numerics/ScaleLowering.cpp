@@ -62,79 +62,70 @@ struct ScalePlace {
   }
 };
 
-struct LoadScaleLowering final : OpLowering<LoadScaleOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, LoadScaleOp op,
-               OpAdaptor adaptor) const override {
-    auto place = ScalePlace::get(builder, op.getSource(), adaptor.getRow(),
-                                 adaptor.getBlock());
-    Value address = getGlobalAddress(builder, op.getSource(), place.offset);
-    auto type = VectorType::get(1, builder.getI8Type());
-    auto ifOp = scf::IfOp::create(builder, TypeRange(type), place.exists,
-                                  /*withElse=*/true);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(ifOp.thenBlock());
-      scf::YieldOp::create(builder, builder.loadGlobal(address, type));
-      builder.setInsertionPointToStart(ifOp.elseBlock());
-      scf::YieldOp::create(
-          builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
-                       .getResult());
-    }
-    Value byte = vector::ExtractOp::create(builder, ifOp.getResult(0),
-                                           ArrayRef<int64_t>{0});
-    return {arith::BitcastOp::create(builder, op.getType(), byte)};
-  }
-};
-
-struct StoreScalesLowering final : OpLowering<StoreScalesOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, StoreScalesOp op,
-               OpAdaptor adaptor) const override {
-    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
-                                          adaptor.getScale());
-    Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
-    Value isBlock = builder.isBelow(adaptor.getBlock(), adaptor.getBlocks());
-    Value isScale = builder.both(isRow, isBlock);
-    auto place = ScalePlace::get(builder, op.getDest(), adaptor.getRow(),
-                                 adaptor.getBlock());
-    int64_t lanes = op.getLanes();
-    Value stored = byte, isPresent = isScale;
-    if (hasScaleTiles(cast<MemRefType>(op.getDest().getType()))) {
-      stored = gather(builder, byte, isScale, lanes);
-      isPresent = place.exists;
-      lanes *= 4;
-    }
-    Value stores = builder.both(isPresent, builder.isFirstLane(lanes));
-    Value address = getGlobalAddress(builder, op.getDest(), place.offset);
-    auto ifOp = scf::IfOp::create(builder, stores, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    LLVM::StoreOp::create(builder, stored, address);
-    return {};
-  }
-
-private:
-  /// The scales of four groups in one word, 0 for those that are none.
-  static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
-                      int64_t lanes) {
-    Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
-    word = arith::SelectOp::create(builder, isScale, word, builder.i32(0));
-    Value group = arith::AndIOp::create(
-        builder,
-        arith::DivUIOp::create(builder, builder.laneId(), builder.i32(lanes)),
-        builder.i32(3));
-    word = arith::ShLIOp::create(builder, word,
-                                 builder.mul(group, builder.i32(8)));
-    for (int64_t distance : {lanes, 2 * lanes})
-      word = arith::OrIOp::create(builder, word,
-                                  builder.shuffleXor(word, distance));
-    return word;
-  }
-};
-
 } // namespace
+
+static Values lowerLoadScale(NVVMBuilder &builder, LoadScaleOp op,
+                             LoadScaleOp::Adaptor adaptor) {
+  auto place = ScalePlace::get(builder, op.getSource(), adaptor.getRow(),
+                               adaptor.getBlock());
+  Value address = getGlobalAddress(builder, op.getSource(), place.offset);
+  auto type = VectorType::get(1, builder.getI8Type());
+  auto ifOp = scf::IfOp::create(builder, TypeRange(type), place.exists,
+                                /*withElse=*/true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    scf::YieldOp::create(builder, builder.loadGlobal(address, type));
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(
+        builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
+                     .getResult());
+  }
+  Value byte = vector::ExtractOp::create(builder, ifOp.getResult(0),
+                                         ArrayRef<int64_t>{0});
+  return {arith::BitcastOp::create(builder, op.getType(), byte)};
+}
+
+/// The scales of four groups in one word, 0 for those that are none.
+static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
+                    int64_t lanes) {
+  Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
+  word = arith::SelectOp::create(builder, isScale, word, builder.i32(0));
+  Value group = arith::AndIOp::create(
+      builder,
+      arith::DivUIOp::create(builder, builder.laneId(), builder.i32(lanes)),
+      builder.i32(3));
+  word =
+      arith::ShLIOp::create(builder, word, builder.mul(group, builder.i32(8)));
+  for (int64_t distance : {lanes, 2 * lanes})
+    word =
+        arith::OrIOp::create(builder, word, builder.shuffleXor(word, distance));
+  return word;
+}
+
+static Values lowerStoreScales(NVVMBuilder &builder, StoreScalesOp op,
+                               StoreScalesOp::Adaptor adaptor) {
+  Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
+                                        adaptor.getScale());
+  Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
+  Value isBlock = builder.isBelow(adaptor.getBlock(), adaptor.getBlocks());
+  Value isScale = builder.both(isRow, isBlock);
+  auto place = ScalePlace::get(builder, op.getDest(), adaptor.getRow(),
+                               adaptor.getBlock());
+  int64_t lanes = op.getLanes();
+  Value stored = byte, isPresent = isScale;
+  if (hasScaleTiles(cast<MemRefType>(op.getDest().getType()))) {
+    stored = gather(builder, byte, isScale, lanes);
+    isPresent = place.exists;
+    lanes *= 4;
+  }
+  Value stores = builder.both(isPresent, builder.isFirstLane(lanes));
+  Value address = getGlobalAddress(builder, op.getDest(), place.offset);
+  auto ifOp = scf::IfOp::create(builder, stores, /*withElse=*/false);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  LLVM::StoreOp::create(builder, stored, address);
+  return {};
+}
 
 //===----------------------------------------------------------------------===//
 // Windows
@@ -161,63 +152,53 @@ static constexpr int64_t kLeastInF16 = 87, kLeastInBF16 = 127;
 /// Bytes of a row of a table, which is read at once.
 static constexpr int64_t kRowBytes = 16;
 
-namespace {
-
-struct LoadScaleRangeLowering final : OpLowering<LoadScaleRangeOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, LoadScaleRangeOp op,
-               OpAdaptor adaptor) const override {
-    auto table = op.getTable();
-    Value zero = builder.index(0), one = builder.index(1);
-    Value last = arith::SubIOp::create(
-        builder, memref::DimOp::create(builder, table, zero), one);
-    Value tile = arith::MinUIOp::create(builder, adaptor.getTile(), last);
-    auto type = VectorType::get({4}, builder.getI32Type());
-    bool isBytes = table.getType().getElementType().isInteger(8);
-    auto loaded =
-        isBytes ? VectorType::get({kRowBytes}, builder.getI8Type()) : type;
-    Value parts = vector::LoadOp::create(
-        builder, loaded, table, ValueRange{tile, zero}, /*nontemporal=*/false,
-        llvm::MaybeAlign(kRowBytes));
-    if (isBytes)
-      parts = vector::BitCastOp::create(builder, type, parts);
-    auto largest = [&](Value numbers) -> Value {
-      return vector::ReductionOp::create(builder, vector::CombiningKind::MAXUI,
-                                         numbers);
-    };
-    auto constant = [&](int64_t number) -> Value {
-      return arith::ConstantOp::create(
-          builder, DenseElementsAttr::get(
-                       type, builder.getI32IntegerAttr(number).getValue()));
-    };
-    Value most = largest(arith::ShRUIOp::create(builder, parts, constant(16)));
-    Value rest =
-        largest(arith::AndIOp::create(builder, parts, constant(0xFFFF)));
-    auto compare = [&](arith::CmpIPredicate how, Value a, int64_t b) -> Value {
-      return arith::CmpIOp::create(builder, how, a, builder.i32(b));
-    };
-    Value reference = builder.add(most, builder.i32(-kAbove));
-    Value fits = compare(arith::CmpIPredicate::sle, most, kMost);
-    if (op.getBf16())
-      reference =
-          arith::MaxSIOp::create(builder, reference, builder.i32(kLeastInBF16));
-    else
-      fits = arith::AndIOp::create(
-          builder, fits,
-          compare(arith::CmpIPredicate::sge, reference, kLeastInF16));
-    Value spans =
-        compare(arith::CmpIPredicate::sle, builder.add(reference, rest),
-                255 + (op.getBf16() ? kBelowInBF16 : kBelowInF16));
-    fits = arith::AndIOp::create(builder, fits, spans);
-    return {reference, fits};
-  }
-};
-
-} // namespace
+static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,
+                                  LoadScaleRangeOp::Adaptor adaptor) {
+  auto table = op.getTable();
+  Value zero = builder.index(0), one = builder.index(1);
+  Value last = arith::SubIOp::create(
+      builder, memref::DimOp::create(builder, table, zero), one);
+  Value tile = arith::MinUIOp::create(builder, adaptor.getTile(), last);
+  auto type = VectorType::get({4}, builder.getI32Type());
+  bool isBytes = table.getType().getElementType().isInteger(8);
+  auto loaded =
+      isBytes ? VectorType::get({kRowBytes}, builder.getI8Type()) : type;
+  Value parts = vector::LoadOp::create(
+      builder, loaded, table, ValueRange{tile, zero}, /*nontemporal=*/false,
+      llvm::MaybeAlign(kRowBytes));
+  if (isBytes)
+    parts = vector::BitCastOp::create(builder, type, parts);
+  auto largest = [&](Value numbers) -> Value {
+    return vector::ReductionOp::create(builder, vector::CombiningKind::MAXUI,
+                                       numbers);
+  };
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantOp::create(
+        builder, DenseElementsAttr::get(
+                     type, builder.getI32IntegerAttr(number).getValue()));
+  };
+  Value most = largest(arith::ShRUIOp::create(builder, parts, constant(16)));
+  Value rest = largest(arith::AndIOp::create(builder, parts, constant(0xFFFF)));
+  auto compare = [&](arith::CmpIPredicate how, Value a, int64_t b) -> Value {
+    return arith::CmpIOp::create(builder, how, a, builder.i32(b));
+  };
+  Value reference = builder.add(most, builder.i32(-kAbove));
+  Value fits = compare(arith::CmpIPredicate::sle, most, kMost);
+  if (op.getBf16())
+    reference =
+        arith::MaxSIOp::create(builder, reference, builder.i32(kLeastInBF16));
+  else
+    fits = arith::AndIOp::create(
+        builder, fits,
+        compare(arith::CmpIPredicate::sge, reference, kLeastInF16));
+  Value spans = compare(arith::CmpIPredicate::sle, builder.add(reference, rest),
+                        255 + (op.getBf16() ? kBelowInBF16 : kBelowInF16));
+  fits = arith::AndIOp::create(builder, fits, spans);
+  return {reference, fits};
+}
 
 void mx::mxgpu::populateScalePatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter) {
-  patterns.add<LoadScaleLowering, StoreScalesLowering, LoadScaleRangeLowering>(
-      converter, patterns.getContext());
+  addPatterns<lowerLoadScale, lowerStoreScales, lowerLoadScaleRange>(converter,
+                                                                     patterns);
 }

@@ -129,229 +129,172 @@ static Value atUse(NVVMBuilder &builder, Value pointer) {
   return builder.offset(stage, offset);
 }
 
-namespace {
-
-struct GetStageLowering final : OpLowering<GetStageOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, GetStageOp op, OpAdaptor) const override {
-    auto ring = op.getRing().getDefiningOp<RingOp>();
-    int64_t number = op.getNumber();
-    if (!isKnownByAddress(ring.getType())) {
-      return {builder.i32(number)};
-    }
-    int64_t offset = ring.getOffsets()->front() + number * *ring.getStride();
-    return {builder.keep(builder.shared(offset))};
+static Values lowerGetStage(NVVMBuilder &builder, GetStageOp op,
+                            GetStageOp::Adaptor) {
+  auto ring = op.getRing().getDefiningOp<RingOp>();
+  int64_t number = op.getNumber();
+  if (!isKnownByAddress(ring.getType())) {
+    return {builder.i32(number)};
   }
-};
+  int64_t offset = ring.getOffsets()->front() + number * *ring.getStride();
+  return {builder.keep(builder.shared(offset))};
+}
 
-struct OtherStageLowering final : OpLowering<OtherStageOp> {
-  using OpLowering::OpLowering;
+static Values lowerOtherStage(NVVMBuilder &builder, OtherStageOp,
+                              OtherStageOp::Adaptor adaptor) {
+  return {arith::XOrIOp::create(builder, adaptor.getStage(), builder.i32(1))};
+}
 
-  Values lower(NVVMBuilder &builder, OtherStageOp,
-               OpAdaptor adaptor) const override {
-    return {arith::XOrIOp::create(builder, adaptor.getStage(), builder.i32(1))};
-  }
-};
+/// Bytes from one stage to the next: the ring's, which `first` is of.
+static int64_t getStride(AdvanceOp op) {
+  return *op.getFirst()
+              .getDefiningOp<GetStageOp>()
+              .getRing()
+              .getDefiningOp<RingOp>()
+              .getStride();
+}
 
 /// Steps to the next stage; the parity changes with each round.
-struct AdvanceLowering final : OpLowering<AdvanceOp> {
-  using OpLowering::OpLowering;
+static Values lowerAdvance(NVVMBuilder &builder, AdvanceOp op,
+                           AdvanceOp::Adaptor adaptor) {
+  Value stage = adaptor.getStage();
+  Value next;
+  if (isKnownByAddress(op.getStage().getType().getRing()))
+    next = builder.offset(stage, getStride(op));
+  else
+    next = builder.add(stage, builder.i32(1));
+  Value wraps = LLVM::ICmpOp::create(builder, LLVM::ICmpPredicate::eq, next,
+                                     adaptor.getEnd());
+  Value wrapped =
+      arith::SelectOp::create(builder, wraps, adaptor.getFirst(), next);
+  Value flip = arith::ExtUIOp::create(builder, builder.getI32Type(), wraps);
+  Value flipped = arith::XOrIOp::create(builder, adaptor.getParity(), flip);
+  return {wrapped, flipped};
+}
 
-  Values lower(NVVMBuilder &builder, AdvanceOp op,
-               OpAdaptor adaptor) const override {
-    Value stage = adaptor.getStage();
-    Value next;
-    if (isKnownByAddress(op.getStage().getType().getRing()))
-      next = builder.offset(stage, getStride(op));
+static Values lowerNextStage(NVVMBuilder &builder, NextStageOp op,
+                             NextStageOp::Adaptor adaptor) {
+  Value next = builder.add(adaptor.getStage(), builder.i32(1));
+  Value end = builder.i32(op.getType().getRing().getStages());
+  Value wraps =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next, end);
+  return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
+}
+
+static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
+                       BufferType buffer, StageBuffersOp::Adaptor adaptor) {
+  Value start = builder.add(adaptor.getTensorMemory(), builder.i32(offset));
+  int64_t step = buffer.getShape()[1] - ring.getType().getOverlap();
+  return builder.add(start, builder.mul(adaptor.getStage(), builder.i32(step)));
+}
+
+/// Of a warp's stages, those of the warps before come first.
+static Value getStaged(NVVMBuilder &builder, RingOp ring, int64_t offset,
+                       StageBuffersOp::Adaptor adaptor) {
+  int64_t stride = *ring.getStride();
+  Value start = builder.i32(offset);
+  if (Value warp = adaptor.getWarp()) {
+    int64_t ofWarp = ring.getType().getStages() * stride;
+    start = builder.add(builder.mul(warp, builder.i32(ofWarp)), start);
+  }
+  return builder.shared(
+      builder.add(start, builder.mul(adaptor.getStage(), builder.i32(stride))));
+}
+
+static Values lowerStageBuffers(NVVMBuilder &builder, StageBuffersOp op,
+                                StageBuffersOp::Adaptor adaptor) {
+  auto ring = op.getRing().getDefiningOp<RingOp>();
+  SmallVector<Value> views;
+  for (auto [offset, buffer] :
+       llvm::zip_equal(*ring.getOffsets(), ring.getType().getBuffers())) {
+    if (buffer.getSpace() == Space::Tmem)
+      views.push_back(getColumn(builder, ring, offset, buffer, adaptor));
+    else if (ring.getType().isStaging())
+      views.push_back(getStaged(builder, ring, offset, adaptor));
     else
-      next = builder.add(stage, builder.i32(1));
-    Value wraps = LLVM::ICmpOp::create(builder, LLVM::ICmpPredicate::eq, next,
-                                       adaptor.getEnd());
-    Value wrapped =
-        arith::SelectOp::create(builder, wraps, adaptor.getFirst(), next);
-    Value flip = arith::ExtUIOp::create(builder, builder.getI32Type(), wraps);
-    Value flipped = arith::XOrIOp::create(builder, adaptor.getParity(), flip);
-    return {wrapped, flipped};
+      views.push_back(getInStage(builder, ring, offset, adaptor.getStage()));
   }
+  return views;
+}
 
-private:
-  /// Bytes from one stage to the next: the ring's, which `first` is of.
-  static int64_t getStride(AdvanceOp op) {
-    return *op.getFirst()
-                .getDefiningOp<GetStageOp>()
-                .getRing()
-                .getDefiningOp<RingOp>()
-                .getStride();
+/// Where shared memory starts, and as many steps from one stage's barriers to
+/// the next's as the stage is after the first.
+static Value getBehind(NVVMBuilder &builder, RingOp ring, Value stage) {
+  Value first = builder.shared(ring.getOffsets()->front());
+  Value distance = arith::SubIOp::create(builder, builder.sharedAddress(stage),
+                                         builder.sharedAddress(first));
+  Value steps = arith::ShRUIOp::create(
+      builder, distance, builder.i32(getBarrierShift(*ring.getStride())));
+  return builder.shared(steps);
+}
+
+static Values lowerStageBarriers(NVVMBuilder &builder, StageBarriersOp op,
+                                 StageBarriersOp::Adaptor adaptor) {
+  auto ring = op.getRing().getDefiningOp<RingOp>();
+  int64_t full = *ring.getBarriers();
+  int64_t empty = full + mx::target::kMBarrierBytes;
+  if (hasBarriersBehind(ring.getType())) {
+    Value place = getBehind(builder, ring, adaptor.getStage());
+    return {builder.offset(place, full), builder.offset(place, empty)};
   }
-};
+  return {getInStage(builder, ring, full, adaptor.getStage()),
+          getInStage(builder, ring, empty, adaptor.getStage())};
+}
 
-struct NextStageLowering final : OpLowering<NextStageOp> {
-  using OpLowering::OpLowering;
+static Values lowerLeaderBarrier(NVVMBuilder &builder, LeaderBarrierOp,
+                                 LeaderBarrierOp::Adaptor adaptor) {
+  auto [stage, offset] = splitOffset(adaptor.getBarrier());
+  return {builder.offset(builder.atLeader(stage), offset)};
+}
 
-  Values lower(NVVMBuilder &builder, NextStageOp op,
-               OpAdaptor adaptor) const override {
-    Value next = builder.add(adaptor.getStage(), builder.i32(1));
-    Value end = builder.i32(op.getType().getRing().getStages());
-    Value wraps =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next, end);
-    return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
-  }
-};
+static Values lowerWait(NVVMBuilder &builder, WaitOp op,
+                        WaitOp::Adaptor adaptor) {
+  builder.wait(atUse(builder, adaptor.getBarrier()), adaptor.getParity(),
+               op.getPair());
+  return {};
+}
 
-struct StageBuffersLowering final : OpLowering<StageBuffersOp> {
-  using OpLowering::OpLowering;
+static Values lowerArrive(NVVMBuilder &builder, ArriveOp op,
+                          ArriveOp::Adaptor adaptor) {
+  bool ofPair =
+      cast<BarrierType>(op.getBarrier().getType()).getScope() == Scope::Pair;
+  Value barrier = atUse(builder, adaptor.getBarrier());
+  if (std::optional<int64_t> bytes = op.getBytes())
+    ofPair ? builder.arriveExpectBytesInCluster(barrier, *bytes)
+           : builder.arriveExpectBytes(barrier, *bytes);
+  else
+    ofPair ? builder.arriveInCluster(barrier, op.getCount())
+           : builder.arrive(barrier, op.getCount());
+  return {};
+}
 
-  Values lower(NVVMBuilder &builder, StageBuffersOp op,
-               OpAdaptor adaptor) const override {
-    auto ring = op.getRing().getDefiningOp<RingOp>();
-    SmallVector<Value> views;
-    for (auto [offset, buffer] :
-         llvm::zip_equal(*ring.getOffsets(), ring.getType().getBuffers())) {
-      if (buffer.getSpace() == Space::Tmem)
-        views.push_back(getColumn(builder, ring, offset, buffer, adaptor));
-      else if (ring.getType().isStaging())
-        views.push_back(getStaged(builder, ring, offset, adaptor));
-      else
-        views.push_back(getInStage(builder, ring, offset, adaptor.getStage()));
-    }
-    return views;
-  }
+static Values lowerArriveBoth(NVVMBuilder &builder, ArriveBothOp op,
+                              ArriveBothOp::Adaptor adaptor) {
+  for (int64_t rank : {0, 1})
+    builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
+                     /*isOrdered=*/!op.getOfAsync());
+  return {};
+}
 
-private:
-  static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
-                         BufferType buffer, OpAdaptor adaptor) {
-    Value start = builder.add(adaptor.getTensorMemory(), builder.i32(offset));
-    int64_t step = buffer.getShape()[1] - ring.getType().getOverlap();
-    return builder.add(start,
-                       builder.mul(adaptor.getStage(), builder.i32(step)));
-  }
+static Values lowerCommit(NVVMBuilder &builder, CommitOp op,
+                          CommitOp::Adaptor adaptor) {
+  builder.commit(atUse(builder, adaptor.getBarrier()), op.getPair());
+  return {};
+}
 
-  /// Of a warp's stages, those of the warps before come first.
-  static Value getStaged(NVVMBuilder &builder, RingOp ring, int64_t offset,
-                         OpAdaptor adaptor) {
-    int64_t stride = *ring.getStride();
-    Value start = builder.i32(offset);
-    if (Value warp = adaptor.getWarp()) {
-      int64_t ofWarp = ring.getType().getStages() * stride;
-      start = builder.add(builder.mul(warp, builder.i32(ofWarp)), start);
-    }
-    return builder.shared(builder.add(
-        start, builder.mul(adaptor.getStage(), builder.i32(stride))));
-  }
-};
-
-struct StageBarriersLowering final : OpLowering<StageBarriersOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, StageBarriersOp op,
-               OpAdaptor adaptor) const override {
-    auto ring = op.getRing().getDefiningOp<RingOp>();
-    int64_t full = *ring.getBarriers();
-    int64_t empty = full + mx::target::kMBarrierBytes;
-    if (hasBarriersBehind(ring.getType())) {
-      Value place = getBehind(builder, ring, adaptor.getStage());
-      return {builder.offset(place, full), builder.offset(place, empty)};
-    }
-    return {getInStage(builder, ring, full, adaptor.getStage()),
-            getInStage(builder, ring, empty, adaptor.getStage())};
-  }
-
-private:
-  /// Where shared memory starts, and as many steps from one stage's barriers to
-  /// the next's as the stage is after the first.
-  static Value getBehind(NVVMBuilder &builder, RingOp ring, Value stage) {
-    Value first = builder.shared(ring.getOffsets()->front());
-    Value distance = arith::SubIOp::create(
-        builder, builder.sharedAddress(stage), builder.sharedAddress(first));
-    Value steps = arith::ShRUIOp::create(
-        builder, distance, builder.i32(getBarrierShift(*ring.getStride())));
-    return builder.shared(steps);
-  }
-};
-
-struct LeaderBarrierLowering final : OpLowering<LeaderBarrierOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, LeaderBarrierOp,
-               OpAdaptor adaptor) const override {
-    auto [stage, offset] = splitOffset(adaptor.getBarrier());
-    return {builder.offset(builder.atLeader(stage), offset)};
-  }
-};
-
-struct WaitLowering final : OpLowering<WaitOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, WaitOp op,
-               OpAdaptor adaptor) const override {
-    builder.wait(atUse(builder, adaptor.getBarrier()), adaptor.getParity(),
-                 op.getPair());
-    return {};
-  }
-};
-
-struct ArriveLowering final : OpLowering<ArriveOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, ArriveOp op,
-               OpAdaptor adaptor) const override {
-    bool ofPair =
-        cast<BarrierType>(op.getBarrier().getType()).getScope() == Scope::Pair;
-    Value barrier = atUse(builder, adaptor.getBarrier());
-    if (std::optional<int64_t> bytes = op.getBytes())
-      ofPair ? builder.arriveExpectBytesInCluster(barrier, *bytes)
-             : builder.arriveExpectBytes(barrier, *bytes);
-    else
-      ofPair ? builder.arriveInCluster(barrier, op.getCount())
-             : builder.arrive(barrier, op.getCount());
-    return {};
-  }
-};
-
-struct ArriveBothLowering final : OpLowering<ArriveBothOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, ArriveBothOp op,
-               OpAdaptor adaptor) const override {
-    for (int64_t rank : {0, 1})
-      builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
-                       /*isOrdered=*/!op.getOfAsync());
-    return {};
-  }
-};
-
-struct CommitLowering final : OpLowering<CommitOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, CommitOp op,
-               OpAdaptor adaptor) const override {
-    builder.commit(atUse(builder, adaptor.getBarrier()), op.getPair());
-    return {};
-  }
-};
-
-struct RequestWorkTileLowering final : OpLowering<RequestWorkTileOp> {
-  using OpLowering::OpLowering;
-
-  Values lower(NVVMBuilder &builder, RequestWorkTileOp op,
-               OpAdaptor adaptor) const override {
-    builder.requestCluster(adaptor.getBuffer(),
-                           atUse(builder, adaptor.getBarrier()),
-                           /*multicast=*/op.getPair());
-    return {};
-  }
-};
-
-} // namespace
+static Values lowerRequestWorkTile(NVVMBuilder &builder, RequestWorkTileOp op,
+                                   RequestWorkTileOp::Adaptor adaptor) {
+  builder.requestCluster(adaptor.getBuffer(),
+                         atUse(builder, adaptor.getBarrier()),
+                         /*multicast=*/op.getPair());
+  return {};
+}
 
 void mx::mxgpu::populateBarrierPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter) {
-  patterns
-      .add<GetStageLowering, OtherStageLowering, ForwardOperand<StageNumberOp>,
-           AdvanceLowering, NextStageLowering, StageBuffersLowering,
-           ForwardOperand<BufferAddressOp>, StageBarriersLowering,
-           LeaderBarrierLowering, WaitLowering, ArriveLowering,
-           ArriveBothLowering, CommitLowering, RequestWorkTileLowering>(
-          converter, patterns.getContext());
+  addPatterns<lowerGetStage, lowerOtherStage, forwardOperand<StageNumberOp>,
+              lowerAdvance, lowerNextStage, lowerStageBuffers,
+              forwardOperand<BufferAddressOp>, lowerStageBarriers,
+              lowerLeaderBarrier, lowerWait, lowerArrive, lowerArriveBoth,
+              lowerCommit, lowerRequestWorkTile>(converter, patterns);
 }

@@ -247,11 +247,9 @@ static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
   int64_t tiles = std::max<int64_t>(ceilDiv(problem.k, fields.tile[2]), 1);
   if (fields.splitK <= tiles)
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected split_k of at most {0}, the tiles of the "
-                    "reduction, found {1}",
-                    tiles, fields.splitK),
-      {}};
+  return refuse(
+      "expected split_k of at most {0}, the tiles of the reduction, found {1}",
+      tiles, fields.splitK);
 }
 
 /// With groups, the work tiles and their number are known only on the device.
@@ -260,15 +258,10 @@ static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
   if (problem.ragged == RaggedKind::None)
     return std::nullopt;
   if (fields.splitK > 1)
-    return ScheduleError{
-        llvm::formatv("expected no split_k with groups, found {0}",
-                      fields.splitK),
-        {}};
+    return refuse("expected no split_k with groups, found {0}", fields.splitK);
   if (TileLoop loop = fields.strategy.getTileLoop(); loop != TileLoop::Static)
-    return ScheduleError{
-        llvm::formatv("expected tile_loop = static with groups, found {0}",
-                      stringifyTileLoop(loop)),
-        {}};
+    return refuse("expected tile_loop = static with groups, found {0}",
+                  stringifyTileLoop(loop));
   return std::nullopt;
 }
 
@@ -280,21 +273,17 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
   if (problem.isQuantized && fields.l2Out != CacheHint::None)
     return ScheduleError{
         "expected l2 = [a, b] with a quantized result, whose blocks and scales "
-        "are stored without a hint, found one for the result",
-        {}};
+        "are stored without a hint, found one for the result"};
   int64_t columns = fields.tile[1] / problem.numB;
   int64_t multiple = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
   if (columns % multiple)
-    return ScheduleError{llvm::formatv("expected a tile with a multiple of {0} "
-                                       "columns for each of {1} B matrices, "
-                                       "found {2} columns",
-                                       multiple, problem.numB, fields.tile[1]),
-                         {}};
+    return refuse("expected a tile with a multiple of {0} columns for each of "
+                  "{1} B matrices, found {2} columns",
+                  multiple, problem.numB, fields.tile[1]);
   if (problem.numB % fields.strategy.getCtas() && problem.numB > 1)
-    return ScheduleError{llvm::formatv("expected a CTA pair to share an even "
-                                       "number of B matrices, found {0}",
-                                       problem.numB),
-                         {}};
+    return refuse(
+        "expected a CTA pair to share an even number of B matrices, found {0}",
+        problem.numB);
   return std::nullopt;
 }
 

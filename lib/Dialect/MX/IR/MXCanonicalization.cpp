@@ -24,57 +24,46 @@ static bool haveSameGroups(RelayoutOp a, RelayoutOp b) {
 namespace {
 
 /// relayout(x) to the layout that x has.
-struct FoldIdentityRelayout final : OpRewritePattern<RelayoutOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(RelayoutOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op.getNumResults() != 1)
-      return rewriter.notifyMatchFailure(op, "works on memrefs");
-    if (op.getInput().getType() != op.getResultTypes()[0])
-      return rewriter.notifyMatchFailure(op, "changes the layout");
-    rewriter.replaceOp(op, op.getInput());
-    return success();
-  }
-};
+LogicalResult foldIdentityRelayout(RelayoutOp op, PatternRewriter &rewriter) {
+  if (op.getNumResults() != 1)
+    return rewriter.notifyMatchFailure(op, "works on memrefs");
+  if (op.getInput().getType() != op.getResultTypes()[0])
+    return rewriter.notifyMatchFailure(op, "changes the layout");
+  rewriter.replaceOp(op, op.getInput());
+  return success();
+}
 
 /// relayout(relayout(x)) is one relayout, or x itself.
-struct FoldRelayoutOfRelayout final : OpRewritePattern<RelayoutOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(RelayoutOp op,
-                                PatternRewriter &rewriter) const override {
-    auto inner = op.getInput().getDefiningOp<RelayoutOp>();
-    if (!inner || op.getNumResults() != 1)
-      return rewriter.notifyMatchFailure(op, "input is no relayout");
-    if (!haveSameGroups(op, inner))
-      return rewriter.notifyMatchFailure(op, "groups differ");
-    if (inner.getInput().getType() == op.getResultTypes()[0]) {
-      rewriter.replaceOp(op, inner.getInput());
-      return success();
-    }
-    // Between two tiled forms with ragged rows there is no direct relayout,
-    // and a physical tensor does not say which its groups are.
-    if (op.getOffsets())
-      return rewriter.notifyMatchFailure(op, "groups have no direct relayout");
-    auto type = cast<RankedTensorType>(inner.getInput().getType());
-    auto result = cast<RankedTensorType>(op.getResultTypes()[0]);
-    if (type.getRank() != result.getRank())
-      return rewriter.notifyMatchFailure(op, "a side is materialized");
-    auto from = ScaleLayoutAttr::get(type), to = ScaleLayoutAttr::get(result);
-    if (from.getRagged() != to.getRagged() ||
-        from.getGroups() != to.getGroups())
-      return rewriter.notifyMatchFailure(op, "groups differ");
-    rewriter.modifyOpInPlace(
-        op, [&] { op.getInputMutable().assign(inner.getInput()); });
+LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
+  auto inner = op.getInput().getDefiningOp<RelayoutOp>();
+  if (!inner || op.getNumResults() != 1)
+    return rewriter.notifyMatchFailure(op, "input is no relayout");
+  if (!haveSameGroups(op, inner))
+    return rewriter.notifyMatchFailure(op, "groups differ");
+  if (inner.getInput().getType() == op.getResultTypes()[0]) {
+    rewriter.replaceOp(op, inner.getInput());
     return success();
   }
-};
+  // Between two tiled forms with ragged rows there is no direct relayout,
+  // and a physical tensor does not say which its groups are.
+  if (op.getOffsets())
+    return rewriter.notifyMatchFailure(op, "groups have no direct relayout");
+  auto type = cast<RankedTensorType>(inner.getInput().getType());
+  auto result = cast<RankedTensorType>(op.getResultTypes()[0]);
+  if (type.getRank() != result.getRank())
+    return rewriter.notifyMatchFailure(op, "a side is materialized");
+  auto from = ScaleLayoutAttr::get(type), to = ScaleLayoutAttr::get(result);
+  if (from.getRagged() != to.getRagged() || from.getGroups() != to.getGroups())
+    return rewriter.notifyMatchFailure(op, "groups differ");
+  rewriter.modifyOpInPlace(
+      op, [&] { op.getInputMutable().assign(inner.getInput()); });
+  return success();
+}
 
 /// A destination of the type of `out` that dominates `quantize`: `out` itself,
 /// or another empty tensor, whose sizes are those of `old`.
-static Value getDestination(PatternRewriter &rewriter, Value out, Value old,
-                            QuantizeOp quantize) {
+Value getDestination(PatternRewriter &rewriter, Value out, Value old,
+                     QuantizeOp quantize) {
   auto type = cast<RankedTensorType>(out.getType());
   Operation *definingOp = out.getDefiningOp();
   if (definingOp && definingOp->getBlock() == quantize->getBlock() &&
@@ -96,173 +85,149 @@ static Value getDestination(PatternRewriter &rewriter, Value out, Value old,
 }
 
 /// relayout(scales of quantize(x)): the quantizer writes the wanted layout.
-struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
-  using OpRewritePattern::OpRewritePattern;
+LogicalResult foldRelayoutIntoQuantize(RelayoutOp op,
+                                       PatternRewriter &rewriter) {
+  auto quantize = op.getInput().getDefiningOp<QuantizeOp>();
+  if (!quantize || op.getNumResults() != 1)
+    return rewriter.notifyMatchFailure(op, "input is not quantized here");
+  if (!op.getInput().hasOneUse())
+    return rewriter.notifyMatchFailure(op, "the old layout is used too");
+  unsigned number = cast<OpResult>(op.getInput()).getResultNumber();
+  QuantizeOut place = quantize.getOut(number);
+  if (place.kind != QuantizeOut::Kind::Scales)
+    return rewriter.notifyMatchFailure(op, "input is not a scale tensor");
+  RaggedKind ragged = quantize.getRaggedOfAxis(quantize.getAxes()[place.axis]);
+  bool rows = ragged == RaggedKind::Rows;
+  if (op.getOffsets() != (rows ? quantize.getOffsets() : Value()))
+    return rewriter.notifyMatchFailure(op, "groups differ");
+  auto layout = ScaleLayoutAttr::get(op.getOutType());
+  if (layout.getKind() == ScaleLayoutKind::Sf128x4 &&
+      layout.getRagged() != ragged)
+    return rewriter.notifyMatchFailure(op, "groups differ");
 
-  LogicalResult matchAndRewrite(RelayoutOp op,
-                                PatternRewriter &rewriter) const override {
-    auto quantize = op.getInput().getDefiningOp<QuantizeOp>();
-    if (!quantize || op.getNumResults() != 1)
-      return rewriter.notifyMatchFailure(op, "input is not quantized here");
-    if (!op.getInput().hasOneUse())
-      return rewriter.notifyMatchFailure(op, "the old layout is used too");
-    unsigned number = cast<OpResult>(op.getInput()).getResultNumber();
-    QuantizeOut place = quantize.getOut(number);
-    if (place.kind != QuantizeOut::Kind::Scales)
-      return rewriter.notifyMatchFailure(op, "input is not a scale tensor");
-    RaggedKind ragged =
-        quantize.getRaggedOfAxis(quantize.getAxes()[place.axis]);
-    bool rows = ragged == RaggedKind::Rows;
-    if (op.getOffsets() != (rows ? quantize.getOffsets() : Value()))
-      return rewriter.notifyMatchFailure(op, "groups differ");
-    auto layout = ScaleLayoutAttr::get(op.getOutType());
-    if (layout.getKind() == ScaleLayoutKind::Sf128x4 &&
-        layout.getRagged() != ragged)
-      return rewriter.notifyMatchFailure(op, "groups differ");
+  rewriter.setInsertionPoint(quantize);
+  Value old = quantize.getOuts()[number];
+  Value out = getDestination(rewriter, op.getOuts()[0], old, quantize);
+  if (!out)
+    return rewriter.notifyMatchFailure(op, "destination comes too late");
+  rewriter.modifyOpInPlace(quantize, [&] {
+    quantize.getOutsMutable().slice(number, 1).assign(out);
+    quantize->getResult(number).setType(cast<RankedTensorType>(out.getType()));
+  });
+  rewriter.replaceOp(op, quantize->getResult(number));
+  return success();
+}
 
-    rewriter.setInsertionPoint(quantize);
-    Value old = quantize.getOuts()[number];
-    Value out = getDestination(rewriter, op.getOuts()[0], old, quantize);
-    if (!out)
-      return rewriter.notifyMatchFailure(op, "destination comes too late");
-    rewriter.modifyOpInPlace(quantize, [&] {
-      quantize.getOutsMutable().slice(number, 1).assign(out);
-      quantize->getResult(number).setType(
-          cast<RankedTensorType>(out.getType()));
-    });
-    rewriter.replaceOp(op, quantize->getResult(number));
-    return success();
-  }
-};
+void movePrologue(PatternRewriter &rewriter, QuantizeOp from, QuantizeOp to,
+                  const BitVector &values) {
+  Region &region = to.getPrologue().front();
+  rewriter.inlineRegionBefore(from.getPrologue().front(), region, region.end());
+  if (from.getConcat())
+    return; // which is one value
+  auto yield = cast<YieldOp>(region.front().getTerminator());
+  SmallVector<Value> kept;
+  for (unsigned value : values.set_bits())
+    kept.push_back(yield.getValues()[value]);
+  rewriter.modifyOpInPlace(yield,
+                           [&] { yield.getValuesMutable().assign(kept); });
+}
 
 /// An axis, or a value of the prologue, whose results are unused is not
 /// quantized, and unused largest magnitudes are not computed.
-struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(QuantizeOp op,
-                                PatternRewriter &rewriter) const override {
-    BitVector usedAxes(op.getAxes().size()), usedValues(op.getNumValues());
-    bool usesAmax = false;
-    for (OpResult result : op->getResults()) {
-      if (result.use_empty())
-        continue;
-      QuantizeOut out = op.getOut(result.getResultNumber());
-      usedValues.set(out.value);
-      if (out.kind == QuantizeOut::Kind::Amax)
-        usesAmax = true;
-      else
-        usedAxes.set(out.axis);
-    }
-    if (usedValues.none())
-      return rewriter.notifyMatchFailure(op, "no result is used");
-    if (usedAxes.none()) // An amax is that of something quantized.
-      usedAxes.set(0);
-    if (usedAxes.all() && usedValues.all() && usesAmax == op.getAmax())
-      return rewriter.notifyMatchFailure(op, "all results are used");
-
-    SmallVector<int64_t> axes;
-    for (unsigned axis : usedAxes.set_bits())
-      axes.push_back(op.getAxes()[axis]);
-    SmallVector<Value> outs, replaced, factors;
-    SmallVector<Type> dequantized;
-    for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
-      if (!usedAxes[i % usedAxes.size()] || !usedValues[op.getValueOf(i)])
-        continue;
-      llvm::append_range(outs, op.getDestination(i));
-      llvm::append_range(replaced, op.getDestinationResults(i));
-      dequantized.push_back(op.getDequantizedType(i));
-      if (Value factor = op.getDecodeFactor(i))
-        factors.push_back(factor);
-    }
-    if (usesAmax)
-      for (unsigned value : usedValues.set_bits()) {
-        outs.push_back(op.getAmaxOuts()[value]);
-        replaced.push_back(op.getAmaxResults()[value]);
-      }
-    bool hasPrologue = !op.getPrologue().empty();
-    QuantizeOp kept =
-        op.createAlike(rewriter, op.getLoc(), op.getInputs(),
-                       op.getInputScales(), axes, outs, usesAmax, hasPrologue);
-    kept.setDequantizedTypes(dequantized, factors);
-    if (hasPrologue)
-      movePrologue(rewriter, op, kept, usedValues);
-    for (auto [from, to] : llvm::zip_equal(replaced, kept->getResults()))
-      rewriter.replaceAllUsesWith(from, to);
-    rewriter.eraseOp(op);
-    return success();
+LogicalResult dropUnusedDestinations(QuantizeOp op, PatternRewriter &rewriter) {
+  BitVector usedAxes(op.getAxes().size()), usedValues(op.getNumValues());
+  bool usesAmax = false;
+  for (OpResult result : op->getResults()) {
+    if (result.use_empty())
+      continue;
+    QuantizeOut out = op.getOut(result.getResultNumber());
+    usedValues.set(out.value);
+    if (out.kind == QuantizeOut::Kind::Amax)
+      usesAmax = true;
+    else
+      usedAxes.set(out.axis);
   }
+  if (usedValues.none())
+    return rewriter.notifyMatchFailure(op, "no result is used");
+  if (usedAxes.none()) // An amax is that of something quantized.
+    usedAxes.set(0);
+  if (usedAxes.all() && usedValues.all() && usesAmax == op.getAmax())
+    return rewriter.notifyMatchFailure(op, "all results are used");
 
-private:
-  static void movePrologue(PatternRewriter &rewriter, QuantizeOp from,
-                           QuantizeOp to, const BitVector &values) {
-    Region &region = to.getPrologue().front();
-    rewriter.inlineRegionBefore(from.getPrologue().front(), region,
-                                region.end());
-    if (from.getConcat())
-      return; // which is one value
-    auto yield = cast<YieldOp>(region.front().getTerminator());
-    SmallVector<Value> kept;
-    for (unsigned value : values.set_bits())
-      kept.push_back(yield.getValues()[value]);
-    rewriter.modifyOpInPlace(yield,
-                             [&] { yield.getValuesMutable().assign(kept); });
+  SmallVector<int64_t> axes;
+  for (unsigned axis : usedAxes.set_bits())
+    axes.push_back(op.getAxes()[axis]);
+  SmallVector<Value> outs, replaced, factors;
+  SmallVector<Type> dequantized;
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    if (!usedAxes[i % usedAxes.size()] || !usedValues[op.getValueOf(i)])
+      continue;
+    llvm::append_range(outs, op.getDestination(i));
+    llvm::append_range(replaced, op.getDestinationResults(i));
+    dequantized.push_back(op.getDequantizedType(i));
+    if (Value factor = op.getDecodeFactor(i))
+      factors.push_back(factor);
   }
-};
+  if (usesAmax)
+    for (unsigned value : usedValues.set_bits()) {
+      outs.push_back(op.getAmaxOuts()[value]);
+      replaced.push_back(op.getAmaxResults()[value]);
+    }
+  bool hasPrologue = !op.getPrologue().empty();
+  QuantizeOp kept =
+      op.createAlike(rewriter, op.getLoc(), op.getInputs(), op.getInputScales(),
+                     axes, outs, usesAmax, hasPrologue);
+  kept.setDequantizedTypes(dequantized, factors);
+  if (hasPrologue)
+    movePrologue(rewriter, op, kept, usedValues);
+  for (auto [from, to] : llvm::zip_equal(replaced, kept->getResults()))
+    rewriter.replaceAllUsesWith(from, to);
+  rewriter.eraseOp(op);
+  return success();
+}
 
 /// An input that the prologue does not use is not read; the last one gives the
 /// shape.
-struct DropUnusedInputs final : OpRewritePattern<QuantizeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(QuantizeOp op,
-                                PatternRewriter &rewriter) const override {
-    Block *prologue = op.getPrologueBlock();
-    if (!prologue)
-      return rewriter.notifyMatchFailure(op, "has no prologue");
-    for (unsigned i = op.getInputs().size(); i-- > 0;) {
-      if (op.getInputs().size() == 1 || !prologue->getArgument(i).use_empty())
+LogicalResult dropUnusedInputs(QuantizeOp op, PatternRewriter &rewriter) {
+  Block *prologue = op.getPrologueBlock();
+  if (!prologue)
+    return rewriter.notifyMatchFailure(op, "has no prologue");
+  for (unsigned i = op.getInputs().size(); i-- > 0;) {
+    if (op.getInputs().size() == 1 || !prologue->getArgument(i).use_empty())
+      continue;
+    SmallVector<Value> inputs, scales;
+    for (auto [number, source] : llvm::enumerate(op.getSources())) {
+      if (number == i)
         continue;
-      SmallVector<Value> inputs, scales;
-      for (auto [number, source] : llvm::enumerate(op.getSources())) {
-        if (number == i)
-          continue;
-        inputs.push_back(source.tensor);
-        if (source.scales)
-          scales.push_back(source.scales);
-      }
-      rewriter.modifyOpInPlace(op, [&] {
-        prologue->eraseArgument(i);
-        op.getInputsMutable().assign(inputs);
-        op.getInputScalesMutable().assign(scales);
-      });
-      return success();
+      inputs.push_back(source.tensor);
+      if (source.scales)
+        scales.push_back(source.scales);
     }
-    return rewriter.notifyMatchFailure(op, "uses all inputs");
-  }
-};
-
-/// prologue { yield element } is no prologue, unless it dequantizes.
-struct FoldIdentityPrologue final : OpRewritePattern<QuantizeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(QuantizeOp op,
-                                PatternRewriter &rewriter) const override {
-    Block *prologue = op.getPrologueBlock();
-    if (!prologue || op.getInputs().size() != 1 ||
-        !op.getInputScales().empty() || op.getNumValues() != 1 ||
-        op.getConcat() ||
-        cast<YieldOp>(prologue->getTerminator()).getValue() !=
-            prologue->getArgument(0))
-      return rewriter.notifyMatchFailure(op, "computes something");
-    QuantizeOp plain =
-        op.createAlike(rewriter, op.getLoc(), op.getInputs(),
-                       /*inputScales=*/{}, op.getAxes(), op.getOuts(),
-                       op.getAmax(), /*hasPrologue=*/false);
-    rewriter.replaceOp(op, plain->getResults());
+    rewriter.modifyOpInPlace(op, [&] {
+      prologue->eraseArgument(i);
+      op.getInputsMutable().assign(inputs);
+      op.getInputScalesMutable().assign(scales);
+    });
     return success();
   }
-};
+  return rewriter.notifyMatchFailure(op, "uses all inputs");
+}
+
+/// prologue { yield element } is no prologue, unless it dequantizes.
+LogicalResult foldIdentityPrologue(QuantizeOp op, PatternRewriter &rewriter) {
+  Block *prologue = op.getPrologueBlock();
+  if (!prologue || op.getInputs().size() != 1 || !op.getInputScales().empty() ||
+      op.getNumValues() != 1 || op.getConcat() ||
+      cast<YieldOp>(prologue->getTerminator()).getValue() !=
+          prologue->getArgument(0))
+    return rewriter.notifyMatchFailure(op, "computes something");
+  QuantizeOp plain =
+      op.createAlike(rewriter, op.getLoc(), op.getInputs(),
+                     /*inputScales=*/{}, op.getAxes(), op.getOuts(),
+                     op.getAmax(), /*hasPrologue=*/false);
+  rewriter.replaceOp(op, plain->getResults());
+  return success();
+}
 
 /// Whether the contents of the destinations show in the results: what
 /// `accumulate` adds to, or what ragged groups leave untouched.
@@ -273,48 +238,45 @@ bool readsOuts(QuantizeOp op) { return static_cast<bool>(op.getOffsets()); }
 /// op outs(fill outs(init)) -> op outs(init): where a destination gives the
 /// shape only, what another operation wrote to it need not be computed.
 template <typename OpT>
-struct SkipUnreadInit final : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpT op,
-                                PatternRewriter &rewriter) const override {
-    if (readsOuts(op))
-      return rewriter.notifyMatchFailure(op, "the destinations are read");
-    for (OpOperand &out : op.getDpsInitsMutable()) {
-      auto definingOp = out.get().getDefiningOp<DestinationStyleOpInterface>();
-      if (!definingOp)
-        continue;
-      Value init =
-          definingOp.getTiedOpOperand(cast<OpResult>(out.get()))->get();
-      if (init.getType() != out.get().getType())
-        continue;
-      rewriter.modifyOpInPlace(op, [&] { out.set(init); });
-      return success();
-    }
-    return rewriter.notifyMatchFailure(op, "no destination was computed");
+LogicalResult skipUnreadInit(OpT op, PatternRewriter &rewriter) {
+  if (readsOuts(op))
+    return rewriter.notifyMatchFailure(op, "the destinations are read");
+  for (OpOperand &out : op.getDpsInitsMutable()) {
+    auto definingOp = out.get().getDefiningOp<DestinationStyleOpInterface>();
+    if (!definingOp)
+      continue;
+    Value init = definingOp.getTiedOpOperand(cast<OpResult>(out.get()))->get();
+    if (init.getType() != out.get().getType())
+      continue;
+    rewriter.modifyOpInPlace(op, [&] { out.set(init); });
+    return success();
   }
-};
+  return rewriter.notifyMatchFailure(op, "no destination was computed");
+}
 
 } // namespace
 
 void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                            MLIRContext *context) {
-  patterns.add<SkipUnreadInit<MatmulOp>>(context);
+  patterns.add(skipUnreadInit<MatmulOp>);
 }
 
 void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<DropUnusedDestinations, DropUnusedInputs, FoldIdentityPrologue,
-               SkipUnreadInit<QuantizeOp>>(context);
+  patterns.add(dropUnusedDestinations);
+  patterns.add(dropUnusedInputs);
+  patterns.add(foldIdentityPrologue);
+  patterns.add(skipUnreadInit<QuantizeOp>);
 }
 
 void PackWeightsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                 MLIRContext *context) {
-  patterns.add<SkipUnreadInit<PackWeightsOp>>(context);
+  patterns.add(skipUnreadInit<PackWeightsOp>);
 }
 
 void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<FoldIdentityRelayout, FoldRelayoutOfRelayout,
-               FoldRelayoutIntoQuantize>(context);
+  patterns.add(foldIdentityRelayout);
+  patterns.add(foldRelayoutOfRelayout);
+  patterns.add(foldRelayoutIntoQuantize);
 }

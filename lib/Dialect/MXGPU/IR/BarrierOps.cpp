@@ -226,78 +226,62 @@ OpFoldResult NextStageOp::fold(FoldAdaptor) {
   return getStage().getType().getRing().getStages() == 1 ? getStage() : Value();
 }
 
-namespace {
-
 /// The stage after one that is known is known.
-struct StepFromConstant final : OpRewritePattern<NextStageOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(NextStageOp op,
-                                PatternRewriter &rewriter) const override {
-    auto known = op.getStage().getDefiningOp<GetStageOp>();
-    if (!known)
-      return failure();
-    int64_t stages = known.getRing().getType().getStages();
-    rewriter.replaceOpWithNewOp<GetStageOp>(op, op.getType(), known.getRing(),
-                                            (known.getNumber() + 1) % stages);
-    return success();
-  }
-};
+static LogicalResult stepFromConstant(NextStageOp op,
+                                      PatternRewriter &rewriter) {
+  auto known = op.getStage().getDefiningOp<GetStageOp>();
+  if (!known)
+    return failure();
+  int64_t stages = known.getRing().getType().getStages();
+  rewriter.replaceOpWithNewOp<GetStageOp>(op, op.getType(), known.getRing(),
+                                          (known.getNumber() + 1) % stages);
+  return success();
+}
 
 /// A region whose steps together take all stages, or several times all, ends at
 /// the one with which it began. The steps themselves stay where they are: the
 /// same stage by another name, between them, would keep its addresses in
 /// registers.
-struct StepsOverAllStages final : OpRewritePattern<NextStageOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(NextStageOp op,
-                                PatternRewriter &rewriter) const override {
-    auto [start, steps] =
-        stepBack(op.getNext(), std::numeric_limits<int64_t>::max());
-    auto isAtEnd = [](OpOperand &use) {
-      return use.getOwner()->hasTrait<OpTrait::IsTerminator>();
-    };
-    if (steps % op.getType().getRing().getStages() ||
-        llvm::none_of(op.getNext().getUses(), isAtEnd))
-      return failure();
-    rewriter.replaceUsesWithIf(op.getNext(), start, isAtEnd);
-    return success();
-  }
-};
+static LogicalResult stepsOverAllStages(NextStageOp op,
+                                        PatternRewriter &rewriter) {
+  auto [start, steps] =
+      stepBack(op.getNext(), std::numeric_limits<int64_t>::max());
+  auto isAtEnd = [](OpOperand &use) {
+    return use.getOwner()->hasTrait<OpTrait::IsTerminator>();
+  };
+  if (steps % op.getType().getRing().getStages() ||
+      llvm::none_of(op.getNext().getUses(), isAtEnd))
+    return failure();
+  rewriter.replaceUsesWithIf(op.getNext(), start, isAtEnd);
+  return success();
+}
 
 /// A loop whose rounds together take all stages, or several times all, ends at
 /// the one with which it began.
-struct LoopOverAllStages final : OpRewritePattern<NextStageOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(NextStageOp op,
-                                PatternRewriter &rewriter) const override {
-    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-    if (!loop)
-      return failure();
-    std::optional<APInt> rounds = loop.getStaticTripCount();
-    int64_t stages = op.getType().getRing().getStages();
-    for (auto [argument, yielded, result, init] :
-         llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues(),
-                         loop.getResults(), loop.getInitArgs())) {
-      if (yielded != op.getNext() || result.use_empty() || !rounds)
-        continue;
-      auto [start, steps] = stepBack(yielded, stages, argument);
-      if (start != argument ||
-          (rounds->getZExtValue() % stages) * steps % stages)
-        continue;
-      rewriter.replaceAllUsesWith(result, init);
-      return success();
-    }
+static LogicalResult loopOverAllStages(NextStageOp op,
+                                       PatternRewriter &rewriter) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!loop)
     return failure();
+  std::optional<APInt> rounds = loop.getStaticTripCount();
+  int64_t stages = op.getType().getRing().getStages();
+  for (auto [argument, yielded, result, init] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues(),
+                       loop.getResults(), loop.getInitArgs())) {
+    if (yielded != op.getNext() || result.use_empty() || !rounds)
+      continue;
+    auto [start, steps] = stepBack(yielded, stages, argument);
+    if (start != argument || (rounds->getZExtValue() % stages) * steps % stages)
+      continue;
+    rewriter.replaceAllUsesWith(result, init);
+    return success();
   }
-};
-
-} // namespace
+  return failure();
+}
 
 void NextStageOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<StepFromConstant, StepsOverAllStages, LoopOverAllStages>(
-      context);
+  patterns.add(stepFromConstant);
+  patterns.add(stepsOverAllStages);
+  patterns.add(loopOverAllStages);
 }

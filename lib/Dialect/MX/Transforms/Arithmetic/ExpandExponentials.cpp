@@ -49,7 +49,9 @@ struct Parts {
   Value rounded, fraction;
 };
 
-Parts split(Sequence &s, Value x, float sign) {
+} // namespace
+
+static Parts split(Sequence &s, Value x, float sign) {
   Value factor = s.number(sign * kLog2E);
   Value rounded = s.fma(x, factor, s.number(kRound));
   Value minusWhole = s.sub(s.number(kRound), rounded);
@@ -59,18 +61,19 @@ Parts split(Sequence &s, Value x, float sign) {
 }
 
 /// The same of 2^x, whose fraction is exact.
-Parts splitBinary(Sequence &s, Value x) {
+static Parts splitBinary(Sequence &s, Value x) {
   Value rounded = s.add(x, s.number(kRound));
   return {s.toBits(rounded), s.sub(x, s.sub(rounded, s.number(kRound)))};
 }
 
-Value powerOfFraction(Sequence &s, Value fraction, ArrayRef<float> terms) {
+static Value powerOfFraction(Sequence &s, Value fraction,
+                             ArrayRef<float> terms) {
   return s.fma(s.polynomial(fraction, terms), fraction, s.number(1.0f));
 }
 
 /// Half of k twice, since 2^k may be less or more than any number: exact but
 /// for the last multiplication, which may underflow or overflow.
-Value scale(Sequence &s, Value power, Value rounded) {
+static Value scale(Sequence &s, Value power, Value rounded) {
   Value half = s.shiftRightSigned(rounded, s.bits(1));
   Value otherHalf = s.subBits(rounded, half);
   Value scaled = s.mul(power, s.powerOfTwo(half));
@@ -78,12 +81,12 @@ Value scale(Sequence &s, Value power, Value rounded) {
 }
 
 /// Whether the sequences are for this type.
-bool isF32(Type type) {
+static bool isF32(Type type) {
   return getElementTypeOrSelf(type).isF32() &&
          isa<Float32Type, VectorType>(type);
 }
 
-Value emitSigmoid(Sequence &s, Value x) {
+static Value emitSigmoid(Sequence &s, Value x) {
   auto [rounded, fraction] = split(s, s.clamp(x, kSigmoidLimit), -1.0f);
   Value power = powerOfFraction(s, fraction, kFiveTerms);
   Value sum = s.fma(power, s.powerOfTwo(rounded), s.number(1.0f));
@@ -93,7 +96,7 @@ Value emitSigmoid(Sequence &s, Value x) {
 }
 
 /// The x of 1 + exp(-x).
-Value matchOnePlusExpOfMinus(Value sum) {
+static Value matchOnePlusExpOfMinus(Value sum) {
   auto add = sum.getDefiningOp<arith::AddFOp>();
   if (!add)
     return {};
@@ -105,28 +108,22 @@ Value matchOnePlusExpOfMinus(Value sum) {
   return matchPattern(a, m_OneFloat()) && minus ? minus.getOperand() : Value();
 }
 
-struct ExpandSigmoid final : OpRewritePattern<arith::DivFOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::DivFOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()))
-      return failure();
-    Value x = matchOnePlusExpOfMinus(op.getRhs());
-    bool isSilu = x == op.getLhs();
-    if (!x || (!isSilu && !matchPattern(op.getLhs(), m_OneFloat())))
-      return failure();
-    Sequence sequence(rewriter, op.getLoc(), op.getType());
-    Value sigmoid = emitSigmoid(sequence, x);
-    rewriter.replaceOp(op, isSilu ? sequence.mul(x, sigmoid) : sigmoid);
-    return success();
-  }
-};
-
-} // namespace
+static LogicalResult expandSigmoid(arith::DivFOp op,
+                                   PatternRewriter &rewriter) {
+  if (!isF32(op.getType()))
+    return failure();
+  Value x = matchOnePlusExpOfMinus(op.getRhs());
+  bool isSilu = x == op.getLhs();
+  if (!x || (!isSilu && !matchPattern(op.getLhs(), m_OneFloat())))
+    return failure();
+  Sequence sequence(rewriter, op.getLoc(), op.getType());
+  Value sigmoid = emitSigmoid(sequence, x);
+  rewriter.replaceOp(op, isSilu ? sequence.mul(x, sigmoid) : sigmoid);
+  return success();
+}
 
 void mx::populateSigmoidExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandSigmoid>(patterns.getContext());
+  patterns.add(expandSigmoid);
 }
 
 Value mx::emitExp(Sequence &s, ValueRange operands) {
@@ -152,8 +149,6 @@ Value mx::emitSmallPower(Sequence &s, Value y) {
 // f64.
 //===----------------------------------------------------------------------===//
 
-namespace {
-
 /// erf(x) = x + x * N(x^2) up to 1, log2(erfc(x)) = F(x) from 1 to 4: least
 /// largest error relative to erf, the coefficients rounded one after another.
 constexpr float kNear[] = {0x1.06eba8p-3f,  -0x1.81273ep-2f, 0x1.ce2ce6p-4f,
@@ -174,8 +169,6 @@ constexpr double kErfc[] = {
     0x1.341848d3ca32ap-17,  -0x1.415d1650210dap-16, -0x1.3ce7230cf8607p-18};
 /// From here on erfc is less than half of the least f32.
 constexpr float kErfcLimit = 11.0f;
-
-} // namespace
 
 Value mx::emitErf(Sequence &s, ValueRange operands) {
   Value x = operands[0], size = s.magnitude(x), square = s.mul(x, x);

@@ -81,113 +81,96 @@ struct UnitShape {
 };
 
 /// Slices all dimensions of size 1 away and puts back those that are kept.
-struct ExtractBare final : OpRewritePattern<tensor::ExtractSliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
-                                PatternRewriter &rewriter) const override {
-    llvm::SmallBitVector dropped = op.getDroppedDims();
-    if (op.getType().getEncoding() || !isUnclear(op, dropped))
-      return failure();
-    UnitShape shape(op.getType(), op, dropped);
-    Value bare = tensor::ExtractSliceOp::create(
-        rewriter, op.getLoc(), shape.bare, op.getSource(), op.getMixedOffsets(),
-        op.getMixedSizes(), op.getMixedStrides());
-    SmallVector<OpFoldResult> sizes;
-    for (auto [dim, size] : llvm::enumerate(op.getMixedSizes()))
-      if (!dropped[dim])
-        sizes.push_back(size);
-    rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getType(), bare,
-                                                       shape.groups, sizes);
-    return success();
-  }
-};
+LogicalResult extractBare(tensor::ExtractSliceOp op,
+                          PatternRewriter &rewriter) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  if (op.getType().getEncoding() || !isUnclear(op, dropped))
+    return failure();
+  UnitShape shape(op.getType(), op, dropped);
+  Value bare = tensor::ExtractSliceOp::create(
+      rewriter, op.getLoc(), shape.bare, op.getSource(), op.getMixedOffsets(),
+      op.getMixedSizes(), op.getMixedStrides());
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::enumerate(op.getMixedSizes()))
+    if (!dropped[dim])
+      sizes.push_back(size);
+  rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getType(), bare,
+                                                     shape.groups, sizes);
+  return success();
+}
 
 /// Inserts what has no dimension of size 1.
 template <typename InsertOp>
-struct InsertBare final : OpRewritePattern<InsertOp> {
-  using OpRewritePattern<InsertOp>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(InsertOp op,
-                                PatternRewriter &rewriter) const override {
-    llvm::SmallBitVector dropped = op.getDroppedDims();
-    RankedTensorType type = op.getSourceType();
-    if (type.getEncoding() || !isUnclear(op, dropped))
-      return failure();
-    if (std::is_same_v<InsertOp, tensor::ParallelInsertSliceOp>)
-      rewriter.setInsertionPoint(op->getParentOp());
-    UnitShape shape(type, op, dropped);
-    Value bare = tensor::CollapseShapeOp::create(
-        rewriter, op.getLoc(), shape.bare, op.getSource(), shape.groups);
-    rewriter.modifyOpInPlace(op, [&] { op.getSourceMutable().assign(bare); });
-    return success();
-  }
-};
+LogicalResult insertBare(InsertOp op, PatternRewriter &rewriter) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  RankedTensorType type = op.getSourceType();
+  if (type.getEncoding() || !isUnclear(op, dropped))
+    return failure();
+  if (std::is_same_v<InsertOp, tensor::ParallelInsertSliceOp>)
+    rewriter.setInsertionPoint(op->getParentOp());
+  UnitShape shape(type, op, dropped);
+  Value bare = tensor::CollapseShapeOp::create(
+      rewriter, op.getLoc(), shape.bare, op.getSource(), shape.groups);
+  rewriter.modifyOpInPlace(op, [&] { op.getSourceMutable().assign(bare); });
+  return success();
+}
 
 /// Slices first, and then drops dimensions of what has the strides already.
 /// That the strides tell which ones, upstream has verified.
-struct SplitSubView final : OpRewritePattern<memref::SubViewOp> {
-  using OpRewritePattern::OpRewritePattern;
+LogicalResult splitSubView(memref::SubViewOp op, PatternRewriter &rewriter) {
+  int64_t rank = op.getSourceType().getRank();
+  int64_t numDropped = rank - op.getType().getRank();
+  if (!numDropped || op.hasUnitStride() ||
+      numDropped == int64_t(getUnits(op).count()))
+    return failure();
+  Value whole = memref::SubViewOp::create(
+      rewriter, op.getLoc(), op.getSource(), op.getMixedOffsets(),
+      op.getMixedSizes(), op.getMixedStrides());
+  SmallVector<OpFoldResult> zeros(rank, rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> ones(rank, rewriter.getIndexAttr(1));
+  rewriter.replaceOpWithNewOp<memref::SubViewOp>(op, op.getType(), whole, zeros,
+                                                 op.getMixedSizes(), ones);
+  return success();
+}
 
-  LogicalResult matchAndRewrite(memref::SubViewOp op,
-                                PatternRewriter &rewriter) const override {
-    int64_t rank = op.getSourceType().getRank();
-    int64_t numDropped = rank - op.getType().getRank();
-    if (!numDropped || op.hasUnitStride() ||
-        numDropped == int64_t(getUnits(op).count()))
-      return failure();
-    Value whole = memref::SubViewOp::create(
-        rewriter, op.getLoc(), op.getSource(), op.getMixedOffsets(),
-        op.getMixedSizes(), op.getMixedStrides());
-    SmallVector<OpFoldResult> zeros(rank, rewriter.getIndexAttr(0));
-    SmallVector<OpFoldResult> ones(rank, rewriter.getIndexAttr(1));
-    rewriter.replaceOpWithNewOp<memref::SubViewOp>(
-        op, op.getType(), whole, zeros, op.getMixedSizes(), ones);
-    return success();
-  }
-};
+bool hasZero(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
+  return llvm::any_of(group, [&](int64_t dim) { return shape[dim] == 0; });
+}
 
 /// A tensor without elements. Upstream multiplies a dynamic size by 0 for the
 /// type of the memref, which is then static, and not for that of the tensor.
-struct CollapseEmpty final : OpRewritePattern<tensor::CollapseShapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
-                                PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    ArrayRef<int64_t> shape = op.getSrcType().getShape();
-    bool isUnclear = false;
-    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices()))
-      isUnclear |=
-          op.getResultType().isDynamicDim(dim) && hasZero(shape, group);
-    if (op.getResultType().getEncoding() || !isUnclear)
-      return failure();
-    SmallVector<Value> sizes;
-    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
-      if (!op.getResultType().isDynamicDim(dim))
-        continue;
-      Value size = arith::ConstantIndexOp::create(rewriter, loc, 1);
-      for (int64_t part : group)
-        size = arith::MulIOp::create(
-            rewriter, loc, size,
-            tensor::DimOp::create(rewriter, loc, op.getSrc(), part));
-      sizes.push_back(size);
-    }
-    rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, op.getResultType(), sizes);
-    return success();
+LogicalResult collapseEmpty(tensor::CollapseShapeOp op,
+                            PatternRewriter &rewriter) {
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> shape = op.getSrcType().getShape();
+  bool isUnclear = false;
+  for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices()))
+    isUnclear |= op.getResultType().isDynamicDim(dim) && hasZero(shape, group);
+  if (op.getResultType().getEncoding() || !isUnclear)
+    return failure();
+  SmallVector<Value> sizes;
+  for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+    if (!op.getResultType().isDynamicDim(dim))
+      continue;
+    Value size = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    for (int64_t part : group)
+      size = arith::MulIOp::create(
+          rewriter, loc, size,
+          tensor::DimOp::create(rewriter, loc, op.getSrc(), part));
+    sizes.push_back(size);
   }
-
-  static bool hasZero(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
-    return llvm::any_of(group, [&](int64_t dim) { return shape[dim] == 0; });
-  }
-};
+  rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, op.getResultType(), sizes);
+  return success();
+}
 
 struct NormalizeViews final : mx::impl::MXNormalizeViewsBase<NormalizeViews> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExtractBare, InsertBare<tensor::InsertSliceOp>,
-                 InsertBare<tensor::ParallelInsertSliceOp>, SplitSubView,
-                 CollapseEmpty>(&getContext());
+    patterns.add(extractBare);
+    patterns.add(insertBare<tensor::InsertSliceOp>);
+    patterns.add(insertBare<tensor::ParallelInsertSliceOp>);
+    patterns.add(splitSubView);
+    patterns.add(collapseEmpty);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -10,7 +10,6 @@
 #include "RegisterOperandMainLoop.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
@@ -61,30 +60,22 @@ std::optional<ScheduleError>
 mx::mxgpu::checkRegisterOperandTile(const RegisterOperandTile &tile,
                                     const RegisterOperandNames &names) {
   if (tile.columns % kColumnStep)
-    return ScheduleError{
-        llvm::formatv("expected a tile of a multiple of {0} {1} with {2}, "
-                      "found {3}",
-                      kColumnStep, names.columns, names.strategy, tile.columns),
-        {}};
+    return refuse(
+        "expected a tile of a multiple of {0} {1} with {2}, found {3}",
+        kColumnStep, names.columns, names.strategy, tile.columns);
   if (!llvm::is_contained(kOperandRows, tile.rows))
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64, 128, 192 or 256 {0} with {1}, "
-                      "found {2}",
-                      names.rows, names.strategy, tile.rows),
-        {}};
+    return refuse(
+        "expected a tile of 64, 128, 192 or 256 {0} with {1}, found {2}",
+        names.rows, names.strategy, tile.rows);
   if (!llvm::is_contained(kOperandDepths, tile.depth))
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64 or 128 reduction elements with "
-                      "{0}, found {1}",
-                      names.strategy, tile.depth),
-        {}};
+    return refuse(
+        "expected a tile of 64 or 128 reduction elements with {0}, found {1}",
+        names.strategy, tile.depth);
   if (int64_t most = getThreadRegisters(tile).mostColumns; tile.columns > most)
-    return ScheduleError{
-        llvm::formatv("expected a tile of at most {0} {1} with {2} {3} and "
-                      "{4}, the accumulator that registers hold, found {5}",
-                      most, names.columns, tile.rows, names.rows,
-                      names.strategy, tile.columns),
-        {}};
+    return refuse("expected a tile of at most {0} {1} with {2} {3} and {4}, "
+                  "the accumulator that registers hold, found {5}",
+                  most, names.columns, tile.rows, names.rows, names.strategy,
+                  tile.columns);
   return std::nullopt;
 }
 

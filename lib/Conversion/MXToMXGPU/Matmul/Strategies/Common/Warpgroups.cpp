@@ -8,7 +8,6 @@
 
 #include "Warpgroups.h"
 #include "mx/Target/Wgmma.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -35,14 +34,12 @@ mx::mxgpu::checkTwoRoles(const ScheduleFields &fields, int64_t groups,
   if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
       groups * found[0] + found[1] <= all)
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
-                    "is multiplied and {3} where tiles are loaded, in {4} and "
-                    "1 warpgroups that have at most {5} together, found "
-                    "registers = [{6:$[, ]}]",
-                    least[0], fields.tile[0], fields.tile[1], least[1], groups,
-                    all, llvm::make_range(found.begin(), found.end())),
-      {}};
+  return refuse(
+      "expected at least {0} registers where a tile of {1} x {2} is multiplied "
+      "and {3} where tiles are loaded, in {4} and 1 warpgroups that have at "
+      "most {5} together, found registers = [{6:$[, ]}]",
+      least[0], fields.tile[0], fields.tile[1], least[1], groups, all,
+      llvm::make_range(found.begin(), found.end()));
 }
 
 static constexpr int64_t kMmaSyncGroups = 2,
@@ -79,9 +76,7 @@ mx::mxgpu::checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
   constexpr int64_t kLeast[] = {216, 24};
   if (getWarps(mma) == kMmaSyncWarps)
     return checkTwoRoles(fields, kMmaSyncGroups, kLeast, target);
-  return ScheduleError{
-      llvm::formatv("expected registers only where {0} warps multiply, found "
-                    "{1}: ptxas chooses those of others",
-                    kMmaSyncWarps, getWarps(mma)),
-      {}};
+  return refuse("expected registers only where {0} warps multiply, found {1}: "
+                "ptxas chooses those of others",
+                kMmaSyncWarps, getWarps(mma));
 }

@@ -154,29 +154,19 @@ static bool isPacked(const MatmulProblem &problem) {
 static std::optional<ScheduleError>
 checkMmaSyncTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   if (!llvm::is_contained(kTileRows, tile[0]))
-    return ScheduleError{
-        llvm::formatv(
-            "expected a tile of 16, 32, 64, 128 or 256 rows, found {0}",
-            tile[0]),
-        {}};
+    return refuse("expected a tile of 16, 32, 64, 128 or 256 rows, found {0}",
+                  tile[0]);
   if (!llvm::is_contained(kTileColumns, tile[1]))
-    return ScheduleError{
-        llvm::formatv("expected a tile of 32, 64, 128 or 256 columns, found "
-                      "{0}",
-                      tile[1]),
-        {}};
+    return refuse("expected a tile of 32, 64, 128 or 256 columns, found {0}",
+                  tile[1]);
   if (tile[0] * tile[1] > kMostMmaSyncAccumulators)
-    return ScheduleError{
-        llvm::formatv("expected a tile of at most {0} elements, the "
-                      "accumulator that registers hold, found {1} x {2}",
-                      kMostMmaSyncAccumulators, tile[0], tile[1]),
-        {}};
+    return refuse("expected a tile of at most {0} elements, the accumulator "
+                  "that registers hold, found {1} x {2}",
+                  kMostMmaSyncAccumulators, tile[0], tile[1]);
   if (tile[2] == kDepth || (tile[2] == 2 * kDepth && isPacked(problem)))
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected a tile of {0} reduction elements{1}, found {2}",
-                    kDepth, isPacked(problem) ? " or 256" : "", tile[2]),
-      {}};
+  return refuse("expected a tile of {0} reduction elements{1}, found {2}",
+                kDepth, isPacked(problem) ? " or 256" : "", tile[2]);
 }
 
 /// Warps that share rows store parts of each.
@@ -186,40 +176,31 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
   int64_t columns = fields.tile[1] / warps,
           least = kLeastColumns * problem.numB;
   if (columns < least)
-    return ScheduleError{
-        llvm::formatv("expected at least {0} columns of each warp, found {1} "
-                      "of {2} column warps",
-                      least, fields.tile[1], warps),
-        {}};
+    return refuse("expected at least {0} columns of each warp, found {1} of "
+                  "{2} column warps",
+                  least, fields.tile[1], warps);
   int64_t all =
       fields.tile[0] / getRowsOfWarp(problem, fields.tile, warps) * warps;
   if (all > kMostMmaSyncWarps)
-    return ScheduleError{
-        llvm::formatv("expected at most {0} warps that multiply, found {1} of "
-                      "{2} column warps and a tile of {3} x {4}",
-                      kMostMmaSyncWarps, all, warps, fields.tile[0],
-                      fields.tile[1]),
-        {}};
+    return refuse("expected at most {0} warps that multiply, found {1} of {2} "
+                  "column warps and a tile of {3} x {4}",
+                  kMostMmaSyncWarps, all, warps, fields.tile[0],
+                  fields.tile[1]);
   if (warps == 1)
     return std::nullopt;
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
-    return ScheduleError{
-        llvm::formatv("expected column_warps = 1 with epilogue = tma_store, "
-                      "found {0}",
-                      warps),
-        {}};
+    return refuse(
+        "expected column_warps = 1 with epilogue = tma_store, found {0}",
+        warps);
   // Each has a block of the 128 columns whose scales are a word.
   constexpr int64_t kSharing = kScaleTileRows / kWarpColumnsOfPart;
   if (!problem.isQuantized ||
       (warps == kSharing && columns == kWarpColumnsOfPart * problem.numB))
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected column_warps = 1, or {0} of a tile of {1} "
-                    "columns, with a quantized result, found {2} of {3}",
-                    kSharing, kScaleTileRows * problem.numB, warps,
-                    fields.tile[1]),
-      {}};
+  return refuse("expected column_warps = 1, or {0} of a tile of {1} columns, "
+                "with a quantized result, found {2} of {3}",
+                kSharing, kScaleTileRows * problem.numB, warps, fields.tile[1]);
 }
 
 std::optional<ScheduleError>
@@ -232,11 +213,8 @@ MmaSyncBlockScaled::checkSchedule(const MatmulProblem &problem,
   // whole tiles of scales.
   bool isGrouped = problem.ragged != RaggedKind::None;
   if ((isGrouped || problem.isQuantized) && fields.tile[0] % kScaleTileRows)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
-                      isGrouped ? "groups" : "a quantized result",
-                      fields.tile[0]),
-        {}};
+    return refuse("expected a tile of 128 or 256 rows with {0}, found {1}",
+                  isGrouped ? "groups" : "a quantized result", fields.tile[0]);
   return checkColumnWarps(problem, fields, getOwn(fields).getColumnWarps());
 }
 

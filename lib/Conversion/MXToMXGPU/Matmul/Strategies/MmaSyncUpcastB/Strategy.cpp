@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
@@ -145,23 +144,16 @@ static constexpr int64_t kFewRows = 32;
 static std::optional<ScheduleError>
 checkMmaSyncUpcastTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   if (!llvm::is_contained(kUpcastRows, tile[0]))
-    return ScheduleError{
-        llvm::formatv("expected a tile of 16, 32, 64 or 128 rows, found {0}",
-                      tile[0]),
-        {}};
+    return refuse("expected a tile of 16, 32, 64 or 128 rows, found {0}",
+                  tile[0]);
   if (!llvm::is_contained(kUpcastColumns, tile[1]) ||
       tile[0] * tile[1] > kMostUpcastElements * problem.numB)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 32, 64 or 128 columns, or of 256 "
-                      "with at most 64 rows or two matrices of b, found {0} x "
-                      "{1}",
-                      tile[0], tile[1]),
-        {}};
+    return refuse("expected a tile of 32, 64 or 128 columns, or of 256 with at "
+                  "most 64 rows or two matrices of b, found {0} x {1}",
+                  tile[0], tile[1]);
   if (tile[2] != target::kDequantizedTileK)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} reduction elements, found {1}",
-                      target::kDequantizedTileK, tile[2]),
-        {}};
+    return refuse("expected a tile of {0} reduction elements, found {1}",
+                  target::kDequantizedTileK, tile[2]);
   return std::nullopt;
 }
 
@@ -170,17 +162,13 @@ static std::optional<ScheduleError>
 checkMmaSyncUpcastForm(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   // A work tile writes whole tiles of scales.
   if (problem.isQuantized && tile[0] % kScaleTileRows)
-    return ScheduleError{
-        llvm::formatv(
-            "expected a tile of {0} rows with a quantized result, found {1}",
-            kScaleTileRows, tile[0]),
-        {}};
+    return refuse(
+        "expected a tile of {0} rows with a quantized result, found {1}",
+        kScaleTileRows, tile[0]);
   if (problem.isPackedB && tile[1] % kWeightTileRows)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64, 128 or 256 columns with packed "
-                      "weights, found {0}",
-                      tile[1]),
-        {}};
+    return refuse("expected a tile of 64, 128 or 256 columns with packed "
+                  "weights, found {0}",
+                  tile[1]);
   return std::nullopt;
 }
 
@@ -190,17 +178,13 @@ checkMmaSyncUpcastLoop(const MatmulProblem &problem,
                        const ScheduleFields &fields, int64_t ctasPerSm) {
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
-    return ScheduleError{
-        "expected epilogue = direct, as warps share rows of the result, found "
-        "epilogue = tma_store",
-        {}};
+    return ScheduleError{"expected epilogue = direct, as warps share rows of "
+                         "the result, found epilogue = tma_store"};
   if (ctasPerSm == 1 || (ctasPerSm == 2 && fields.tile[0] <= kFewRows))
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 "
-                    "rows, found {0} with {1}",
-                    ctasPerSm, fields.tile[0]),
-      {}};
+  return refuse("expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 rows, "
+                "found {0} with {1}",
+                ctasPerSm, fields.tile[0]);
 }
 
 std::optional<ScheduleError>

@@ -143,10 +143,8 @@ static std::optional<ScheduleError>
 checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
   int64_t rows = target::kTmemLanes * ctas;
   if (fields.tile[0] != rows)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} rows {1}, found {2}", rows,
-                      ctas > 1 ? "of two CTAs" : "of one CTA", fields.tile[0]),
-        {}};
+    return refuse("expected a tile of {0} rows {1}, found {2}", rows,
+                  ctas > 1 ? "of two CTAs" : "of one CTA", fields.tile[0]);
   // Scales come in tiles of 128 rows, of which the tensor core can begin at
   // half (PTX ISA, scale factor layouts). All block-scaled kinds have the same
   // N.
@@ -157,20 +155,15 @@ checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
   bool isWhole = columns % kHalfTile == 0;
   bool isSmall = columns % step == 0 && columns < kHalfTile;
   if (!isWhole && !isSmall)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or "
-                      "fewer in multiples of {0}, found {1}",
-                      step, columns),
-        {}};
+    return refuse("expected a tile of 64, 128, 192 or 256 columns, or fewer in "
+                  "multiples of {0}, found {1}",
+                  step, columns);
   // The scales of 4 blocks of 32 are one column of tensor memory.
   constexpr int64_t kScaledElements = kScaleTileBlocks * 32;
   if (fields.tile[2] != kScaledElements &&
       fields.tile[2] != 2 * kScaledElements)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} or {1} reduction elements, "
-                      "found {2}",
-                      kScaledElements, 2 * kScaledElements, fields.tile[2]),
-        {}};
+    return refuse("expected a tile of {0} or {1} reduction elements, found {2}",
+                  kScaledElements, 2 * kScaledElements, fields.tile[2]);
   return std::nullopt;
 }
 
@@ -181,11 +174,9 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
                                                  int64_t tileN) {
   if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or one "
-                    "that covers the {0} of the matrix, found {1}",
-                    problem.n, tileN),
-      {}};
+  return refuse("expected a tile of 64, 128, 192 or 256 columns, or one that "
+                "covers the {0} of the matrix, found {1}",
+                problem.n, tileN);
 }
 
 /// Two accumulators overlap where both together are too many columns, and by no
@@ -195,18 +186,14 @@ static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
                                                  int64_t overlap) {
   int64_t columns = fields.tile[1];
   if (overlap && columns != kOverlapping)
-    return ScheduleError{
-        llvm::formatv("expected an overlap only of accumulators of {0} "
-                      "columns, found {1}",
-                      kOverlapping, columns),
-        {}};
+    return refuse(
+        "expected an overlap only of accumulators of {0} columns, found {1}",
+        kOverlapping, columns);
   if (overlap <= columns / problem.numB)
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected accumulators to overlap by at most the {0} "
-                    "columns of a B matrix, found {1}",
-                    columns / problem.numB, overlap),
-      {}};
+  return refuse("expected accumulators to overlap by at most the {0} columns "
+                "of a B matrix, found {1}",
+                columns / problem.numB, overlap);
 }
 
 std::optional<ScheduleError>
@@ -222,13 +209,11 @@ Tcgen05BlockScaled::checkRegisters(const MatmulProblem &,
   if (registers.size() == 2 && registers[0] >= kEpilogue &&
       registers[1] >= kOther && registers[0] + registers[1] <= kSum)
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected at least {0} registers for the epilogue and {1} "
-                    "for the other roles, at most {2} together, found "
-                    "registers = [{3:$[, ]}]",
-                    kEpilogue, kOther, kSum,
-                    llvm::make_range(registers.begin(), registers.end())),
-      {}};
+  return refuse(
+      "expected at least {0} registers for the epilogue and {1} for the other "
+      "roles, at most {2} together, found registers = [{3:$[, ]}]",
+      kEpilogue, kOther, kSum,
+      llvm::make_range(registers.begin(), registers.end()));
 }
 
 std::optional<ScheduleError>
@@ -237,23 +222,21 @@ Tcgen05BlockScaled::checkSchedule(const MatmulProblem &problem,
                                   const target::TargetInfo &target) const {
   if (std::string error = target::checkMmaKind(target, problem.product.kind);
       !error.empty())
-    return ScheduleError{error, {}};
+    return ScheduleError{error};
   Tcgen05BlockScaledAttr own = getOwn(fields);
   if (auto error = checkBlockScaledTile(fields, own.getCtas()))
     return error;
   if (std::string error = target::checkMmaShape(
           problem.product.kind, own.getCtas(), fields.tile[0], fields.tile[1]);
       !error.empty())
-    return ScheduleError{error, {}};
+    return ScheduleError{error};
   if (auto error = checkOverlap(problem, fields, own.getOverlap()))
     return error;
   // The copies of a step are done when its stage is released.
   if (fields.stages && own.getScaleStages() > fields.stages)
-    return ScheduleError{
-        llvm::formatv("expected at most as many scale stages as stages ({0}), "
-                      "found {1}",
-                      fields.stages, own.getScaleStages()),
-        {}};
+    return refuse(
+        "expected at most as many scale stages as stages ({0}), found {1}",
+        fields.stages, own.getScaleStages());
   return checkColumns(problem, fields.tile[1]);
 }
 

@@ -156,23 +156,16 @@ checkUpcastTile(const ScheduleFields &fields) {
   const char *of = ctas > 1 ? " of two CTAs" : "";
   constexpr int64_t kDepth = target::kDequantizedTileK;
   if (fields.tile[0] != rows)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} rows{1} where a is bf16, found "
-                      "{2}",
-                      rows, of, fields.tile[0]),
-        {}};
+    return refuse("expected a tile of {0} rows{1} where a is bf16, found {2}",
+                  rows, of, fields.tile[0]);
   if (!llvm::is_contained(getUpcastColumns(ctas), fields.tile[1]))
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0}128 or 256 columns{1} where a is "
-                      "bf16, found {2}",
-                      ctas > 1 ? "" : "64, ", of, fields.tile[1]),
-        {}};
+    return refuse("expected a tile of {0}128 or 256 columns{1} where a is "
+                  "bf16, found {2}",
+                  ctas > 1 ? "" : "64, ", of, fields.tile[1]);
   if (fields.tile[2] != kDepth)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} reduction elements where a is "
-                      "bf16, found {1}",
-                      kDepth, fields.tile[2]),
-        {}};
+    return refuse(
+        "expected a tile of {0} reduction elements where a is bf16, found {1}",
+        kDepth, fields.tile[2]);
   return std::nullopt;
 }
 
@@ -208,14 +201,12 @@ Tcgen05UpcastB::checkRegisters(const MatmulProblem &,
     if (llvm::all_of(llvm::zip(found, kLeast), isEnough) && sum <= all)
       return std::nullopt;
   }
-  return ScheduleError{
-      llvm::formatv("expected at least {0} registers for the epilogue, {1} "
-                    "where b is converted and {2} for the other roles, in 1, "
-                    "{3} and 1 warpgroups that have at most {4} together, "
-                    "found registers = [{5:$[, ]}]",
-                    kLeast[0], kLeast[1], kLeast[2], converters, all,
-                    llvm::make_range(found.begin(), found.end())),
-      {}};
+  return refuse(
+      "expected at least {0} registers for the epilogue, {1} where b is "
+      "converted and {2} for the other roles, in 1, {3} and 1 warpgroups that "
+      "have at most {4} together, found registers = [{5:$[, ]}]",
+      kLeast[0], kLeast[1], kLeast[2], converters, all,
+      llvm::make_range(found.begin(), found.end()));
 }
 
 std::optional<ScheduleError>
@@ -224,7 +215,7 @@ Tcgen05UpcastB::checkSchedule(const MatmulProblem &,
                               const target::TargetInfo &target) const {
   if (std::string error = target::checkMmaKind(target, target::MmaKind::F16);
       !error.empty())
-    return ScheduleError{error, {}};
+    return ScheduleError{error};
   return checkUpcastTile(fields);
 }
 

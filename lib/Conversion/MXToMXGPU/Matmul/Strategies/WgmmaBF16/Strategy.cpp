@@ -19,7 +19,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
@@ -179,29 +178,20 @@ checkBF16Tile(const ScheduleFields &fields) {
   int64_t rows = fields.tile[0] / fields.strategy.getCtas(),
           columns = fields.tile[1];
   if (!llvm::is_contained(kBF16Rows, rows))
-    return ScheduleError{
-        llvm::formatv(
-            "expected a tile of 64, 128 or 256 rows{0}, found {1}",
-            fields.strategy.getCtas() > 1 ? " in each of two CTAs" : "", rows),
-        {}};
+    return refuse("expected a tile of 64, 128 or 256 rows{0}, found {1}",
+                  fields.strategy.getCtas() > 1 ? " in each of two CTAs" : "",
+                  rows);
   if (!llvm::is_contained(kBF16Columns, columns))
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64, 96, 128, 160, 192, 224 or 256 "
-                      "columns, found {0}",
-                      columns),
-        {}};
+    return refuse("expected a tile of 64, 96, 128, 160, 192, 224 or 256 "
+                  "columns, found {0}",
+                  columns);
   if (rows * columns > kMostAccumulators)
-    return ScheduleError{
-        llvm::formatv(
-            "expected a tile of at most {0} elements, the accumulator that "
-            "registers hold, found {1} x {2}",
-            kMostAccumulators, rows, columns),
-        {}};
+    return refuse("expected a tile of at most {0} elements, the accumulator "
+                  "that registers hold, found {1} x {2}",
+                  kMostAccumulators, rows, columns);
   if (fields.tile[2] != target::kDequantizedTileK)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} reduction elements, found {1}",
-                      target::kDequantizedTileK, fields.tile[2]),
-        {}};
+    return refuse("expected a tile of {0} reduction elements, found {1}",
+                  target::kDequantizedTileK, fields.tile[2]);
   return std::nullopt;
 }
 
@@ -213,18 +203,14 @@ WgmmaBF16::checkSchedule(const MatmulProblem &problem,
     return error;
   if (problem.isQuantized &&
       fields.tile[0] / fields.strategy.getCtas() % kScaleTileRows != 0)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 128 or 256 rows with a quantized "
-                      "result, found {0}",
-                      fields.tile[0]),
-        {}};
+    return refuse(
+        "expected a tile of 128 or 256 rows with a quantized result, found {0}",
+        fields.tile[0]);
   // One box of each CTA goes to both.
   if (fields.strategy.getCtas() > 1 && problem.numB > 2)
-    return ScheduleError{
-        llvm::formatv("expected at most 2 B matrices for a CTA pair that "
-                      "shares what it loads of them, found {0}",
-                      problem.numB),
-        {}};
+    return refuse("expected at most 2 B matrices for a CTA pair that shares "
+                  "what it loads of them, found {0}",
+                  problem.numB);
   return std::nullopt;
 }
 

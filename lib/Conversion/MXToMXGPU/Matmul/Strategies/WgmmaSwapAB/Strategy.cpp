@@ -26,7 +26,6 @@
 #include "mx/Support/WeightLayout.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -239,11 +238,9 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   int64_t needed = rows / 2 + depth / 4 + kRest;
   if (found >= needed)
     return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected {0} registers of a thread for a tile of {1} x "
-                    "{2} x {3}, found {4} with ctas_per_sm = {5}",
-                    needed, rows, columns, depth, found, ctas),
-      {}};
+  return refuse("expected {0} registers of a thread for a tile of {1} x {2} x "
+                "{3}, found {4} with ctas_per_sm = {5}",
+                needed, rows, columns, depth, found, ctas);
 }
 
 std::optional<ScheduleError>
@@ -254,36 +251,26 @@ WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
                                             getSwapABNames()))
     return error;
   if (problem.numB > kMostParts)
-    return ScheduleError{
-        llvm::formatv(
-            "expected at most {0} B matrices with wgmma_swap_ab, the rows "
-            "that a thread has of each instruction, found {1}",
-            kMostParts, problem.numB),
-        {}};
+    return refuse("expected at most {0} B matrices with wgmma_swap_ab, the "
+                  "rows that a thread has of each instruction, found {1}",
+                  kMostParts, problem.numB);
   if (!canReadB(problem))
     return ScheduleError{
-        "expected no wgmma_swap_ab with packed weights in parts, as "
-        "a thread has the same row of both parts, and of "
-        "packed weights adjacent rows of one: leave it out, "
-        "or pack no weights",
-        {}};
+        "expected no wgmma_swap_ab with packed weights in parts, as a thread "
+        "has the same row of both parts, and of packed weights adjacent rows "
+        "of one: leave it out, or pack no weights"};
   if (getOwn(fields).getPermutedA())
     if (std::string why = explainNotPermuted(problem, Workspace::A);
         !why.empty())
-      return ScheduleError{why, {}};
+      return ScheduleError{why};
   if (problem.isQuantized)
     return ScheduleError{
-        "expected no wgmma_swap_ab with a quantized result, whose "
-        "blocks are columns that many threads have: leave it "
-        "out",
-        {}};
+        "expected no wgmma_swap_ab with a quantized result, whose blocks are "
+        "columns that many threads have: leave it out"};
   if (fields.epilogue != Epilogue::Direct)
-    return ScheduleError{
-        llvm::formatv(
-            "expected epilogue = direct with wgmma_swap_ab, where each "
-            "warp has columns of all rows, found {0}",
-            stringifyEpilogue(fields.epilogue)),
-        {}};
+    return refuse("expected epilogue = direct with wgmma_swap_ab, where each "
+                  "warp has columns of all rows, found {0}",
+                  stringifyEpilogue(fields.epilogue));
   if (fields.strategy.getCtasPerSm() > 1)
     return checkSharedRegisters(problem, fields, target);
   return std::nullopt;
@@ -310,8 +297,7 @@ WgmmaSwapAB::checkRegisters(const MatmulProblem &problem,
   SmallVector<int64_t> least = getRegisters(problem, fields);
   if (least.empty())
     return ScheduleError{"expected no registers with ctas_per_sm, which says "
-                         "how many a thread has",
-                         {}};
+                         "how many a thread has"};
   return checkTwoRoles(fields, getSwapABTile(problem, fields).getWarpgroups(),
                        least, target);
 }

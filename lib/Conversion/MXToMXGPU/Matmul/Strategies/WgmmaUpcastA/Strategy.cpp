@@ -18,7 +18,6 @@
 #include "mx/Support/ReductionOrder.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Wgmma.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
@@ -187,20 +186,16 @@ WgmmaUpcastA::checkSchedule(const MatmulProblem &problem,
     return error;
   // Groups begin anywhere, and their scales at whole tiles.
   if (problem.ragged != RaggedKind::None && fields.tile[0] % kScaleTileRows)
-    return ScheduleError{
-        llvm::formatv(
-            "expected a tile of 128 or 256 rows with groups, found {0}",
-            fields.tile[0]),
-        {}};
+    return refuse("expected a tile of 128 or 256 rows with groups, found {0}",
+                  fields.tile[0]);
   if (getOwn(fields).getPermutedB())
     if (std::string why = explainNotPermuted(problem, Workspace::B);
         !why.empty())
-      return ScheduleError{why, {}};
+      return ScheduleError{why};
   if (problem.isQuantized)
-    return ScheduleError{"expected no wgmma_upcast_a with a quantized result, "
-                         "of whose blocks a thread has two adjacent columns of "
-                         "each eight: leave it out",
-                         {}};
+    return ScheduleError{
+        "expected no wgmma_upcast_a with a quantized result, of whose blocks a "
+        "thread has two adjacent columns of each eight: leave it out"};
   return std::nullopt;
 }
 

@@ -19,7 +19,6 @@
 #include "MainLoop.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
@@ -169,22 +168,15 @@ checkWgmmaUpcastTile(const ScheduleFields &fields) {
   int64_t rows = fields.tile[0], columns = fields.tile[1];
   for (auto [size, name] : {std::pair(rows, "rows"), {columns, "columns"}})
     if (!llvm::is_contained(kSizes, size))
-      return ScheduleError{
-          llvm::formatv("expected a tile of 64, 128 or 256 {0}, found {1}",
-                        name, size),
-          {}};
+      return refuse("expected a tile of 64, 128 or 256 {0}, found {1}", name,
+                    size);
   if (rows * columns > kMostUpcastAccumulators)
-    return ScheduleError{
-        llvm::formatv(
-            "expected a tile of at most {0} elements, the accumulator that "
-            "registers hold, found {1} x {2}",
-            kMostUpcastAccumulators, rows, columns),
-        {}};
+    return refuse("expected a tile of at most {0} elements, the accumulator "
+                  "that registers hold, found {1} x {2}",
+                  kMostUpcastAccumulators, rows, columns);
   if (fields.tile[2] != target::kDequantizedTileK)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} reduction elements, found {1}",
-                      target::kDequantizedTileK, fields.tile[2]),
-        {}};
+    return refuse("expected a tile of {0} reduction elements, found {1}",
+                  target::kDequantizedTileK, fields.tile[2]);
   return std::nullopt;
 }
 
@@ -224,15 +216,13 @@ WgmmaUpcastB::checkRegisters(const MatmulProblem &problem,
     if (llvm::all_of(llvm::zip(found, least), isEnough) && sum <= all)
       return std::nullopt;
   }
-  return ScheduleError{
-      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
-                    "is multiplied, {3} where B is dequantized and {4} where "
-                    "tiles are loaded, in {5}, {6} and 1 warpgroups that have "
-                    "at most {7} together, found registers = [{8:$[, ]}]",
-                    least[0], fields.tile[0], fields.tile[1], least[1],
-                    least[2], multipliers, dequantizers, all,
-                    llvm::make_range(found.begin(), found.end())),
-      {}};
+  return refuse("expected at least {0} registers where a tile of {1} x {2} is "
+                "multiplied, {3} where B is dequantized and {4} where tiles "
+                "are loaded, in {5}, {6} and 1 warpgroups that have at most "
+                "{7} together, found registers = [{8:$[, ]}]",
+                least[0], fields.tile[0], fields.tile[1], least[1], least[2],
+                multipliers, dequantizers, all,
+                llvm::make_range(found.begin(), found.end()));
 }
 
 /// How many rows a tile must have, for reasons other than registers.
@@ -243,10 +233,8 @@ static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
   bool readsTiles =
       problem.ragged != RaggedKind::None && problem.hasScalesOfA();
   if ((readsTiles || problem.isQuantized) && rows % kScaleTileRows != 0)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
-                      readsTiles ? "groups" : "a quantized result", rows),
-        {}};
+    return refuse("expected a tile of 128 or 256 rows with {0}, found {1}",
+                  readsTiles ? "groups" : "a quantized result", rows);
   return std::nullopt;
 }
 
@@ -266,12 +254,9 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
   };
   for (auto [isMet, what] : needs)
     if (!isMet)
-      return ScheduleError{
-          llvm::formatv(
-              "expected {0} with f16_scale_range, found another: leave "
-              "f16_scale_range out",
-              what),
-          {}};
+      return refuse("expected {0} with f16_scale_range, found another: leave "
+                    "f16_scale_range out",
+                    what);
   return std::nullopt;
 }
 

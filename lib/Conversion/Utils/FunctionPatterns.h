@@ -1,0 +1,52 @@
+//===- FunctionPatterns.h - Patterns that are functions ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Conversion patterns by the functions that rewrite an operation. MLIR has the
+// same for patterns without a type converter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_UTILS_FUNCTIONPATTERNS_H
+#define MX_LIB_CONVERSION_UTILS_FUNCTIONPATTERNS_H
+
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mx {
+
+/// Operands each of which may have become several values.
+template <typename Op>
+using OneToN = typename mlir::OpConversionPattern<Op>::OneToNOpAdaptor;
+
+/// The pattern of a function. Functions may take the type converter last.
+/// Headers of single conversions add other forms.
+template <auto rewrite>
+class PatternOf;
+
+template <typename Op, typename Adaptor, typename... Converter,
+          llvm::LogicalResult (*rewrite)(
+              Op, Adaptor, mlir::ConversionPatternRewriter &, Converter...)>
+class PatternOf<rewrite> final : public mlir::OpConversionPattern<Op> {
+public:
+  using mlir::OpConversionPattern<Op>::OpConversionPattern;
+
+  llvm::LogicalResult
+  matchAndRewrite(Op op, Adaptor operands,
+                  mlir::ConversionPatternRewriter &rewriter) const override {
+    return rewrite(op, operands, rewriter,
+                   static_cast<Converter>(*this->getTypeConverter())...);
+  }
+};
+
+/// Adds the pattern of each function.
+template <auto... rewrite>
+void addPatterns(const mlir::TypeConverter &converter,
+                 mlir::RewritePatternSet &patterns,
+                 mlir::PatternBenefit benefit = 1) {
+  patterns.add<PatternOf<rewrite>...>(converter, patterns.getContext(),
+                                      benefit);
+}
+
+} // namespace mx
+
+#endif // MX_LIB_CONVERSION_UTILS_FUNCTIONPATTERNS_H
