@@ -45,6 +45,10 @@ endfunction()
 # takes a third longer.
 function(mx_optimize_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Its collections of garbage are a tenth of the time.
+    target_compile_options(${target} PRIVATE --param ggc-min-expand=200)
+  endif()
 endfunction()
 
 # mx_add_mlir_library(name SOURCES... [LINK libs...] [DEPENDS targets...])

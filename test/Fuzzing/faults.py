@@ -2,6 +2,7 @@
 they are.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
+TIER: slow
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
 """

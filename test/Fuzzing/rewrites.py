@@ -2,6 +2,7 @@
 rewritten program that is refused, and a crash of the rewrite.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
+TIER: slow
 REQUIRES: compiler, numpy
 """
 

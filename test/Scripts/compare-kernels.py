@@ -3,6 +3,7 @@ chip, and no change between a build and itself. It follows kernels that are rena
 gives frozen programs to a build of another structure.
 
 RUN: %python %s %mx_src %mx_obj %t
+TIER: slow
 REQUIRES: compiler, numpy
 """
 

@@ -3,6 +3,7 @@ gradients are those of one rank with all tokens, byte for byte, and the sums of 
 docs/reference/Spec.md defines, for routings of every kind.
 
 RUN: %python %s mx-run %examples/moe_layer_ranks.mlir %t
+TIER: slow
 REQUIRES: compiler, numpy
 """
 
