@@ -169,7 +169,7 @@ def simulate_all(options, cases):
     def simulate(batch):
         seconds = min(options.timeout * len(batch), end - time.monotonic())
         if seconds <= 0:
-            return {c: {"error": "no time left"} for c in batch}
+            return {c: {"error": "no time left", "broken": True} for c in batch}
         return simulator.run(batch, folder, seconds)
 
     with tempfile.TemporaryDirectory() as folder:

@@ -32,8 +32,8 @@ def sums(case):
 
 
 def run(cases, folder, seconds):
-    """{case: {"outputs": {name: bytes}} or {"error": text}} of a batch. The module of its
-    group is in `folder`/GROUP."""
+    """{case: {"outputs": {name: bytes}} or {"error": text}} of a batch, with "broken" where
+    the error is no fault of a kernel. The module of the group is in `folder`/GROUP."""
     here = os.path.join(folder, cases[0].group.name)
     path = base.write_launch_file(cases[0].name, cases, here)
     command = ["mx-sim", "--quiet", "--jobs=1", "--sums=" + sums(cases[0]), path]
@@ -41,16 +41,18 @@ def run(cases, folder, seconds):
         done = subprocess.run(command, capture_output=True, timeout=seconds)
         status, text = done.returncode, done.stderr.decode(errors="replace").strip()
     except subprocess.TimeoutExpired:
-        status, text = FAULT, f"no answer within {seconds:g} s"
-    if status and len(cases) > 1:
+        status, text = None, f"no answer within {seconds:g} s"
+    if status != 0 and len(cases) > 1:
         # The first fault ends all launches.
         results = {}
         for case in cases:
             results.update(run([case], folder, seconds / len(cases)))
         return results
-    if status:
-        end = "" if status == FAULT else f"mx-sim ended with status {status}: "
-        return {cases[0]: {"error": end + text}}
+    if status == FAULT:
+        return {cases[0]: {"error": text}}
+    if status != 0:
+        end = "" if status is None else f"mx-sim ended with status {status}: "
+        return {cases[0]: {"error": end + text, "broken": True}}
     results = {}
     for case in cases:
         outputs = {}
