@@ -28,6 +28,10 @@ note
 
 // -----
 
+// USE both
+
+// -----
+
 """
 
 
@@ -39,10 +43,10 @@ def expand(case):
         done = subprocess.run([*sys.argv[1:], source, result], capture_output=True, text=True)
         if done.returncode:
             return done.stderr.strip().removeprefix(f"{source}:")
-        head, text = result.read_text().split("\n// -----\n")
+        head, _, text = result.read_text().split("\n// -----\n")
         assert head == f"// {source}:1\n// Copied.\n", head
         place, text = text.split("\n", 1)
-        assert place == f"// {source}:22", place
+        assert place == f"// {source}:26", place
         return text.strip("\n")
 
 
@@ -56,8 +60,12 @@ assert expand("\n// USE both\n") == "op 1 {\n  note\n  inner 1\n}"
 assert expand("\n// USE both above\n// SET n = 3\nx\n\n") == "op 3 {\n  x\n  inner 3\n}"
 assert expand("\nop\n") == "op"
 # A name that the template lacks would leave a case without its difference.
-assert expand("\n// USE up\n") == "22: error: expected one of op, both, found up"
-assert expand("\n// USE op\n// SET m = 2\n") == "22: error: expected one of n, found m"
-assert expand("\n// USE op tail\nx\n") == "22: error: expected one of above, body, found tail"
-assert expand("\n// USE op\n// BLOCK tail\nx\n") == "22: error: expected one of above, body, found tail"
-assert expand("\n// USE op\nx\n") == "22: error: expected a block, found 'x'"
+assert expand("\n// USE up\n") == "26: error: expected one of op, both, found up"
+assert expand("\n// USE op\n// SET m = 2\n") == "26: error: expected one of n, found m"
+assert expand("\n// USE op tail\nx\n") == "26: error: expected one of above, body, found tail"
+assert expand("\n// USE op\n// BLOCK tail\nx\n") == "26: error: expected one of above, body, found tail"
+assert expand("\n// USE op\nx\n") == "26: error: expected a block, found 'x'"
+# A separator that is missing would join two cases, or make a template of a case.
+assert expand("\n// USE op body\nx\n\n// USE op\n") == "26: error: expected one case in a section, found USE, USE"
+assert expand("\n// USE op body\nx\n\n// TEMPLATE new\n") == "26: error: expected one case in a section, found USE, TEMPLATE"
+assert expand("\n// TEMPLATE new\nx\n") == " error: expected a case of each template, found none of new"

@@ -14,7 +14,8 @@ A section with the line `// USE template` is a case: the template with other
 texts (`// SET key = text`) and other blocks (`// BLOCK name`, up to the next
 block or the end). `// USE template block` begins that block at once. Lines of a
 block are indented as the block that they replace. `// TEMPLATE name` above `// USE`
-makes the case a template. Other sections are copied.
+makes the case a template. Other sections are copied. A template without a case, and a
+second case in a section, are errors: nothing would test them.
 """
 
 import pathlib
@@ -94,15 +95,19 @@ def use(lines, templates):
 
 
 def expand(text, file):
-    templates, sections, number = {}, [], 1
+    templates, used, sections, number = {}, set(), [], 1
     for section in re.split(r"^// -----\n", text, flags=re.M):
         lines = section.splitlines()
         words = [directive(line)[0] for line in lines]
         try:
             template = None
+            found = [word for word in words if word in ("TEMPLATE", "USE")]
+            if found not in ([], ["USE"], ["TEMPLATE"], ["TEMPLATE", "USE"]):
+                raise ValueError(f"expected one case in a section, found {', '.join(found)}")
             if "USE" in words:
                 start = words.index("USE")
                 template = use(lines[start:], templates)
+                used.add(directive(lines[start])[1].split()[0])
             if "TEMPLATE" in words:
                 start = words.index("TEMPLATE")
                 templates[directive(lines[start])[1]] = template or Template.parse(lines[start + 1:])
@@ -113,6 +118,8 @@ def expand(text, file):
         except ValueError as error:
             sys.exit(f"{file}:{number}: error: {error}")
         number += section.count("\n") + 1
+    if unused := templates.keys() - used:
+        sys.exit(f"{file}: error: expected a case of each template, found none of {', '.join(sorted(unused))}")
     return "// -----\n".join(sections)
 
 
