@@ -1,4 +1,4 @@
-//===- RuntimeStatus.h - What tools report of the runtime -------*- C++ -*-===//
+//===- RuntimeStatus.h - Statuses and notices of runtime tools --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of tools that run programs through libmx_runtime.

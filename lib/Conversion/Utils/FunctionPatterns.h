@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Conversion patterns by the functions that rewrite an operation. MLIR has the
-// same for patterns without a type converter.
+// Conversion patterns made of functions. RewritePatternSet::add() does the same
+// for patterns without a type converter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mx {
 
-/// Operands each of which may have become several values.
+/// Adaptor of operands that may each be several values after conversion.
 template <typename Op>
 using OneToN = typename mlir::OpConversionPattern<Op>::OneToNOpAdaptor;
 

@@ -1,7 +1,7 @@
-//===- Calls.h - What exported functions do with devices --------*- C++ -*-===//
+//===- Calls.h - Device calls of exported functions -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function returns the call of a method of a device, for `attempt`.
+// Functions for `attempt` that find a device and call a method of it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_ABI_CALLS_H
@@ -15,7 +15,7 @@
 
 namespace mx::runtime {
 
-/// Calls a method of the device that `find` finds.
+/// Returns a call on the device that `find` finds.
 template <typename Find, typename Call>
 auto onDeviceOf(Find find, Call call) {
   return [find, call]() -> Error {
@@ -25,13 +25,13 @@ auto onDeviceOf(Find find, Call call) {
   };
 }
 
-/// Of the device in use.
+/// Returns a call on the device in use.
 template <typename Call>
 auto onDeviceInUse(Call call) {
   return onDeviceOf([](Device *&device) { return getDevice(device); }, call);
 }
 
-/// Of the device of memory, or else the one in use.
+/// Returns a call on the device of `memory`, or else on the device in use.
 template <typename Call>
 auto onOwner(const void *memory, Call call) {
   return onDeviceOf(

@@ -4,6 +4,7 @@
 
 #include "mxsim/io/Memory.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>

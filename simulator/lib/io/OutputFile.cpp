@@ -51,7 +51,7 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
   fs::path target = path;
   while (fs::is_symlink(target, code))
     target = target.parent_path() / fs::read_symlink(target, code);
-  // The number tells threads apart, O_EXCL processes of several containers.
+  // The number separates threads, O_EXCL processes of several containers.
   static std::atomic<unsigned> number{0};
   std::string beside;
   int file;

@@ -302,8 +302,7 @@ const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
   return nullptr;
 }
 
-/// Returns the check that makes findings of a kind. Kinds without a check are
-/// always on.
+/// Returns the check that makes findings of a kind, or all if none does.
 static uint32_t checkOf(FindingKind kind) {
   for (const CheckName &check : kCheckNames)
     if (check.name == toString(kind))
