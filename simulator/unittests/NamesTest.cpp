@@ -43,14 +43,19 @@ TEST(Names, Functions) {
 
 TEST(Names, OfKernels) {
   constexpr const char *kSums = "_ZN4demo4sumsILi64EEEvPKfPfi";
+  EXPECT_EQ(matchName(kSums, kSums), NameMatch::Exact);
   for (const char *typed :
-       {kSums, "void demo::sums<64>(float const*, float*, int)",
-        "demo::sums<64>", "demo::sums", "sums<64>", "sums"})
-    EXPECT_TRUE(isNameOf(typed, kSums)) << typed;
+       {"void demo::sums<64>(float const*, float*, int)", "demo::sums<64>"})
+    EXPECT_EQ(matchName(typed, kSums), NameMatch::Whole) << typed;
+  for (const char *typed : {"demo::sums", "sums<64>", "sums"})
+    EXPECT_EQ(matchName(typed, kSums), NameMatch::Part) << typed;
   for (const char *typed : {"", "sum", "demo", "demo::", "sums<32>", "void"})
-    EXPECT_FALSE(isNameOf(typed, kSums)) << typed;
-  EXPECT_TRUE(isNameOf("sums", "sums"));
-  EXPECT_FALSE(isNameOf("sum", "sums"));
+    EXPECT_EQ(matchName(typed, kSums), NameMatch::None) << typed;
+  EXPECT_EQ(matchName("sums", "sums"), NameMatch::Exact);
+  EXPECT_EQ(matchName("sum", "sums"), NameMatch::None);
+  // A function outside of namespaces comes before one within.
+  EXPECT_EQ(matchName("g", "_Z1gi"), NameMatch::Whole);
+  EXPECT_EQ(matchName("g", "_ZN1a1gEi"), NameMatch::Part);
 }
 
 TEST(Names, VariablesOfFunctions) {

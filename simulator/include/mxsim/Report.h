@@ -53,9 +53,12 @@ std::string shortVariableName(const std::string &name);
 std::string demangled(const std::string &name);
 /// "gemm", or for a C++ name "_Z4gemmv (gemm())".
 std::string bothNames(const std::string &name);
-/// Whether `typed` names the kernel `name`: by its name in PTX, or by its name
-/// in C++, with or without parameters, template arguments and namespaces.
-bool isNameOf(const std::string &typed, const std::string &name);
+/// Matches of a name, closer ones later: none, the name in C++ without its
+/// namespaces or template arguments, with both, and the name in PTX.
+enum class NameMatch { None, Part, Whole, Exact };
+/// Returns how `typed` names the kernel `name`. The closest match among the
+/// kernels of a module counts.
+NameMatch matchName(const std::string &typed, const std::string &name);
 
 /// What was run and what came of it, in one line; empty when nothing was. With
 /// `isStrict` warnings count as errors do.

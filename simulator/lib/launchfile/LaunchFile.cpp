@@ -187,21 +187,23 @@ bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
   return true;
 }
 
-/// The kernel of a name as PTX has it, which comes first, or as C++ has it.
+/// Finds the kernel that matches a name most closely. Fails if several do.
 bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
                             const KernelInfo *&kernel) {
   std::string name = json.string(), all;
-  std::vector<std::pair<const LoadedModule *, const KernelInfo *>> exact, found;
+  std::vector<std::pair<const LoadedModule *, const KernelInfo *>> found;
+  NameMatch closest = NameMatch::Part;
   for (const LoadedModule &m : modules)
     for (const KernelInfo &k : m.ofDevices[number]->kernels()) {
       all += (all.empty() ? "" : ", ") + bothNames(k.name);
-      if (k.name == name)
-        exact.emplace_back(&m, &k);
-      else if (isNameOf(name, k.name))
-        found.emplace_back(&m, &k);
+      NameMatch match = matchName(name, k.name);
+      if (match < closest)
+        continue;
+      if (match > closest)
+        found.clear();
+      closest = match;
+      found.emplace_back(&m, &k);
     }
-  if (!exact.empty())
-    found = exact;
   if (json.failed())
     return false;
   if (found.empty()) {

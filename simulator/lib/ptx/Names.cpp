@@ -107,19 +107,23 @@ std::string mx::sim::bothNames(const std::string &name) {
   return whole == name ? name : name + " (" + whole + ")";
 }
 
-bool mx::sim::isNameOf(const std::string &typed, const std::string &name) {
+NameMatch mx::sim::matchName(const std::string &typed,
+                             const std::string &name) {
+  if (typed == name)
+    return NameMatch::Exact;
   std::string s = demangled(name);
-  if (typed == name || typed == s || typed == shortName(name))
-    return true;
+  if (typed == s || typed == shortName(name))
+    return NameMatch::Whole;
   if (s == name)
-    return false;
+    return NameMatch::None;
   NameParts parts = partsOf(s);
   size_t arguments = std::min(s.find('<', parts.last), parts.end);
   for (size_t begin : {parts.begin, parts.last})
     for (size_t end : {parts.end, arguments})
       if (s.compare(begin, end - begin, typed) == 0)
-        return true;
-  return false;
+        return begin == parts.begin && end == parts.end ? NameMatch::Whole
+                                                        : NameMatch::Part;
+  return NameMatch::None;
 }
 
 std::string mx::sim::shortVariableName(const std::string &name) {

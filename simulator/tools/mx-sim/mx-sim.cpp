@@ -223,11 +223,17 @@ static int printTemplate(const std::string &path, const std::string &name) {
   if (!module)
     return kExitBadInput;
   std::vector<const KernelInfo *> found;
+  NameMatch closest = NameMatch::Part;
   std::string all;
   for (const KernelInfo &k : module->kernels()) {
     all += (all.empty() ? "" : ", ") + bothNames(k.name);
-    if (name.empty() || isNameOf(name, k.name))
-      found.push_back(&k);
+    NameMatch match = name.empty() ? closest : matchName(name, k.name);
+    if (match < closest)
+      continue;
+    if (match > closest)
+      found.clear();
+    closest = match;
+    found.push_back(&k);
   }
   if (found.size() == 1) {
     std::cout << launchTemplate(*found.front());
