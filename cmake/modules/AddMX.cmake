@@ -46,7 +46,7 @@ endfunction()
 function(mx_optimize_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Its collections of garbage are a tenth of the time.
+    # Garbage collection takes a tenth of the time.
     target_compile_options(${target} PRIVATE --param ggc-min-expand=200)
   endif()
 endfunction()
