@@ -97,9 +97,9 @@ def check_itself(root, page):
             ("fold-casts.mlir\n   ```", "fold-cast.mlir\n   ```", "expected a script or a test"),
             ("excerpt of: simulator/docs/Checks.md", "excerpt of: simulator/docs/Check.md", "expected a file"),
             # Lines that exist, in another order or with a gap that is not marked.
-            ('  kCheckCtaExit = 1u << 9,\n   ...\n       {"cta-exit", kCheckCtaExit},',
-             '  {"cta-exit", kCheckCtaExit},\n   ...\n       kCheckCtaExit = 1u << 9,', "expected, after"),
-            ("  kCheckCtaExit = 1u << 9,\n   ...\n", "  kCheckCtaExit = 1u << 9,\n", "expected, after"),
+            ('  kCheckCtaExit = 1u << 8,\n   ...\n       {"cta-exit", kCheckCtaExit},',
+             '  {"cta-exit", kCheckCtaExit},\n   ...\n       kCheckCtaExit = 1u << 8,', "expected, after"),
+            ("  kCheckCtaExit = 1u << 8,\n   ...\n", "  kCheckCtaExit = 1u << 9,\n", "expected, after"),
             ("### A test\n", "### One test\n", "A test: expected at least")):
         assert old in page, old
         found = list(check(root, page.replace(old, new)))

@@ -43,10 +43,18 @@ int copyStandardStream(const struct stat &file) {
   return -1;
 }
 
-/// Replaces a regular file, with its permissions if `old` is not null. Returns
-/// 0 or an error number.
+/// Replaces a regular file, with its permissions if `old` is not null; writes
+/// it in place where its folder takes no other file. Returns 0 or an error
+/// number.
 int replace(const std::string &path, const struct stat *old, Pieces pieces) {
   namespace fs = std::filesystem;
+  if (old && access(path.c_str(), W_OK))
+    return errno;
+  auto writeInPlace = [&] {
+    return writeAndClose(
+        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666),
+        pieces);
+  };
   std::error_code code;
   fs::path target = path;
   while (fs::is_symlink(target, code))
@@ -61,7 +69,7 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
     file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file < 0 && errno == EEXIST);
   if (file < 0)
-    return errno;
+    return writeInPlace();
   if (old)
     (void)!fchmod(file, old->st_mode & 0777);
   int error = writeAndClose(file, pieces);
@@ -69,7 +77,8 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
     error = errno;
   if (error)
     unlink(beside.c_str());
-  return error;
+  // A file that is a mount of its own has no other name.
+  return error == EBUSY ? writeInPlace() : error;
 }
 
 } // namespace

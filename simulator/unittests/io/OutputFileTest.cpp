@@ -6,6 +6,7 @@
 #include "FolderTest.h"
 
 #include <atomic>
+#include <climits>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -50,6 +51,14 @@ TEST_F(OutputFile, KeepsTheOldFileOnFailure) {
             "/dev/full" + why + "No space left on device");
   EXPECT_EQ(list(), std::vector<std::string>{"old"});
   EXPECT_EQ(slurp("old"), "precious");
+}
+
+// No name beside it is short enough.
+TEST_F(OutputFile, IsWrittenInPlaceWhereNothingFitsBesideIt) {
+  std::string name(NAME_MAX, 'a');
+  EXPECT_EQ(writeOutputFile(path(name), {"first, longer"}), "");
+  EXPECT_EQ(writeOutputFile(path(name), {"second"}), "");
+  EXPECT_EQ(slurp(name), "second");
 }
 
 TEST_F(OutputFile, FollowsLinks) {
