@@ -16,9 +16,20 @@ if(MX_BUILD_COMPILER)
 endif()
 set(MX_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" ${LLVM_LIBRARY_DIR})
 
+# mx_optimize_little(target): what takes time in the compiler's libraries is MLIR's code,
+# which is compiled already: -O3 makes them no faster (docs/contributing/Developing.md), and
+# takes a third longer.
+function(mx_optimize_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Garbage collection takes a tenth of the time.
+    target_compile_options(${target} PRIVATE --param ggc-min-expand=200)
+  endif()
+endfunction()
+
 # mx_precompile_headers(target): MLIR's headers take most of the time that a file
 # of the compiler takes. What a file uses it includes nevertheless: it must
-# compile without this, too.
+# compile without this, too. Clang takes headers of the same level of optimization only.
 function(mx_precompile_headers target)
   if(NOT MX_PRECOMPILE_HEADERS OR NOT MX_BUILD_COMPILER)
     return()
@@ -38,17 +49,6 @@ function(mx_precompile_headers target)
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
   target_precompile_headers(${target} REUSE_FROM mx-precompiled)
-endfunction()
-
-# mx_optimize_little(target): what takes time in the compiler's libraries is MLIR's code,
-# which is compiled already: -O3 makes them no faster (docs/contributing/Developing.md), and
-# takes a third longer.
-function(mx_optimize_little target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Garbage collection takes a tenth of the time.
-    target_compile_options(${target} PRIVATE --param ggc-min-expand=200)
-  endif()
 endfunction()
 
 # mx_add_mlir_library(name SOURCES... [LINK libs...] [DEPENDS targets...])

@@ -2,6 +2,7 @@
 wrong with the options, the program or the other rank is said on all that run.
 
 RUN: %python %s %mx_src/runtime/test/kernels.ptx %t
+REQUIRES: numpy
 """
 
 import os
