@@ -82,8 +82,11 @@ def drop_strategy(fields):
             result.append(field)
             continue
         name, _, body = field.value.removesuffix(">").partition("<")
+        parameters = split_fields(body) if body else []
+        if any(own.name not in names for own in parameters):
+            return fields  # newer than the change: there is no old form
         result += [Field("swap_ab")] * (name == "#mxgpu.wgmma_swap_ab")
-        for own in split_fields(body) if body else ():
+        for own in parameters:
             old = names[own.name]
             if own.name not in flags:
                 result.append(Field(old.name, own.value))
