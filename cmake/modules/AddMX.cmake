@@ -16,6 +16,10 @@ if(MX_BUILD_COMPILER)
 endif()
 set(MX_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" ${LLVM_LIBRARY_DIR})
 
+# Examples that the Python package compiles in other sizes.
+set(MX_PACKAGE_EXAMPLES
+  ${CMAKE_SOURCE_DIR}/examples/moe_layer.mlir ${CMAKE_SOURCE_DIR}/examples/moe_layer_ranks.mlir)
+
 # mx_optimize_little(target): what takes time in the compiler's libraries is MLIR's code,
 # which is compiled already: -O3 makes them no faster (docs/contributing/Developing.md), and
 # takes a third longer.

@@ -52,9 +52,7 @@ endif()
 # The Python package finds the runtime two directories up.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx_compiler
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/python FILES_MATCHING PATTERN "*.py")
-# The package compiles these in other sizes.
-install(FILES
-  ${CMAKE_SOURCE_DIR}/examples/moe_layer.mlir ${CMAKE_SOURCE_DIR}/examples/moe_layer_ranks.mlir
+install(FILES ${MX_PACKAGE_EXAMPLES}
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/python/mx_compiler/templates)
 # What other compilers' tests use, and a project to begin with.
 set(_mx_lit_files

@@ -39,8 +39,7 @@ function(mx_add_wheel name library)
     RUNTIME DESTINATION mx_compiler/bin COMPONENT ${name} EXCLUDE_FROM_ALL)
   install(DIRECTORY mx_compiler DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL
     FILES_MATCHING PATTERN "*.py")
-  # The package compiles these in other sizes.
-  install(FILES ${CMAKE_SOURCE_DIR}/examples/moe_layer.mlir ${CMAKE_SOURCE_DIR}/examples/moe_layer_ranks.mlir
+  install(FILES ${MX_PACKAGE_EXAMPLES}
     DESTINATION mx_compiler/templates COMPONENT ${name} EXCLUDE_FROM_ALL)
   install(FILES mx_compiler_tools.py DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL)
   # Systems other than Debian have no such file.

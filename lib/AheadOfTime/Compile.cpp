@@ -28,7 +28,6 @@
 #include "mx_runtime.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Notices.h"
-#include "mxsim/io/OutputFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -226,14 +225,6 @@ mx::compileModule(ModuleOp module, const CompileModuleOptions &asked,
   output.headerName = name + ".h";
   output.header = writeHeader(output.manifest, name);
   return output;
-}
-
-static llvm::Error writeFile(StringRef directory, StringRef name,
-                             StringRef text) {
-  llvm::SmallString<128> path(directory);
-  llvm::sys::path::append(path, name);
-  std::string why = writeOutputFile(path.str().str(), {text});
-  return why.empty() ? llvm::Error::success() : makeError(why);
 }
 
 llvm::Error mx::writeCompiledModule(StringRef directory,

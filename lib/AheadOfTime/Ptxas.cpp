@@ -8,7 +8,6 @@
 
 #include "Ptxas.h"
 #include "mx/Arrays/Arrays.h"
-#include "mxsim/io/OutputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -154,9 +153,8 @@ assembleWith(const std::string &ptxas, const std::string &chip,
   TemporaryFile input("ptx");
   if (input.error)
     return makeError("cannot make a temporary file: " + input.error.message());
-  if (std::string why = mx::writeOutputFile(input.path.str().str(), {ptx});
-      !why.empty())
-    return makeError(why);
+  if (llvm::Error error = mx::writeFile(input.path, ptx))
+    return error;
   std::string log, arch = "-arch=" + chip;
   SmallVector<StringRef> options = {arch, input.path, "-o", path};
   options.append(more.begin(), more.end());

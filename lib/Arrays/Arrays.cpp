@@ -9,7 +9,10 @@
 #include "mx/Arrays/Arrays.h"
 #include "mx/Dialect/MX/IR/MXLayouts.h"
 #include "mx/Support/FloatArguments.h"
+#include "mxsim/io/OutputFile.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mx;
@@ -30,6 +33,18 @@ char StatusError::ID;
 
 llvm::Error mx::makeError(const llvm::Twine &message, ExitStatus status) {
   return llvm::make_error<StatusError>(message, status);
+}
+
+llvm::Error mx::writeFile(const llvm::Twine &path, StringRef text) {
+  std::string why = writeOutputFile(path.str(), {text});
+  return why.empty() ? llvm::Error::success() : makeError(why);
+}
+
+llvm::Error mx::writeFile(StringRef directory, const llvm::Twine &name,
+                          StringRef text) {
+  llvm::SmallString<128> path(directory);
+  llvm::sys::path::append(path, name);
+  return writeFile(path, text);
 }
 
 ExitStatus mx::getExitStatus(const llvm::Error &error) {

@@ -25,7 +25,6 @@
 #include "mx_runtime.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Notices.h"
-#include "mxsim/io/OutputFile.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
@@ -136,9 +135,7 @@ llvm::Error writeResults(const std::vector<std::string> &paths,
 }
 
 llvm::Error writeReport(const std::string &path, const CheckReport &check) {
-  std::string text = llvm::formatv("{0:2}\n", check.json());
-  std::string why = writeOutputFile(path, {text});
-  return why.empty() ? llvm::Error::success() : makeError(why);
+  return writeFile(path, llvm::formatv("{0:2}\n", check.json()).str());
 }
 
 } // namespace

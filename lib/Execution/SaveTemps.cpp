@@ -9,10 +9,8 @@
 #include "SaveTemps.h"
 #include "mlir/Pass/Pass.h"
 #include "mx/Arrays/Arrays.h"
-#include "mxsim/io/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -26,23 +24,15 @@ static std::string print(Operation *op) {
   return text;
 }
 
-static llvm::Error write(StringRef directory, const llvm::Twine &name,
-                         StringRef text) {
-  llvm::SmallString<128> path(directory);
-  llvm::sys::path::append(path, name);
-  std::string why = writeOutputFile(path.str().str(), {text});
-  return why.empty() ? llvm::Error::success() : makeError(why);
-}
-
 llvm::Error mx::saveInput(const std::string &directory, ModuleOp module) {
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return makeError(directory + ": cannot create: " + error.message());
-  return write(directory, "00-input.mlir", print(module));
+  return writeFile(directory, "00-input.mlir", print(module));
 }
 
 llvm::Error mx::saveText(const std::string &directory, StringRef name,
                          StringRef text) {
-  return write(directory, name, text);
+  return writeFile(directory, name, text);
 }
 
 namespace {
@@ -78,7 +68,7 @@ private:
   void save(const std::string &name, StringRef text) {
     if (failedToWrite)
       return;
-    if (llvm::Error error = write(directory, name, text)) {
+    if (llvm::Error error = writeFile(directory, name, text)) {
       failedToWrite = true;
       llvm::errs() << "mx: " << llvm::toString(std::move(error)) << '\n';
     }

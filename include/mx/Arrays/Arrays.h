@@ -41,6 +41,12 @@ llvm::Error makeError(const llvm::Twine &message,
 /// How a tool ends by this error.
 ExitStatus getExitStatus(const llvm::Error &error);
 
+/// Writes a file by writeOutputFile().
+llvm::Error writeFile(const llvm::Twine &path, llvm::StringRef text);
+/// The same in a directory.
+llvm::Error writeFile(llvm::StringRef directory, const llvm::Twine &name,
+                      llvm::StringRef text);
+
 /// The array form of `type`: a ranked tensor or a scalar.
 llvm::Expected<ArrayType> getArrayType(mlir::Type type);
 

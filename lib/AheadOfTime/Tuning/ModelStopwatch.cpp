@@ -13,7 +13,6 @@
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mx/Execution/Program.h"
 #include "mx_runtime.h"
-#include "mxsim/io/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 
@@ -81,9 +80,8 @@ llvm::Error ModelStopwatch::use(const std::string &ptx) {
           llvm::sys::fs::createTemporaryFile("mx-compile", "sass", path))
     return makeError("cannot make a temporary file: " + error.message());
   llvm::FileRemover remover(path);
-  if (std::string why = writeOutputFile(path.str().str(), {*listing});
-      !why.empty())
-    return makeError(why);
+  if (llvm::Error error = writeFile(path, *listing))
+    return error;
   return set("machine-code", path.c_str());
 }
 

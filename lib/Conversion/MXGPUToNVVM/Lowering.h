@@ -137,8 +137,7 @@ void populateScalePatterns(mlir::RewritePatternSet &patterns,
 
 namespace mx {
 
-/// Replaces every operation of a kind by what `lower` builds: a value for each
-/// of its results.
+/// Replaces operations by the values that `lower` builds, one per result.
 template <typename Op, typename Adaptor, typename... Converter,
           mxgpu::Values (*lower)(mxgpu::NVVMBuilder &, Op, Adaptor,
                                  Converter...)>

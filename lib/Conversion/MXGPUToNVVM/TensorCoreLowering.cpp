@@ -113,8 +113,8 @@ static Values lowerMma(NVVMBuilder &builder, MmaOp op, MmaOp::Adaptor adaptor) {
   return accumulators ? Values{accumulators} : Values();
 }
 
-/// Whether others than matrix instructions and loops may use the accumulator.
-/// These take them as they are, under way or not.
+/// Returns whether the accumulator has other users than matrix instructions and
+/// loops, which take an accumulator in progress.
 static bool isRead(MmaWaitOp op) {
   return !op.getPending() || llvm::any_of(op->getUsers(), [](Operation *user) {
     return !isa<MmaOp, MmaWaitOp, scf::YieldOp>(user);

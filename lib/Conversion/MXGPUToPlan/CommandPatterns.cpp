@@ -194,8 +194,8 @@ static LogicalResult lowerMap(EncodeTensorMapOp op,
   return success();
 }
 
-/// What stands for an argument in a plan, and for a contiguous memref that
-/// begins somewhere in its buffer, what stands for one that begins there.
+/// Returns the values of an argument in a plan. A contiguous memref inside its
+/// buffer becomes one at the start of a buffer.
 static SmallVector<Value> getParameters(PlanBuilder &builder, Type type,
                                         ValueRange parts) {
   Type taken = getParameterType(type);

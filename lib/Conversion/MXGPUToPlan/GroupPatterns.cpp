@@ -65,7 +65,7 @@ static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
   return success();
 }
 
-/// In the words of the CPU path.
+/// Words the message as the CPU path does.
 static void requireTokens(PlanBuilder &builder, GroupOp group, Value found) {
   Value most = builder.index(int64_t(group.getTokens()));
   Value fits =

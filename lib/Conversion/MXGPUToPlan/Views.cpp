@@ -150,7 +150,7 @@ public:
 
 } // namespace mx
 
-/// What the new type knows must hold.
+/// Requires the static extents of the new type.
 static void lowerCast(memref::CastOp op, View &view, ArrayRef<ValueRange>,
                       PlanBuilder &builder,
                       ConversionPatternRewriter &rewriter) {
@@ -178,10 +178,10 @@ static void lowerCast(memref::CastOp op, View &view, ArrayRef<ValueRange>,
   replaceByView(rewriter, op, view);
 }
 
-/// The first and the last element of a slice are in its array; one without
-/// elements may begin where the array ends. What upstream's verification on
-/// the CPU path asks, in its words, without branches: then it is known before
-/// a call.
+/// Requires the first and the last element of a slice inside its array; an
+/// empty slice may begin at the end of the array. Condition and words are those
+/// of upstream's verification on the CPU path, without branches, so that the
+/// result is known before a call.
 static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
                           Value size, Value step, Value extent,
                           PlanBuilder &builder) {

@@ -148,7 +148,7 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
     emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
       Int size = group.end - group.begin;
       if (padded) {
-        // What would lie beyond the capacity does not count.
+        // Elements beyond the capacity do not count.
         Int start = group.start.min(columns);
         return dequantize(
             scales, batch, zero, rows, start,

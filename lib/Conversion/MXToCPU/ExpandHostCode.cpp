@@ -280,7 +280,7 @@ struct ExpandHalfConversionsPass final
 
 namespace {
 
-/// Whether a dynamic size is not what the static ones leave.
+/// Returns whether the static sizes leave a dynamic size undetermined.
 bool isOpen(memref::ExpandShapeOp op) {
   ArrayRef<int64_t> shape = op.getResultType().getShape();
   return llvm::any_of(op.getReassociationIndices(),

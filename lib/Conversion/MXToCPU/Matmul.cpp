@@ -270,7 +270,7 @@ static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
   emitter.loopOverGroups(offsets, capacity, [&](Emitter::Group group) {
-    // What would lie beyond the capacity does not count.
+    // Elements beyond the capacity do not count.
     Int k = (group.end - group.begin).min((capacity - group.start).max(0));
     a.firstK = b.firstK = group.start.min(capacity);
     product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {

@@ -41,7 +41,7 @@ def sizes_of(experts, hidden, intermediate):
 def resize(name, example, sizes, formats):
     """The text of an example with `sizes` in the places of `example`, its sizes, and with
     the elements of `formats`, by what they are for."""
-    folder = next(folder for folder in _FOLDERS if (folder / name).exists())
+    folder = next((folder for folder in _FOLDERS if (folder / name).exists()), _FOLDERS[0])
     text = read_bytes(folder / name).decode()
     pattern = "|".join(
         f"(?P<{size}>" + rf"(?<!\d)({_PLACES[size]})(?!\d)".replace("{}", str(example[size])) + ")"

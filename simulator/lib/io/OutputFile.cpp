@@ -68,8 +68,9 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
              std::to_string(number++) + ".tmp";
     file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file < 0 && errno == EEXIST);
+  // On a full disk the old file stays.
   if (file < 0)
-    return writeInPlace();
+    return errno == ENOSPC || errno == EDQUOT ? errno : writeInPlace();
   if (old)
     (void)!fchmod(file, old->st_mode & 0777);
   int error = writeAndClose(file, pieces);

@@ -149,10 +149,9 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   return builder.clone(*start)->getResult(0);
 }
 
-/// The bits of a column are apart from each other and from those of the row,
-/// and the stage's start is a multiple of the whole pattern: a constant is
-/// added to the place by exclusive or, so that the rest of it is the same for
-/// all stages.
+/// Adds constants to the place by exclusive or, so that all stages share its
+/// other bits: bits of columns and of the row are disjoint, and the start of a
+/// stage is a multiple of the whole pattern.
 static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
                      Value values, FragmentLayoutAttr layout) {
   auto type = cast<VectorType>(values.getType());

@@ -171,7 +171,7 @@ static Value flatten(NVVMBuilder &builder, Value vector) {
   return vector::ShapeCastOp::create(builder, flat, vector);
 }
 
-/// Those of all rows.
+/// Returns the scales of all rows.
 static Values splitScales(NVVMBuilder &builder, Value scale) {
   auto type = dyn_cast<VectorType>(scale.getType());
   if (!type)

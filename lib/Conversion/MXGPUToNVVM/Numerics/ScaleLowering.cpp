@@ -86,7 +86,7 @@ static Values lowerLoadScale(NVVMBuilder &builder, LoadScaleOp op,
   return {arith::BitcastOp::create(builder, op.getType(), byte)};
 }
 
-/// The scales of four groups in one word, 0 for those that are none.
+/// Packs the scales of four groups into one word, with 0 for missing scales.
 static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
                     int64_t lanes) {
   Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);

@@ -188,7 +188,7 @@ static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
   return builder.add(start, builder.mul(adaptor.getStage(), builder.i32(step)));
 }
 
-/// Of a warp's stages, those of the warps before come first.
+/// Returns the address of a warp's stages, which follow those of earlier warps.
 static Value getStaged(NVVMBuilder &builder, RingOp ring, int64_t offset,
                        StageBuffersOp::Adaptor adaptor) {
   int64_t stride = *ring.getStride();
@@ -217,8 +217,8 @@ static Values lowerStageBuffers(NVVMBuilder &builder, StageBuffersOp op,
   return views;
 }
 
-/// Where shared memory starts, and as many steps from one stage's barriers to
-/// the next's as the stage is after the first.
+/// Returns the start of shared memory plus the stage's index times the distance
+/// between the barriers of two stages.
 static Value getBehind(NVVMBuilder &builder, RingOp ring, Value stage) {
   Value first = builder.shared(ring.getOffsets()->front());
   Value distance = arith::SubIOp::create(builder, builder.sharedAddress(stage),
