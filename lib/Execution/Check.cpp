@@ -357,13 +357,14 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
   }
   report.unequalToPlainRun = countUnequal(plain, results, defined);
 
+  ReferencePrograms reference;
   for (const ComparedOp &stage : exposed->list.stages) {
     if (std::string why = whyUnbounded(stage.op); !why.empty()) {
       hide(stage.op, why);
       continue;
     }
-    auto comparison =
-        compareOp(stage, collectArrays(stage, arguments, results), options);
+    auto comparison = compareOp(
+        reference, stage, collectArrays(stage, arguments, results), options);
     if (comparison) {
       report.stages.push_back(std::move(*comparison));
       continue;

@@ -121,6 +121,21 @@ mx::compileQuietly(ModuleOp module, StringRef entry,
   return program;
 }
 
+llvm::Expected<Program *> ReferencePrograms::get(ModuleOp module,
+                                                 StringRef entry) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, OpPrintingFlags().useLocalScope());
+  std::unique_ptr<Program> &known = programs[text];
+  if (!known) {
+    auto program = compileQuietly(module, entry, CompileOptions());
+    if (!program)
+      return program.takeError();
+    known = std::move(*program);
+  }
+  return known.get();
+}
+
 namespace {
 
 /// The float type of a product's results.
@@ -216,12 +231,13 @@ NpyArray widen(const NpyArray &array, Type type) {
 }
 
 llvm::Expected<std::vector<NpyArray>>
-runReference(const ComparedOp &stage, const IntermediateArrays &arrays,
-             OpVariant variant, bool asMagnitudes, const NpyArray *last = {}) {
+runReference(ReferencePrograms &programs, const ComparedOp &stage,
+             const IntermediateArrays &arrays, OpVariant variant,
+             bool asMagnitudes, const NpyArray *last = {}) {
   auto module = buildAlone(stage, arrays, variant);
   if (!module)
     return llvm::make_error<NoReference>(llvm::toString(module.takeError()));
-  auto program = compileQuietly(**module, "stage", CompileOptions());
+  auto program = programs.get(**module, "stage");
   if (!program)
     return llvm::make_error<NoReference>(
         "the reference path does not take it: " +
@@ -371,9 +387,10 @@ ResultComparison compareProduct(ResultFormat out, const NpyArray &device,
 /// the sum and to both ends of what the bound allows, and what lies between is
 /// as good. Where it is not monotonic between these a quarter more is.
 llvm::Expected<ResultComparison>
-compareEpilogue(ResultFormat out, const ComparedOp &stage,
-                const IntermediateArrays &arrays, const NpyArray &sums,
-                const ProductReference &reference, const ProductBound &bound) {
+compareEpilogue(ReferencePrograms &programs, ResultFormat out,
+                const ComparedOp &stage, const IntermediateArrays &arrays,
+                const NpyArray &sums, const ProductReference &reference,
+                const ProductBound &bound) {
   const NpyArray &device = *arrays.results[0];
   ResultFormat f32 = {ResultFormat::F32};
   std::array<NpyArray, 3> amounts = {sums, sums, sums};
@@ -402,8 +419,8 @@ compareEpilogue(ResultFormat out, const ComparedOp &stage,
   });
   SmallVector<NpyArray, 3> results;
   for (const NpyArray &amount : amounts) {
-    auto result =
-        runReference(stage, arrays, OpVariant::Disturbed, false, &amount);
+    auto result = runReference(programs, stage, arrays, OpVariant::Disturbed,
+                               false, &amount);
     if (!result)
       return result.takeError();
     results.push_back(std::move(result->front()));
@@ -531,7 +548,8 @@ int64_t largestScaleInRange(Type element) {
 /// bf16, and for subnormal ones, which count as the smallest normal number
 /// where sums are truncated. `perMagnitude` is what a sum deviates for each
 /// unit of them. Where an operand overflows there is no bound.
-llvm::Error addOperandRounding(const ComparedOp &stage,
+llvm::Error addOperandRounding(ReferencePrograms &programs,
+                               const ComparedOp &stage,
                                const IntermediateArrays &arrays,
                                OpVariant variant, double perMagnitude,
                                bool isTruncated,
@@ -565,7 +583,7 @@ llvm::Error addOperandRounding(const ComparedOp &stage,
       }
     };
     setOnes({first, count});
-    auto sums = runReference(stage, changed, variant, true);
+    auto sums = runReference(programs, stage, changed, variant, true);
     if (!sums)
       return sums.takeError();
     ResultFormat f32 = {ResultFormat::F32};
@@ -592,7 +610,7 @@ llvm::Error addOperandRounding(const ComparedOp &stage,
       continue;
     setOnes(first == 0 ? sides[1] : sides[0]);
     changed.operands[first + 1] = &marks;
-    auto overflows = runReference(stage, changed, variant, true);
+    auto overflows = runReference(programs, stage, changed, variant, true);
     if (!overflows)
       return overflows.takeError();
     for (size_t i = 0, e = magnitudes.size(); i < e; ++i)
@@ -688,12 +706,14 @@ std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
 
 /// The sums of a product on the reference path. `narrow` are those in f32.
 llvm::Expected<ProductReference>
-computeReference(const ComparedOp &stage, const IntermediateArrays &arrays,
-                 OpVariant variant, NpyArray &narrow) {
+computeReference(ReferencePrograms &programs, const ComparedOp &stage,
+                 const IntermediateArrays &arrays, OpVariant variant,
+                 NpyArray &narrow) {
   ResultFormat f32 = {ResultFormat::F32};
   auto run = [&](const IntermediateArrays &operands, bool asMagnitudes,
                  std::vector<double> &values) -> llvm::Expected<NpyArray> {
-    auto result = runReference(stage, operands, variant, asMagnitudes);
+    auto result =
+        runReference(programs, stage, operands, variant, asMagnitudes);
     if (!result)
       return result.takeError();
     values.resize(result->front().data.size() / 4);
@@ -755,9 +775,9 @@ double findAlpha(MatmulOpInterface op, const IntermediateArrays &arrays) {
 }
 
 template <typename OpT>
-llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
-                                           const IntermediateArrays &arrays,
-                                           const CompileOptions &options) {
+llvm::Expected<OpComparison>
+compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
+              const IntermediateArrays &arrays, const CompileOptions &options) {
   ResultFormat out =
       ResultFormat::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
   if (out.kind == ResultFormat::None)
@@ -766,7 +786,7 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   bool hasEpilogue = matmul.getEpilogueBlock();
   OpVariant variant = hasEpilogue ? OpVariant::Sums : OpVariant::F32Result;
   NpyArray sums;
-  auto reference = computeReference(stage, arrays, variant, sums);
+  auto reference = computeReference(programs, stage, arrays, variant, sums);
   if (!reference)
     return reference.takeError();
   ProductBound bound;
@@ -787,8 +807,8 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   if (options.device != DeviceKind::CPU && product &&
       !product->instruction->takesScales)
     if (llvm::Error error = addOperandRounding(
-            stage, arrays, variant, bound.steps * bound.factor, isTruncated,
-            reference->magnitudes))
+            programs, stage, arrays, variant, bound.steps * bound.factor,
+            isTruncated, reference->magnitudes))
       return error;
   OpComparison comparison;
   const NpyArray &device = *arrays.results[0];
@@ -801,7 +821,8 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
     return llvm::make_error<NoReference>(
         "its epilogue gives more than a matrix");
   } else {
-    auto found = compareEpilogue(out, stage, arrays, sums, *reference, bound);
+    auto found =
+        compareEpilogue(programs, out, stage, arrays, sums, *reference, bound);
     if (!found)
       return found.takeError();
     comparison.results.push_back(*found);
@@ -812,8 +833,10 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
 } // namespace
 
 static llvm::Expected<OpComparison>
-compareExactly(const ComparedOp &stage, const IntermediateArrays &arrays) {
-  auto reference = runReference(stage, arrays, OpVariant::Same, false);
+compareExactly(ReferencePrograms &programs, const ComparedOp &stage,
+               const IntermediateArrays &arrays) {
+  auto reference =
+      runReference(programs, stage, arrays, OpVariant::Same, false);
   if (!reference)
     return reference.takeError();
   OpComparison comparison;
@@ -838,15 +861,18 @@ compareExactly(const ComparedOp &stage, const IntermediateArrays &arrays) {
   return comparison;
 }
 
-llvm::Expected<OpComparison> mx::compareOp(const ComparedOp &stage,
+llvm::Expected<OpComparison> mx::compareOp(ReferencePrograms &programs,
+                                           const ComparedOp &stage,
                                            const IntermediateArrays &arrays,
                                            const CompileOptions &options) {
   auto comparison =
       llvm::TypeSwitch<Operation *, llvm::Expected<OpComparison>>(stage.op)
           .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
-            return compareMatmul(matmul, stage, arrays, options);
+            return compareMatmul(programs, matmul, stage, arrays, options);
           })
-          .Default([&](Operation *) { return compareExactly(stage, arrays); });
+          .Default([&](Operation *) {
+            return compareExactly(programs, stage, arrays);
+          });
   if (!comparison)
     return comparison;
   comparison->stage = describeOp(stage.op);

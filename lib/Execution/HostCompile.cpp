@@ -95,10 +95,11 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
   return symbols;
 }
 
-/// Optimizes as -O3 does, but leaves loops scalar: the loop vectorizer of LLVM
-/// 22 asks of each value whether all lanes have it, of its operands likewise
-/// and without a memory of the answers, and so takes time that is exponential
-/// in the length of a chain such as x = x * x.
+/// Optimizes as -O1 does: most programs run once, and compiling them takes
+/// longer. Loops stay scalar: the loop vectorizer of LLVM 22 asks of each value
+/// whether all lanes have it, of its operands likewise and without a memory of
+/// the answers, and so takes time that is exponential in the length of a chain
+/// such as x = x * x.
 static llvm::Error optimizeModule(llvm::Module &module,
                                   llvm::TargetMachine *machine) {
   llvm::PipelineTuningOptions tuning;
@@ -113,7 +114,7 @@ static llvm::Error optimizeModule(llvm::Module &module,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1)
       .run(module, modules);
   return llvm::Error::success();
 }
@@ -130,7 +131,7 @@ createEngine(ModuleOp module, bool endProcess) {
     return optimizeModule(*module, machine->get());
   };
   engineOptions.transformer = optimize;
-  engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
+  engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Less;
   engineOptions.enableGDBNotificationListener = false;
   engineOptions.enablePerfNotificationListener = false;
   auto jitMachine = createHostMachine();

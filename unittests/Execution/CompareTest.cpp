@@ -83,7 +83,7 @@ protected:
 
   OpComparison compare(const ComparedOp &stage,
                        const IntermediateArrays &arrays) {
-    auto comparison = compareOp(stage, arrays, CompileOptions());
+    auto comparison = compareOp(programs, stage, arrays, CompileOptions());
     EXPECT_TRUE(bool(comparison));
     return std::move(*comparison);
   }
@@ -107,6 +107,7 @@ protected:
   const ComparedOp &product() { return list.stages[1]; }
 
   MLIRContext context;
+  ReferencePrograms programs;
   OwningOpRef<ModuleOp> module;
   IntermediateList list;
   std::vector<NpyArray> arguments, results;

@@ -84,6 +84,7 @@ protected:
   }
 
   MLIRContext context;
+  ReferencePrograms programs;
   OwningOpRef<ModuleOp> module;
   std::vector<NpyArray> arguments;
   SmallVector<const NpyArray *> inputs;
@@ -106,7 +107,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
   for (const ComparedOp &stage : list->stages) {
     IntermediateArrays arrays = collectArrays(stage, arguments, results);
     auto passes = [&](const IntermediateArrays &seen) {
-      auto comparison = compareOp(stage, seen, CompileOptions());
+      auto comparison = compareOp(programs, stage, seen, CompileOptions());
       EXPECT_TRUE(bool(comparison));
       return llvm::all_of(comparison->results,
                           [](const auto &result) { return result.passed(); });

@@ -14,6 +14,7 @@
 #define MX_EXECUTION_CHECK_H
 
 #include "mx/Execution/Intermediates.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 
@@ -103,9 +104,22 @@ llvm::Expected<std::unique_ptr<Program>>
 compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
                const CompileOptions &options);
 
+/// Compiles programs of the reference path once each: the sums of a matmul and
+/// their magnitudes, say, come from the same one.
+class ReferencePrograms {
+public:
+  /// Returns the program of the function `entry` of `module`, which is lowered
+  /// in place if no module of the same text was.
+  llvm::Expected<Program *> get(mlir::ModuleOp module, llvm::StringRef entry);
+
+private:
+  llvm::StringMap<std::unique_ptr<Program>> programs; ///< by text
+};
+
 /// Runs one stage on the CPU from the device's operands and compares.
 /// `options` say whose sums these are.
-llvm::Expected<OpComparison> compareOp(const ComparedOp &stage,
+llvm::Expected<OpComparison> compareOp(ReferencePrograms &programs,
+                                       const ComparedOp &stage,
                                        const IntermediateArrays &arrays,
                                        const CompileOptions &options);
 
