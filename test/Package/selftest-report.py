@@ -4,6 +4,7 @@ file is as docs/guide/SelftestReport.schema.json says; what fails is told and le
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t/cache MX_CHIP= MX_PTXAS=none %python %s %mx_src %t
 RUN: env MX_CACHE_DIR=%t/cache MX_CHIP= MX_PTXAS=none %python %S/Inputs/report_on_gpu.py
+TIER: slow
 """
 
 import contextlib

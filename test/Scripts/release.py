@@ -2,6 +2,7 @@
 makes, and what it refuses. No wheel is built; the metadata is that of the build backend.
 
 REQUIRES: wheel-runtime, numpy
+TIER: slow
 RUN: %python %s %mx_src %t
 """
 

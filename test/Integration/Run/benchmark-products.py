@@ -4,6 +4,7 @@ as those of ml_dtypes, and programs that compile.
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %mx_src mx-compile %t
 REQUIRES: compiler, numpy
+TIER: slow
 """
 
 import json

@@ -4,6 +4,7 @@ NaN, and the rest through bf16, with the same bits.
 
 RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t sim
 REQUIRES: compiler, numpy
+TIER: slow
 
 Compared bit for bit with the same schedule without it, and with numpy in float64.
 """

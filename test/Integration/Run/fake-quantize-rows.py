@@ -4,6 +4,7 @@ give the bits of both kernels and of the CPU path.
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
+TIER: slow
 
 Every element type, rounding of scales and type of values; random bits, NaN and
 infinities among them; rows and columns that do not fill tiles; NVFP4 with both

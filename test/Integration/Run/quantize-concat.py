@@ -3,6 +3,7 @@
 RUN: %python %s mx-run %t cpu
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
+TIER: slow
 
 Two or three values of a prologue, of inputs that may be slices, along both axes, with
 everything that goes with it: ragged rows, gathered rows, squares, the largest magnitude,

@@ -3,6 +3,7 @@ simulator, CPU path and numpy agree in every byte that the layout defines.
 
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
+TIER: slow
 
 Rows are the input's elements and scales, byte for byte, and columns are
 quantized from its numbers. Each code is the largest of a block, with scales that

@@ -3,6 +3,7 @@ byte that the layout defines.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
+TIER: slow
 
 Along both axes, from one read or alone: rows stay where they are and have tiles
 of scales for each group; columns become a ragged reduction. Groups of any size,

@@ -3,6 +3,7 @@ here with weights in order on sm_90a, and in weights-*.test with the rest.
 
 RUN: %python %s mx-run %t --chip=sm_90a
 REQUIRES: compiler, numpy
+TIER: slow
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
                   [--step=N] [--device=DEVICE] [--chip=CHIP] [--packed] [--swap-ab] [--numbers]

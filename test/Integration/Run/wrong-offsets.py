@@ -5,6 +5,7 @@ as those, and the simulator finds nothing.
 
 RUN: %python %s mx-run mx-compile mx-launch %t
 REQUIRES: compiler, numpy
+TIER: slow
 """
 
 import os

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -mx-decompose-groups -canonicalize | FileCheck %s
+// RUN: mx-opt %s -mx-decompose-groups -canonicalize -cse | FileCheck %s
 
 mx.group @ep size = 2 tokens = 4
 
