@@ -225,6 +225,28 @@ TEST(ScheduleModel, OfEqualsTheLeanestComesFirst) {
     }
 }
 
+// What fits is remembered from other sizes, and ranked as if it were not.
+TEST(ScheduleModel, MemosChangeNothing) {
+  for (const Format &format : kFormats) {
+    StageMemo memo;
+    for (auto [m, n, k] :
+         {std::tuple(16384, 4096, 4096), std::tuple(1, 4096, 4096),
+          std::tuple(100, 72, 32768), std::tuple(129, 16384, 64)}) {
+      MatmulProblem problem = getProblem(format, m, n, k);
+      std::vector<Candidate> expected = rankSchedules(problem, getTarget());
+      std::vector<Candidate> found = rankSchedules(problem, getTarget(), &memo);
+      ASSERT_EQ(found.size(), expected.size());
+      MLIRContext *context = problem.a.getContext();
+      for (auto [left, right] : llvm::zip_equal(found, expected)) {
+        EXPECT_EQ(ScheduleAttr::get(context, left.fields),
+                  ScheduleAttr::get(context, right.fields));
+        EXPECT_EQ(left.cost.total, right.cost.total);
+      }
+    }
+    EXPECT_FALSE(memo.empty());
+  }
+}
+
 TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
   for (auto [m, n, k] :
        {std::tuple(128, 128, 65536), std::tuple(256, 256, 131072),

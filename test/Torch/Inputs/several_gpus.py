@@ -114,7 +114,7 @@ def selftest():
     passed = []
 
     def work(device):
-        passed.append(runner.run(str(device)))
+        passed.append(runner.run())
 
     in_threads(work)
     assert passed == [True] * COUNT, passed

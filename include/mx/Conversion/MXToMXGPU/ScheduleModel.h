@@ -110,11 +110,17 @@ struct Candidate {
   ModelledCost cost;
 };
 
+/// The stages that fit for schedules of problems that differ in sizes alone, 0
+/// where not even one does. No buffer depends on a size.
+using StageMemo = llvm::DenseMap<ScheduleAttr, int64_t>;
+
 /// Every legal schedule worth considering for `problem`, best first; of those
 /// that the model cannot distinguish from the fastest, the one with the fewest
-/// `kSteps` comes first.
+/// `kSteps` comes first. A memo saves most of the time where sizes follow each
+/// other.
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
-                                     const target::TargetInfo &target);
+                                     const target::TargetInfo &target,
+                                     StageMemo *memo = nullptr);
 
 /// Why none of them is legal, of the first that was considered; empty where
 /// there are some.
@@ -123,10 +129,11 @@ std::string explainNoSchedule(const MatmulProblem &problem,
 
 /// `rankSchedules` of `op` together with those of what remains of it where
 /// operands are dequantized to memory before. `whole` is its problem, whose
-/// sizes may be others than its types know.
-std::vector<Candidate> rankWithWorkspaces(MatmulOpInterface op,
-                                          const MatmulProblem &whole,
-                                          const target::TargetInfo &target);
+/// sizes may be others than its types know. `memos` are by workspace, or none.
+std::vector<Candidate>
+rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
+                   const target::TargetInfo &target,
+                   llvm::MutableArrayRef<StageMemo> memos = {});
 
 /// What remains of a product with a workspace, and what writes that.
 struct Remainder {

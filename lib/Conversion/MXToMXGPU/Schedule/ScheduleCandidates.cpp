@@ -124,8 +124,9 @@ namespace {
 /// Collects the legal schedules of a problem.
 class Candidates {
 public:
-  Candidates(const MatmulProblem &problem, const target::TargetInfo &target)
-      : problem(problem), target(target) {
+  Candidates(const MatmulProblem &problem, const target::TargetInfo &target,
+             StageMemo *memo = nullptr)
+      : problem(problem), target(target), memo(memo) {
     if (canStoreByTma(problem))
       epilogues.push_back(Epilogue::TmaStore);
   }
@@ -145,6 +146,8 @@ public:
 private:
   void addTile(const Strategy &strategy, ScheduleFields fields);
   void addRasters(const Strategy &strategy, ScheduleFields fields);
+  /// As many as fit, 0 if none does. The rules of `fields` hold.
+  int64_t countStages(const ScheduleFields &fields);
   /// Whether there is an error; the first one is kept.
   bool refuses(std::optional<ScheduleError> error) {
     if (error && refusal.empty())
@@ -154,6 +157,7 @@ private:
 
   const MatmulProblem &problem;
   const target::TargetInfo &target;
+  StageMemo *memo;
   std::vector<Candidate> candidates;
   std::string refusal;
   SmallVector<Epilogue, 2> epilogues = {Epilogue::Direct};
@@ -162,17 +166,31 @@ private:
 
 } // namespace
 
+int64_t Candidates::countStages(const ScheduleFields &fields) {
+  int64_t *known = nullptr;
+  if (memo) {
+    auto [it, isNew] =
+        memo->try_emplace(ScheduleAttr::get(problem.a.getContext(), fields), 0);
+    if (!isNew)
+      return it->second;
+    known = &it->second;
+  }
+  ScheduleFields chosen = fields;
+  int64_t stages = getMaxStages(problem, fields, target);
+  chosen.stages = std::max<int64_t>(stages, 1); // one does not fit
+  if ((!stages && !refusal.empty()) ||
+      refuses(checkSchedule(problem, chosen, target)))
+    return 0;
+  if (known)
+    *known = stages;
+  return stages;
+}
+
 void Candidates::addRasters(const Strategy &strategy, ScheduleFields fields) {
   if (refuses(checkRules(problem, fields, target)))
     return;
-  fields.stages = getMaxStages(problem, fields, target);
-  if (!fields.stages) {
-    fields.stages = 1; // which does not fit
-    if (refusal.empty())
-      refuses(checkSchedule(problem, fields, target));
-    return;
-  }
-  if (refuses(checkSchedule(problem, fields, target)))
+  fields.stages = countStages(fields);
+  if (!fields.stages)
     return;
   for (auto [order, group] : rasters) {
     fields.rasterOrder = order;
@@ -203,8 +221,8 @@ void Candidates::addTile(const Strategy &strategy, ScheduleFields fields) {
 
 std::vector<Candidate>
 mx::mxgpu::rankSchedules(const MatmulProblem &problem,
-                         const target::TargetInfo &target) {
-  Candidates all(problem, target);
+                         const target::TargetInfo &target, StageMemo *memo) {
+  Candidates all(problem, target, memo);
   for (bool excludesOthers : {true, false}) {
     for (const Strategy *strategy : problem.strategies)
       if (strategy->excludesOthers() == excludesOthers)
@@ -227,8 +245,14 @@ std::string mx::mxgpu::explainNoSchedule(const MatmulProblem &problem,
 
 std::vector<Candidate>
 mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
-                              const target::TargetInfo &target) {
-  std::vector<Candidate> candidates = rankSchedules(whole, target);
+                              const target::TargetInfo &target,
+                              MutableArrayRef<StageMemo> memos) {
+  auto rank = [&](const MatmulProblem &problem, Workspace workspace) {
+    StageMemo *memo =
+        memos.empty() ? nullptr : &memos[static_cast<size_t>(workspace)];
+    return rankSchedules(problem, target, memo);
+  };
+  std::vector<Candidate> candidates = rank(whole, Workspace::None);
   for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
     auto rest = getRemainder(op, whole, workspace, target);
     auto isLegal = [&](Workspace permuted) {
@@ -239,7 +263,7 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
     bool mayStay = isLegal(Workspace::None);
     if (!mayPermute && !mayStay)
       continue;
-    for (Candidate &candidate : rankSchedules(rest->problem, target)) {
+    for (Candidate &candidate : rank(rest->problem, workspace)) {
       bool isPermuted = getPermuted(candidate.fields) != Workspace::None;
       if (!(isPermuted ? mayPermute : mayStay))
         continue;

@@ -214,6 +214,8 @@ private:
   };
   SmallVector<Dim, 2> dims;
   std::vector<Point> points;
+  /// By workspace; see `rankWithWorkspaces`.
+  std::array<StageMemo, 4> memos;
   /// The best ones of any point, by their attribute.
   llvm::MapVector<ScheduleAttr, Candidate> schedules;
   /// What a thousandth of the time is, of all points together.
@@ -232,7 +234,7 @@ static int64_t getCyclesWithTraffic(const ModelledCost &cost) {
 
 void CaseSelector::rankAt(Point &point) {
   std::vector<Candidate> candidates =
-      rankWithWorkspaces(op, point.problem, target);
+      rankWithWorkspaces(op, point.problem, target, memos);
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
     return !isLegalForAllSizes(op, typed, candidate.fields, target);
   });
