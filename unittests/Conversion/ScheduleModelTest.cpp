@@ -225,7 +225,7 @@ TEST(ScheduleModel, OfEqualsTheLeanestComesFirst) {
     }
 }
 
-// What fits is remembered from other sizes, and ranked as if it were not.
+// A memo of other sizes ranks as none does.
 TEST(ScheduleModel, MemosChangeNothing) {
   for (const Format &format : kFormats) {
     StageMemo memo;

@@ -114,6 +114,7 @@ def selftest():
     passed = []
 
     def work(device):
+        mx.set_device(str(device))
         passed.append(runner.run())
 
     in_threads(work)

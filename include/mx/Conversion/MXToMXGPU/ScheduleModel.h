@@ -110,14 +110,13 @@ struct Candidate {
   ModelledCost cost;
 };
 
-/// The stages that fit for schedules of problems that differ in sizes alone, 0
-/// where not even one does. No buffer depends on a size.
+/// Maximum stages per schedule, 0 if one stage does not fit. Valid for all
+/// problems that differ in sizes alone: no buffer depends on a size.
 using StageMemo = llvm::DenseMap<ScheduleAttr, int64_t>;
 
 /// Every legal schedule worth considering for `problem`, best first; of those
 /// that the model cannot distinguish from the fastest, the one with the fewest
-/// `kSteps` comes first. A memo saves most of the time where sizes follow each
-/// other.
+/// `kSteps` comes first. Sizes of one matmul share `memo`.
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target,
                                      StageMemo *memo = nullptr);

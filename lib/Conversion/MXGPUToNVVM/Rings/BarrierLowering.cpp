@@ -188,7 +188,7 @@ static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
   return builder.add(start, builder.mul(adaptor.getStage(), builder.i32(step)));
 }
 
-/// Returns the address of a warp's stages, which follow those of earlier warps.
+/// Returns the address of a warp's stages, after the stages of earlier warps.
 static Value getStaged(NVVMBuilder &builder, RingOp ring, int64_t offset,
                        StageBuffersOp::Adaptor adaptor) {
   int64_t stride = *ring.getStride();

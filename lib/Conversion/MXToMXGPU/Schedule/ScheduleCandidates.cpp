@@ -146,7 +146,7 @@ public:
 private:
   void addTile(const Strategy &strategy, ScheduleFields fields);
   void addRasters(const Strategy &strategy, ScheduleFields fields);
-  /// As many as fit, 0 if none does. The rules of `fields` hold.
+  /// Returns the stages that fit, or 0. Requires fields that obey checkRules().
   int64_t countStages(const ScheduleFields &fields);
   /// Whether there is an error; the first one is kept.
   bool refuses(std::optional<ScheduleError> error) {
