@@ -1,5 +1,6 @@
 """Nothing in include/mx/Target is without a user but tests, and the check sees what is.
 
+TIER: slow
 RUN: %python %s %mx_src %t
 """
 

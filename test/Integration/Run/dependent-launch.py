@@ -1,5 +1,6 @@
 """Programs of several products give the same bits with `pdl` as without.
 
+TIER: slow
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 

@@ -1,5 +1,6 @@
 """amax of quantizers on the GPU equals numpy, and all other results those of the CPU path, in every bit.
 
+TIER: slow
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 

@@ -1,5 +1,6 @@
 """Quantizers of several matrices equal numpy and the CPU path in every byte.
 
+TIER: slow
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy

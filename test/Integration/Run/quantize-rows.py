@@ -1,5 +1,6 @@
 """Quantizers along rows equal numpy, ml_dtypes and the CPU path in every bit.
 
+TIER: slow
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 

@@ -2,6 +2,7 @@
 CPU path in every bit; test/Integration/CPU compares that with numpy. For f16 and f32,
 quantize-seed-f16.test and quantize-seed-f32.test.
 
+TIER: slow
 RUN: %python %s mx-run %t bf16 sm_100a
 REQUIRES: compiler, numpy
 """
