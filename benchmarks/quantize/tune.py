@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which schedules are compared, and which are best: the source of the table in
-lib/Conversion/MXToMXGPU/Schedule/QuantizeSchedules.def.
+lib/Conversion/MXToMXGPU/Quantize/QuantizeSchedules.def.
 
     build OUT --tune --keep-going        # here, for --chip: all that is compared
     speed.py OUT --tune --results=R.json # on the GPU
@@ -30,7 +30,7 @@ import sys
 import cases
 
 TABLE = (pathlib.Path(__file__).resolve().parents[2] /
-         "lib/Conversion/MXToMXGPU/Schedule/QuantizeSchedules.def")
+         "lib/Conversion/MXToMXGPU/Quantize/QuantizeSchedules.def")
 MEASURED_CHIP = "sm_90a"
 SPREAD = 0.004  # by which fractions of one schedule differ from run to run
 

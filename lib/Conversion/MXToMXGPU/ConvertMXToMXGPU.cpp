@@ -12,7 +12,9 @@
 #include "../Utils/FunctionPatterns.h"
 #include "../Utils/HostCode.h"
 #include "../Utils/Storage.h"
-#include "KernelBuilder.h"
+#include "Builder/HostChecks.h"
+#include "Builder/KernelBuilder.h"
+#include "Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -170,26 +172,6 @@ struct DequantizeOperandsPass final
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
-
-gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
-                                            const target::TargetInfo &target) {
-  constexpr llvm::StringLiteral kName = "kernels";
-  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
-    if (kernels.getName() == kName)
-      return kernels;
-  // MLIR 22 verifies tcgen05 for sm_100a only; our own table was asked.
-  auto attr = NVVM::NVVMTargetAttr::get(
-      module.getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", target.chip,
-      target.features, /*targetFlags=*/DictionaryAttr(),
-      /*linkFiles=*/ArrayAttr(), /*verifyTarget=*/false);
-  OpBuilder builder(module.getContext());
-  auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), kName);
-  kernels.setTargetsAttr(builder.getArrayAttr({attr}));
-  SymbolTable(module).insert(kernels);
-  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
-                  builder.getUnitAttr());
-  return kernels;
-}
 
 /// Whether an operation refers to a global that is no constant. Constants are
 /// copied to the device.

@@ -28,8 +28,8 @@ struct OperandTypes {
   unsigned blockSize;
   target::ScaleFormat scaleFormat;
 
-  bool hasScalesOfA() const;
-  bool hasScalesOfB() const;
+  bool hasScalesOfA() const { return a != target::MmaType::BF16; }
+  bool hasScalesOfB() const { return b != target::MmaType::BF16; }
 };
 
 /// How an instruction computes products
@@ -76,8 +76,8 @@ struct MatmulProblem {
   /// Whether A is elements with scales, or B, or either. Without them an
   /// operand is bf16, which the tensor core multiplies by the other,
   /// dequantized.
-  bool hasScalesOfA() const;
-  bool hasScalesOfB() const;
+  bool hasScalesOfA() const { return !llvm::isa<mlir::BFloat16Type>(a); }
+  bool hasScalesOfB() const { return !llvm::isa<mlir::BFloat16Type>(b); }
   bool hasScales() const;
   int64_t getOutBits() const;
   /// Elements of the reduction that one 512-byte tile of scales covers.

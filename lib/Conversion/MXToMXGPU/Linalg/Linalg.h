@@ -11,7 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_LINALG_LINALG_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_LINALG_LINALG_H
 
-#include "../KernelBuilder.h"
+#include "../Builder/KernelBuilder.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mx::mxgpu {
@@ -35,6 +35,10 @@ struct RowReduction {
 /// elements of matrices, the row and the column, and which yields what is
 /// combined.
 RowReduction makeRowReduction(mlir::linalg::GenericOp op);
+
+/// Returns true if the runtime can fill the result: with zeros, in bytes of its
+/// own.
+bool isMemset(mlir::linalg::FillOp op);
 
 //===----------------------------------------------------------------------===//
 // Simple kernels

@@ -10,7 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../ElementRegion.h"
+#include "../Builder/ElementRegion.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Conversions.h"
 #include "Linalg.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -111,10 +114,10 @@ void ReduceBuilder::checkSizes() {
       continue;
     AffineMap map = op.getMatchingIndexingMap(operand);
     for (unsigned i = 0; i < map.getNumResults(); ++i)
-      host.requireSize(host.dim(operand->get(), i),
-                       sizes[map.getDimPosition(i)],
-                       "dimension " + Twine(i) + " of input " +
-                           Twine(operand->getOperandNumber()));
+      requireSize(host, host.dim(operand->get(), i),
+                  sizes[map.getDimPosition(i)],
+                  "dimension " + Twine(i) + " of input " +
+                      Twine(operand->getOperandNumber()));
   }
 }
 

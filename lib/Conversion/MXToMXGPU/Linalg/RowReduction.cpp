@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../ElementRegion.h"
+#include "../Builder/ElementRegion.h"
+#include "../Builder/HostChecks.h"
 #include "Linalg.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -9,6 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builder/ElementRegion.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/Memory.h"
 #include "Linalg.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,8 +70,8 @@ static LogicalResult convertCopy(memref::CopyOp op) {
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     sizes.push_back(host.dim(op.getTarget(), dim));
-    host.requireSize(host.dim(op.getSource(), dim), sizes.back(),
-                     "dimension " + Twine(dim) + " of what is copied");
+    requireSize(host, host.dim(op.getSource(), dim), sizes.back(),
+                "dimension " + Twine(dim) + " of what is copied");
   }
   Value from = toBytes(host, op.getSource()),
         to = toBytes(host, op.getTarget());

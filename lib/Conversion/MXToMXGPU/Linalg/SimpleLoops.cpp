@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/ElementRegion.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/KernelBuilder.h"
 #include "Linalg.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -131,13 +133,12 @@ void mx::mxgpu::requireSizes(linalg::GenericOp op) {
       continue;
     AffineMap map = op.getMatchingIndexingMap(&operand);
     for (unsigned i = 0; i < map.getNumResults(); ++i)
-      host.requireSize(
-          host.dim(operand.get(), i),
-          getValueOrCreateConstantIndexOp(host, op.getLoc(),
-                                          ranges[map.getDimPosition(i)].size),
-          "dimension " + Twine(i) + " of operand " +
-              Twine(operand.getOperandNumber()) + " of '" +
-              op->getName().getStringRef() + "'");
+      requireSize(host, host.dim(operand.get(), i),
+                  getValueOrCreateConstantIndexOp(
+                      host, op.getLoc(), ranges[map.getDimPosition(i)].size),
+                  "dimension " + Twine(i) + " of operand " +
+                      Twine(operand.getOperandNumber()) + " of '" +
+                      op->getName().getStringRef() + "'");
   }
 }
 

@@ -9,7 +9,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_COMBINE_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_COMBINE_H
 
-#include "../KernelBuilder.h"
+#include "../Builder/KernelBuilder.h"
 
 namespace mx::mxgpu {
 

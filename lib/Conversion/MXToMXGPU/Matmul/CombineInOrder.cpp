@@ -17,7 +17,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Columns.h"
+#include "../Builder/Columns.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/Memory.h"
 #include "Combine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -110,8 +113,8 @@ void InOrderBuilder::build() {
   tokens = host.dim(op.getOuts()[0], 0);
   pieces =
       selectPieces(cast<MemRefType>(op.getInput().getType()).getDimSize(1));
-  host.requireAtMost(rows, std::numeric_limits<int32_t>::max(),
-                     "rows that are added in order");
+  requireAtMost(host, rows, std::numeric_limits<int32_t>::max(),
+                "rows that are added in order");
   allocate();
   countRows();
   takePlaces();
@@ -243,7 +246,7 @@ void InOrderBuilder::sumRows() {
   buildSum(entry.getArguments());
   Value workTiles = host.mul(host.ceilDiv(tokens, kTokens),
                              host.ceilDiv(columns, getColumns()));
-  host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
+  requireAtMost(host, workTiles, kMaxWorkTiles, "work tiles");
   host.launch(kernel, workTiles, arguments);
 }
 

@@ -8,7 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Columns.h"
+#include "../Builder/Columns.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Conversions.h"
 #include "Combine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -36,7 +39,7 @@ public:
       arguments.push_back(op.getOffsets());
     Value workTiles = host.mul(host.ceilDiv(count, kRows),
                                host.ceilDiv(columns, kCombineColumns));
-    host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
+    requireAtMost(host, workTiles, kMaxWorkTiles, "work tiles");
     KernelOp kernel =
         host.kernel(module, "combine", ValueRange(arguments).getTypes());
     buildKernel(kernel);
@@ -113,11 +116,11 @@ Value mx::mxgpu::getListEnd(KernelBuilder &body, Value rows, Value offsets) {
 
 static void requireCombineSizes(CombineOp op) {
   KernelBuilder host(op.getLoc(), op);
-  host.requireGroups(op.getOffsets());
-  host.requireSize(host.dim(op.getRows(), 0), host.dim(op.getInput(), 0),
-                   "dimension 0 of rows");
-  host.requireSize(host.dim(op.getOuts()[0], 1), host.dim(op.getInput(), 1),
-                   "dimension 1 of outs");
+  requireGroups(host, op.getOffsets());
+  requireSize(host, host.dim(op.getRows(), 0), host.dim(op.getInput(), 0),
+              "dimension 0 of rows");
+  requireSize(host, host.dim(op.getOuts()[0], 1), host.dim(op.getInput(), 1),
+              "dimension 1 of outs");
 }
 
 LogicalResult mx::mxgpu::convertCombine(CombineOp op, gpu::GPUModuleOp module) {

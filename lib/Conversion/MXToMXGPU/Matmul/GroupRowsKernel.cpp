@@ -16,7 +16,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Builder/Memory.h"
+#include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -76,15 +80,15 @@ private:
 void GroupRowsBuilder::build() {
   places = host.dim(op.getRows(), 0);
   experts = host.dim(op.getEnds(), 0);
-  host.requireSize(host.dim(op.getSlots(), 0), places, "dimension 0 of slots");
+  requireSize(host, host.dim(op.getSlots(), 0), places, "dimension 0 of slots");
   if (cast<MemRefType>(op.getEnds().getType()).isDynamicDim(0)) {
     RequireOp::create(host, host.isBelow(host.index(0), experts),
                       "expected at least 1 expert, found %lld",
                       ValueRange(experts));
   }
   pairs = host.mul(host.dim(op.getIds(), 0), host.dim(op.getIds(), 1));
-  host.requireAtMost(pairs, std::numeric_limits<int32_t>::max(),
-                     "pairs of a token and an expert");
+  requireAtMost(host, pairs, std::numeric_limits<int32_t>::max(),
+                "pairs of a token and an expert");
   ids = collapseLeading(host, op.getIds(), 2);
   first = op.getFirst() ? op.getFirst() : host.index(0);
   parts = host.ceilDiv(pairs, kPairsOfPart);

@@ -7,7 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MatmulKernel.h"
+#include "../Builder/HostChecks.h"
+#include "BuildMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Support/WeightLayout.h"
 #include "mx/Target/MmaFamilies.h"
@@ -236,17 +237,17 @@ static void checkRowsOfB(ProductKernel &kernel, Value n, Value k) {
   Value b = op.getB();
   int64_t last = cast<MemRefType>(b.getType()).getRank() - 1;
   if (!kernel.product.problem.isPackedB) {
-    host.requireSize(host.dim(b, last), k,
-                     "dimension " + Twine(last) + " of b");
+    requireSize(host, host.dim(b, last), k,
+                "dimension " + Twine(last) + " of b");
     return;
   }
   last -= kWeightTileRank;
   Value rowTiles = host.ceilDiv(n, kWeightTileRows);
   Value columnTiles = host.ceilDiv(k, kWeightTileColumns);
-  host.requireSize(host.dim(b, last - 1), rowTiles,
-                   "dimension " + Twine(last - 1) + " of b");
-  host.requireSize(host.dim(b, last), columnTiles,
-                   "dimension " + Twine(last) + " of b");
+  requireSize(host, host.dim(b, last - 1), rowTiles,
+              "dimension " + Twine(last - 1) + " of b");
+  requireSize(host, host.dim(b, last), columnTiles,
+              "dimension " + Twine(last) + " of b");
 }
 
 void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
@@ -254,17 +255,17 @@ void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
   const Matrices &matrices = kernel.matrices;
   MatmulOpInterface op = kernel.product.op;
   if (!op.isMasked())
-    host.requireGroups(op.getGroupOffsets());
+    requireGroups(host, op.getGroupOffsets());
   // Of groups that have matrices, sizes of one.
   Value m = getSizeFromLast(host, op.getA(), 2);
   Value n = getRowsOfB(kernel);
   Value k = host.dim(matrices.a, 1);
-  host.requireAtMost(host.dim(matrices.a, 0), kMaxExtent, "rows of a");
-  host.requireAtMost(host.dim(matrices.b, 0), kMaxExtent, "rows of b");
-  host.requireAtMost(k, kMaxExtent, "columns of a");
+  requireAtMost(host, host.dim(matrices.a, 0), kMaxExtent, "rows of a");
+  requireAtMost(host, host.dim(matrices.b, 0), kMaxExtent, "rows of b");
+  requireAtMost(host, k, kMaxExtent, "columns of a");
   int64_t lastOfA = cast<MemRefType>(op.getA().getType()).getRank() - 1;
-  host.requireMultiple(k, kernel.product.problem.product.reductionMultiple,
-                       "dimension " + Twine(lastOfA) + " of a");
+  requireMultiple(host, k, kernel.product.problem.product.reductionMultiple,
+                  "dimension " + Twine(lastOfA) + " of a");
   Value columns = policies.b->getResultColumns(n);
   policies.epilogue->checkColumns(columns);
   checkRowsOfB(kernel, n, k);

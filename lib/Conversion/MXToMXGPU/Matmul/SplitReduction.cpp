@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitReduction.h"
-#include "MatmulKernel.h"
+#include "../Builder/HostChecks.h"
+#include "BuildMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -114,7 +115,7 @@ void SumKernel::launch(KernelOp kernelOp, ValueRange values) {
   Value out = matrices.out;
   Value workTiles = host.mul(host.ceilDiv(host.dim(out, 0), kSumWarps),
                              host.ceilDiv(host.dim(out, 1), kSumTileN));
-  host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
+  requireAtMost(host, workTiles, kMaxWorkTiles, "work tiles");
   int64_t ctas = product.target.threadsPerSm / (kSumWarps * target::kWarpSize);
   Value most = host.mul(SmCountOp::create(host), host.index(ctas));
   host.launch(kernelOp, arith::MinUIOp::create(host, workTiles, most), values);

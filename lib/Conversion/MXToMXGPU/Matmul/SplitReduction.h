@@ -13,7 +13,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H
 
-#include "Kernel/ProductKernel.h"
+#include "Kernel/MatmulKernel.h"
 
 namespace mx::mxgpu {
 

@@ -8,7 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Builder/Memory.h"
+#include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -19,29 +23,6 @@ using namespace mx::mxgpu;
 
 static constexpr int64_t kThreads = 256;
 static constexpr int64_t kAmaxLoads = 8;
-
-Value mx::mxgpu::toRow(KernelBuilder &host, Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (type.getRank() > 1) {
-    auto all = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
-    memref = memref::CollapseShapeOp::create(
-        host, memref, ArrayRef<ReassociationIndices>{all});
-  }
-  type = cast<MemRefType>(memref.getType());
-  OpFoldResult one = host.getIndexAttr(1);
-  SmallVector<int64_t> shape = {1};
-  SmallVector<OpFoldResult> sizes = {one};
-  llvm::append_range(shape, type.getShape());
-  llvm::append_range(sizes, memref::getMixedSizes(host, host.getLoc(), memref));
-  shape.resize(2, 1); // of a number
-  sizes.resize(2, one);
-  SmallVector<ReassociationIndices> parts;
-  if (type.getRank())
-    parts.push_back({0, 1});
-  return memref::ExpandShapeOp::create(
-      host, MemRefType::get(shape, type.getElementType()), memref, parts,
-      sizes);
-}
 
 static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   KernelBuilder body(loc, kernel.getContext());
@@ -82,7 +63,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   Value row = toRow(host, op.getInput());
   int64_t vector = kLoadBytes * 8 / type.getElementTypeBitWidth();
   Value elements = host.dim(row, 1);
-  host.requireMultiple(elements, vector, "the elements of input");
+  requireMultiple(host, elements, vector, "the elements of input");
   clearMemory(host, op.getOuts()[0]);
   SmallVector<Value> arguments = {row, op.getOuts()[0]};
   KernelOp kernel =

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "DequantizedTensor.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/Memory.h"
 #include "QuantizeChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,21 +25,21 @@ using namespace mx::mxgpu;
 static constexpr int64_t kPieces = 4;
 
 void DequantizedTensor::checkSizes() {
-  host.requireGroups(operands.offsets);
+  requireGroups(host, operands.offsets);
   Value input = operands.input, scales = operands.scales, out = operands.out;
   for (int64_t dim = 0; dim < batch + 2; ++dim)
-    host.requireSize(host.dim(input, dim), host.dim(out, dim),
-                     "dimension " + Twine(dim) + " of input");
+    requireSize(host, host.dim(input, dim), host.dim(out, dim),
+                "dimension " + Twine(dim) + " of input");
   Value rows = host.dim(out, batch), columns = host.dim(out, batch + 1);
-  host.requireMultiple(columns,
-                       dividesColumns()      ? kRaggedReductionAlign
-                       : operands.isPermuted ? kReductionMultiple
-                                             : operands.blockSize,
-                       "dimension " + Twine(batch + 1) + " of input");
+  requireMultiple(host, columns,
+                  dividesColumns()      ? kRaggedReductionAlign
+                  : operands.isPermuted ? kReductionMultiple
+                                        : operands.blockSize,
+                  "dimension " + Twine(batch + 1) + " of input");
   if (scales) {
     for (int64_t dim = 0; dim < batch; ++dim)
-      host.requireSize(host.dim(scales, dim), host.dim(out, dim),
-                       "dimension " + Twine(dim) + " of scales");
+      requireSize(host, host.dim(scales, dim), host.dim(out, dim),
+                  "dimension " + Twine(dim) + " of scales");
     Value rowTiles;
     if (dividesRows())
       rowTiles = host.packedTiles(rows, kScaleTileRows, operands.offsets);

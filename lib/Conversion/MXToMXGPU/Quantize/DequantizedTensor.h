@@ -12,7 +12,9 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_DEQUANTIZEDTENSOR_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_DEQUANTIZEDTENSOR_H
 
-#include "../KernelBuilder.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Conversions.h"
 
 namespace mx::mxgpu {
 

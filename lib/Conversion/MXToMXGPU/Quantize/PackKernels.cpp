@@ -7,7 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Builder/Memory.h"
+#include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -294,16 +297,16 @@ static void requireSizes(KernelBuilder &host, Value input, Value out,
                          Type element) {
   int64_t batch = cast<MemRefType>(input.getType()).getRank() - 2;
   for (int64_t i = 0; i < batch; ++i)
-    host.requireSize(host.dim(out, i), host.dim(input, i),
-                     "dimension " + Twine(i) + " of outs");
+    requireSize(host, host.dim(out, i), host.dim(input, i),
+                "dimension " + Twine(i) + " of outs");
   Value rows = host.dim(input, batch), columns = host.dim(input, batch + 1);
-  host.requireMultiple(columns, kWordBytes * 8 / getStorageBits(element),
-                       "dimension " + Twine(batch + 1) + " of input");
-  host.requireSize(host.dim(out, batch), host.ceilDiv(rows, kWeightTileRows),
-                   "dimension " + Twine(batch) + " of outs");
-  host.requireSize(host.dim(out, batch + 1),
-                   host.ceilDiv(columns, kWeightTileColumns),
-                   "dimension " + Twine(batch + 1) + " of outs");
+  requireMultiple(host, columns, kWordBytes * 8 / getStorageBits(element),
+                  "dimension " + Twine(batch + 1) + " of input");
+  requireSize(host, host.dim(out, batch), host.ceilDiv(rows, kWeightTileRows),
+              "dimension " + Twine(batch) + " of outs");
+  requireSize(host, host.dim(out, batch + 1),
+              host.ceilDiv(columns, kWeightTileColumns),
+              "dimension " + Twine(batch + 1) + " of outs");
 }
 
 static LogicalResult verifySupport(PackWeightsOp op) {

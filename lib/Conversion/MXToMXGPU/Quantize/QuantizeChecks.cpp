@@ -7,9 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeChecks.h"
-#include "../ElementRegion.h"
-#include "../KernelBuilder.h"
+#include "../Builder/ElementRegion.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Conversions.h"
 #include "QuantizeInputLoader.h"
+#include "QuantizeSchedule.h"
 #include "mx/Support/ReductionOrder.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -80,8 +84,8 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(QuantizeOp op) {
   return ElementRegion(op.getPrologueBlock()).verify();
 }
 
-LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
-                                           QuantizeScheduleAttr schedule) {
+static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
+                                       QuantizeScheduleAttr schedule) {
   int64_t rows = schedule.getTile()[0], columns = schedule.getTile()[1];
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
   if (vector > block)
@@ -133,12 +137,12 @@ static LogicalResult verifyConcatenated(QuantizeOp op,
 static void checkInputs(KernelBuilder &host, QuantizeOp op,
                         QuantizeScheduleAttr schedule) {
   if (op.getConcat())
-    host.requireMultiple(host.dim(op.getInput(), 1), schedule.getTile()[1],
-                         "dimension 1 of input with concat");
+    requireMultiple(host, host.dim(op.getInput(), 1), schedule.getTile()[1],
+                    "dimension 1 of input with concat");
   for (Value input : op.getInputs().drop_front())
     for (int64_t dim : {0, 1})
-      host.requireSize(host.dim(input, dim), host.dim(op.getInput(), dim),
-                       "dimension " + Twine(dim) + " of input");
+      requireSize(host, host.dim(input, dim), host.dim(op.getInput(), dim),
+                  "dimension " + Twine(dim) + " of input");
   for (Value input : op.getInputs())
     if (auto type = cast<MemRefType>(input.getType());
         isByTiles(op) || !type.getLayout().isIdentity())
@@ -153,7 +157,7 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
     Value rows = host.dim(op.getInput(), 0);
     Value columns = host.dim(op.getInput(), 1);
     int64_t block = source.getBlockSize();
-    host.requireMultiple(columns, block, "dimension 1 of input");
+    requireMultiple(host, columns, block, "dimension 1 of input");
     requireScaleSizes(host, source.scales, rows, columns, block,
                       /*rowTiles=*/{}, "input_scales");
   }
@@ -161,7 +165,7 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
 
 /// What the verifier could not see in dynamic shapes. The groups of ragged rows
 /// have tiles of scales of their own, and, transposed, whole tiles of columns.
-static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
+static void requireInputSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   int64_t axis = op.getAxis(index);
   Value rows = getQuantizedDim(host, op, 1 - axis);
   Value columns = getQuantizedDim(host, op, axis);
@@ -171,8 +175,8 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   int64_t block = op.getBlockSize(), batch = getBatchRank(op);
   RaggedKind ragged = op.getRaggedOfAxis(axis);
   auto requireBatch = [&](Value value, StringRef name, int64_t dim) {
-    host.requireSize(host.dim(value, dim), host.dim(op.getInput(), dim),
-                     "dimension " + Twine(dim) + " of " + name);
+    requireSize(host, host.dim(value, dim), host.dim(op.getInput(), dim),
+                "dimension " + Twine(dim) + " of " + name);
   };
   for (int64_t dim = 0; dim < batch; ++dim) {
     requireBatch(elements, name, dim);
@@ -186,13 +190,13 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
         host.mul(host.ceilDiv(host.add(columns, most), kRaggedReductionAlign),
                  host.index(kRaggedReductionAlign));
   } else {
-    host.requireMultiple(columns, block,
-                         "dimension " + Twine(batch + axis) + " of input");
+    requireMultiple(host, columns, block,
+                    "dimension " + Twine(batch + axis) + " of input");
   }
   for (auto [dim, size] :
        {std::pair(batch, rows), std::pair(batch + 1, columns)})
-    host.requireSize(host.dim(elements, dim), size,
-                     "dimension " + Twine(dim) + " of " + name);
+    requireSize(host, host.dim(elements, dim), size,
+                "dimension " + Twine(dim) + " of " + name);
   if (isDequantized)
     return;
   Value rowTiles;
@@ -213,10 +217,10 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(QuantizeOp op,
 
 void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,
                                    QuantizeScheduleAttr schedule) {
-  host.requireGroups(op.getOffsets());
+  requireGroups(host, op.getOffsets());
   checkInputs(host, op, schedule);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
-    checkSizes(host, op, i);
+    requireInputSizes(host, op, i);
 }
 
 //===----------------------------------------------------------------------===//

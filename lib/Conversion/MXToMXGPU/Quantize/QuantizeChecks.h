@@ -9,7 +9,8 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZECHECKS_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZECHECKS_H
 
-#include "../KernelBuilder.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Conversions.h"
 
 namespace mx::mxgpu {
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeInputLoader.h"
+#include "../Builder/Memory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

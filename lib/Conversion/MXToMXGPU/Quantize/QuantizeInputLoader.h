@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEINPUTLOADER_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEINPUTLOADER_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZEINPUTLOADER_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZEINPUTLOADER_H
 
-#include "../ElementRegion.h"
+#include "../Builder/ElementRegion.h"
 
 namespace mx::mxgpu {
 
@@ -102,4 +102,4 @@ private:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEINPUTLOADER_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZEINPUTLOADER_H

@@ -13,9 +13,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Builder/Memory.h"
+#include "../Conversions.h"
 #include "QuantizeChecks.h"
 #include "QuantizeInputLoader.h"
+#include "QuantizeSchedule.h"
 #include "QuantizeTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

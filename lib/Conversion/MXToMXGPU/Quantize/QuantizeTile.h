@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZETILE_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZETILE_H
 
 #include "QuantizeInputLoader.h"
 
@@ -288,4 +288,4 @@ llvm::StringRef getKernelName(QuantizeOp op);
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZETILE_H

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builder/HostChecks.h"
+#include "../Builder/Memory.h"
 #include "QuantizeTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -32,13 +34,13 @@ static constexpr int64_t kMaxBox = 256;
 /// the inputs. The rows of elements are as long as they need to be.
 void QuantizeTileBuilder::checkInputs() {
   for (int64_t dim : {0, 1})
-    host.requireAtMost(getQuantizedDim(host, op, dim), kMaxExtent,
-                       dim ? "columns of input" : "rows of input");
+    requireAtMost(host, getQuantizedDim(host, op, dim), kMaxExtent,
+                  dim ? "columns of input" : "rows of input");
   for (Value input : op.getInputs()) {
     Type type = getElementTypeOrSelf(input.getType());
     int64_t last = getBatchRank(op) + 1;
-    host.requireMultiple(host.dim(input, last), getColumnStep(type),
-                         "dimension " + Twine(last) + " of input");
+    requireMultiple(host, host.dim(input, last), getColumnStep(type),
+                    "dimension " + Twine(last) + " of input");
   }
 }
 
@@ -91,8 +93,8 @@ void QuantizeTileBuilder::setElements(Destination &dest) {
   } else {
     // A block of NVFP4 is half of what the copy engine needs.
     if (getBlock() == 16)
-      host.requireMultiple(host.dim(stored, last), 32,
-                           "dimension " + Twine(last) + " of elements");
+      requireMultiple(host, host.dim(stored, last), 32,
+                      "dimension " + Twine(last) + " of elements");
     stored = toBytes(host, stored);
   }
   dest.elements = collapseLeading(host, stored, getBatchRank(op));
@@ -210,8 +212,8 @@ void QuantizeTileBuilder::build() {
   Value rows = getQuantizedDim(host, op, 0),
         columns = host.dim(op.getInput(), getBatchRank(op) + 1);
   if (getBatchRank(op))
-    host.requireAtMost(host.mul(getRowTiles(rows), host.index(getRows())),
-                       kMaxExtent, "rows of input in tiles");
+    requireAtMost(host, host.mul(getRowTiles(rows), host.index(getRows())),
+                  kMaxExtent, "rows of input in tiles");
   SmallVector<Value> arguments = getArguments();
   llvm::append_values(arguments, rows, columns);
   if (getBatchRank(op))

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/Elementwise.h"
+#include "../Builder/KernelBuilder.h"
 #include "QuantizeTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -7,7 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/HostChecks.h"
+#include "../Builder/KernelBuilder.h"
+#include "../Builder/Memory.h"
+#include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
@@ -114,8 +117,8 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
                             "on the GPU, found ")
              << input.getType() << " and " << out.getType();
     for (int64_t i = 0; i < rank; ++i)
-      host.requireSize(host.dim(input, i), host.dim(out, i),
-                       "dimension " + Twine(i) + " of input");
+      requireSize(host, host.dim(input, i), host.dim(out, i),
+                  "dimension " + Twine(i) + " of input");
     memref::CopyOp::create(host, input, out);
     op.erase();
     return success();
@@ -128,8 +131,8 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   Value matrix = relayout.fromMatrix ? input : out;
   Value tiles = relayout.fromMatrix ? out : input;
   for (int64_t i = 0; i < batch; ++i)
-    host.requireSize(host.dim(tiles, i), host.dim(matrix, i),
-                     "dimension " + Twine(i) + " of scales");
+    requireSize(host, host.dim(tiles, i), host.dim(matrix, i),
+                "dimension " + Twine(i) + " of scales");
   Value rows = host.dim(matrix, batch), blocks = host.dim(matrix, batch + 1);
   requireScaleSizes(host, tiles, rows, blocks, /*block=*/1,
                     /*rowTiles=*/Value(), "scales", batch);

@@ -24,11 +24,6 @@ using namespace mx::mxgpu;
 // Problem
 //===----------------------------------------------------------------------===//
 
-bool OperandTypes::hasScalesOfA() const { return a != target::MmaType::BF16; }
-bool OperandTypes::hasScalesOfB() const { return b != target::MmaType::BF16; }
-
-bool MatmulProblem::hasScalesOfA() const { return !isa<BFloat16Type>(a); }
-bool MatmulProblem::hasScalesOfB() const { return !isa<BFloat16Type>(b); }
 bool MatmulProblem::hasScales() const { return scales != nullptr; }
 int64_t MatmulProblem::getOutBits() const {
   return out.getIntOrFloatBitWidth();

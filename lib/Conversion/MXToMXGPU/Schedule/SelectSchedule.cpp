@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelBuilder.h"
+#include "../Builder/KernelBuilder.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"

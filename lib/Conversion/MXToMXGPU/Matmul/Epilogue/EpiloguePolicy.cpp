@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpiloguePolicy.h"
+#include "../../Builder/HostChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -255,8 +256,8 @@ static void requireResultSize(KernelBuilder &host, Value result,
                               int64_t fromLast, Value size) {
   int64_t rank = cast<MemRefType>(result.getType()).getRank();
   int64_t dim = rank - 1 - fromLast;
-  host.requireSize(host.dim(result, dim), size,
-                   "dimension " + Twine(dim) + " of outs");
+  requireSize(host, host.dim(result, dim), size,
+              "dimension " + Twine(dim) + " of outs");
 }
 
 void EpiloguePolicy::checkRows(Value rows) {

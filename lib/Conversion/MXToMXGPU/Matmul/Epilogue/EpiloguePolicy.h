@@ -15,7 +15,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_EPILOGUEPOLICY_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_EPILOGUEPOLICY_H
 
-#include "../../ElementRegion.h"
+#include "../../Builder/ElementRegion.h"
 #include "../Work/WorkPolicy.h"
 #include <vector>
 

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentEpilogue.h"
+#include "../../Builder/HostChecks.h"
+#include "../../Builder/Memory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -216,8 +218,8 @@ void DirectEpilogue::storeRuns(ForEachWorkTileOp, ArrayRef<Run> runs,
 //===----------------------------------------------------------------------===//
 
 void ScatteredEpilogue::checkRows(Value rows) {
-  host.requireSize(host.dim(op.getScatterRows(), 0), rows,
-                   "dimension 0 of scatter");
+  requireSize(host, host.dim(op.getScatterRows(), 0), rows,
+              "dimension 0 of scatter");
 }
 
 /// The list has an entry for each.

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizedEpilogue.h"
+#include "../../Builder/HostChecks.h"
+#include "../../Builder/Memory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -20,7 +22,7 @@ void QuantizedEpilogue::viewResult() {
 }
 
 void QuantizedEpilogue::checkColumns(Value columns) {
-  host.requireMultiple(columns, kQuantizedColumns, "columns of outs");
+  requireMultiple(host, columns, kQuantizedColumns, "columns of outs");
 }
 
 void QuantizedEpilogue::checkScales(Value rows, Value columns) {

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
+#include "../../Builder/HostChecks.h"
+#include "../../Builder/Memory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -167,7 +169,7 @@ void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
 
 Value PartsB::getResultColumns(Value rows) {
   int64_t parts = product.problem.numB;
-  host.requireMultiple(rows, parts * kScaleTileRows, "rows of a matrix of b");
+  requireMultiple(host, rows, parts * kScaleTileRows, "rows of a matrix of b");
   return host.div(rows, parts);
 }
 

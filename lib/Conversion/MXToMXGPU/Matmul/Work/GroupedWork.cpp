@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GroupedWork.h"
+#include "../../Builder/HostChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Support/WeightLayout.h"
 
@@ -26,11 +27,11 @@ void RowsWork::viewMatrices() {
 
 void RowsWork::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
-  host.requireSize(host.dim(op.getB(), 0), groups, "dimension 0 of b");
+  requireSize(host, host.dim(op.getB(), 0), groups, "dimension 0 of b");
   if (op.getBScales())
-    host.requireSize(host.dim(op.getBScales(), 0), groups,
-                     "dimension 0 of b_scales");
-  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
+    requireSize(host, host.dim(op.getBScales(), 0), groups,
+                "dimension 0 of b_scales");
+  requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
 /// As many as suffice for any division of the rows.
@@ -125,12 +126,12 @@ void MaskedWork::viewMatrices() {
 
 void MaskedWork::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
-  host.requireSize(host.dim(op.getA(), 0), groups, "dimension 0 of a");
-  host.requireSize(host.dim(op.getResultTensor(), 0), groups,
-                   "dimension 0 of outs");
+  requireSize(host, host.dim(op.getA(), 0), groups, "dimension 0 of a");
+  requireSize(host, host.dim(op.getResultTensor(), 0), groups,
+              "dimension 0 of outs");
   if (op.getAScales())
-    host.requireSize(host.dim(op.getAScales(), 0), groups,
-                     "dimension 0 of a_scales");
+    requireSize(host, host.dim(op.getAScales(), 0), groups,
+                "dimension 0 of a_scales");
   RowsWork::checkGroups();
 }
 
@@ -160,9 +161,9 @@ void ReductionWork::viewMatrices() {
 
 void ReductionWork::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
-  host.requireSize(host.dim(op.getResultTensor(), 0), groups,
-                   "dimension 0 of outs");
-  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
+  requireSize(host, host.dim(op.getResultTensor(), 0), groups,
+              "dimension 0 of outs");
+  requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
 /// Without rows there is no map to load them by.

@@ -19,10 +19,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_WORKPOLICY_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_WORKPOLICY_H
 
-#include "../Kernel/ProductKernel.h"
+#include "../Kernel/MatmulKernel.h"
 
 namespace mx::mxgpu {
 
@@ -177,4 +177,4 @@ public:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_WORKPOLICY_H

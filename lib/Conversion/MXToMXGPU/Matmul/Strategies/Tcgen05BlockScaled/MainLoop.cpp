@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
+#include "../../../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "F16ScaleRange.h"
-#include "../../MatmulKernel.h"
+#include "../../BuildMatmul.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

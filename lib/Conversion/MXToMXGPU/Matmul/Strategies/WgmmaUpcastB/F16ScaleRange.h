@@ -16,7 +16,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_F16SCALERANGE_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_F16SCALERANGE_H
 
-#include "../../Kernel/ProductKernel.h"
+#include "../../Kernel/MatmulKernel.h"
 #include "ScaleRangeTiles.h"
 
 namespace mx::mxgpu {

@@ -17,7 +17,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_SCALERANGETILES_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_SCALERANGETILES_H
 
-#include "../../../KernelBuilder.h"
+#include "../../../Builder/KernelBuilder.h"
 
 namespace mx::mxgpu {
 

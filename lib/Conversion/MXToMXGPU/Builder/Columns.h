@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_COLUMNS_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_COLUMNS_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_COLUMNS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_COLUMNS_H
 
 #include "KernelBuilder.h"
 
@@ -53,4 +53,4 @@ int64_t getLoadAlignment(mlir::MemRefType type, int64_t count);
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_COLUMNS_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_COLUMNS_H

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "QuantizeSchedule.h"
+#include "../Conversions.h"
 #include "../Quantize/QuantizeInputLoader.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"

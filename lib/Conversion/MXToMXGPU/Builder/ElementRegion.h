@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_ELEMENTREGION_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_ELEMENTREGION_H
 
 #include "Columns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,6 +17,12 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace mx::mxgpu {
+
+/// Returns true for the types that a thread of a kernel computes with.
+bool isKernelNumber(mlir::Type type);
+/// Returns true if an NVPTX instruction computes this operation of the math
+/// dialect bit by bit like the CPU path. mx-expand-math expands the others.
+bool hasKernelInstruction(mlir::Operation *op);
 
 /// The epilogue of mx.matmul and the prologue of mx.quantize speak of one
 /// element. A thread of a kernel holds consecutive columns of one row: what
@@ -97,4 +103,4 @@ private:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_ELEMENTREGION_H

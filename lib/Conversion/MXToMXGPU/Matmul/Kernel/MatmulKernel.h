@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_PRODUCTKERNEL_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_PRODUCTKERNEL_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_MATMULKERNEL_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_MATMULKERNEL_H
 
-#include "../../KernelBuilder.h"
+#include "../../Builder/KernelBuilder.h"
 #include "Strategy.h"
 
 namespace mx::mxgpu {
@@ -143,4 +143,4 @@ protected:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_PRODUCTKERNEL_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_MATMULKERNEL_H

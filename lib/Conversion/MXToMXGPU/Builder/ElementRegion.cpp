@@ -11,6 +11,7 @@
 #include "ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -25,6 +26,23 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 // Kinds
 //===----------------------------------------------------------------------===//
+
+bool mx::mxgpu::isKernelNumber(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() &&
+           (integer.getWidth() == 1 || integer.getWidth() == 8 ||
+            integer.getWidth() == 16 || integer.getWidth() == 32 ||
+            integer.getWidth() == 64);
+  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
+      type);
+}
+
+bool mx::mxgpu::hasKernelInstruction(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+             math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
+             math::IsNaNOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
+}
 
 ElementRegion::operator bool() const { return block; }
 

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MATMULKERNEL_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MATMULKERNEL_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_BUILDMATMUL_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_BUILDMATMUL_H
 
 #include "Epilogue/EpiloguePolicy.h"
 #include "Kernel/Strategy.h"
@@ -50,4 +50,4 @@ void buildProduct(ProductKernel &kernel, const Policies &policies);
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MATMULKERNEL_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_BUILDMATMUL_H

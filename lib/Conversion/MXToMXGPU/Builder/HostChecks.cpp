@@ -1,0 +1,154 @@
+//===- HostChecks.cpp - Checks of operands on the host --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostChecks.h"
+#include "../../Utils/HostCode.h"
+#include "Memory.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+void mx::mxgpu::requireSize(KernelBuilder &host, Value found, Value expected,
+                            const Twine &what) {
+  Value isEqual =
+      arith::CmpIOp::create(host, arith::CmpIPredicate::eq, found, expected);
+  RequireOp::create(host, isEqual,
+                    ("expected " + what + " to be %lld, found %lld").str(),
+                    ValueRange{expected, found});
+}
+
+void mx::mxgpu::requireAtMost(KernelBuilder &host, Value found, int64_t limit,
+                              const Twine &what) {
+  Value most = host.index(limit);
+  Value fits =
+      arith::CmpIOp::create(host, arith::CmpIPredicate::ule, found, most);
+  RequireOp::create(host, fits, (kAtMostMessage + what + kFoundMessage).str(),
+                    ValueRange{most, found});
+}
+
+void mx::mxgpu::requireMultiple(KernelBuilder &host, Value found,
+                                int64_t factor, const Twine &what) {
+  Value rest = host.rem(found, factor);
+  Value isZero = arith::CmpIOp::create(host, arith::CmpIPredicate::eq, rest,
+                                       host.index(0));
+  Value below = host.sub(found, rest);
+  RequireOp::create(host, isZero,
+                    ("expected " + what + " to be a multiple of " +
+                     Twine(factor) +
+                     ", found %lld; the nearest are %lld and %lld")
+                        .str(),
+                    ValueRange{found, below, host.add(below, factor)});
+}
+
+void mx::mxgpu::requireGroups(KernelBuilder &host, Value offsets) {
+  if (!offsets || !cast<MemRefType>(offsets.getType()).isDynamicDim(0))
+    return;
+  Value groups = host.dim(offsets, 0);
+  Value isAny = arith::CmpIOp::create(host, arith::CmpIPredicate::ult,
+                                      host.index(0), groups);
+  RequireOp::create(host, isAny, "expected at least 1 group, found %lld",
+                    ValueRange(groups));
+}
+
+void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
+                                  Value columns, int64_t block, Value rowTiles,
+                                  StringRef name, int64_t batch) {
+  if (cast<MemRefType>(scales.getType()).getRank() == batch + 2) {
+    requireSize(host, host.dim(scales, batch), rows,
+                "dimension " + Twine(batch) + " of " + name);
+    requireSize(host, host.dim(scales, batch + 1), host.div(columns, block),
+                "dimension " + Twine(batch + 1) + " of " + name);
+    return;
+  }
+  if (!rowTiles)
+    rowTiles = host.ceilDiv(rows, kScaleTileRows);
+  requireSize(host, host.dim(scales, batch), rowTiles,
+              "dimension " + Twine(batch) + " of " + name);
+  requireSize(host, host.dim(scales, batch + 1),
+              host.ceilDiv(columns, kScaleTileBlocks * block),
+              "dimension " + Twine(batch + 1) + " of " + name);
+}
+
+/// Compares bits as unsigned integers: those of finite positive numbers are 1
+/// to 0x7F7FFFFF. The host does not wait for numbers in memory
+/// (docs/reference/Spec.md).
+Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
+  Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
+  Value shown = arith::IndexCastUIOp::create(host, host.getIndexType(), bits);
+  auto isAtMost = [&](Value a, Value b) -> Value {
+    return arith::CmpIOp::create(host, arith::CmpIPredicate::ule, a, b);
+  };
+  Value isAboveZero = isAtMost(host.index(1), shown);
+  Value isPositive = arith::AndIOp::create(
+      host, isAboveZero, isAtMost(shown, host.index(0x7F7FFFFF)));
+  if (followsFromMemory(scale)) {
+    Value nan = arith::ConstantOp::create(
+        host, host.getFloatAttr(host.getF32Type(),
+                                APFloat::getNaN(APFloat::IEEEsingle())));
+    return arith::SelectOp::create(host, isPositive, scale, nan);
+  }
+  RequireOp::create(host, isPositive,
+                    "expected a finite global_scale greater than 0, found the "
+                    "bits %lld",
+                    ValueRange(shown));
+  return scale;
+}
+
+bool mx::mxgpu::mayHaveStride(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return (type.getElementType().isIndex() ||
+          type.getElementTypeBitWidth() >= 8) &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
+}
+
+LogicalResult mx::mxgpu::verifyRowStride(Operation *op, MemRefType type,
+                                         int64_t multiple, StringRef name) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t stride = strides[0], length = type.getDimSize(1);
+  int64_t least =
+      ShapedType::isDynamic(length) ? multiple : roundUp(length, multiple);
+  if (ShapedType::isDynamic(stride) ||
+      (stride % multiple == 0 && stride >= least))
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("expected rows of ")
+                            << name << " at a stride of a multiple of "
+                            << multiple << " elements, at least " << least
+                            << ", on the GPU, found " << stride;
+  int64_t below = stride / multiple * multiple;
+  if (below < least)
+    diag.attachNote() << "the nearest is " << least;
+  else
+    diag.attachNote() << "the nearest are " << below << " and "
+                      << below + multiple;
+  return diag;
+}
+
+void mx::mxgpu::requireRows(KernelBuilder &host, Value matrix, int64_t multiple,
+                            int64_t alignment, const Twine &name) {
+  auto type = cast<MemRefType>(matrix.getType());
+  if (!isContiguous(type)) {
+    auto view = memref::ExtractStridedMetadataOp::create(host, matrix);
+    Value stride = view.getStrides()[0], length = host.dim(matrix, 1);
+    requireMultiple(host, stride, multiple, "the stride of rows of " + name);
+    Value fits =
+        arith::CmpIOp::create(host, arith::CmpIPredicate::uge, stride, length);
+    RequireOp::create(host, fits,
+                      ("expected the stride of rows of " + name +
+                       " to be at least their %lld elements, found %lld")
+                          .str(),
+                      ValueRange{length, stride});
+  }
+  requireMultiple(host, getAddress(host, matrix), alignment,
+                  "the address of " + name);
+}

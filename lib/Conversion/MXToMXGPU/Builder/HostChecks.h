@@ -1,0 +1,72 @@
+//===- HostChecks.h - Checks of operands on the host ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Sizes, strides and addresses that a kernel depends on: `verify*` compares at
+// compile time what types know, `require*` at run time, before the launch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_HOSTCHECKS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_HOSTCHECKS_H
+
+#include "KernelBuilder.h"
+#include "llvm/ADT/Twine.h"
+
+namespace mx::mxgpu {
+
+/// Maximum CTAs of a grid; kernels number work tiles in 32 bits.
+inline constexpr int64_t kMaxWorkTiles = target::kMaxGridX;
+
+/// Maximum rows and columns that tiles of up to 256 cover: coordinates of bulk
+/// copies are signed and have 32 bits (PTX ISA, cp.async.bulk.tensor).
+inline constexpr int64_t kMaxExtent =
+    std::numeric_limits<int32_t>::max() / 256 * 256;
+
+/// The message of `requireAtMost`, around the name of the size.
+inline constexpr llvm::StringLiteral kAtMostMessage = "expected at most %lld ",
+                                     kFoundMessage = ", found %lld";
+
+/// Requires a size to be `expected`; messages call it `what`.
+void requireSize(KernelBuilder &host, mlir::Value found, mlir::Value expected,
+                 const llvm::Twine &what);
+/// Requires a size to be a multiple of `factor`; the message has the nearest
+/// multiples.
+void requireMultiple(KernelBuilder &host, mlir::Value found, int64_t factor,
+                     const llvm::Twine &what);
+/// Requires a size of at most `limit`.
+void requireAtMost(KernelBuilder &host, mlir::Value found, int64_t limit,
+                   const llvm::Twine &what);
+/// Requires at least one expert group in `offsets`, unless they are null.
+void requireGroups(KernelBuilder &host, mlir::Value offsets);
+/// Requires scales for `rows x columns` elements in blocks of `block`. Tiled
+/// scales of ragged groups have `rowTiles` tiles of rows. Messages call the
+/// scales `name`. The first `batch` dimensions are batch dimensions.
+void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
+                       mlir::Value rows, mlir::Value columns, int64_t block,
+                       mlir::Value rowTiles = {},
+                       llvm::StringRef name = "scales", int64_t batch = 0);
+
+/// Requires a finite NVFP4 factor above 0, and returns the factor. Replaces
+/// another factor from memory by NaN, since the host does not wait for memory.
+mlir::Value checkPositive(KernelBuilder &host, mlir::Value scale);
+
+// The copy engine, and threads that load 16 bytes at a time, take rows that
+// begin at multiples of some bytes and do not overlap (CUDA driver API,
+// cuTensorMapEncodeTiled).
+
+/// Returns true if the elements have whole bytes and each row is contiguous;
+/// rows may lie apart.
+bool mayHaveStride(mlir::MemRefType type);
+/// Fails if the type has a row stride that is no multiple of `multiple`
+/// elements or smaller than a row; messages call the matrix `name`.
+llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
+                                    int64_t multiple, llvm::StringRef name);
+/// Requires the same of a dynamic stride, and an address of the first row at a
+/// multiple of `alignment` bytes.
+void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
+                 int64_t alignment, const llvm::Twine &name);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_HOSTCHECKS_H

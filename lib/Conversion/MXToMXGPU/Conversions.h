@@ -1,0 +1,70 @@
+//===- Conversions.h - Operations to kernels --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The conversion of each operation: builds its kernel and replaces the
+// operation by the launch. Fails with an error at an unsupported operation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_CONVERSIONS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_CONVERSIONS_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Target/TargetInfo.h"
+
+namespace mx::mxgpu {
+
+class KernelBuilder;
+
+llvm::LogicalResult convertMatmul(MatmulOpInterface op,
+                                  mlir::gpu::GPUModuleOp module,
+                                  const target::TargetInfo &target);
+llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertQuantize(QuantizeOp op,
+                                    mlir::gpu::GPUModuleOp module,
+                                    const target::TargetInfo &target);
+
+/// The operands that mx.dequantize and mx.permute_reduction have in common;
+/// null where an operation has none.
+struct DequantizeOperands {
+  mlir::Operation *op;
+  mlir::Value input, scales, globalScale, offsets, out;
+  RaggedKind ragged; ///< the dimension that the groups divide
+  int64_t blockSize;
+  bool isPermuted;
+
+  /// Of one of both operations; none of others.
+  static std::optional<DequantizeOperands> get(mlir::Operation *op);
+};
+/// Adds the other operations that its kernel computes to `done`.
+llvm::LogicalResult
+convertDequantize(DequantizeOperands operands, mlir::gpu::GPUModuleOp module,
+                  llvm::SmallPtrSetImpl<mlir::Operation *> &done);
+
+llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertGroupRows(GroupRowsOp op,
+                                     mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertRelayout(RelayoutOp op,
+                                    mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertPackWeights(PackWeightsOp op,
+                                       mlir::gpu::GPUModuleOp module);
+
+/// Launches a kernel that packs an operand of 6-bit elements, and returns the
+/// packed rows: device memory for the caller to free.
+mlir::Value packSixBits(KernelBuilder &host, mlir::Value operand,
+                        mlir::gpu::GPUModuleOp module);
+
+/// Fills with zeros become the runtime's.
+llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
+llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,
+                                     mlir::gpu::GPUModuleOp module);
+
+/// Fails if a size that types know exceeds the limit of a launch in `root`.
+llvm::LogicalResult verifyKnownSizes(mlir::Operation *root);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_CONVERSIONS_H

@@ -1,0 +1,29 @@
+//===- QuantizeSchedule.h - Schedules of quantizers -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The measured schedules of mx.quantize and mx.dequantize.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZESCHEDULE_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZESCHEDULE_H
+
+#include "../Conversions.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+/// Returns true if the tiles of a quantizer go through shared memory, rather
+/// than rows through registers only.
+bool isByTiles(QuantizeOp op);
+
+/// Returns the fastest measured schedule (QuantizeSchedules.def).
+QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
+                                            const target::TargetInfo &target);
+QuantizeScheduleAttr
+selectDequantizeSchedule(const DequantizeOperands &operands);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZESCHEDULE_H
