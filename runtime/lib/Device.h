@@ -13,6 +13,7 @@
 
 #include "mx/Target/TensorMap.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -146,6 +147,12 @@ private:
             "expected a GPU to measure time on, found " + name()};
   }
 };
+
+/// The device in use, if it is the only one in use and the only one of its
+/// kind; else null.
+inline std::atomic<Device *> soleDevice = nullptr;
+/// Records the first use of a device, one of `count` of its kind.
+void noteDevice(Device &device, int count);
 
 /// Number `ordinal` of the simulated devices, or why it cannot be used. It
 /// lives as long as the process, because generated code unloads its modules

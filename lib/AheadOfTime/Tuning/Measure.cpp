@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Measure.h"
+#include "../Output/CompileEntries.h"
 #include "Operands.h"
 #include "mx/Arrays/Arrays.h"
 #include "mx/Execution/Program.h"
@@ -117,7 +118,8 @@ llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
   one.ptxas = options.tune.isModelled ? "none" : options.ptxas;
   one.fuse = options.fuse;
   std::string messages;
-  llvm::Expected<CompiledModule> compiled = [&] {
+  llvm::Expected<CompiledModule> compiled =
+      [&]() -> llvm::Expected<CompiledModule> {
     // A candidate that does not compile is no error of the module.
     ScopedDiagnosticHandler handler(
         module->getContext(), [&](Diagnostic &found) {
@@ -125,7 +127,9 @@ llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
             messages += (messages.empty() ? "" : "; ") + found.str();
           return success();
         });
-    return compileModule(*module, one, ProductModule::kEntry);
+    if (llvm::Error error = keepEntries(*module, one.entries))
+      return error;
+    return compileEntries(*module, one, ProductModule::kEntry);
   }();
   if (!compiled) {
     std::string text = llvm::toString(compiled.takeError());

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Ptxas.h"
+#include "../Output/Ptxas.h"
 #include "mx/AheadOfTime/Tune.h"
 #include "mx/Arrays/Arrays.h"
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"

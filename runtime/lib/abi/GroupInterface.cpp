@@ -7,7 +7,7 @@
 #include "../group/Group.h"
 #include "../group/Nccl.h"
 #include "Calls.h"
-#include "Error.h"
+#include "../Error.h"
 
 #include "mx/Support/GroupLimits.h"
 

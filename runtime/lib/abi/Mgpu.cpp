@@ -9,7 +9,7 @@
 
 #include "../device/CheckedLaunch.h"
 #include "Calls.h"
-#include "Error.h"
+#include "../Error.h"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 
 #include "../program/Program.h"
 #include "Calls.h"
-#include "Error.h"
+#include "../Error.h"
 
 using namespace mx;
 using namespace mx::runtime;

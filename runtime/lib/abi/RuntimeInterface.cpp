@@ -7,7 +7,7 @@
 
 #include "../device/CheckedLaunch.h"
 #include "Calls.h"
-#include "Error.h"
+#include "../Error.h"
 
 #include "mx/Support/Version.h"
 

@@ -6,16 +6,7 @@
 
 #include "Selection.h"
 
-#include <mutex>
-
 using namespace mx::runtime;
-
-void mx::runtime::noteDevice(Device &device, int count) {
-  static std::mutex *mutex = new std::mutex;
-  static int inUse = 0;
-  std::lock_guard<std::mutex> lock(*mutex);
-  soleDevice = ++inUse == 1 && count == 1 ? &device : nullptr;
-}
 
 Device *mx::runtime::findOwner(const void *memory) {
   int ordinal;

@@ -11,8 +11,6 @@
 
 #include "../Device.h"
 
-#include <atomic>
-
 namespace mx::runtime {
 
 /// The device of an address; null for memory of the host that no device uses,
@@ -31,12 +29,6 @@ Error findEventOwner(void *event, Device *&device);
 /// devices look themselves; the driver follows any pointer.
 Error checkStream(const Device &device, void *stream);
 Error checkEvent(const Device &device, void *event);
-
-/// The only device that memory can be on: one is in use, and there is no other
-/// of its kind. Null where there may be several.
-inline std::atomic<Device *> soleDevice = nullptr;
-/// A device is used for the first time, one of `count` of its kind.
-void noteDevice(Device &device, int count);
 
 /// Whether an address is of a simulated device's own memory, and of which.
 bool isSimAddress(const void *memory, int &ordinal);

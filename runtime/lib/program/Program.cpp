@@ -11,6 +11,7 @@
 #include "LaunchCache.h"
 
 #include "mx/Support/HandleTable.h"
+#include "mx/Support/Version.h"
 #include "mxsim/io/InputFile.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ static std::atomic<int64_t> entrySerials;
 /// Ranks of a group have programs with the same one: FNV-1a of 64 bits.
 static uint64_t computeFingerprint(std::string_view manifest) {
   uint64_t hash = 0xCBF29CE484222325;
-  for (std::string_view part : {std::string_view(mxGetVersion()), manifest})
+  for (std::string_view part : {std::string_view(getVersion()), manifest})
     for (char byte : part)
       hash = (hash ^ uint8_t(byte)) * 0x100000001B3;
   return hash;

@@ -4,7 +4,7 @@
 // Modules, launches with their reports and records, and tensor maps.
 //===----------------------------------------------------------------------===//
 
-#include "../abi/Error.h"
+#include "../Error.h"
 #include "../image/EmbeddedPtx.h"
 #include "../image/Image.h"
 #include "SimDevice.h"

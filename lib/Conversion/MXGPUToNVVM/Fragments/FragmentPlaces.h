@@ -11,7 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_FRAGMENTS_FRAGMENTPLACES_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_FRAGMENTS_FRAGMENTPLACES_H
 
-#include "../Lowering.h"
+#include "../Common/Lowering.h"
 
 namespace mx::mxgpu {
 

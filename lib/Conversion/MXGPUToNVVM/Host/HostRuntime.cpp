@@ -9,7 +9,7 @@
 
 #include "HostRuntime.h"
 #include "../../Utils/HostCode.h"
-#include "../Lowering.h"
+#include "../Common/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

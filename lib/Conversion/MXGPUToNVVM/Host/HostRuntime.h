@@ -9,7 +9,7 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_HOST_HOSTRUNTIME_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_HOST_HOSTRUNTIME_H
 
-#include "../Lowering.h"
+#include "../Common/Lowering.h"
 
 namespace mx::mxgpu {
 

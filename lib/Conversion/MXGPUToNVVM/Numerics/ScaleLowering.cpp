@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/IntExpr.h"
-#include "../Lowering.h"
+#include "../Common/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -10,7 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_WORK_WORKTILES_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_WORK_WORKTILES_H
 
-#include "../Lowering.h"
+#include "../Common/Lowering.h"
 
 namespace mx::mxgpu {
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_AHEADOFTIME_PTXAS_H
-#define MX_LIB_AHEADOFTIME_PTXAS_H
+#ifndef MX_LIB_AHEADOFTIME_OUTPUT_PTXAS_H
+#define MX_LIB_AHEADOFTIME_OUTPUT_PTXAS_H
 
 #include "llvm/Support/Error.h"
 #include <string>
@@ -44,4 +44,4 @@ llvm::Expected<std::string> listMachineCode(const MachineCodeTools &tools,
 
 } // namespace mx
 
-#endif // MX_LIB_AHEADOFTIME_PTXAS_H
+#endif // MX_LIB_AHEADOFTIME_OUTPUT_PTXAS_H

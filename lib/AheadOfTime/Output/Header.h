@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_AHEADOFTIME_HEADER_H
-#define MX_LIB_AHEADOFTIME_HEADER_H
+#ifndef MX_LIB_AHEADOFTIME_OUTPUT_HEADER_H
+#define MX_LIB_AHEADOFTIME_OUTPUT_HEADER_H
 
 #include "mx/Plan/Plan.h"
 
@@ -22,4 +22,4 @@ std::string writeHeader(const plan::Manifest &manifest,
 
 } // namespace mx
 
-#endif // MX_LIB_AHEADOFTIME_HEADER_H
+#endif // MX_LIB_AHEADOFTIME_OUTPUT_HEADER_H

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
-#define MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
+#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_COMMON_LOWERING_H
+#define MX_LIB_CONVERSION_MXGPUTONVVM_COMMON_LOWERING_H
 
-#include "../Utils/FunctionPatterns.h"
+#include "../../Utils/FunctionPatterns.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
@@ -158,4 +158,4 @@ public:
 
 } // namespace mx
 
-#endif // MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
+#endif // MX_LIB_CONVERSION_MXGPUTONVVM_COMMON_LOWERING_H

@@ -7,7 +7,7 @@
 
 #include "Error.h"
 
-#include "../PerThread.h"
+#include "PerThread.h"
 
 #include "mxsim/io/Printable.h"
 

@@ -5,10 +5,10 @@
 // thread is kept until the thread clears it.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_LIB_ABI_ERROR_H
-#define MX_RUNTIME_LIB_ABI_ERROR_H
+#ifndef MX_RUNTIME_LIB_ERROR_H
+#define MX_RUNTIME_LIB_ERROR_H
 
-#include "../Device.h"
+#include "Device.h"
 
 #include <exception>
 
@@ -46,4 +46,4 @@ void warn(const std::string &text);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_LIB_ABI_ERROR_H
+#endif // MX_RUNTIME_LIB_ERROR_H
