@@ -2,7 +2,7 @@
 
 Comments are those of C++, MLIR, PTX, Python (docstrings too), CMake and shell; of lit tests each
 line is one. A name is a path that begins with a folder of the root (`test/Docs`,
-`lib/*/CMakeLists.txt`), or any name of a source (`Strategy.h`, `Kernel/Strategy.h`). Paths are
+`lib/*/CMakeLists.txt`), or any name of a source (`Strategy.h`, `Strategies/Strategy.h`). Paths are
 relative to the root or to a folder above the file; a source may leave out the first folders.
 COMMIT:PATH is a file of another commit, and words in capitals are placeholders.
 

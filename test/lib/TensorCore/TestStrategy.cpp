@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Matmul/Kernel/Strategy.h"
+#include "Matmul/Strategies/Strategy.h"
 #include "Matmul/MainLoop/MainLoop.h"
 #include "Matmul/Strategies/Common/RingTypes.h"
 #include "TestDialect.h"

@@ -33,7 +33,7 @@ struct OperandTypes {
 };
 
 /// How an instruction computes products
-/// (lib/Conversion/MXToMXGPU/Matmul/Kernel/Strategy.h).
+/// (lib/Conversion/MXToMXGPU/Matmul/Strategies/Strategy.h).
 class Strategy;
 
 /// The properties of a matmul that a schedule depends on.

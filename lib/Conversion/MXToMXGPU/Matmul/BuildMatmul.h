@@ -11,7 +11,7 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_BUILDMATMUL_H
 
 #include "Epilogue/EpiloguePolicy.h"
-#include "Kernel/Strategy.h"
+#include "Strategies/Strategy.h"
 #include "MainLoop/MainLoop.h"
 
 namespace mx::mxgpu {

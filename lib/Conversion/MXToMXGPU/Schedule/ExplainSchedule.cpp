@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Matmul/Kernel/Strategy.h"
+#include "../Matmul/Strategies/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/MmaFamilies.h"
 #include "llvm/ADT/MapVector.h"

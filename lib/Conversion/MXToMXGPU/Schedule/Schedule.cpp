@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Matmul/Kernel/Strategy.h"
+#include "../Matmul/Strategies/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx/Target/TensorMap.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Matmul/Kernel/Strategy.h"
+#include "../Matmul/Strategies/Strategy.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include <tuple>
 

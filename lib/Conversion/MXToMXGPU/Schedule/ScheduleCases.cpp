@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Matmul/Kernel/Strategy.h"
+#include "../Matmul/Strategies/Strategy.h"
 #include "llvm/ADT/MapVector.h"
 #include <cmath>
 

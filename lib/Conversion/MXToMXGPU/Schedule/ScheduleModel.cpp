@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
-#include "../Matmul/Kernel/Strategy.h"
+#include "../Matmul/Strategies/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;

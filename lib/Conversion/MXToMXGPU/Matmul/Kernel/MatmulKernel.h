@@ -13,7 +13,7 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_MATMULKERNEL_H
 
 #include "../../Builder/KernelBuilder.h"
-#include "Strategy.h"
+#include "../Strategies/Strategy.h"
 
 namespace mx::mxgpu {
 

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Kernel/Strategy.h"
+#include "../Strategy.h"
 #include "../Common/RingTypes.h"
 #include "../Common/WarpColumns.h"
 #include "../Common/Warpgroups.h"

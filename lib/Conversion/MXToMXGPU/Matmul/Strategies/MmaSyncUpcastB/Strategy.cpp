@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Kernel/Strategy.h"
+#include "../Strategy.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastMainLoop.h"
 #include "../Common/WarpColumns.h"

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Kernel/Strategy.h"
+#include "../Strategy.h"
 #include "../Common/RingTypes.h"
 #include "MainLoop.h"
 #include "mx/Support/ScaleLayout.h"

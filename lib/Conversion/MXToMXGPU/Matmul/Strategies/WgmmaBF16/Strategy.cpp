@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Kernel/Strategy.h"
+#include "../Strategy.h"
 #include "../../MainLoop/MainLoop.h"
 #include "../Common/LayoutModes.h"
 #include "../Common/RingTypes.h"

@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Kernel/Strategy.h"
+#include "../Strategy.h"
 #include "../Common/RegisterOperandMainLoop.h"
 #include "../Common/RegisterOperandTile.h"
 #include "../Common/RingTypes.h"

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Kernel/Strategy.h"
+#include "../Strategy.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastCosts.h"
 #include "../Common/Warpgroups.h"

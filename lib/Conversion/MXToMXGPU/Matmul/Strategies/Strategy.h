@@ -5,7 +5,7 @@
 // A strategy is how a matrix instruction computes a product: which operands it
 // takes, the tiles, rings and roles of its kernel, which schedules are legal,
 // which are worth considering, and what they cost. Each has a folder in
-// ../Strategies, a line in Strategies.def, and an attribute in
+// this one, a line in Strategies.def, and an attribute in
 // MXGPUStrategies.td, the fields of a schedule that are its own.
 // The choice of schedules, --mx-explain, the builder of kernels and the
 // epilogues ask this interface and know no strategy.
@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_STRATEGY_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_STRATEGY_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_STRATEGY_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_STRATEGY_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
@@ -190,4 +190,4 @@ const Strategy &getStrategy(const MatmulProblem &problem,
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_STRATEGY_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_STRATEGY_H
