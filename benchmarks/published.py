@@ -25,7 +25,7 @@ def time_of(entry):
 
 
 def matmul_rows(data):
-    """From products/speed.py and products/training.py: a row for each implementation."""
+    """From matmul/speed.py and matmul/training.py: a row for each implementation."""
     training = [data["training"]] if "training" in data else []
     for result in data["rows"] + training:
         for name, entry in result["implementations"].items():
@@ -36,7 +36,7 @@ def matmul_rows(data):
 
 
 def shape_rows(data):
-    """From products/surface.py: a row for each shape."""
+    """From matmul/surface.py: a row for each shape."""
     card = re.search(r"NVIDIA (\w+)", data["about"]["gpu"])
     for family, shapes in data["rows"].items():
         for case, result in shapes.items():

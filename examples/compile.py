@@ -42,7 +42,7 @@ def main():
     w = np.ones((args.outer, args.inner), ml_dtypes.bfloat16)
     template = mx.Template(TEXT)
     print(template)
-    # The products are quantized to MXFP8 first.
+    # The matmuls are quantized to MXFP8 first.
     with mx.compile(template, inner=args.inner, outer=args.outer, dtype=x.dtype,
                     pipeline="builtin.module(mx-quantize-matmuls)") as program:
         y, = program["main"](x, w)

@@ -53,7 +53,7 @@ def parse_arguments():
     parser.add_argument("--tokens", type=whole(2), default=32,
                         help="how many to generate")
     parser.add_argument("--compile", action="store_true",
-                        help="a step through torch.compile, which leaves products to mx")
+                        help="a step through torch.compile, which leaves matmuls to mx")
     parser.add_argument("--no-graph", action="store_true", help="no CUDA graph on cuda")
     parser.add_argument("--seed", type=whole(0, 2**63 - 1), default=0)
     parser.add_argument("--save", type=new_folder,

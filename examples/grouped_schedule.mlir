@@ -1,6 +1,6 @@
-// Products of four ragged groups with schedules written at the operations, of
+// Matmuls of four ragged groups with schedules written at the operations, of
 // operands that are quantized already: rows of groups, groups that divide the
-// reduction, and a product whose two parts are multiplied and quantized again.
+// reduction, and a matmul whose two parts are multiplied and quantized again.
 
 !ends = tensor<4xi32>
 !a = tensor<?x?xf8E4M3FN>

@@ -1,4 +1,4 @@
-// The product of matmul.mlir with a simple schedule written at the operation.
+// The matmul of matmul.mlir with a simple schedule written at the operation.
 // What it leaves open, the stages, is filled in: as many as fit.
 
 !matrix = tensor<?x?xbf16>

@@ -9,7 +9,7 @@
 //
 // all in device memory: nothing here waits to know how many rows an expert has.
 // Rows past the last end belong to no expert. Weights are quantized once a step, by
-// @quantize_weights, along the dimension that each product sums over.
+// @quantize_weights, along the dimension that each matmul sums over.
 //
 //   x[p]   = X[tokens[p]]                         T x H -> P x H
 //   gu[p]  = x[p] W1[g]^T                         P x 2I: gate, up

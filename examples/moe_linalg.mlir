@@ -1,6 +1,6 @@
 // The layer of examples/moe_layer.mlir as a framework's compiler has it: bf16,
 // written with linalg, tensor and scf, with a loop over experts for each grouped
-// product. Nothing in it speaks of block formats;
+// matmul. Nothing in it speaks of block formats;
 //
 //   mx-opt --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
@@ -61,13 +61,13 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     %matrix = tensor.extract_slice %w1[%g, 0, 0] [1, 512, 384] [1, 1, 1] : !w1 to tensor<512x384xbf16>
     %empty = tensor.empty(%n) : tensor<?x512xf32>
     %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x512xf32>) -> tensor<?x512xf32>
-    %products = linalg.matmul indexing_maps = [#mk, #nk, #mn]
+    %matmul = linalg.matmul indexing_maps = [#mk, #nk, #mn]
         ins(%rows, %matrix : !tokens, tensor<512x384xbf16>)
         outs(%zeros : tensor<?x512xf32>) -> tensor<?x512xf32>
     %narrow = tensor.empty(%n) : !gu
     %rounded = linalg.generic {indexing_maps = [#id, #id],
                                iterator_types = ["parallel", "parallel"]}
-        ins(%products : tensor<?x512xf32>) outs(%narrow : !gu) {
+        ins(%matmul : tensor<?x512xf32>) outs(%narrow : !gu) {
     ^bb0(%sum: f32, %old: bf16):
       %0 = arith.truncf %sum : f32 to bf16
       linalg.yield %0 : bf16
@@ -108,10 +108,10 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     %matrix = tensor.extract_slice %w2[%g, 0, 0] [1, 384, 256] [1, 1, 1] : !w2 to tensor<384x256xbf16>
     %empty = tensor.empty(%n) : tensor<?x384xf32>
     %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x384xf32>) -> tensor<?x384xf32>
-    %products = linalg.matmul indexing_maps = [#mk, #nk, #mn]
+    %matmul = linalg.matmul indexing_maps = [#mk, #nk, #mn]
         ins(%rows, %matrix : !h, tensor<384x256xbf16>)
         outs(%zeros : tensor<?x384xf32>) -> tensor<?x384xf32>
-    %next = tensor.insert_slice %products into %out[%start, 0] [%n, 384] [1, 1] : !sums into !sums
+    %next = tensor.insert_slice %matmul into %out[%start, 0] [%n, 384] [1, 1] : !sums into !sums
     scf.yield %next, %end : !sums, index
   }
   %y0 = tensor.empty(%t) : !sums
@@ -182,13 +182,13 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     %matrix = tensor.extract_slice %w2[%g, 0, 0] [1, 384, 256] [1, 1, 1] : !w2 to tensor<384x256xbf16>
     %empty = tensor.empty(%n) : tensor<?x256xf32>
     %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x256xf32>) -> tensor<?x256xf32>
-    %products = linalg.matmul indexing_maps = [#mk, #kn, #mn]
+    %matmul = linalg.matmul indexing_maps = [#mk, #kn, #mn]
         ins(%rows, %matrix : !tokens, tensor<384x256xbf16>)
         outs(%zeros : tensor<?x256xf32>) -> tensor<?x256xf32>
     %narrow = tensor.empty(%n) : !h
     %rounded = linalg.generic {indexing_maps = [#id, #id],
                                iterator_types = ["parallel", "parallel"]}
-        ins(%products : tensor<?x256xf32>) outs(%narrow : !h) {
+        ins(%matmul : tensor<?x256xf32>) outs(%narrow : !h) {
     ^bb0(%sum: f32, %old: bf16):
       %0 = arith.truncf %sum : f32 to bf16
       linalg.yield %0 : bf16
@@ -273,10 +273,10 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     %matrix = tensor.extract_slice %w1[%g, 0, 0] [1, 512, 384] [1, 1, 1] : !w1 to tensor<512x384xbf16>
     %empty = tensor.empty(%n) : tensor<?x384xf32>
     %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x384xf32>) -> tensor<?x384xf32>
-    %products = linalg.matmul indexing_maps = [#mk, #kn, #mn]
+    %matmul = linalg.matmul indexing_maps = [#mk, #kn, #mn]
         ins(%rows, %matrix : !gu, tensor<512x384xbf16>)
         outs(%zeros : tensor<?x384xf32>) -> tensor<?x384xf32>
-    %next = tensor.insert_slice %products into %out[%start, 0] [%n, 384] [1, 1] : !sums into !sums
+    %next = tensor.insert_slice %matmul into %out[%start, 0] [%n, 384] [1, 1] : !sums into !sums
     scf.yield %next, %end : !sums, index
   }
   %dx0 = tensor.empty(%t) : !sums

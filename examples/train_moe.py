@@ -65,7 +65,7 @@ def norm_gradient(dy, y, factor):
 
 
 class Bf16Experts:
-    """Operands of products and what is stored are bf16, sums f32."""
+    """Operands of matmuls and what is stored are bf16, sums f32."""
 
     def set_weights(self, w1, w2):
         self.w1, self.w2 = round_bf16(w1), round_bf16(w2)
@@ -135,7 +135,7 @@ class CompiledExperts:
     def set_weights(self, w1, w2):
         w = self._call("quantize_weights", w1=to_bf16(w1), w2=to_bf16(w2))
         names = ("w1e", "w1s", "w2e", "w2s")
-        # Along what the forward products sum over, and the backward ones.
+        # Along what the forward matmuls sum over, and the backward ones.
         self.along = dict(zip(names, (w[0], w[1], w[4], w[5])))
         self.across = dict(zip(names, (w[2], w[3], w[6], w[7])))
 

@@ -45,7 +45,7 @@ def options_of(args, recipe, seed):
 
 
 def run_one(args, deadline):
-    torch.set_float32_matmul_precision("high")  # the router's product is f32
+    torch.set_float32_matmul_precision("high")  # the router's matmul is f32
     run = Run(options_of(args, args.recipe, args.seed), args.checkpoint, args.log)
     status = 0 if run.train(deadline - MARGIN, args.stop_at) else UNFINISHED
     leave()  # of torchrun

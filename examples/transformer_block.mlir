@@ -7,14 +7,14 @@
 //
 // for any number of tokens T of one sequence. H = 256, four heads of 64, two of
 // keys and values, eight experts of 128, of which a token has two. Activations
-// are bf16, sums f32. All weights of products are in MXFP8, as a checkpoint has
+// are bf16, sums f32. All weights of matmuls are in MXFP8, as a checkpoint has
 // them: elements, and a scale for each 32 along what is summed over. The
 // projections multiply bf16 by these weights. What the experts multiply is
 // quantized to MXFP8 too:
 //
 //   mx-opt --mx-import-scaled --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
-// makes products of mx of them (docs/guide/MoE.md). What is to stay in
+// makes matmuls of mx of them (docs/guide/MoE.md). What is to stay in
 // bf16, scores, their sums of values and the router, says so by mx.recipe.
 
 !tokens = tensor<?x256xbf16>
@@ -53,7 +53,7 @@
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
 #id4 = affine_map<(a, b, i, j) -> (a, b, i, j)>
-// Of products.
+// Of matmuls.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #nk_s = affine_map<(m, n, k) -> (n, k floordiv 32)>
@@ -400,9 +400,9 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     %matrix = tensor.extract_slice %w1_n[%e, 0, 0] [1, 256, 256] [1, 1, 1] : !w1_n to tensor<256x256xbf16>
     %empty = tensor.empty(%n) : !sums
     %zeros = linalg.fill ins(%zero : f32) outs(%empty : !sums) -> !sums
-    %products = linalg.matmul indexing_maps = [#mk, #nk, #mn]
+    %matmul = linalg.matmul indexing_maps = [#mk, #nk, #mn]
         ins(%rows, %matrix : !tokens, tensor<256x256xbf16>) outs(%zeros : !sums) -> !sums
-    %narrow = arith.truncf %products : !sums to !gu
+    %narrow = arith.truncf %matmul : !sums to !gu
     %next = tensor.insert_slice %narrow into %out[%start, 0] [%n, 256] [1, 1] : !gu into !gu
     scf.yield %next, %end : !gu, index
   }
@@ -435,9 +435,9 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     %matrix = tensor.extract_slice %w2_n[%e, 0, 0] [1, 256, 128] [1, 1, 1] : !w2_n to tensor<256x128xbf16>
     %empty = tensor.empty(%n) : !sums
     %zeros = linalg.fill ins(%zero : f32) outs(%empty : !sums) -> !sums
-    %products = linalg.matmul indexing_maps = [#mk, #nk, #mn]
+    %matmul = linalg.matmul indexing_maps = [#mk, #nk, #mn]
         ins(%rows, %matrix : !h, tensor<256x128xbf16>) outs(%zeros : !sums) -> !sums
-    %next = tensor.insert_slice %products into %out[%start, 0] [%n, 256] [1, 1] : !sums into !sums
+    %next = tensor.insert_slice %matmul into %out[%start, 0] [%n, 256] [1, 1] : !sums into !sums
     scf.yield %next, %end : !sums, index
   }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Arrays of the demo: inputs with the outliers of a language model, and the
-quality of the product. Shares no code with the compiler."""
+quality of the matmul. Shares no code with the compiler."""
 
 import argparse
 import sys
@@ -43,25 +43,25 @@ def load_float(path):
 
 
 def snr(args):
-    """Signal-to-noise ratio against the product of the unquantized inputs."""
+    """Signal-to-noise ratio against the matmul of the unquantized inputs."""
     x, w, y = (load_float(path) for path in (args.x, args.w, args.y))
     with np.errstate(invalid="ignore", over="ignore"):
         exact = x @ w.T
     if y.shape != exact.shape:
         fail(f"{args.y}: expected shape {exact.shape}, found {y.shape}")
     if not exact.size:
-        print("SNR against the unquantized product: none, the product is empty")
+        print("SNR against the unquantized matmul: none, the matmul is empty")
         return
     finite = np.isfinite(exact) & np.isfinite(y)
     if not finite.any():
-        print("SNR against the unquantized product: none, nothing in it is finite")
+        print("SNR against the unquantized matmul: none, nothing in it is finite")
         return
     signal = np.square(exact[finite]).sum()
     noise = np.square(exact[finite] - y[finite]).sum()
     ratio = 10 * np.log10(signal / noise) if noise and signal else float("inf")
     skipped = exact.size - finite.sum()
     note = f" ({skipped} entries that are not finite left out)" if skipped else ""
-    print(f"SNR against the unquantized product (float64): {ratio:.1f} dB{note}")
+    print(f"SNR against the unquantized matmul (float64): {ratio:.1f} dB{note}")
 
 
 def main():
@@ -73,7 +73,7 @@ def main():
     for name, size in (("m", 512), ("n", 768), ("k", 1024), ("seed", 0)):
         command.add_argument(f"--{name}", type=int, default=size)
     command.set_defaults(run=make)
-    command = commands.add_parser("snr", help="print the quality of a product")
+    command = commands.add_parser("snr", help="print the quality of a matmul")
     for name in ("x", "w", "y"):
         command.add_argument(name)
     command.set_defaults(run=snr)

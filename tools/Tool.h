@@ -93,12 +93,12 @@ struct CompilerOptions {
   llvm::cl::opt<bool> fuse{
       "fuse", llvm::cl::init(true),
       llvm::cl::desc("compute what is quantized where it is quantized, and "
-                     "finish products where they are computed (the default)"),
+                     "finish matmuls where they are computed (the default)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> maxSchedules{
       "max-schedules", llvm::cl::init(target::kMaxSchedules),
       llvm::cl::value_desc("N"),
-      llvm::cl::desc("most schedules of a product whose rows, groups or "
+      llvm::cl::desc("most schedules of a matmul whose rows, groups or "
                      "reduction no type knows; with 1 a row's sums do not "
                      "depend on how many rows there are"),
       llvm::cl::cat(category)};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grouped products of mixtures of experts: the shapes of published models, and
+"""Grouped matmuls of mixtures of experts: the shapes of published models, and
 how unevenly tokens fall on experts."""
 
 import dataclasses
@@ -41,7 +41,7 @@ class Shape:
             n=shrink(self.n, 8), k=shrink(self.k, 32))
 
 
-# Names say model, way of parallelism and product.
+# Names say model, way of parallelism and matmul.
 SHAPES = [
     Shape("dsv3-ep32-fwd1", 8, 131072, 4096, 7168),
     Shape("dsv3-ep32-fwd2", 8, 131072, 7168, 2048),

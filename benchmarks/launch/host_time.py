@@ -4,7 +4,7 @@
 
 usage: host_time.py [--device=auto] [--count=1000] [--cc=cc]
 
-The function is a product of bf16 by weights of MXFP8, one kernel with three tensor
+The function is a matmul of bf16 by weights of MXFP8, one kernel with three tensor
 maps. On a GPU the arrays are tensors of PyTorch, small enough that the GPU is never
 behind the host. On the simulator they have no rows, so that nothing is launched: what
 is left is the work of this project, without a driver's. Prints the smallest of seven
@@ -118,7 +118,7 @@ def main():
     w = torch.ones((N, K), device=device).to(torch.float8_e4m3fn)
     s = torch.full(SCALES, 127, dtype=torch.uint8, device=device)
     y, = main_entry(x, w, s)
-    assert torch.all(y == K), "the product is wrong"
+    assert torch.all(y == K), "the matmul is wrong"
     dense = torch.ones((K, N), dtype=torch.bfloat16, device=device)
     results = [torch.empty_like(y)]
     report("launch from Python into results",

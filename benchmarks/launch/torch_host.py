@@ -6,10 +6,10 @@ mx_compiler.torch.
 usage: torch_host.py [--rounds=200] [--calls=50] [--profile] [--fake-driver=LIBRARY]
 
 On a GPU the tensors are so small that the GPU always waits for the host. Without one
-they are of the host and MX_DEVICE=cpu computes the products, so that the times of mx say
+they are of the host and MX_DEVICE=cpu computes the matmuls, so that the times of mx say
 little: with --fake-driver, unittests/libMXFakeCuda.so of the build, tensors of the host
 pose as a GPU's to mx, and the driver launches nothing. All is measured then but the
-driver's part and PyTorch's allocator of GPU memory; torch's own products do compute.
+driver's part and PyTorch's allocator of GPU memory; torch's own matmuls do compute.
 
 Prints the median of many rounds, in microseconds a call, and the time without that of
 mxEntryLaunch. --profile also says where the time goes. Exits with 1 on a GPU where the
@@ -82,7 +82,7 @@ class Clock:
         return statistics.median(rows)
 
 
-def forward_backward(product, *shapes, device):
+def forward_backward(matmul, *shapes, device):
     """Functions that run the forward pass, and both. Gradients do not add up."""
     (m, n, k), leaves = shapes, []
     for shape in ((m, k), (n, k)):
@@ -92,9 +92,9 @@ def forward_backward(product, *shapes, device):
     def both():
         for x in leaves:
             x.grad = None
-        product(*leaves).backward(dy)
+        matmul(*leaves).backward(dy)
 
-    return lambda: product(*leaves), both
+    return lambda: matmul(*leaves), both
 
 
 def operations(mxt, device):

@@ -84,7 +84,7 @@ class MxAlone(Mx):
 
 
 class MxPrograms:
-    """The compiled programs without autograd: gradients of weights are f32, as products give
+    """The compiled programs without autograd: gradients of weights are f32, as matmuls give
     them. Weights are quantized in the forward pass."""
     name = "mx programs"
 

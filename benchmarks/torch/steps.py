@@ -9,7 +9,7 @@ bf16, of random shapes.
     steps.py show FILE...       # raw results, or CSV as in benchmarks/results/layers.csv
 
 A layer that trains is compared with PyTorch's first, then both are captured as CUDA graphs
-and replayed in turn (../products/timing.py), sustained. The bound is PyTorch's time and that
+and replayed in turn (../matmul/timing.py), sustained. The bound is PyTorch's time and that
 of the bytes that quantizers have to move, at the rate of a large copy: x and the weight are
 read and written as bf16 in both passes, and dy is read once and written twice. `to bound` is
 our time to the bound, `to bf16` PyTorch's time to ours."""
@@ -24,7 +24,7 @@ import statistics
 import sys
 
 BENCHMARKS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "products")]
+sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "matmul")]
 
 import cases
 import published

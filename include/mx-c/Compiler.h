@@ -114,10 +114,10 @@ typedef struct mxcCompileOptions {
   const char *ptxas;  /* the assembler, or "none"; default: one that is found */
   const char *prefix; /* of names in the C header; default: program */
   int32_t noFusion;   /* 1: operations stay apart */
-  /* How many schedules of each product are timed first, on the GPU that is the
+  /* How many schedules of each matmul are timed first, on the GPU that is the
    * runtime's device in use (docs/guide/Tuning.md); 0: none. */
   int64_t tune;
-  /* Rows at which products are timed whose rows no type knows; default: one
+  /* Rows at which matmuls are timed whose rows no type knows; default: one
    * size of each range that has a schedule. */
   const int64_t *tuneRows;
   size_t tuneRowCount;

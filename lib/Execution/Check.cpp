@@ -149,16 +149,16 @@ static bool isInAnyOrder(Operation *op) {
 
 /// Why the results of a stage have no bound; empty if they have one.
 static std::string whyUnbounded(Operation *op) {
-  auto product = dyn_cast<MatmulOpInterface>(op);
+  auto matmul = dyn_cast<MatmulOpInterface>(op);
   // Sums of rows are added in any order, and a small error of a sum may change
   // its scale.
-  if (isInAnyOrder(op) || (product && product.getScatterRows()))
+  if (isInAnyOrder(op) || (matmul && matmul.getScatterRows()))
     return "the order of its additions is not specified";
-  if (!product)
+  if (!matmul)
     return {};
-  if (product.getResultScales())
+  if (matmul.getResultScales())
     return "its quantized result has no bound";
-  if (product.getNumB() > 1)
+  if (matmul.getNumB() > 1)
     return "its epilogue takes several sums and has no bound";
   return {};
 }
@@ -171,7 +171,7 @@ static std::string whyUnbounded(Operation *op) {
 /// same operands; null if it gives the same.
 static const char *whyInexact(Operation *op) {
   if (isa<MatmulOpInterface>(op) || isInAnyOrder(op))
-    return "it depends on a product that was not compared";
+    return "it depends on a matmul that was not compared";
   if (isa_and_nonnull<MXDialect>(op->getDialect()) && op->hasAttr("ragged"))
     return "it depends on rows that no group has";
   if (isa<CallOpInterface>(op))

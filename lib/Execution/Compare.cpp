@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// For a product of n matrix instructions with K = k each the device's y obeys
+// For a matmul of n matrix instructions with K = k each the device's y obeys
 //   |y - y64| <= n * ((k + 1) * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2,
 // where the first term of the factor allows the instruction to truncate its
 // products to 25 bits below the largest before adding them, and the second is
@@ -76,8 +76,8 @@ ElementRanges mx::getDefinedElements(Operation *op,
       numbers.push_back(number.getSExtValue());
   else
     return {{0, count}};
-  auto product = dyn_cast<MatmulOpInterface>(op);
-  bool isMasked = product && product.isMasked();
+  auto matmul = dyn_cast<MatmulOpInterface>(op);
+  bool isMasked = matmul && matmul.isMasked();
   int64_t rows = result.shape[isMasked ? 1 : 0];
   int64_t columns = result.shape.back(), begin = 0;
   ElementRanges ranges;
@@ -138,7 +138,7 @@ llvm::Expected<Program *> ReferencePrograms::get(ModuleOp module,
 
 namespace {
 
-/// The float type of a product's results.
+/// The float type of a matmul's results.
 struct ResultFormat {
   enum Kind { F32, BF16, F16, None } kind = None;
 
@@ -289,7 +289,7 @@ ResultComparison compareBits(const NpyArray &device,
   return found;
 }
 
-/// Where the sum of a product may lie on the device.
+/// Where the sum of a matmul may lie on the device.
 struct SumRange {
   double low = 0, high = 0;
   /// Infinities of both signs may meet.
@@ -301,8 +301,8 @@ struct SumRange {
   }
 };
 
-/// What the bound of a product depends on besides its operands.
-struct ProductBound {
+/// What the bound of a matmul depends on besides its operands.
+struct MatmulBound {
   double steps = 0;           ///< MMA steps along K and other f32 additions
   double factor = 0;          ///< of the sum of magnitudes, per step
   double smallest = 0x1p-149; ///< where sums are subnormal, per step
@@ -331,15 +331,15 @@ struct ProductBound {
   }
 };
 
-/// The sums of a product and of its magnitudes. They are larger than f32 has
+/// The sums of a matmul and of its magnitudes. They are larger than f32 has
 /// room for where that can be told.
-struct ProductReference {
+struct MatmulReference {
   std::vector<double> sums, magnitudes;
 };
 
-ResultComparison compareProduct(ResultFormat out, const NpyArray &device,
-                                const ProductReference &reference,
-                                const ProductBound &bound) {
+ResultComparison compareSums(ResultFormat out, const NpyArray &device,
+                             const MatmulReference &reference,
+                             const MatmulBound &bound) {
   ResultComparison found;
   forEachElement(bound.elements, [&](int64_t i) {
     ++found.elements;
@@ -389,8 +389,8 @@ ResultComparison compareProduct(ResultFormat out, const NpyArray &device,
 llvm::Expected<ResultComparison>
 compareEpilogue(ReferencePrograms &programs, ResultFormat out,
                 const ComparedOp &stage, const IntermediateArrays &arrays,
-                const NpyArray &sums, const ProductReference &reference,
-                const ProductBound &bound) {
+                const NpyArray &sums, const MatmulReference &reference,
+                const MatmulBound &bound) {
   const NpyArray &device = *arrays.results[0];
   ResultFormat f32 = {ResultFormat::F32};
   std::array<NpyArray, 3> amounts = {sums, sums, sums};
@@ -473,7 +473,7 @@ unsigned matmulFirstOfB(Operation *op) {
   return cast<MatmulOpInterface>(op).getAScales() ? 2 : 1;
 }
 
-/// The number of K elements of a product.
+/// The number of K elements of a matmul.
 template <typename OpT>
 int64_t reductionExtent(OpT matmul, const IntermediateArrays &arrays) {
   const NpyArray &a = *arrays.operands[0];
@@ -482,12 +482,11 @@ int64_t reductionExtent(OpT matmul, const IntermediateArrays &arrays) {
   return a.shape.back() * packing;
 }
 
-/// What the chip makes of a product; none of what it has no instruction for.
-std::optional<target::ProductForm> getProduct(MatmulOpInterface op,
-                                              StringRef chip) {
+/// The MMA that computes a matmul on the chip; none if no instruction does.
+std::optional<target::MmaForm> getMma(MatmulOpInterface op, StringRef chip) {
   const target::TargetInfo *target = target::lookupTarget(chip.str());
   auto problem = target ? mxgpu::getMatmulProblem(op, *target) : std::nullopt;
-  return problem ? std::optional(problem->product) : std::nullopt;
+  return problem ? std::optional(problem->mma) : std::nullopt;
 }
 
 /// The same array of ones.
@@ -643,7 +642,7 @@ NpyArray dropInfinities(const NpyArray &array, Type type) {
   return result;
 }
 
-/// The operands of a product whose sums are 2^-40 of those of `arrays`: scales
+/// The operands of a matmul whose sums are 2^-40 of those of `arrays`: scales
 /// or numbers of one side are, and what is added to. What becomes too small to
 /// be told adds nothing to a sum that overflows. None where both sides are
 /// constants, or have formats whose sums never overflow.
@@ -704,8 +703,8 @@ std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
   return arrays;
 }
 
-/// The sums of a product on the reference path. `narrow` are those in f32.
-llvm::Expected<ProductReference>
+/// The sums of a matmul on the reference path. `narrow` are those in f32.
+llvm::Expected<MatmulReference>
 computeReference(ReferencePrograms &programs, const ComparedOp &stage,
                  const IntermediateArrays &arrays, OpVariant variant,
                  NpyArray &narrow) {
@@ -721,7 +720,7 @@ computeReference(ReferencePrograms &programs, const ComparedOp &stage,
       values[i] = f32.at(result->front(), i);
     return std::move(result->front());
   };
-  ProductReference found;
+  MatmulReference found;
   auto sums = run(arrays, false, found.sums);
   if (!sums)
     return sums.takeError();
@@ -735,7 +734,7 @@ computeReference(ReferencePrograms &programs, const ComparedOp &stage,
   std::optional<IntermediateArrays> shrunken = shrinkOperands(stage, arrays);
   if (!shrunken)
     return found;
-  ProductReference small;
+  MatmulReference small;
   sums = run(*shrunken, false, small.sums);
   if (!sums)
     return sums.takeError();
@@ -789,10 +788,10 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
   auto reference = computeReference(programs, stage, arrays, variant, sums);
   if (!reference)
     return reference.takeError();
-  ProductBound bound;
+  MatmulBound bound;
   // What only the reference path multiplies gets the widest bound.
-  auto product = getProduct(matmul, options.chip);
-  mxgpu::ReductionSteps steps(product.value_or(target::ProductForm()),
+  auto mma = getMma(matmul, options.chip);
+  mxgpu::ReductionSteps steps(mma.value_or(target::MmaForm()),
                               reductionExtent(matmul, arrays));
   bound.steps = steps.count + (matmul.getAccumulate() ? 1 : 0);
   bound.factor = 0x1p-23;
@@ -804,8 +803,8 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
   bound.alpha = findAlpha(matmul, arrays);
   bound.elements = getDefinedElements(stage.op, arrays);
-  if (options.device != DeviceKind::CPU && product &&
-      !product->instruction->takesScales)
+  if (options.device != DeviceKind::CPU && mma &&
+      !mma->instruction->takesScales)
     if (llvm::Error error = addOperandRounding(
             programs, stage, arrays, variant, bound.steps * bound.factor,
             isTruncated, reference->magnitudes))
@@ -815,8 +814,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
   if (device.shape != sums.shape) {
     comparison.results.push_back(compareBits(device, sums));
   } else if (!hasEpilogue) {
-    comparison.results.push_back(
-        compareProduct(out, device, *reference, bound));
+    comparison.results.push_back(compareSums(out, device, *reference, bound));
   } else if (device.shape.size() != 2) {
     return llvm::make_error<NoReference>(
         "its epilogue gives more than a matrix");

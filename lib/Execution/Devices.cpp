@@ -41,7 +41,7 @@ std::string mx::selectChip(llvm::StringRef device) {
       device != "cpu" && device != "sim" && !device.starts_with("sim:");
   for (const target::TargetInfo &target : target::getTargets()) {
     mxDeviceInfo info = mxSized<mxDeviceInfo>();
-    if (isGpu && target.hasProducts() &&
+    if (isGpu && target.hasMma() &&
         mxSetDeviceForTarget(device.str().c_str(), target.chip) == MX_SUCCESS &&
         mxGetDeviceInfo(&info) == MX_SUCCESS &&
         llvm::StringRef(info.kind) != "sim" && mxCanRunTarget(target.chip))

@@ -30,7 +30,7 @@ static bool toLaunches(ModuleOp module, const ExplainTrafficOptions &options) {
   MXToNVVMOptions pipeline;
   pipeline.chip = options.chip;
   pipeline.fuse = options.fuse;
-  // Of the schedules of a product of unknown sizes one runs. Which one is not
+  // Of the schedules of a matmul of unknown sizes one runs. Which one is not
   // asked: the list is that of a program with one.
   pipeline.maxSchedules = 1;
   pipeline.skipHostCode = false;

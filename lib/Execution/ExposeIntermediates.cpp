@@ -27,8 +27,8 @@ static bool isCompared(Operation *op) {
 }
 
 static bool readsDestinations(Operation *op) {
-  if (auto product = dyn_cast<MatmulOpInterface>(op))
-    return product.readsOuts();
+  if (auto matmul = dyn_cast<MatmulOpInterface>(op))
+    return matmul.readsOuts();
   if (auto gather = dyn_cast<AllGatherOp>(op))
     return !gather.getInput();
   return isa<CombineOp>(op);

@@ -23,7 +23,7 @@ namespace {
 /// The logical shapes of a stage's tensors. Elements have the shape of their
 /// array; the shape of tiled scales follows from the elements they belong
 /// to, or from the scales on the other side of a relayout, and that of
-/// packed weights from the rest of the product.
+/// packed weights from the rest of the matmul.
 class IntermediateShapes {
 public:
   IntermediateShapes(const ComparedOp &stage,

@@ -304,8 +304,8 @@ Traffic mx::countLaunches(func::FuncOp function) {
 static bool readsInit(Operation *op, OpOperand &init) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalgOp.payloadUsesValueFromOperand(&init);
-  if (auto product = dyn_cast<MatmulOpInterface>(op))
-    return product.readsOuts();
+  if (auto matmul = dyn_cast<MatmulOpInterface>(op))
+    return matmul.readsOuts();
   return isa<CombineOp>(op);
 }
 

@@ -111,7 +111,7 @@ static void addDeallocation(OpPassManager &pm, bool isPlan) {
 }
 
 /// From functions on tensors to those that schedules are chosen for.
-static void addProducts(OpPassManager &pm, const MXToNVVMOptions &options) {
+static void addMatmuls(OpPassManager &pm, const MXToNVVMOptions &options) {
   buildMXFusionPipeline(pm, options);
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
 }
@@ -150,17 +150,17 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAllocate());
 }
 
-void mx::buildMXToProductsPipeline(OpPassManager &pm,
-                                   const MXToNVVMOptions &options) {
+void mx::buildMXToMatmulsPipeline(OpPassManager &pm,
+                                  const MXToNVVMOptions &options) {
   pm.addPass(createMXDescribeEntries());
   // A plan has regions instead of blocks.
   pm.addPass(createLiftControlFlowToSCFPass());
   pm.addPass(createMXReplacePoison());
-  addProducts(pm, options);
+  addMatmuls(pm, options);
 }
 
 static void addMXToMXGPU(OpPassManager &pm, const MXToNVVMOptions &options) {
-  buildMXToProductsPipeline(pm, options);
+  buildMXToMatmulsPipeline(pm, options);
   addKernels(pm, options, /*hostReads=*/true);
 }
 
@@ -177,7 +177,7 @@ static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
 }
 
 static void addMXToNVVM(OpPassManager &pm, const MXToNVVMOptions &options) {
-  addProducts(pm, options);
+  addMatmuls(pm, options);
   addKernels(pm, options, /*hostReads=*/false);
   pm.addPass(mxgpu::createConvertMXGPUHostToGPU());
   buildMXGPUToNVVMPipeline(pm);

@@ -49,41 +49,41 @@ const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
       std::find_if(forms.begin(), forms.end(), [&](const OperandForm &form) {
         return form.type == type && isOf(form);
       });
-  assert(found != forms.end() && "not an operand of a product");
+  assert(found != forms.end() && "not an operand of an MMA");
   return *found;
 }
 
 } // namespace
 
 // All block-scaled kinds of tcgen05.mma, by the name of the kind.
-const ProductInstruction mx::target::kTcgen05BlockScaled = {
+const MmaInstruction mx::target::kTcgen05BlockScaled = {
     nullptr, /*takesScales=*/true, /*k=*/0, /*wholeK=*/0, kTmemLanes};
-const ProductInstruction mx::target::kTcgen05F16 = {
-    "kind::f16", /*takesScales=*/false, /*k=*/16, kDequantizedTileK,
-    kTmemLanes};
-const ProductInstruction mx::target::kWgmmaBF16 = {
-    "wgmma.mma_async", /*takesScales=*/false, /*k=*/16, kDequantizedTileK,
-    kWgmmaM};
+const MmaInstruction mx::target::kTcgen05F16 = {"kind::f16",
+                                                /*takesScales=*/false, /*k=*/16,
+                                                kDequantizedTileK, kTmemLanes};
+const MmaInstruction mx::target::kWgmmaBF16 = {"wgmma.mma_async",
+                                               /*takesScales=*/false, /*k=*/16,
+                                               kDequantizedTileK, kWgmmaM};
 
 // All block-scaled kinds of mma.sync, too.
-const ProductInstruction mx::target::kMmaSyncBlockScaled = {
+const MmaInstruction mx::target::kMmaSyncBlockScaled = {
     nullptr,     /*takesScales=*/true,   /*k=*/0, /*wholeK=*/0,
     /*rows=*/16, /*readsRegisters=*/true};
 
-const ProductInstruction mx::target::kMmaSyncBF16 = {
+const MmaInstruction mx::target::kMmaSyncBF16 = {
     "mma.sync", /*takesScales=*/false, /*k=*/16, kDequantizedTileK,
     /*rows=*/16};
 
-const char *ProductForm::getInstruction() const {
+const char *MmaForm::getInstruction() const {
   return instruction->name ? instruction->name : getInfo(kind).name;
 }
 
-std::string ProductForm::describeInstruction() const {
+std::string MmaForm::describeInstruction() const {
   return instruction->name ? instruction->name
                            : "kind::" + std::string(getInfo(kind).name);
 }
 
-unsigned ProductForm::getK() const {
+unsigned MmaForm::getK() const {
   return instruction->k ? instruction->k : getInfo(kind).k;
 }
 
@@ -107,9 +107,10 @@ selectKind(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format) {
                                b == MmaType::BF16 ? a : b, blockSize, format);
 }
 
-std::optional<ProductForm>
-mx::target::lookupProduct(const ProductInstruction &instruction, MmaType a,
-                          MmaType b, unsigned blockSize, ScaleFormat format) {
+std::optional<MmaForm> mx::target::lookupMma(const MmaInstruction &instruction,
+                                             MmaType a, MmaType b,
+                                             unsigned blockSize,
+                                             ScaleFormat format) {
   std::optional<MmaKind> kind = selectKind(a, b, blockSize, format);
   if (!kind)
     return std::nullopt;
@@ -119,16 +120,15 @@ mx::target::lookupProduct(const ProductInstruction &instruction, MmaType a,
     return isInMemory ? &getOperandForm(*kind, type)
                       : &getDequantizedForm(type);
   };
-  ProductForm product{&instruction, *kind,     getForm(a),
-                      getForm(b),   blockSize, /*reductionMultiple=*/0};
+  MmaForm mma{&instruction, *kind,     getForm(a),
+              getForm(b),   blockSize, /*reductionMultiple=*/0};
   // What is dequantized needs no more than whole blocks. All are powers of two.
-  product.reductionMultiple =
-      std::max({isDirect ? product.getK() : blockSize, product.a->rowMultiple,
-                product.b->rowMultiple});
-  return product;
+  mma.reductionMultiple = std::max({isDirect ? mma.getK() : blockSize,
+                                    mma.a->rowMultiple, mma.b->rowMultiple});
+  return mma;
 }
 
-ProductForm mx::target::getBF16Product(const ProductInstruction &instruction) {
+MmaForm mx::target::getBF16Mma(const MmaInstruction &instruction) {
   const OperandForm &form = getDequantizedForm(MmaType::BF16);
   return {&instruction, MmaKind::F16,     &form,
           &form,        /*blockSize=*/32, form.rowMultiple};

@@ -111,7 +111,7 @@ std::vector<TargetInfo> &getRows() {
 
 bool TargetInfo::hasTcgen05() const { return mmaFamily == MmaFamily::Tcgen05; }
 bool TargetInfo::hasQuantizers() const { return rates != nullptr; }
-bool TargetInfo::hasProducts() const { return rates != nullptr; }
+bool TargetInfo::hasMma() const { return rates != nullptr; }
 
 uint32_t TargetInfo::getSmemPerCta(unsigned ctas) const {
   return (smemPerCta + smemReserved) / ctas - smemReserved;
@@ -140,8 +140,7 @@ const TargetInfo *mx::target::lookupTarget(std::string_view chip) {
 }
 
 std::string mx::target::listChips() {
-  return listRows(
-      [](const TargetInfo &target) { return target.hasProducts(); });
+  return listRows([](const TargetInfo &target) { return target.hasMma(); });
 }
 
 const TargetInfo *mx::target::lookupTarget(std::string_view chip,

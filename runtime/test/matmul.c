@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
 
   CHECK(mxMemcpyToHost(y.host, y.device, y.bytes, NULL));
   if (transfer(&y, argv[4], "wb")) {
-    fprintf(stderr, "matmul: cannot write the product\n");
+    fprintf(stderr, "matmul: cannot write the result\n");
     return 1;
   }
   mxSimulatorCounters counters = {.structSize = sizeof counters};

@@ -35,7 +35,7 @@ def candidates(source_root):
 
 def assembles_kernels(ptxas):
     """Whether it knows sm_100a, and is not of a CUDA before 12.9, which do not read PTX 8.8
-    (lib/AheadOfTime/Ptxas.cpp)."""
+    (lib/AheadOfTime/Output/Ptxas.cpp)."""
     if not os.access(ptxas, os.X_OK):
         return False
     try:

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A product that is added to an argument, then relu: outs of the product is read, and an operation follows it.
+// A matmul that is added to an argument, then relu: outs of the matmul is read, and an operation follows it.
 !a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E4M3FN>

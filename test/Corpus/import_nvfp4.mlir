@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// bf16 by NVFP4: codes times f8E4M3FN scales of 16 elements in the product's own body; imported.
+// bf16 by NVFP4: codes times f8E4M3FN scales of 16 elements in the matmul's own body; imported.
 !x = tensor<23x8x16xbf16>
 !w = tensor<40x8x16xf4E2M1FN>
 !s = tensor<40x8xf8E4M3FN>

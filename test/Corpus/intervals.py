@@ -210,7 +210,7 @@ def total_of(dtype, parts, count, init=None, unit=None):
     return Interval(dtype, lo - by, hi + by).to(dtype)
 
 
-def product(spec, a, b, init=None, dtype="f32", tensor_core=False):
+def einsum(spec, a, b, init=None, dtype="f32", tensor_core=False):
     """einsum of two intervals whose products are added in any order in f32. A tensor core adds 16 products or more at a time
     and then once to the sum, cutting off at most a unit in the last place."""
     letters = set("".join(spec.split("->")[0].split(",")))
@@ -243,7 +243,7 @@ def product(spec, a, b, init=None, dtype="f32", tensor_core=False):
 
 def rows(a, b, **options):
     """Rows of a by rows of b."""
-    return product("mk,nk->mn", a, b, **options)
+    return einsum("mk,nk->mn", a, b, **options)
 
 
 def maximum(a, b):

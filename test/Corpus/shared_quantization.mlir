@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// One quantization that three products use, those of queries, keys and values, of different widths.
+// One quantization that three matmuls use, those of queries, keys and values, of different widths.
 !x = tensor<?x160xbf16>
 !e = tensor<?x160xf8E4M3FN>
 !s = tensor<?x5xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

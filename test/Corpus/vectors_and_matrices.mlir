@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Products with vectors: linalg.matvec, linalg.vecmat and linalg.dot.
+// Matmuls with vectors: linalg.matvec, linalg.vecmat and linalg.dot.
 !v = tensor<?xf32>
 func.func @main(%a: tensor<?x14xf32>, %x: tensor<14xf32>, %z: !v) -> (!v, tensor<14xf32>, tensor<f32>) {
   %c0 = arith.constant 0 : index

@@ -20,7 +20,7 @@ func.func @main(%x: tensor<128x128xbf16>, %e: tensor<128x128xf8E4M3FN>, %s: tens
   return %q#0, %q#1 : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>
 }
 """
-PRODUCT = """
+MATMUL = """
 !e = tensor<128x128xf8E4M3FN>
 !s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @main(%a: !e, %as: !s, %b: !e, %bs: !s, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
@@ -62,14 +62,14 @@ words = {"yes": True, "no": False}
 everything = listed(compile_for("sm_1", QUANTIZER))
 assert chips_of(everything) == list(table), (everything, list(table))
 refusals = {everything}
-for chip, (_, quantizers, products) in table.items():
-    for program, expected in ((QUANTIZER, quantizers), (PRODUCT, products)):
+for chip, (_, quantizers, matmuls) in table.items():
+    for program, expected in ((QUANTIZER, quantizers), (MATMUL, matmuls)):
         done = compile_for(chip, program)
         assert (done.returncode == 0) == words[expected], (chip, expected, done.stderr)
         if done.returncode:
             refusals.add(listed(done))
 for chip in ("sm_90", "sm_100", "sm_120"):
-    for program in (QUANTIZER, PRODUCT):
+    for program in (QUANTIZER, MATMUL):
         refusals.add(listed(compile_for(chip, program)))
 assert len(refusals) == 1, refusals
 
@@ -77,10 +77,10 @@ assert len(refusals) == 1, refusals
 # all chips have both.
 groups = re.findall(r"((?:'sm_\w+'(?:, )?)+) \(([^)]*)\)", everything)
 kinds = {chip: kind for chips, kind in groups for chip in chips_of(chips)}
-kinds = kinds or dict.fromkeys(table, "quantizers and products")
-for chip, (_, quantizers, products) in table.items():
+kinds = kinds or dict.fromkeys(table, "quantizers and matmuls")
+for chip, (_, quantizers, matmuls) in table.items():
     kind = " and ".join(
-        k for k, cell in (("quantizers", quantizers), ("products", products)) if words[cell]
+        k for k, cell in (("quantizers", quantizers), ("matmuls", matmuls)) if words[cell]
     )
     assert kinds[chip] == kind, (chip, kinds[chip], kind)
 

@@ -12,7 +12,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(root / folder) for folder in ("benchmarks", "benchmarks/products", "simulator/benchmarks/time")]
+sys.path[:0] = [str(root / folder) for folder in ("benchmarks", "benchmarks/matmul", "simulator/benchmarks/time")]
 import chart
 import published
 import report

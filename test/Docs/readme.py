@@ -9,7 +9,7 @@ RUN: cd %t && %python %s %mx_src
 RUN: %python %mx_src/scripts/demo_arrays.py snr %t/x.npy %t/w.npy %t/y.npy | FileCheck %s
 RUN: FileCheck %s --check-prefix=PTX < %t/matmul.ptx
 
-CHECK: SNR against the unquantized product (float64): {{[2-9][0-9]}}.{{[0-9]}} dB
+CHECK: SNR against the unquantized matmul (float64): {{[2-9][0-9]}}.{{[0-9]}} dB
 PTX-DAG: .target sm_100a
 PTX-DAG: tcgen05.mma
 """
@@ -33,7 +33,7 @@ limits = re.findall(r"^- ", text.split("## Limits")[1].split("\n## ")[0], re.M)
 assert len(limits) == 6, f"{readme}: expected 6 limits, found {len(limits)}"
 
 # The chart is what the script makes of the published results, and changes with them.
-chart, results = root / "benchmarks/products/chart.py", root / "benchmarks/results/matmul.csv"
+chart, results = root / "benchmarks/matmul/chart.py", root / "benchmarks/results/matmul.csv"
 picture = pathlib.Path("speed.svg")
 
 
@@ -43,7 +43,7 @@ def draw(results):
 
 
 now = (root / "docs/Figures/speed.svg").read_text()
-assert draw(results)[0] == now, ("docs/Figures/speed.svg is stale: run benchmarks/products/chart.py "
+assert draw(results)[0] == now, ("docs/Figures/speed.svg is stale: run benchmarks/matmul/chart.py "
                                  "benchmarks/results/matmul.csv docs/Figures/speed.svg")
 # Three times as slow in one case, then without a peer.
 lines = results.read_text().splitlines(keepends=True)

@@ -146,8 +146,8 @@ func.func @main(%x: tensor<24x64xf32>) -> ({types}, tensor<24x64xbf16>) {{
     sees(program, [x], [(24 * 64 // packing, 700, b"\x15"), (24 * blocks, 24 * blocks - 1, b"\x30"),
                         (24 * 64 * 2, 100, b"\x12\x34")])
 
-# Products. Their sums are exact here, and one step of the format is seen.
-PRODUCT = """
+# Matmuls. Their sums are exact here, and one step of the format is seen.
+MATMUL = """
 !a = tensor<8x64xf8E4M3FN>
 !s = tensor<8x2xf8E8M0FNU>
 func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s) -> tensor<8x8xTYPE> {
@@ -186,14 +186,14 @@ for name, item, infinity, nan, near in (
         ("f32", 4, f32(np.inf), f32(np.nan), f32(64.01)),
         ("bf16", 2, b"\x80\x7f", b"\xc0\x7f", b"\x81\x42"),
         ("f16", 2, b"\x00\x7c", b"\x00\x7e", b"\x01\x54")):
-    program = PRODUCT.replace("TYPE", name).replace("EPILOGUE", "")
+    program = MATMUL.replace("TYPE", name).replace("EPILOGUE", "")
     size = 64 * item
     sees(program, operands(127, 127),
          [(size, 5 * item, new) for new in (infinity, nan, near, bytes(item))])
 for chip in ("sm_100a", "sm_90a"):
     option = f"--chip={chip}"
     for epilogue in ("", DOUBLED):
-        program = PRODUCT.replace("TYPE", "f32").replace("EPILOGUE", epilogue)
+        program = MATMUL.replace("TYPE", "f32").replace("EPILOGUE", epilogue)
         # 64 * 2^124 is an infinity in whatever order: 1.28e7 is not.
         huge = operands(127 + 62, 127 + 62)
         check(program, huge, 0, "check: passed", None, option)
@@ -204,7 +204,7 @@ for chip in ("sm_100a", "sm_90a"):
         check(program, large, 0, "check: passed", None, option)
         check(program, large, 1, "FAILED", (256, 20, f32(np.inf)), option)
         # Terms of both signs that overflow: 0, infinities and NaN are all right, and
-        # nothing is left to compare in the product.
+        # nothing is left to compare in the matmul.
         check(program, operands(127 + 62, 127 + 62, signs=True), 0, "64 may overflow", None, option)
 
 # Of a group's ends as i64, rows are compared like those of i32.

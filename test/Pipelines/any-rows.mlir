@@ -3,7 +3,7 @@
 
 // NONE: error: expected max-schedules of 1 or more, found 0
 
-// Products of unknown rows, each with a kernel for each range of them: all that the
+// Matmuls of unknown rows, each with a kernel for each range of them: all that the
 // branches require is checked before the first launch, and what they write is the
 // caller's memory, without a copy.
 

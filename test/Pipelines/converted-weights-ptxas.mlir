@@ -9,7 +9,7 @@
 // RUN: mx-opt %s --mx-to-nvvm="chip=sm_100f" | mx-translate --mx-to-ptx -o %t.100f.ptx
 // RUN: ptxas -arch=sm_100f %t.100f.ptx -o %t.100f.cubin
 
-// ptxas takes products of bf16 by weights, for tiles of each width, without
+// ptxas takes matmuls of bf16 by weights, for tiles of each width, without
 // spills. An instruction multiplies 16 elements of the reduction. Its descriptor
 // says f32 += bf16 * bf16, N / 8 at bit 17 and M / 16 at bit 24.
 

@@ -45,7 +45,7 @@ LAUNCHES = {
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "
         "grouped_matmul_1 quantize_4 grouped_matmul_2",
-    # Products of weights are kernels of their own; those of bf16 alone, and what is between, are simple ones.
+    # Matmuls of weights are kernels of their own; those of bf16 alone, and what is between, are simple ones.
     ("transformer_block", "block"):
         "reduce linalg_generic relayout matmul linalg_generic_0 linalg_generic_1 linalg_generic_2 linalg_fill "
         "linalg_generic_3 linalg_generic_4 linalg_generic_5 linalg_generic_6 linalg_generic_7 linalg_generic_8 "

@@ -4,7 +4,7 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning|[1-9][0-9]* bytes spill" %t.log
 
-// ptxas takes products with packed weights without spilling: a thread reads its
+// ptxas takes matmuls with packed weights without spilling: a thread reads its
 // elements of a tile 16 bytes at a time, of elements of 4 bits all at once, and
 // writes pairs.
 

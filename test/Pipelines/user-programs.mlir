@@ -111,7 +111,7 @@ func.func @second_use(%x: !m, %w: !w) -> (!y, !y) {
   %y0 = tensor.empty() : !y
   %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
   %z0 = tensor.empty() : !y
-  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the product's result has another use}}
+  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the matmul's result has another use}}
   %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%y : !y) outs(%z0 : !y) {
   ^bb0(%in: f32, %old: f32):
@@ -138,7 +138,7 @@ func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
   %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
   %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%acc : !y) accumulate -> !y
   %z0 = tensor.empty() : !y
-  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the product accumulates into its outs: let this operation add that tensor instead, as an input}}
+  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the matmul accumulates into its outs: let this operation add that tensor instead, as an input}}
   %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%y : !y) outs(%z0 : !y) {
   ^bb0(%in: f32, %old: f32):

@@ -4,7 +4,7 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning" %t.log
 
-// ptxas takes products with activations of bf16 for tiles of each height. All
+// ptxas takes matmuls with activations of bf16 for tiles of each height. All
 // of these CTAs launch 512 threads, of 128 registers: 128 sums of one
 // instruction leave no room, so that it comes in halves of the columns.
 

@@ -73,13 +73,13 @@ change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scale
 change(code, "return computeCapability >= 100 ? 32 : 16;", "return scales ? 32 : 16;")
 expect()
 # A field of a field, which the code of the struct reads without naming its type.
-forms, products = (work / f"{folder}/OperandForms.{suffix}"
-                   for folder, suffix in (("include/mx/Target", "h"), ("lib/Target", "cpp")))
-clean.update({path: path.read_text() for path in (forms, products)})
+forms, forms_code = (work / f"{folder}/OperandForms.{suffix}"
+                     for folder, suffix in (("include/mx/Target", "h"), ("lib/Target", "cpp")))
+clean.update({path: path.read_text() for path in (forms, forms_code)})
 change(forms, "bool takesScales;", "bool takesScales;\n  bool scales;")
-expect("ProductInstruction::scales")
+expect("MmaInstruction::scales")
 change(forms, "bool takesScales;", "bool takesScales;\n  bool scales;")
-change(products, "return instruction->name ?", "return instruction->scales ?")
+change(forms_code, "return instruction->name ?", "return instruction->scales ?")
 expect()
 # What only the unused use, and names in comments and strings.
 change(header, end, "inline constexpr unsigned kDies = 2;\nunsigned countDies();\n" + end)

@@ -118,13 +118,13 @@ assert status == 0 and "0 same, 2 no worse" in "".join(lines), lines
 
 # --- Kernels with other names --------------------------------------------------
 
-renamed = make_build("renamed", mx_translate='$real "$@" | sed s/main_matmul/main_product/')
+renamed = make_build("renamed", mx_translate='$real "$@" | sed s/main_matmul/main_gemm/')
 options = ["--only=frozen", "--filter=^frozen 1 dense.mlir$", "--chips=sm_90a"]
 status, lines = run(build, renamed, *options)
-assert status == 1 and "kernel main_matmul is in the old build alone; kernel main_product is in the new build alone" in lines[0], lines
+assert status == 1 and "kernel main_matmul is in the old build alone; kernel main_gemm is in the new build alone" in lines[0], lines
 table = work / "Renamed.md"
 header = "| done | kind | old | new | where it is used |\n|---|---|---|---|---|\n"
-table.write_text(header + "| yes | kernel | `*_matmul` | `*_product` | |\n")
+table.write_text(header + "| yes | kernel | `*_matmul` | `*_gemm` | |\n")
 status, lines = run(build, renamed, *options, f"--table={table}")
 assert status == 0 and "1 same" in lines[0], lines
 

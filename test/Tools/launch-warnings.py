@@ -1,5 +1,5 @@
 """Findings of class warning reach whoever launches, and decide the status where it is asked
-for. Each tcgen05.wait and tcgen05.fence of a product is deleted from its PTX: mx-launch tells,
+for. Each tcgen05.wait and tcgen05.fence of a matmul is deleted from its PTX: mx-launch tells,
 with status 0, and with MX_SIM_WARNINGS=error with status 1. Python has a warning of its own.
 
 RUN: %python %s %mx_obj/bin %examples/matmul.mlir %t

@@ -52,7 +52,7 @@ most = empty("most.npy", (1 << 40, 0))
 x = "x.npy"
 np.save(x, np.ones((128, 64), np.uint16))
 
-# Products whose operands have no items and whose results have 2^40 and 2^80.
+# Matmuls whose operands have no items and whose results have 2^40 and 2^80.
 for operand in million, most:
     for limit in None, 4096:
         sim = ("no memory for" if operand == million else "matmul.mlir:29:8: "

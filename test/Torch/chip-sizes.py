@@ -5,7 +5,7 @@
 # RUN: env MX_DEVICE=cpu MX_CHIP= %python_torch %s
 """Sizes that blocks of 32 allow and a chip does not: on sm_100a E2M1 beside another format wants
 a multiple of 128, and there and on sm_120a E2M1 alone one of 64. The error names both shapes and
-says what takes them; what takes them gives the products of float64."""
+says what takes them; what takes them gives the matmuls of float64."""
 
 import sys
 

@@ -26,7 +26,7 @@ class Experts(nn.Module):
     def forward(self, x, num_tokens_per_expert):
         return mxt.GroupedExperts.forward(self, x, num_tokens_per_expert)
 
-    num_experts, _product = mxt.GroupedExperts.num_experts, mxt.GroupedExperts._product
+    num_experts, _matmul = mxt.GroupedExperts.num_experts, mxt.GroupedExperts._matmul
 
 
 class Model(nn.Module):

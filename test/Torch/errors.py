@@ -77,7 +77,7 @@ WRONG = [
     (ValueError, "offs, elements: expected an end for each matrix, found 3 and elements "
      "of shape (4, 64, 128)",
      lambda: mxt.weight_only_grouped_mm(x, eq, es, offs[:3], "mxfp4")),
-    (ValueError, "format: expected one that has products, found mxint8",
+    (ValueError, "format: expected one that supports matmuls, found mxint8",
      lambda: mxt.weight_only_mm(x, q, s, "mxint8")),
     (TypeError, "format: expected a name, found None",
      lambda: mxt.weight_only_mm(x, q, s, None)),
@@ -92,9 +92,9 @@ WRONG = [
     (TypeError, "packed: expected True or False, found 'yes'",
      lambda: mxt.weight_only_mm(x, q, s, "mxfp4", packed="yes")),
     (ValueError, "elements: expected multiples of 64 rows and 64 columns (N and K), to be packed, "
-     "found 50 and 128: products take them as they are",
+     "found 50 and 128: matmuls take them as they are",
      lambda: mxt.pack_weights(q[:50], "mxfp4")),
-    (ValueError, "format: expected one that has products, found mxint8",
+    (ValueError, "format: expected one that supports matmuls, found mxint8",
      lambda: mxt.pack_weights(q, "mxint8")),
     (TypeError, "activations: expected a name, found 3",
      lambda: mxt.mxfp8_mm(x, w, activations=3)),

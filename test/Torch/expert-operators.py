@@ -119,7 +119,7 @@ assert module(x.float(), ids.long(), weights.double()).dtype == torch.float32
 empty = module(x[:0], ids[:0], weights[:0])
 assert empty.shape == (0, DIM)
 
-# Operations, as of PyTorch's products: of each choice by gate, up and down, and twice that back.
+# Operations, as of PyTorch's matmuls: of each choice by gate, up and down, and twice that back.
 with FlopCounterMode(display=False) as counter:
     module(*needing(x), ids, weights).sum().backward()
 assert counter.get_total_flops() == 3 * 2 * T * K * 3 * DIM * INNER, counter.get_total_flops()

@@ -71,7 +71,7 @@ def quantizers():
 
 def groups():
     """Any number of groups that is known when the program runs."""
-    class Product(nn.Module):
+    class Matmul(nn.Module):
         def forward(self, x, w, offs):
             return mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs)
 
@@ -80,7 +80,7 @@ def groups():
         ends = torch.arange(1, experts + 1, dtype=torch.int32, device=DEVICE) * count // experts
         return rows(count, dtype=torch.bfloat16), ref.tensor((experts, INNER, HIDDEN)), ends
     of_groups = {0: Dim("groups", min=1, max=64)}
-    exported(Product(), ((40, 4), (50, 2), (8, 7)), (ROWS, of_groups, of_groups), make)
+    exported(Matmul(), ((40, 4), (50, 2), (8, 7)), (ROWS, of_groups, of_groups), make)
 
 
 for part in (models, layers, no_rows, quantizers, groups):

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
 """What FlopCounterMode counts: of a model, forward and backward, what it counts of the same
-model in bf16, whose products are those of torch.mm; of each operator 2 M N K, by hand."""
+model in bf16, whose matmuls are those of torch.mm; of each operator 2 M N K, by hand."""
 
 import copy
 
@@ -31,7 +31,7 @@ def total(call):
 
 
 class Loop(nn.Module):
-    """Experts as a loop of products of two matrices."""
+    """Experts as a loop of matmuls of two matrices."""
 
     def __init__(self, experts):
         super().__init__()
@@ -46,7 +46,7 @@ class Loop(nn.Module):
 def models():
     plain = nn.Sequential(nn.Linear(K, N), nn.GELU(), nn.Linear(N, 32)).to(DEVICE, BF16)
     for recipe, times in (("mxfp8", 3), ("mxfp8_wgrad_with_hp", 3), ("mxfp4_weights", 2)):
-        # Weights that are quantized have no gradient: one product less for each.
+        # Weights that are quantized have no gradient: one matmul less for each.
         other = mxt.convert(copy.deepcopy(plain), recipe)
         for shape in ((T, K), (2, T // 2, K)):
             forward = 2 * T * (K * N + N * 32)
@@ -60,7 +60,7 @@ def models():
 
 
 def first_gradient():
-    """Of an input without a gradient no product is computed, nor counted."""
+    """Of an input without a gradient no matmul is computed, nor counted."""
     layer, x = mxt.MXLinear(K, N, device=DEVICE), ref.tensor((T, K))
     found = counted(lambda: layer(x).sum().backward())
     assert found == {"mx.linear": 2 * T * K * N, "mx.linear_backward": 2 * T * K * N}, found
@@ -135,7 +135,7 @@ def operators():
     ):
         found = counted(call)
         assert found == {f"mx.{name}": wanted}, (name, found, wanted)
-    # Of each gradient that is asked for one product.
+    # Of each gradient that is asked for one matmul.
     options = E4M3, E4M3, E4M3, "ceil", False
     for dx in (True, False):
         for dw in (True, False):
@@ -163,8 +163,8 @@ def pytorchs():
     assert found == 2 * T * K * N, found
 
 
-def all_products():
-    """An operator is counted, or is known to have no product."""
+def all_matmuls():
+    """An operator is counted, or is known to have no matmul."""
     names = {schema.name.partition("::")[2] for schema in torch._C._jit_get_all_schemas()
              if schema.name.startswith("mx::")}
     from torch.utils.flop_counter import flop_registry
@@ -173,6 +173,6 @@ def all_products():
                       "unpad_token_groups", "pack_weights", "unpack_weights"}, others
 
 
-for part in (models, first_gradient, experts, moe_layer, operators, pytorchs, all_products):
+for part in (models, first_gradient, experts, moe_layer, operators, pytorchs, all_matmuls):
     part()
     print(part.__name__, "right")

@@ -17,7 +17,7 @@ from transformers import (GptOssConfig, GptOssForCausalLM, LlamaConfig, LlamaFor
 
 import mx_compiler.torch as mxt
 import reference as ref
-from quantized_products import distance
+from quantized_matmuls import distance
 from reference import DEVICE
 
 transformers.logging.set_verbosity_error()

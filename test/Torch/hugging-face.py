@@ -13,7 +13,7 @@ from torch import nn
 import hugging_face as hf
 import mx_compiler.torch as mxt
 import reference as ref
-from quantized_products import Product, distance, exact_product
+from quantized_matmuls import Matmul, distance, exact_matmul
 from reference import DEVICE, blocked, exact
 
 HIDDEN, INNER, EXPERTS, K, TOKENS = 64, 96, 5, 2, 40
@@ -42,7 +42,7 @@ def inputs(name, k=K):
                                    weights)]
 
 
-def reference(module, x, chosen, weights, product, dtype, as_multiplied=lambda w: w):
+def reference(module, x, chosen, weights, matmul, dtype, as_multiplied=lambda w: w):
     """Expert after expert: parameters, input and weights that have gradients, and y."""
     given = {name: torch.from_numpy(exact(p)).requires_grad_()
              for name, p in module.named_parameters()}
@@ -55,7 +55,7 @@ def reference(module, x, chosen, weights, product, dtype, as_multiplied=lambda w
         matrices = [given[name][e].T if is_gpt else given[name][e]
                     for name in ("gate_up_proj", "down_proj")]
         gate_up, down = map(as_multiplied, matrices)
-        h = product(rows[token], gate_up)
+        h = matmul(rows[token], gate_up)
         if is_gpt:
             h = h.double() + given["gate_up_proj_bias"][e]
             gate, up = h[:, ::2].clamp(max=7.0), h[:, 1::2].clamp(-7.0, 7.0)
@@ -63,7 +63,7 @@ def reference(module, x, chosen, weights, product, dtype, as_multiplied=lambda w
         else:
             gate, up = h.chunk(2, -1)
             h = module.act_fn(gate) * up
-        h = product(h.to(dtype), down).double()
+        h = matmul(h.to(dtype), down).double()
         if is_gpt:
             h = h + given["down_proj_bias"][e]
         of = share[token, e] if share.shape[1] == EXPERTS != K else share[token, place]
@@ -83,14 +83,14 @@ def trains():
         found = [y, x.grad, weights.grad, *(p.grad for p in model.parameters())]
         assert all(t.dtype == F32 for t in found)
         results = []
-        for product, dtype in ((Product.apply, BF16), (exact_product, F64)):
-            given, rows, share, wanted = reference(plain, x, chosen, weights, product, dtype)
+        for matmul, dtype in ((Matmul.apply, BF16), (exact_matmul, F64)):
+            given, rows, share, wanted = reference(plain, x, chosen, weights, matmul, dtype)
             wanted.backward(torch.from_numpy(exact(dy)))
             results.append([wanted, rows.grad, share.grad, *(p.grad for p in given.values())])
         for what, t, near, far in zip(("y", "x", "weights", *given), found, *results):
             apart = distance(t, near), distance(t, far)
-            # bf16 between products rounds here and there to the neighbour; biases of the
-            # second product have gradients of dy alone, which nothing quantizes.
+            # bf16 between matmuls rounds here and there to the neighbour; biases of the
+            # second matmul have gradients of dy alone, which nothing quantizes.
             assert apart[0] < 0.01, (name, what, apart)
             assert what == "down_proj_bias" or 0.015 < apart[1] < 0.12, (name, what, apart)
         assert model.state_dict().keys() == plain.state_dict().keys()
@@ -112,7 +112,7 @@ def weight_only():
 
             def multiplied(w):
                 return torch.from_numpy(blocked(exact(w.to(BF16)), of))
-            _, rows, _, wanted = reference(plain, x, chosen, weights, exact_product, F64,
+            _, rows, _, wanted = reference(plain, x, chosen, weights, exact_matmul, F64,
                                            multiplied)
             wanted.backward(torch.from_numpy(exact(dy)))
             for a, b in ((y, wanted), (x.grad, rows.grad)):

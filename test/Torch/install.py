@@ -191,11 +191,11 @@ compiled = torch.compile(ours_in_groups, backend="aot_eager", fullgraph=True)
 assert torch.equal(compiled(), grouped)
 
 
-def product(elements, scales):
+def matmul(elements, scales):
     return scaled_mm(elements, mat_b, scales, MX, b.blocked, MX, BLOCKED, BLOCKED) * 2
 
 
-compiled = torch.compile(product, backend="aot_eager", fullgraph=True, dynamic=True)
+compiled = torch.compile(matmul, backend="aot_eager", fullgraph=True, dynamic=True)
 for count in (48, 70, 9):
     x = Matrix(rng, count, 64, "mxfp8_e4m3", "cpu")
     assert torch.equal(compiled(x.elements, x.blocked), ours(x) * 2), count

@@ -12,7 +12,7 @@ import torch
 
 import mx_compiler.torch as mxt
 import reference as ref
-from quantized_products import Product, distance, exact_product
+from quantized_matmuls import Matmul, distance, exact_matmul
 from reference import DEVICE, blocked, exact, near
 
 BF16, F32 = torch.bfloat16, torch.float32
@@ -122,13 +122,13 @@ def dtypes():
 # --- Experts ----------------------------------------------------------------------
 
 
-def reference_experts(x, weights, counts, product):
+def reference_experts(x, weights, counts, matmul):
     """Expert after expert; silu and the like are PyTorch's."""
     w1, w2, w3 = weights
     parts = []
     for i, rows in enumerate(x.split(counts)):
-        gate, up = product(rows, torch.cat((w1[i], w3[i]))).chunk(2, -1)
-        parts.append(product(torch.nn.functional.silu(gate) * up, w2[i]))
+        gate, up = matmul(rows, torch.cat((w1[i], w3[i]))).chunk(2, -1)
+        parts.append(matmul(torch.nn.functional.silu(gate) * up, w2[i]))
     return torch.cat(parts)
 
 
@@ -147,11 +147,11 @@ def experts():
         found = [y, x.grad, layer.w1.grad, layer.w2.grad, layer.w3.grad]
         assert [t.dtype for t in found] == [BF16, BF16, F32, F32, F32]
         results = []
-        for product, dtype in ((Product.apply, BF16), (exact_product, torch.float64)):
+        for matmul, dtype in ((Matmul.apply, BF16), (exact_matmul, torch.float64)):
             rows = torch.from_numpy(exact(x)).to(dtype).requires_grad_()
             weights = [torch.from_numpy(exact(w)).requires_grad_()
                        for w in (layer.w1, layer.w2, layer.w3)]
-            wanted = reference_experts(rows, weights, counts, product)
+            wanted = reference_experts(rows, weights, counts, matmul)
             wanted.backward(dy.cpu().to(dtype))
             results.append([wanted, rows.grad, *(w.grad for w in weights)])
         for name, t, near_one, far in zip("y x w1 w2 w3".split(), found, *results):
@@ -168,7 +168,7 @@ def bf16_experts():
     y.square().sum().backward()
     given = [torch.from_numpy(exact(t)).requires_grad_()
              for t in (x, layer.w1, layer.w2, layer.w3)]
-    wanted = reference_experts(given[0], given[1:], counts, exact_product)
+    wanted = reference_experts(given[0], given[1:], counts, exact_matmul)
     wanted.square().sum().backward()
     for a, b in zip((y, x.grad, layer.w1.grad, layer.w2.grad, layer.w3.grad),
                     (wanted, *(t.grad for t in given))):
@@ -213,7 +213,7 @@ def copies():
 
 def compiled():
     """Without a break of the graph. On the host without the code of inductor, which
-    takes long; on a GPU with it, and it rounds less between products."""
+    takes long; on a GPU with it, and it rounds less between matmuls."""
     backend, apart = ("aot_eager", 0) if DEVICE == "cpu" else ("inductor", 0.02)
     linear = mxt.MXLinear(64, 32, device=DEVICE)
     grouped = mxt.MXGroupedExperts(32, 64, 2, device=DEVICE)
@@ -292,7 +292,7 @@ def errors():
          lambda: grouped(x, [3, 5])),
         (TypeError, "num_tokens_per_expert: expected a tensor of integers, found float32",
          lambda: grouped(x, counts.float())),
-        (ValueError, "weights: expected a format with blocks of 32 that has products, "
+        (ValueError, "weights: expected a format with blocks of 32 that supports matmuls, "
          "found nvfp4", lambda: mxt.Recipe(weights="nvfp4")),
         (ValueError, "gradients: expected one of mxfp8_e4m3,",
          lambda: mxt.Recipe(gradients="e4m3")),

@@ -12,7 +12,7 @@ import mx_compiler.torch as mxt
 assert set(dir(mxt)) == {*mxt.__all__, "__doc__"}, dir(mxt)
 reference = pathlib.Path(sys.argv[1])
 page = reference.read_text()
-assert "product_options" not in page and page.count("mxt.convert(") == 1
+assert "matmul_options" not in page and page.count("mxt.convert(") == 1
 found = 0
 for page in (reference, *sorted(pathlib.Path(sys.argv[2]).rglob("*.md"))):
     for name in set(re.findall(r"\bmxt\.([A-Za-z_]\w*)", page.read_text())):

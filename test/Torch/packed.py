@@ -241,7 +241,7 @@ def copies():
 
 
 def moves():
-    """To where products read plain weights, and back."""
+    """To where matmuls read plain weights, and back."""
     layer = mxt.convert(linear_of(128, 64), RECIPE)
     own, kept = layer.state_dict(), dict(layer.named_buffers())
     x = ref.tensor((5, 64), spread=2)

@@ -30,7 +30,7 @@ subprocess.run([sys.executable, sources / "scripts/release_metadata.py", version
 
 
 def matrices(folder):
-    """Arguments of examples/matmul.mlir, and their product in float64."""
+    """Arguments of examples/matmul.mlir, and their matmul in float64."""
     rng = np.random.default_rng(0)
     arrays = []
     for name, rows in (("x", 64), ("w", 96)):
@@ -41,7 +41,7 @@ def matrices(folder):
 
 
 def is_near(file, exact):
-    """Quantized to 8 bits, products are within 26 dB of noise."""
+    """Quantized to 8 bits, matmuls are within 26 dB of noise."""
     y = np.load(file).view(ml_dtypes.bfloat16).astype(np.float64)
     return ((y - exact) ** 2).sum() < (exact**2).sum() * 10**-2.6
 

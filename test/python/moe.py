@@ -135,7 +135,7 @@ def read_reduction(elements, tiles, ends):
             zip(ref.group_starts(ends), groups_of(ends))]
 
 
-# --- Products and sums: within a bound -------------------------------------------
+# --- Matmuls and sums: within a bound --------------------------------------------
 
 
 class Bounded:
@@ -145,7 +145,7 @@ class Bounded:
         self.exact, self.bound = exact, bound
 
     @staticmethod
-    def product(a, b):
+    def matmul(a, b):
         """Of matrices; every MMA step may lose 2^-23 of what the sums could be."""
         steps = count_roundings(a.shape[1])
         return Bounded(a @ b.T, steps * 2.0**-23 * (np.abs(a) @ np.abs(b).T))
@@ -167,13 +167,13 @@ class Bounded:
         return wrong, float(ratio.max()) if ratio.size else 0.0
 
 
-def product_rows(a, b):
+def matmul_rows(a, b):
     """A[g] times the transpose of B[g], group under group."""
-    return Bounded.stack([Bounded.product(x, y) for x, y in zip(a, b)])
+    return Bounded.stack([Bounded.matmul(x, y) for x, y in zip(a, b)])
 
 
-def product_reduction(a, b):
-    return Bounded.stack([Bounded.product(x, y) for x, y in zip(a, b)], np.stack)
+def matmul_reduction(a, b):
+    return Bounded.stack([Bounded.matmul(x, y) for x, y in zip(a, b)], np.stack)
 
 
 def combine(z, rows, tokens):

@@ -76,12 +76,12 @@ def check_forward(v):
     x = moe.widen(moe.gather(v["x"], rows))
     found.exact("quantize x", four(v, "xq"), moe.quantize_rows(x, ends))
     xq = moe.read_rows(v["xq0"], v["xq1"], ends)
-    gu = moe.product_rows(xq, moe.read(v["w1"], v["w1s"]))
+    gu = moe.matmul_rows(xq, moe.read(v["w1"], v["w1s"]))
     found.bounded("gate and up", moe.widen(v["gu"])[:last], gu, BF16_MANTISSA)
     found.exact("SwiGLU", four(v, "hq"),
                 moe.quantize_rows(moe.swiglu(v["gu"], v["prob"]), ends))
     hq = moe.read_rows(v["hq0"], v["hq1"], ends)
-    z = moe.product_rows(hq, moe.read(v["w2"], v["w2s"]))
+    z = moe.matmul_rows(hq, moe.read(v["w2"], v["w2s"]))
     found.bounded("z", v["z"][:last], z, F32_MANTISSA)
     found.bits("y", v["y"], moe.combine(v["z"][:last], rows, len(v["x"])))
     return found
@@ -93,22 +93,22 @@ def check_backward(v):
     dy = moe.widen(moe.gather(v["dy"], rows))
     found.exact("quantize dy", four(v, "dq"), moe.quantize_rows(dy, ends))
     dq = moe.read_rows(v["dq0"], v["dq1"], ends)
-    dh = moe.product_rows(dq, moe.read(v["w2t"], v["w2ts"]))
+    dh = moe.matmul_rows(dq, moe.read(v["w2t"], v["w2ts"]))
     found.bounded("dh", moe.widen(v["dh"])[:last], dh, BF16_MANTISSA)
     dyt = moe.read_reduction(v["dq2"], v["dq3"], ends)
     ht = moe.read_reduction(v["hq2"], v["hq3"], ends)
-    found.bounded("dW2", v["dw2"], moe.product_reduction(dyt, ht), F32_MANTISSA)
+    found.bounded("dW2", v["dw2"], moe.matmul_reduction(dyt, ht), F32_MANTISSA)
     found.bounded("dprob", v["dprob"][:last],
                   moe.prob_gradient(v["gu"], v["dh"], last), F32_MANTISSA)
     dgu = moe.swiglu_gradient(v["gu"], v["dh"], v["prob"])
     found.exact("gradient of SwiGLU", four(v, "gq"), moe.quantize_rows(dgu, ends))
     gq = moe.read_rows(v["gq0"], v["gq1"], ends)
-    dx = moe.product_rows(gq, moe.read(v["w1t"], v["w1ts"]))
+    dx = moe.matmul_rows(gq, moe.read(v["w1t"], v["w1ts"]))
     found.bounded("dX of rows", v["dxp"][:last], dx, F32_MANTISSA)
     found.bits("dX", v["dx"], moe.combine(v["dxp"][:last], rows, len(v["x"])))
     gt = moe.read_reduction(v["gq2"], v["gq3"], ends)
     xt = moe.read_reduction(v["xq2"], v["xq3"], ends)
-    found.bounded("dW1", v["dw1"], moe.product_reduction(gt, xt), F32_MANTISSA)
+    found.bounded("dW1", v["dw1"], moe.matmul_reduction(gt, xt), F32_MANTISSA)
     return found
 
 
@@ -151,12 +151,12 @@ def compute_weights(v):
 def compute_forward(v):
     ends, rows, total = v["ends"], v["rows"], len(v["rows"])
     store(v, "xq", moe.quantize_rows(moe.widen(moe.gather(v["x"], rows)), ends))
-    gu = moe.product_rows(moe.read_rows(v["xq0"], v["xq1"], ends),
-                          moe.read(v["w1"], v["w1s"]))
+    gu = moe.matmul_rows(moe.read_rows(v["xq0"], v["xq1"], ends),
+                         moe.read(v["w1"], v["w1s"]))
     v["gu"] = to_bits(gu.exact, total)
     store(v, "hq", moe.quantize_rows(moe.swiglu(v["gu"], v["prob"]), ends))
-    z = moe.product_rows(moe.read_rows(v["hq0"], v["hq1"], ends),
-                         moe.read(v["w2"], v["w2s"]))
+    z = moe.matmul_rows(moe.read_rows(v["hq0"], v["hq1"], ends),
+                        moe.read(v["w2"], v["w2s"]))
     v["z"] = to_f32(z.exact, total)
     v["y"] = moe.combine(v["z"][:len(z.exact)], rows, len(v["x"]))
 
@@ -165,20 +165,20 @@ def compute_backward(v):
     ends, rows, total = v["ends"], v["rows"], len(v["rows"])
     last = int(ends[-1])
     store(v, "dq", moe.quantize_rows(moe.widen(moe.gather(v["dy"], rows)), ends))
-    dh = moe.product_rows(moe.read_rows(v["dq0"], v["dq1"], ends),
-                          moe.read(v["w2t"], v["w2ts"]))
+    dh = moe.matmul_rows(moe.read_rows(v["dq0"], v["dq1"], ends),
+                         moe.read(v["w2t"], v["w2ts"]))
     v["dh"] = to_bits(dh.exact, total)
-    v["dw2"] = moe.product_reduction(
+    v["dw2"] = moe.matmul_reduction(
         moe.read_reduction(v["dq2"], v["dq3"], ends),
         moe.read_reduction(v["hq2"], v["hq3"], ends)).exact.astype(np.float32)
     v["dprob"] = np.full(total, np.nan, np.float32)
     v["dprob"][:last] = moe.prob_gradient(v["gu"], v["dh"], last).exact
     dgu = moe.swiglu_gradient(v["gu"], v["dh"], v["prob"])
     store(v, "gq", moe.quantize_rows(dgu, ends))
-    dx = moe.product_rows(moe.read_rows(v["gq0"], v["gq1"], ends),
-                          moe.read(v["w1t"], v["w1ts"]))
+    dx = moe.matmul_rows(moe.read_rows(v["gq0"], v["gq1"], ends),
+                         moe.read(v["w1t"], v["w1ts"]))
     v["dxp"] = to_f32(dx.exact, total)
     v["dx"] = moe.combine(v["dxp"][:last], rows, len(v["x"]))
-    v["dw1"] = moe.product_reduction(
+    v["dw1"] = moe.matmul_reduction(
         moe.read_reduction(v["gq2"], v["gq3"], ends),
         moe.read_reduction(v["xq2"], v["xq3"], ends)).exact.astype(np.float32)

@@ -30,7 +30,7 @@ struct Options : mx::CompilerOptions {
       cl::cat(category)};
   cl::opt<std::string> tune{
       "tune", cl::ValueOptional, cl::value_desc("K"),
-      cl::desc("time the model's best K schedules of each product on the GPU "
+      cl::desc("time the model's best K schedules of each matmul on the GPU "
                "that is there (8 without a number), and take the fastest"),
       cl::cat(category)};
   cl::opt<std::string> choose{
@@ -40,7 +40,7 @@ struct Options : mx::CompilerOptions {
       cl::cat(category)};
   cl::list<int64_t> tuneRows{
       "tune-rows", cl::CommaSeparated, cl::value_desc("N,..."),
-      cl::desc("rows at which --tune or --choose times products whose rows no "
+      cl::desc("rows at which --tune or --choose times matmuls whose rows no "
                "type knows; "
                "default: one size of each range that has a schedule"),
       cl::cat(category)};

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The simulator computes what a GPU does, and has no time: launches count
-// instead. What is tested is that the schedules of every form of product can be
+// instead. What is tested is that the schedules of every form of matmul can be
 // measured on a function of its own, and that the operands are such that all of
 // them give the same bits.
 //
@@ -103,7 +103,7 @@ protected:
     return counts;
   }
 
-  /// Of a module with one product.
+  /// Of a module with one matmul.
   void expectRight(StringRef source, int64_t m) {
     TunedTable table = tune(source);
     for (const std::string &message : messages)
@@ -121,7 +121,7 @@ protected:
   llvm::FileRemover remover;
 };
 
-TEST_F(TuneTest, MeasuresAProductWithARegionTwice) {
+TEST_F(TuneTest, MeasuresAMatmulWithARegionTwice) {
   const char *source = R"(
 !x = tensor<96x128xf8E4M3FN>
 !xs = tensor<96x4xf8E8M0FNU>
@@ -145,12 +145,12 @@ func.func @main(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %bias: tensor<64xf32>,
   return %y, %z, %u : !y, !y, !y
 }
 )";
-  // Two of the three products have the same form.
+  // Two of the three matmuls have the same form.
   TunedTable table = tune(source);
   ASSERT_EQ(table.getEntries().size(), 2u);
   for (const TunedEntry &entry : table.getEntries())
     EXPECT_EQ(countRight(entry), std::vector<size_t>{3});
-  EXPECT_NE(table.getEntries()[0].key.product.find(" epilogue"),
+  EXPECT_NE(table.getEntries()[0].key.matmul.find(" epilogue"),
             std::string::npos);
   EXPECT_EQ(messages.size(), 2u);
   // The same question again is answered by the table.
@@ -177,7 +177,7 @@ func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64x
 }
 
 TEST_F(TuneTest, MeasuresPackedWeightsAndRowsOfACall) {
-  // Both are in the one range of this small product: the larger one counts.
+  // Both are in the one range of this small matmul: the larger one counts.
   options.tune.rows = {70, 3};
   expectRight(R"(
 !p = tensor<128x128xf4E2M1FN, #mx.weight_layout<fragment_64x64>>

@@ -88,9 +88,9 @@ protected:
     return std::move(*comparison);
   }
 
-  /// The product as a device makes it that sees `operands`.
+  /// The matmul as a device makes it that sees `operands`.
   NpyArray multiply(const IntermediateArrays &operands) {
-    auto stage = buildAlone(product(), operands, OpVariant::Same);
+    auto stage = buildAlone(matmul(), operands, OpVariant::Same);
     EXPECT_TRUE(bool(stage));
     auto program = Program::compile(**stage, "stage", CompileOptions());
     EXPECT_TRUE(bool(program));
@@ -104,7 +104,7 @@ protected:
   }
 
   const ComparedOp &quantizer() { return list.stages[0]; }
-  const ComparedOp &product() { return list.stages[1]; }
+  const ComparedOp &matmul() { return list.stages[1]; }
 
   MLIRContext context;
   ReferencePrograms programs;
@@ -146,23 +146,23 @@ TEST_F(CompareTest, CountsEveryUnequalByteOfAQuantizer) {
 // each element that is off by one code.
 TEST_F(CompareTest, FindsEveryWrongScale) {
   for (unsigned operand : {1u, 3u}) {
-    IntermediateArrays right = arraysOf(product());
+    IntermediateArrays right = arraysOf(matmul());
     for (size_t i = 0; i < right.operands[operand]->data.size(); i += 61) {
-      IntermediateArrays seen = arraysOf(product());
+      IntermediateArrays seen = arraysOf(matmul());
       NpyArray scales = *right.operands[operand];
       scales.data[i] ^= 1;
       seen.operands[operand] = &scales;
       NpyArray y = multiply(seen);
       IntermediateArrays arrays = right;
       arrays.results = {&y};
-      ResultComparison result = compare(product(), arrays).results[0];
+      ResultComparison result = compare(matmul(), arrays).results[0];
       EXPECT_FALSE(result.passed()) << "operand " << operand << " scale " << i;
     }
   }
 }
 
 TEST_F(CompareTest, FindsAWrongElement) {
-  IntermediateArrays right = arraysOf(product());
+  IntermediateArrays right = arraysOf(matmul());
   for (size_t i = 5; i < right.operands[0]->data.size(); i += 1999) {
     IntermediateArrays seen = right;
     NpyArray codes = *right.operands[0];
@@ -171,18 +171,18 @@ TEST_F(CompareTest, FindsAWrongElement) {
     NpyArray y = multiply(seen);
     IntermediateArrays arrays = right;
     arrays.results = {&y};
-    EXPECT_FALSE(compare(product(), arrays).results[0].passed()) << i;
+    EXPECT_FALSE(compare(matmul(), arrays).results[0].passed()) << i;
   }
 }
 
 TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
-  IntermediateArrays arrays = arraysOf(product());
+  IntermediateArrays arrays = arraysOf(matmul());
   for (float wrong : {std::nanf(""), INFINITY, -INFINITY}) {
     NpyArray y = *arrays.results[0];
     std::memcpy(y.data.data() + 4 * 77, &wrong, 4);
     IntermediateArrays seen = arrays;
     seen.results = {&y};
-    ResultComparison result = compare(product(), seen).results[0];
+    ResultComparison result = compare(matmul(), seen).results[0];
     EXPECT_EQ(result.violations, 1) << wrong;
     EXPECT_EQ(result.worst, 77);
   }
@@ -191,12 +191,12 @@ TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
 // A NaN scale makes a row of NaN, and a device that hides it is wrong.
 TEST_F(CompareTest, MissesNoNaN) {
   NpyArray y = results[0];
-  IntermediateArrays arrays = arraysOf(product());
+  IntermediateArrays arrays = arraysOf(matmul());
   NpyArray scales = *arrays.operands[1];
   scales.data[3 * (kK / 32)] = 0xFF;
   arrays.operands[1] = &scales;
   arrays.results = {&y};
-  EXPECT_EQ(compare(product(), arrays).results[0].violations, kN);
+  EXPECT_EQ(compare(matmul(), arrays).results[0].violations, kN);
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A program in which everything is fused: a quantization of 2x along both
-// axes, a product with a bias and a relu. Each array that a stage had is made
+// axes, a matmul with a bias and a relu. Each array that a stage had is made
 // wrong in one place.
 //
 //===----------------------------------------------------------------------===//

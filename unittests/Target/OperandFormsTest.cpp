@@ -70,19 +70,16 @@ TEST(OperandForms, MultiplesAreThoseOfTensorMaps) {
   }
 }
 
-TEST(OperandForms, ProductsTakeTheFastestKind) {
+TEST(OperandForms, MmasTakeTheFastestKind) {
   for (MmaType a : kNarrow)
     for (MmaType b : kNarrow) {
-      auto product =
-          lookupProduct(kTcgen05BlockScaled, a, b, 32, ScaleFormat::UE8M0);
-      ASSERT_TRUE(product);
+      auto mma = lookupMma(kTcgen05BlockScaled, a, b, 32, ScaleFormat::UE8M0);
+      ASSERT_TRUE(mma);
       bool isFour = a == MmaType::E2M1 && b == MmaType::E2M1;
-      EXPECT_EQ(product->kind, isFour ? MmaKind::MXF4 : MmaKind::MXF8F6F4);
+      EXPECT_EQ(mma->kind, isFour ? MmaKind::MXF4 : MmaKind::MXF8F6F4);
       bool hasFour = a == MmaType::E2M1 || b == MmaType::E2M1;
-      EXPECT_EQ(product->reductionMultiple, isFour    ? 64u
-                                            : hasFour ? 128u
-                                                      : 32u);
-      EXPECT_EQ(lookupProduct(kTcgen05BlockScaled, a, b, 16, ScaleFormat::UE4M3)
+      EXPECT_EQ(mma->reductionMultiple, isFour ? 64u : hasFour ? 128u : 32u);
+      EXPECT_EQ(lookupMma(kTcgen05BlockScaled, a, b, 16, ScaleFormat::UE4M3)
                     .has_value(),
                 isFour);
     }
@@ -93,16 +90,16 @@ TEST(OperandForms, BF16IsMultipliedByConvertedOperands) {
     for (auto [instruction, name] :
          {std::pair(&kTcgen05F16, "kind::f16"),
           std::pair(&kWgmmaBF16, "wgmma.mma_async")}) {
-      auto product =
-          lookupProduct(*instruction, MmaType::BF16, b, 32, ScaleFormat::UE8M0);
-      ASSERT_TRUE(product);
-      EXPECT_EQ(product->describeInstruction(), name);
-      EXPECT_EQ(product->getK(), 16u);
-      EXPECT_EQ(product->a->type, MmaType::BF16);
-      EXPECT_FALSE(product->b->padded || product->b->repacked);
-      EXPECT_EQ(product->reductionMultiple, 32u);
+      auto mma =
+          lookupMma(*instruction, MmaType::BF16, b, 32, ScaleFormat::UE8M0);
+      ASSERT_TRUE(mma);
+      EXPECT_EQ(mma->describeInstruction(), name);
+      EXPECT_EQ(mma->getK(), 16u);
+      EXPECT_EQ(mma->a->type, MmaType::BF16);
+      EXPECT_FALSE(mma->b->padded || mma->b->repacked);
+      EXPECT_EQ(mma->reductionMultiple, 32u);
       EXPECT_EQ(
-          lookupProduct(*instruction, MmaType::BF16, b, 16, ScaleFormat::UE4M3)
+          lookupMma(*instruction, MmaType::BF16, b, 16, ScaleFormat::UE4M3)
               .has_value(),
           b == MmaType::E2M1);
     }
@@ -122,7 +119,7 @@ TEST(OperandForms, ThePageShowsTheTable) {
         << form.rowMultiple << " | " << form.alignment << " |\n";
     EXPECT_NE(page.str().find(row.str()), std::string::npos) << row.str();
   }
-  // The products by width of their operands.
+  // The MMAs by width of their operands.
   auto width = [](MmaType type) {
     return type == MmaType::E2M1 ? "e2m1" : "8 or 6 bits";
   };
@@ -130,14 +127,14 @@ TEST(OperandForms, ThePageShowsTheTable) {
     for (MmaType b : kNarrow)
       for (auto [block, format] : {std::pair(32u, ScaleFormat::UE8M0),
                                    std::pair(16u, ScaleFormat::UE4M3)}) {
-        auto product = lookupProduct(kTcgen05BlockScaled, a, b, block, format);
-        if (!product)
+        auto mma = lookupMma(kTcgen05BlockScaled, a, b, block, format);
+        if (!mma)
           continue;
         std::stringstream row;
         row << "| " << width(a) << " | " << width(b) << " | " << getName(format)
-            << ", blocks of " << block << " | " << getInfo(product->kind).name
-            << " | " << getInfo(product->kind).k << " | "
-            << product->reductionMultiple << " |\n";
+            << ", blocks of " << block << " | " << getInfo(mma->kind).name
+            << " | " << getInfo(mma->kind).k << " | " << mma->reductionMultiple
+            << " |\n";
         EXPECT_NE(page.str().find(row.str()), std::string::npos) << row.str();
       }
 }

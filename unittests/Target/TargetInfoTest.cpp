@@ -46,8 +46,8 @@ TEST(TargetInfo, RowsAreDistinctAndConsistent) {
     EXPECT_TRUE(chips.insert(t.chip).second) << t.chip;
     EXPECT_EQ(lookupTarget(t.chip), &t);
     EXPECT_EQ(t.hasTcgen05(), t.tmemColumns != 0);
-    // Schedules of products are chosen by rates.
-    EXPECT_EQ(t.rates != nullptr, t.hasProducts()) << t.chip;
+    // Schedules of matmuls are chosen by rates.
+    EXPECT_EQ(t.rates != nullptr, t.hasMma()) << t.chip;
   }
 }
 

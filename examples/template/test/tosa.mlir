@@ -1,4 +1,4 @@
-// A block-scaled product of TOSA, as other compilers write it, becomes mx's
+// A block-scaled matmul of TOSA, as other compilers write it, becomes mx's
 // operations, runs on the simulator and gives exact numbers.
 
 // RUN: my-compiler-opt %s --my-quantize -o %t.mlir

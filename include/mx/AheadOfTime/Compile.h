@@ -26,11 +26,11 @@ namespace mx {
 
 /// What is measured before a module is compiled (Tune.h).
 struct TuneOptions {
-  /// Schedules of each product that are timed; with 0 nothing is measured.
+  /// Schedules of each matmul that are timed; with 0 nothing is measured.
   int64_t count = 0;
   /// On the simulator, by its model of time, instead of a GPU.
   bool isModelled = false;
-  /// Rows at which products are timed whose rows no type knows; one size of
+  /// Rows at which matmuls are timed whose rows no type knows; one size of
   /// each of the model's ranges when empty.
   std::vector<int64_t> rows;
 };
@@ -45,7 +45,7 @@ struct CompileModuleOptions {
   bool explain = false;
   /// Whether operations are fused (mx-to-mxgpu's `fuse`).
   bool fuse = true;
-  /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
+  /// Most schedules of a matmul of unknown sizes (mx-to-nvvm's).
   int64_t maxSchedules = target::kMaxSchedules;
   /// The table of measured schedules, and the GPU whose entries are taken
   /// (mx-to-nvvm's). A measurement has its own where these are empty.

@@ -60,9 +60,9 @@ struct Tuned {
   std::string table, gpu;
 };
 
-/// Measures the products of `module`, whose public functions are entries, as
+/// Measures the matmuls of `module`, whose public functions are entries, as
 /// `options` ask; what its table knows already is not measured again. The
-/// module stays as it is. Remarks at the products say what was found.
+/// module stays as it is. Remarks at the matmuls say what was found.
 llvm::Expected<Tuned> tuneModule(mlir::ModuleOp module,
                                  const CompileModuleOptions &options,
                                  Stopwatch &stopwatch);

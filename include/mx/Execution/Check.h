@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The rules by which a device's results are judged. Quantizers, dequantizers
-// and relayouts must agree in every bit. A product's sum may be rounded at
+// and relayouts must agree in every bit. A matmul's sum may be rounded at
 // every step of the matrix instruction; the bound on that is proportional to
 // the sum of the magnitudes, and tight enough that a single wrong scale breaks
 // it.
@@ -27,7 +27,7 @@ struct ResultComparison {
   /// For results that must agree in every bit.
   bool isExact = false;
   int64_t unequalBytes = 0;
-  /// For products: the largest |device - reference| and the largest quotient of
+  /// For matmuls: the largest |device - reference| and the largest quotient of
   /// that and the bound of its element.
   double maxDeviation = 0, maxBoundRatio = 0;
   /// Elements beyond the bound, NaN or infinite on one side only, or unequal.
@@ -134,7 +134,7 @@ void forEachElement(const ElementRanges &ranges, Fn &&visit) {
 }
 
 /// The defined items of the first result of a stage: rows that belong to no
-/// group of a grouped product are not.
+/// group of a grouped matmul are not.
 ElementRanges getDefinedElements(mlir::Operation *op,
                                  const IntermediateArrays &arrays);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Errors of a chain of quantizations and products hide in one another: a wrong
+// Errors of a chain of quantizations and matmuls hide in one another: a wrong
 // scale looks like rounding two operations later. A run is therefore compared
 // one operation at a time, each against a reference that starts from what that
 // operation was given on the device. To that end the function is made to return

@@ -38,7 +38,7 @@ struct CompileOptions {
   bool explain = false;
   /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
   bool fuse = true;
-  /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
+  /// Most schedules of a matmul of unknown sizes (mx-to-nvvm's).
   int64_t maxSchedules = target::kMaxSchedules;
   /// Table of measured schedules, and the GPU whose entries are taken
   /// (mx-to-nvvm's `tuned` and `tuned-gpu`).

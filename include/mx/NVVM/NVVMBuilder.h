@@ -222,7 +222,7 @@ public:
   /// The registers (i32) that hold elements of 8 or 16 bits of A.
   llvm::SmallVector<mlir::Value> packWords(mlir::Value vector);
   /// Adds to `accumulators` (a vector of f32, a thread's registers) the
-  /// products of A and B, block by block. The result is there after a wait.
+  /// MMAs of A and B, block by block. The result is there after a wait.
   mlir::Value mmaWarpgroup(const WgmmaShape &shape, mlir::Value accumulators,
                            llvm::ArrayRef<WgmmaBlock> blocks);
   /// Makes a group of the instructions since the last one.
@@ -239,7 +239,7 @@ public:
   /// Eight E2M1 of a word (i32), those of even numbers and those of odd ones,
   /// as words with a byte each, in its bits 2 to 5.
   std::pair<mlir::Value, mlir::Value> spreadE2M1(mlir::Value word);
-  /// Adds products of 16 rows and 8 columns to `accumulators`, a vector of f32.
+  /// Adds MMAs of 16 rows and 8 columns to `accumulators`, a vector of f32.
   mlir::Value mmaSync(const MmaSyncShape &shape, mlir::Value accumulators,
                       llvm::ArrayRef<MmaSyncStep> steps);
 

@@ -29,7 +29,7 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<bool> fuse{
       *this, "fuse",
       llvm::cl::desc("compute what is quantized where it is quantized, and "
-                     "finish products where they are computed (the default)"),
+                     "finish matmuls where they are computed (the default)"),
       llvm::cl::init(true)};
   Option<bool> explain{
       *this, "explain",
@@ -39,7 +39,7 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
       llvm::cl::init(false)};
   Option<int64_t> maxSchedules{
       *this, "max-schedules",
-      llvm::cl::desc("most schedules of a product whose rows, groups or "
+      llvm::cl::desc("most schedules of a matmul whose rows, groups or "
                      "reduction no type knows"),
       llvm::cl::init(target::kMaxSchedules)};
   Option<std::string> tuned{
@@ -77,10 +77,10 @@ void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
 void buildMXFusionPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// How `mx-to-mxgpu` begins: functions whose products are those that schedules
+/// How `mx-to-mxgpu` begins: functions whose matmuls are those that schedules
 /// are chosen for.
-void buildMXToProductsPipeline(mlir::OpPassManager &pm,
-                               const MXToNVVMOptions &options);
+void buildMXToMatmulsPipeline(mlir::OpPassManager &pm,
+                              const MXToNVVMOptions &options);
 
 /// The first part of `mx-to-nvvm`: functions on memrefs that launch allocated
 /// `mxgpu.kernel`s. Attributes say what arguments and results were.

@@ -5,7 +5,7 @@
 // Addresses and sizes of weights that mx.pack_weights has packed: tiles of
 // 64 x 64 elements, each in the order in which the threads of a warpgroup hold
 // a tile of A in registers. A thread has 2 rows of a tile; wgmma has them 8
-// apart, here they are adjacent, so that a product may have adjacent columns.
+// apart, here they are adjacent, so that a matmul may have adjacent columns.
 //
 // Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", A.
 //

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One table of the block-scaled products: which element types each kind of
+// One table of the block-scaled MMAs: which element types each kind of
 // tcgen05.mma multiplies, how their rows lie in global memory, how the copy
 // engine spreads them over shared memory, and what that asks of a matrix.
 //
@@ -47,8 +47,8 @@ const OperandForm &getDequantizedForm(MmaType type);
 inline constexpr unsigned kDequantizedTileK = 64;
 
 /// An instruction that multiplies two tiles, and what it takes.
-struct ProductInstruction {
-  /// What the PTX ISA calls it; null for the kind of the product, which
+struct MmaInstruction {
+  /// What the PTX ISA calls it; null for the kind of the MMA, which
   /// elsewhere only names the formats.
   const char *name;
   /// Whether it takes elements and their scales as they are. Others take bf16.
@@ -65,13 +65,13 @@ struct ProductInstruction {
 
 /// tcgen05.mma with block scales, and of bf16; wgmma of bf16; mma.sync with
 /// block scales, and of bf16.
-extern const ProductInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16,
+extern const MmaInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16,
     kMmaSyncBlockScaled, kMmaSyncBF16;
 
-/// A product of two operand types with scales. Where operands are dequantized,
+/// An MMA of two operand types with scales. Where operands are dequantized,
 /// `a` may be bf16 without; where both are, blocks and scales say nothing.
-struct ProductForm {
-  const ProductInstruction *instruction = &kTcgen05BlockScaled;
+struct MmaForm {
+  const MmaInstruction *instruction = &kTcgen05BlockScaled;
   MmaKind kind;
   const OperandForm *a, *b;
   unsigned blockSize;
@@ -87,15 +87,14 @@ struct ProductForm {
   unsigned getK() const;
 };
 
-/// The product of such operands, of the kind with the highest rate, by an
+/// The MMA of such operands, of the kind with the highest rate, by an
 /// instruction; none where no kind has such blocks and scales.
-std::optional<ProductForm> lookupProduct(const ProductInstruction &instruction,
-                                         MmaType a, MmaType b,
-                                         unsigned blockSize,
-                                         ScaleFormat format);
+std::optional<MmaForm> lookupMma(const MmaInstruction &instruction, MmaType a,
+                                 MmaType b, unsigned blockSize,
+                                 ScaleFormat format);
 
-/// The product of two operands of bf16 without scales.
-ProductForm getBF16Product(const ProductInstruction &instruction);
+/// The MMA of two operands of bf16 without scales.
+MmaForm getBF16Mma(const MmaInstruction &instruction);
 
 } // namespace mx::target
 

@@ -20,7 +20,7 @@
 // - [RTX] NVIDIA RTX Blackwell GPU Architecture, whitepaper, and the data
 // sheets
 //   of RTX 5090 and DGX Spark.
-// - [FI] flashinfer-ai/flashinfer, issues 3628 and 4149: MXFP8 products by
+// - [FI] flashinfer-ai/flashinfer, issues 3628 and 4149: MXFP8 matmuls by
 //   mma.sync on RTX 5090 and 5060 Ti.
 // - [CUDA] CUDA C++ Programming Guide and Best Practices Guide.
 //
@@ -55,7 +55,7 @@ struct Rates {
   unsigned mmaLatency = 136;
   /// A wait and a commit by the issuing thread at each step [UMMA].
   unsigned stepCycles = 12;
-  /// More when the scales have one place: tcgen05.cp then follows the products
+  /// More when the scales have one place: tcgen05.cp then follows the MMAs
   /// before it. A 512-byte tile at 128 bytes a cycle, after the latency of the
   /// copy (both assumed).
   unsigned copyLatency = 24;
@@ -81,7 +81,7 @@ struct Rates {
   /// [mcast: 7.28 TB/s without sharing].
   unsigned hbmBytesPerClk = 3900;
   /// Of kernels that only read and write, as mx.dequantize: by as much more as
-  /// 3.72 TB/s on an H200 (E4M3) are at the clock that SMs have under products.
+  /// 3.72 TB/s on an H200 (E4M3) are at the clock that SMs have under matmuls.
   unsigned streamBytesPerClk = 4266;
 
   //===--- Epilogue, per CTA ----------------------------------------------===//
@@ -90,7 +90,7 @@ struct Rates {
   unsigned tmemReadBytesPerClk = 512;
   /// Stores from registers: 32 rows of a sector each for an instruction. The
   /// blog finds the load-store unit throttled; 40 is assumed so that, as there,
-  /// staged stores win only where they overlap with products.
+  /// staged stores win only where they overlap with MMAs.
   unsigned directBytesPerClk = 40;
   unsigned directLatency = 300;
   /// Staged stores: write to and read from shared memory (assumed), then a

@@ -59,10 +59,10 @@ struct TargetInfo {
   const Rates *rates = nullptr;
 
   bool hasTcgen05() const;
-  /// What mx makes for the chip: kernels of all operations but products, and
-  /// those of products.
+  /// What mx makes for the chip: kernels of all operations but matmuls, and
+  /// those of matmuls.
   bool hasQuantizers() const;
-  bool hasProducts() const;
+  bool hasMma() const;
   /// Shared memory of a CTA where `ctas` of them share an SM.
   uint32_t getSmemPerCta(unsigned ctas) const;
   /// What a thread loads from or stores to global memory at a time (PTX ISA, ld
@@ -106,7 +106,7 @@ inline constexpr uint64_t kEvictLastPolicy = 0x14F0000000000000;
 
 /// What tools and functions compile for if they are not told.
 inline constexpr const char *kDefaultChip = "sm_100a";
-/// Most schedules of a product of unknown sizes where nothing is said: each is
+/// Most schedules of a matmul of unknown sizes where nothing is said: each is
 /// kernels of its own.
 inline constexpr int64_t kMaxSchedules = 32;
 

@@ -1,13 +1,13 @@
-//===- Isolate.cpp - A module that computes one product alone -------------===//
+//===- Isolate.cpp - A module that computes one matmul alone --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands become arguments, of types that know all sizes; what the product
+// Operands become arguments, of types that know all sizes; what the matmul
 // only writes is made in the function.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Products.h"
+#include "Matmuls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,7 +21,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 using namespace mx::tuning;
 
-MatmulOpInterface mx::tuning::getProduct(ModuleOp module) {
+MatmulOpInterface mx::tuning::getMatmul(ModuleOp module) {
   MatmulOpInterface found;
   module.walk([&](MatmulOpInterface op) { found = op; });
   return found;
@@ -67,7 +67,7 @@ static Type getSizedType(MatmulOpInterface op, Value value,
                                type.getEncoding());
 }
 
-/// Values that the product uses, each once: operands, and what its region takes
+/// Values that the matmul uses, each once: operands, and what its region takes
 /// from outside.
 static llvm::SetVector<Value> getUsedValues(MatmulOpInterface op) {
   llvm::SetVector<Value> used;
@@ -77,19 +77,19 @@ static llvm::SetVector<Value> getUsedValues(MatmulOpInterface op) {
   return used;
 }
 
-/// Whether the product only writes `value`.
+/// Whether the matmul only writes `value`.
 static bool isOnlyWritten(MatmulOpInterface op, Value value) {
   if (op.readsOuts())
     return false;
   return value == op.getResultTensor() || value == op.getResultScales();
 }
 
-llvm::Expected<ProductModule> mx::tuning::isolate(MatmulOpInterface op,
-                                                  const MatmulProblem &sizes) {
-  ProductModule product;
+llvm::Expected<MatmulModule> mx::tuning::isolate(MatmulOpInterface op,
+                                                 const MatmulProblem &sizes) {
+  MatmulModule matmul;
   Location loc = op->getLoc();
-  product.module = ModuleOp::create(loc);
-  OpBuilder builder(product.module->getBodyRegion());
+  matmul.module = ModuleOp::create(loc);
+  OpBuilder builder(matmul.module->getBodyRegion());
   SmallVector<Value> arguments, written, constants;
   SmallVector<Type> types;
   for (Value value : getUsedValues(op)) {
@@ -101,7 +101,7 @@ llvm::Expected<ProductModule> mx::tuning::isolate(MatmulOpInterface op,
     } else {
       arguments.push_back(value);
       types.push_back(getSizedType(op, value, sizes));
-      product.roles.push_back(getRole(op, value));
+      matmul.roles.push_back(getRole(op, value));
       if (llvm::Error error = getArrayType(types.back()).takeError())
         return error;
     }
@@ -109,7 +109,7 @@ llvm::Expected<ProductModule> mx::tuning::isolate(MatmulOpInterface op,
   SmallVector<Type> results;
   for (Value out : op->getOperands().take_back(op->getNumResults()))
     results.push_back(getSizedType(op, out, sizes));
-  auto function = func::FuncOp::create(builder, loc, ProductModule::kEntry,
+  auto function = func::FuncOp::create(builder, loc, MatmulModule::kEntry,
                                        builder.getFunctionType(types, results));
   builder.setInsertionPointToStart(function.addEntryBlock());
   IRMapping mapping;
@@ -128,8 +128,8 @@ llvm::Expected<ProductModule> mx::tuning::isolate(MatmulOpInterface op,
   for (auto [result, type] : llvm::zip_equal(copy->getResults(), results))
     result.setType(type);
   func::ReturnOp::create(builder, loc, copy->getResults());
-  if (failed(verify(*product.module)))
-    return makeError("expected a product that a function of its own can "
+  if (failed(verify(*matmul.module)))
+    return makeError("expected a matmul that a function of its own can "
                      "compute, found one that needs what is around it");
-  return product;
+  return matmul;
 }

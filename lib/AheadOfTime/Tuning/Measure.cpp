@@ -44,7 +44,7 @@ public:
     if (program)
       (void)mxProgramUnload(program);
   }
-  static llvm::Expected<Loaded> compile(const ProductModule &product,
+  static llvm::Expected<Loaded> compile(const MatmulModule &matmul,
                                         ScheduleAttr schedule,
                                         const CompileModuleOptions &options);
   const std::string &getPtx() const { return ptx; }
@@ -71,10 +71,10 @@ struct Timed {
 
 class Measurement {
 public:
-  Measurement(const SizedProduct &sized, ProductModule product,
+  Measurement(const SizedMatmul &sized, MatmulModule matmul,
               const CompileModuleOptions &options, Stopwatch &stopwatch)
-      : sized(sized), product(std::move(product)),
-        signature(getSignature(this->product)), options(options),
+      : sized(sized), matmul(std::move(matmul)),
+        signature(getSignature(this->matmul)), options(options),
         stopwatch(stopwatch) {}
 
   llvm::Expected<TunedSizes> run();
@@ -90,8 +90,8 @@ private:
   template <typename Call>
   llvm::Error forEach(Call call);
 
-  const SizedProduct &sized;
-  ProductModule product;
+  const SizedMatmul &sized;
+  MatmulModule matmul;
   const Signature signature;
   const CompileModuleOptions &options;
   Stopwatch &stopwatch;
@@ -107,11 +107,11 @@ private:
 // Programs
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
+llvm::Expected<Loaded> Loaded::compile(const MatmulModule &matmul,
                                        ScheduleAttr schedule,
                                        const CompileModuleOptions &options) {
-  OwningOpRef<ModuleOp> module = product.module.get().clone();
-  getProduct(*module)->setAttr(kScheduleAttrName, schedule);
+  OwningOpRef<ModuleOp> module = matmul.module.get().clone();
+  getMatmul(*module)->setAttr(kScheduleAttrName, schedule);
   CompileModuleOptions one;
   one.chip = options.chip;
   // The simulator runs PTX.
@@ -129,7 +129,7 @@ llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
         });
     if (llvm::Error error = keepEntries(*module, one.entries))
       return error;
-    return compileEntries(*module, one, ProductModule::kEntry);
+    return compileEntries(*module, one, MatmulModule::kEntry);
   }();
   if (!compiled) {
     std::string text = llvm::toString(compiled.takeError());
@@ -145,10 +145,10 @@ llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
                           kernels.size(),
                           compiled->constants.data(),
                           compiled->constants.size(),
-                          ProductModule::kEntry};
+                          MatmulModule::kEntry};
   Loaded loaded;
   if (mxProgramLoadParts(&loaded.program, &parts) != MX_SUCCESS ||
-      mxProgramGetEntry(&loaded.entry, loaded.program, ProductModule::kEntry) !=
+      mxProgramGetEntry(&loaded.entry, loaded.program, MatmulModule::kEntry) !=
           MX_SUCCESS)
     return takeRuntimeError();
   loaded.ptx = std::move(compiled->ptx);
@@ -191,7 +191,7 @@ void Measurement::compileAll() {
   for (ScheduleAttr schedule : sized.candidates) {
     Timed &timed = candidates.emplace_back();
     llvm::raw_string_ostream(timed.result.schedule) << schedule;
-    llvm::Expected<Loaded> loaded = Loaded::compile(product, schedule, options);
+    llvm::Expected<Loaded> loaded = Loaded::compile(matmul, schedule, options);
     if (loaded)
       timed.program = std::move(*loaded);
     else
@@ -373,11 +373,11 @@ llvm::Expected<TunedSizes> Measurement::run() {
 }
 
 llvm::Expected<TunedSizes>
-mx::tuning::measureSchedules(MatmulOpInterface op, const SizedProduct &sized,
+mx::tuning::measureSchedules(MatmulOpInterface op, const SizedMatmul &sized,
                              const CompileModuleOptions &options,
                              Stopwatch &stopwatch) {
-  llvm::Expected<ProductModule> product = isolate(op, sized.problem);
-  if (!product)
-    return product.takeError();
-  return Measurement(sized, std::move(*product), options, stopwatch).run();
+  llvm::Expected<MatmulModule> matmul = isolate(op, sized.problem);
+  if (!matmul)
+    return matmul.takeError();
+  return Measurement(sized, std::move(*matmul), options, stopwatch).run();
 }

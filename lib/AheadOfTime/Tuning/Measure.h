@@ -5,7 +5,7 @@
 #ifndef MX_LIB_AHEADOFTIME_TUNING_MEASURE_H
 #define MX_LIB_AHEADOFTIME_TUNING_MEASURE_H
 
-#include "Products.h"
+#include "Matmuls.h"
 #include "mx/AheadOfTime/Tune.h"
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 
@@ -15,7 +15,7 @@ namespace mx::tuning {
 /// or give other bits than the first one, are left out. An error where nothing
 /// can be measured.
 llvm::Expected<mxgpu::TunedSizes>
-measureSchedules(MatmulOpInterface op, const SizedProduct &sized,
+measureSchedules(MatmulOpInterface op, const SizedMatmul &sized,
                  const CompileModuleOptions &options, Stopwatch &stopwatch);
 
 } // namespace mx::tuning

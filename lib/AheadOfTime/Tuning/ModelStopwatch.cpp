@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The simulator runs each launch once: its model has no noise. Products are not
+// The simulator runs each launch once: its model has no noise. Matmuls are not
 // computed, so that results mean nothing (simulator/docs/TimeModel.md).
 //
 //===----------------------------------------------------------------------===//

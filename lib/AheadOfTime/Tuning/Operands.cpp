@@ -1,4 +1,4 @@
-//===- Operands.cpp - What measured products multiply ---------------------===//
+//===- Operands.cpp - What measured matmuls multiply ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -35,12 +35,12 @@ static Slot getSlot(Type type, Role role) {
   return slot;
 }
 
-Signature mx::tuning::getSignature(const ProductModule &product) {
-  ModuleOp module = product.module.get();
-  auto function = module.lookupSymbol<func::FuncOp>(ProductModule::kEntry);
+Signature mx::tuning::getSignature(const MatmulModule &matmul) {
+  ModuleOp module = matmul.module.get();
+  auto function = module.lookupSymbol<func::FuncOp>(MatmulModule::kEntry);
   Signature signature;
   for (auto [type, role] :
-       llvm::zip_equal(function.getArgumentTypes(), product.roles))
+       llvm::zip_equal(function.getArgumentTypes(), matmul.roles))
     signature.arguments.push_back(getSlot(type, role));
   for (Type type : function.getResultTypes())
     signature.results.push_back(getSlot(type, Role::Other));
@@ -167,7 +167,7 @@ static std::vector<uint8_t> draw(const Slot &slot, Values values,
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Where the groups of a product end: all have as many rows, or elements of the
+/// Where the groups of a matmul end: all have as many rows, or elements of the
 /// reduction whose segments begin at multiples of 128.
 static int64_t getGroupEnd(int64_t group, Role role,
                            const mxgpu::MatmulProblem &sizes) {

@@ -1,4 +1,4 @@
-//===- Operands.h - What measured products multiply -------------*- C++ -*-===//
+//===- Operands.h - What measured matmuls multiply --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -13,7 +13,7 @@
 #ifndef MX_LIB_AHEADOFTIME_TUNING_OPERANDS_H
 #define MX_LIB_AHEADOFTIME_TUNING_OPERANDS_H
 
-#include "Products.h"
+#include "Matmuls.h"
 #include "mx_program.h"
 #include "llvm/Support/Error.h"
 
@@ -54,9 +54,9 @@ struct Signature {
   /// Bytes of all of them.
   size_t getBytes() const;
 };
-Signature getSignature(const ProductModule &product);
+Signature getSignature(const MatmulModule &matmul);
 
-/// The bytes of an argument of a product of these sizes.
+/// The bytes of an argument of a matmul of these sizes.
 std::vector<uint8_t> makeValues(const Slot &slot, Values values,
                                 const mxgpu::MatmulProblem &sizes,
                                 uint64_t seed);
@@ -72,7 +72,7 @@ public:
                                          const mxgpu::MatmulProblem &sizes);
   /// With the same values at other addresses.
   llvm::Expected<OperandSet> copy(const Signature &signature) const;
-  /// Gives the arguments the values that those of `from` have: a product may
+  /// Gives the arguments the values that those of `from` have: a matmul may
   /// add to an argument in place. What results hold is zeros.
   llvm::Error reset(const Signature &signature, const OperandSet &from) const;
 

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/AheadOfTime/Tune.h"
+#include "Matmuls.h"
 #include "Measure.h"
-#include "Products.h"
 #include "mx/Arrays/Arrays.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Execution/Program.h"
@@ -75,9 +75,9 @@ private:
   bool isKnown(const TunedTable &table, const TunedKey &key) const;
   llvm::Expected<TunedTable> readTable() const;
   llvm::Error keep(const TunedEntry &entry) const;
-  llvm::Error tune(const Product &product, TunedKey key,
+  llvm::Error tune(const Matmul &matmul, TunedKey key,
                    const target::TargetInfo &target);
-  void tell(const Product &product, const TunedSizes &sizes) const;
+  void tell(const Matmul &matmul, const TunedSizes &sizes) const;
 
   const CompileModuleOptions &options;
   Stopwatch &stopwatch;
@@ -113,17 +113,16 @@ llvm::Error Tuner::keep(const TunedEntry &entry) const {
   return table->write(path);
 }
 
-void Tuner::tell(const Product &product, const TunedSizes &sizes) const {
+void Tuner::tell(const Matmul &matmul, const TunedSizes &sizes) const {
   for (const TimedSchedule &one : sizes.candidates)
     if (!one.leftOut.empty())
-      product.op->emitRemark("left out ")
-          << one.schedule << ": " << one.leftOut;
+      matmul.op->emitRemark("left out ") << one.schedule << ": " << one.leftOut;
   const TimedSchedule *fastest = findFastest(sizes);
   if (!fastest)
     return;
   const TimedSchedule &first = sizes.candidates.front();
   InFlightDiagnostic remark =
-      product.op->emitRemark(options.tune.isModelled ? "modelled " : "tuned ");
+      matmul.op->emitRemark(options.tune.isModelled ? "modelled " : "tuned ");
   remark << sizes.m << " x " << sizes.n << " x " << sizes.k << ": "
          << llvm::formatv("{0:f2} us", fastest->microseconds).str();
   if (fastest == &first)
@@ -148,56 +147,56 @@ static int64_t getModelledTotal(MatmulOpInterface op, const ScheduleCase &one,
 /// Takes the schedule that was measured for a case. Where no rows were asked
 /// for, it is also that of the cases that had the same, so that a kernel stays
 /// one kernel, but for those where the model says that it is slower.
-static void replaceSchedule(const Product &product, size_t index,
+static void replaceSchedule(const Matmul &matmul, size_t index,
                             ScheduleAttr schedule, bool isEverywhere,
                             const target::TargetInfo &target,
                             std::vector<ScheduleAttr> &chosen) {
   chosen[index] = schedule;
-  if (product.cases.empty() || !isEverywhere)
+  if (matmul.cases.empty() || !isEverywhere)
     return;
-  for (auto [one, of] : llvm::zip_equal(product.cases, chosen)) {
-    if (one.schedule != product.cases[index].schedule)
+  for (auto [one, of] : llvm::zip_equal(matmul.cases, chosen)) {
+    if (one.schedule != matmul.cases[index].schedule)
       continue;
-    int64_t before = getModelledTotal(product.op, one, one.schedule, target);
-    int64_t after = getModelledTotal(product.op, one, schedule, target);
+    int64_t before = getModelledTotal(matmul.op, one, one.schedule, target);
+    int64_t after = getModelledTotal(matmul.op, one, schedule, target);
     if (after * 100 <= before * (100 + kMostLoss))
       of = schedule;
   }
 }
 
-llvm::Error Tuner::tune(const Product &product, TunedKey key,
+llvm::Error Tuner::tune(const Matmul &matmul, TunedKey key,
                         const target::TargetInfo &target) {
-  MLIRContext *context = product.op->getContext();
+  MLIRContext *context = matmul.op->getContext();
   TunedEntry entry;
   entry.key = std::move(key);
   entry.date = getDate();
   entry.count = options.tune.count;
   entry.rows = options.tune.rows;
   std::vector<ScheduleAttr> chosen;
-  for (const ScheduleCase &one : product.cases)
+  for (const ScheduleCase &one : matmul.cases)
     chosen.push_back(one.schedule);
   chosen.resize(std::max<size_t>(chosen.size(), 1));
-  for (const SizedProduct &sized : product.sizes) {
+  for (const SizedMatmul &sized : matmul.sizes) {
     llvm::Expected<TunedSizes> sizes =
-        measureSchedules(product.op, sized, options, stopwatch);
+        measureSchedules(matmul.op, sized, options, stopwatch);
     if (!sizes) {
-      product.op->emitWarning("is not tuned: ")
+      matmul.op->emitWarning("is not tuned: ")
           << llvm::toString(sizes.takeError()) << ": the model chooses";
       return llvm::Error::success();
     }
-    tell(product, *sizes);
+    tell(matmul, *sizes);
     if (const TimedSchedule *fastest = findFastest(*sizes)) {
       ScheduleAttr schedule =
           sized.candidates[fastest - sizes->candidates.data()];
-      replaceSchedule(product, sized.index, schedule,
+      replaceSchedule(matmul, sized.index, schedule,
                       /*isEverywhere=*/options.tune.rows.empty(), target,
                       chosen);
     }
     entry.sizes.push_back(std::move(*sizes));
   }
   if (!chosen.front()) {
-    product.op->emitWarning("is not tuned: no schedule of those that were "
-                            "tried runs: the model chooses");
+    matmul.op->emitWarning("is not tuned: no schedule of those that were "
+                           "tried runs: the model chooses");
     return llvm::Error::success();
   }
   llvm::raw_string_ostream os(entry.schedule);
@@ -206,7 +205,7 @@ llvm::Error Tuner::tune(const Product &product, TunedKey key,
     return keep(entry);
   }
   SmallVector<Attribute> cases;
-  for (auto [one, schedule] : llvm::zip_equal(product.cases, chosen))
+  for (auto [one, schedule] : llvm::zip_equal(matmul.cases, chosen))
     cases.push_back(ScheduleCaseAttr::get(context, one.limits[0], one.limits[1],
                                           one.limits[2], one.limits[3],
                                           schedule));
@@ -219,13 +218,13 @@ llvm::Error Tuner::run(ModuleOp module, const target::TargetInfo &target) {
   if (!table)
     return table.takeError();
   OwningOpRef<ModuleOp> lowered = module.clone();
-  if (failed(lowerToProducts(*lowered, options)))
+  if (failed(lowerToMatmuls(*lowered, options)))
     return makeError(""); // told by diagnostics
-  for (const Product &product : findProducts(*lowered, options, target)) {
-    TunedKey key = {options.chip, gpu, getVersion(), product.form};
+  for (const Matmul &matmul : findMatmuls(*lowered, options, target)) {
+    TunedKey key = {options.chip, gpu, getVersion(), matmul.form};
     if (isKnown(*table, key))
       continue;
-    if (llvm::Error error = tune(product, std::move(key), target))
+    if (llvm::Error error = tune(matmul, std::move(key), target))
       return error;
   }
   // So that there is a table, also where nothing was to be measured.

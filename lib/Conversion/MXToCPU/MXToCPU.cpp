@@ -30,11 +30,11 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// Products of several parts, and quantized ones
+// Matmuls of several parts, and quantized ones
 //===----------------------------------------------------------------------===//
 
-// A product of several parts, or with a quantized result, is defined by what
-// it comes to: a product of f32, and an elementwise operation or a
+// A matmul of several parts, or with a quantized result, is defined by what
+// it comes to: a matmul of f32, and an elementwise operation or a
 // quantization of that. On the CPU it is computed so.
 
 namespace {
@@ -149,7 +149,7 @@ private:
 };
 } // namespace
 
-/// Products whose results are quantized or made of parts become products of
+/// Matmuls whose results are quantized or made of parts become matmuls of
 /// f32 and what is done with them.
 static void decomposeMatmuls(Operation *root) {
   SmallVector<GroupedMatmulOp> ops;

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Checks of sizes, the products of an operation (MatmulProduct.h), and what
-// becomes of their sums: they are scaled, added, given to the epilogue, and
-// rounded once.
+// Checks of sizes, the sums of products (MatmulLoops.h), and what becomes of
+// them: they are scaled, added, given to the epilogue, and rounded once.
 //
 //===----------------------------------------------------------------------===//
 
-#include "MatmulProduct.h"
+#include "MatmulLoops.h"
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -169,12 +168,12 @@ static void lowerMatmul(Emitter &emitter, MatmulOp op,
   emitter.checkDim("outs", outArray, rank - 2, rows);
   emitter.checkDim("outs", outArray, rank - 1, columns);
 
-  Product product(emitter, blockSize, k);
+  Matmul matmul(emitter, blockSize, k);
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
   emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
     a.batch = b.batch = llvm::to_vector(batch);
-    product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
+    matmul.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
       store.emit(row, column, sum, k, batch);
     });
   });
@@ -201,7 +200,7 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
       0, rows);
   emitter.checkDim("outs", outArray, 1, columns);
 
-  Product product(emitter, blockSize, k);
+  Matmul matmul(emitter, blockSize, k);
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
   emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
@@ -210,10 +209,10 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
       rowsOfGroup.scales = emitter.inGroup(*a.scales, group);
     rowsOfGroup.firstRow = group.begin;
     own.batch = {group.number};
-    product.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
-                 [&](Int row, Int column, Value sum) {
-                   store.emit(group.begin + row, column, sum, k, {}, scatter);
-                 });
+    matmul.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
+                [&](Int row, Int column, Value sum) {
+                  store.emit(group.begin + row, column, sum, k, {}, scatter);
+                });
   });
 }
 
@@ -237,16 +236,16 @@ static void lowerMasked(Emitter &emitter, GroupedMatmulOp op,
   emitter.checkDim("outs", outArray, 1, rows);
   emitter.checkDim("outs", outArray, 2, columns);
 
-  Product product(emitter, blockSize, k);
+  Matmul matmul(emitter, blockSize, k);
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
   emitter.loop(emitter.index(0), groups, 1, [&](Int group) {
     Int count = emitter.loadOffset(counts, group);
     a.batch = b.batch = {group};
-    product.emit(a, b, count.min(rows).max(0), columns, k,
-                 [&](Int row, Int column, Value sum) {
-                   store.emit(row, column, sum, k, {group});
-                 });
+    matmul.emit(a, b, count.min(rows).max(0), columns, k,
+                [&](Int row, Int column, Value sum) {
+                  store.emit(row, column, sum, k, {group});
+                });
   });
 }
 
@@ -266,14 +265,14 @@ static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
   emitter.checkDim("outs", outArray, 0, groups);
   emitter.checkDim("outs", outArray, 1, rows);
   emitter.checkDim("outs", outArray, 2, columns);
-  Product product(emitter, blockSize, capacity);
+  Matmul matmul(emitter, blockSize, capacity);
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
   emitter.loopOverGroups(offsets, capacity, [&](Emitter::Group group) {
     // Elements beyond the capacity do not count.
     Int k = (group.end - group.begin).min((capacity - group.start).max(0));
     a.firstK = b.firstK = group.start.min(capacity);
-    product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
+    matmul.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
       store.emit(row, column, sum, k, {group.number});
     });
   });

@@ -42,12 +42,12 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 //===----------------------------------------------------------------------===//
-// Operands of a product in a workspace
+// Operands of a matmul in a workspace
 //===----------------------------------------------------------------------===//
 
 // What a schedule says of operands (`workspace`) becomes operations: each is
 // dequantized to bf16, which rounds as the kernels that dequantize do, and
-// the product takes the numbers. Segments of ragged reductions stay where they
+// the matmul takes the numbers. Segments of ragged reductions stay where they
 // are, with their padding, which is 0 and stays 0. What no group has is not
 // dequantized: only the device knows how much of the capacity that is.
 

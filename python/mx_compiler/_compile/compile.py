@@ -62,11 +62,11 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     ptxas     the assembler, or "none"; without it one that is found
     fuse      False: operations stay apart
     cache     False: compiles, and keeps nothing; a folder: keeps programs there
-    tune      True: times the 8 schedules of each product that should be fastest on
+    tune      True: times the 8 schedules of each matmul that should be fastest on
               the GPU that is the device, and takes the fastest; a number: as many.
               The times are kept beside the programs (docs/guide/Tuning.md); a program that
               was tuned before is found in the cache
-    tune_rows numbers of rows at which products are timed whose rows each call
+    tune_rows numbers of rows at which matmuls are timed whose rows each call
               decides; without it one size of each range that has a schedule
     sizes     values of the template's names (Template)
 

@@ -11,7 +11,7 @@ from .._runtime.device import device_info, is_host
 from . import cache as disk
 
 TABLE = "tuned-schedules.json"  # beside the programs, and the tools' own
-COUNT = 8  # schedules of a product where no number is given
+COUNT = 8  # schedules of a matmul where no number is given
 MOST = 1000
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions: quantizers, products and a layer of experts."""
+"""The functions: quantizers, matmuls and a layer of experts."""

@@ -13,7 +13,7 @@ _REDUCTION = re.compile(r"expected a reduction of a multiple of (\d+) elements")
 
 @contextlib.contextmanager
 def named_reductions(names, formats, found, chip=None):
-    """Within it the compiler's error about what a product sums over is a ValueError about
+    """Within it the compiler's error about what a matmul sums over is a ValueError about
     the arguments `names`, which are `found`."""
     try:
         yield

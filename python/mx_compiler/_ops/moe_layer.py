@@ -23,7 +23,7 @@ _PADDED = frozenset((2, 3, 4, 5))
 
 
 class MoEWeights(NamedTuple):
-    """The weights of a layer, quantized along the dimension that each product sums
+    """The weights of a layer, quantized along the dimension that each matmul sums
     over: `w1` and `w2` for the forward pass, their transposes for the backward."""
     w1: Any
     w1_scales: Any
@@ -126,9 +126,9 @@ def read_formats(activations, weights, gradients):
     for name, given in (("activations", activations), ("weights", weights),
                         ("gradients", gradients or activations)):
         format = formats[name] = find_format(given, name)
-        if format.block != 32 or not format.has_product:
+        if format.block != 32 or not format.has_matmul:
             raise ValueError(f"{name}: expected a format with blocks of 32 that "
-                             f"has products, found {format.name}")
+                             f"supports matmuls, found {format.name}")
     return formats
 
 

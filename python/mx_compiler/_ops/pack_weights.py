@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights in the order in which threads of a product hold them, and back."""
+"""Weights in the order in which threads of a matmul hold them, and back."""
 
 from .._arrays.elements import OF_MLIR
 from .._arrays.interop import find_library
@@ -11,13 +11,13 @@ from .specialize import find_entry, find_plan
 
 
 def pack_weights(q, *, stream=None):
-    """The same weights, packed: elements in the order in which the threads of a product
-    hold them (docs/reference/Formats.md), once for all products that read them.
+    """The same weights, packed: elements in the order in which the threads of a matmul
+    hold them (docs/reference/Formats.md), once for all matmuls that read them.
 
-    q         a Quantized without groups, [batch..., N, K], of a format that has products
+    q         a Quantized without groups, [batch..., N, K]; its format supports matmuls
 
     Returns a Quantized that `matmul` and `grouped_matmul` take as b if a is bf16, and
-    whose products have the same bits: elements are [batch..., ceil(N / 64),
+    whose matmuls have the same bits: elements are [batch..., ceil(N / 64),
     ceil(K / 64), 128, 32], of 4 bits 16 bytes for 32, with zeros beyond N and K; its
     scales are those of q. Raises a TypeError or ValueError that names the argument."""
     _check_kind(q, is_packed=False)
@@ -45,8 +45,9 @@ def _check_kind(q, is_packed):
 
 def _plan_pack(q):
     check.quantized("q", q)
-    if not q.format.has_product:
-        raise ValueError(f"q: expected a format that has products, found {q.format.name}")
+    if not q.format.has_matmul:
+        raise ValueError("q: expected a format that supports matmuls, found "
+                         f"{q.format.name}")
     if q.groups:
         raise ValueError(f"q: expected weights without groups, found {q.groups} groups of "
                          f"{q.ragged}")

@@ -28,7 +28,7 @@ class Matrix(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """A quantized matrix in a program: K-major, with scales as products read them."""
+    """A quantized matrix in a program: K-major, with scales as matmuls read them."""
     values: tuple
     types: tuple
 

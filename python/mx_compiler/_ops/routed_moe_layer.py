@@ -57,7 +57,7 @@ class RoutedMoELayer:
                   formats with blocks of 32 (mx.FORMATS); gradients as activations
                   where they are not said. Activations and gradients travel in them
     capacity      rows of this rank that have room, where a call says no other: without
-                  it the most that can come. Products take the rows that came, memory is
+                  it the most that can come. Matmuls take the rows that came, memory is
                   that of the capacity. If more come, the layer leaves them out, and this
                   is an error: of `check`, and of the next call if it is known by then
     chip, cache   as for mx.compile

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows of tokens for experts that are divided among ranks, and sums of what the experts
-make of them: the two exchanges of a layer without its products, in bf16."""
+make of them: the two exchanges of a layer without its matmuls, in bf16."""
 
 from .._compile.compile import compile
 from .routed_moe_layer import GROUP, most_rows, on_device_of

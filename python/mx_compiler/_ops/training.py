@@ -17,7 +17,7 @@ from .specialize import find_entry, find_plan
 from .training_text import Layer, backward_text, forward_text
 
 # Numbers of rows of a layer that have programs of their own: the first ones. Where sizes
-# are known the compiler chooses what quantizers write, bf16 for a product of bf16. A
+# are known the compiler chooses what quantizers write, bf16 for a matmul of bf16. A
 # training has one number of rows, or a few.
 MOST_ROWS = 8
 _rows_of = {}

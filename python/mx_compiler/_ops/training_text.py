@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of a linear layer, or of one for each group of rows: that of the forward pass
-and that of the backward pass. Each quantizes what it multiplies, so that the compiler
-knows which product reads it, and writes what that product of the chip wants.
+and that of the backward pass. Each quantizes its operands itself, so that the compiler
+knows the matmul that reads them and writes the operand form of that matmul.
 
     y  = q(x)   q(w)^T     blocks along K
     dx = q(dy)  q(w)       blocks along N

@@ -2,7 +2,7 @@
 """The functions of the package, against NumPy in float64.
 
 Quantizers: scales by their formula, elements by searching all codes of the type for
-the nearest. Products: sums in float64 of what the elements and scales stand for. The
+the nearest. Matmuls: sums in float64 of what the elements and scales stand for. The
 layout of scales and of groups is read as docs/reference/Spec.md says."""
 
 import itertools
@@ -210,9 +210,9 @@ def grouped_quantizers():
             found[:, :141]).all()
 
 
-def products():
+def matmuls():
     x, w = matrix(70, 256), matrix(90, 256)
-    names = [name for name, format in mx.FORMATS.items() if format.has_product]
+    names = [name for name, format in mx.FORMATS.items() if format.has_matmul]
     quantized = {name: (mx.quantize(x, name), mx.quantize(w, name)) for name in names}
     pairs = [(a, b) for a, b in itertools.product(names, names)
              if (a == "nvfp4") == (b == "nvfp4")]
@@ -244,7 +244,7 @@ def products():
          np.abs(values(a)) @ np.abs(values(b)).T, 64, "f32")
 
 
-def grouped_products():
+def grouped_matmuls():
     groups, ends = 4, np.array([10, 10, 150, 170], np.int32)
     for name in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
         x, w = matrix(180, 128), matrix(groups, 64, 128)
@@ -352,5 +352,5 @@ def exact_layer(x, dy, w1, w2, tokens, probs, ends):
     return y, dx, dw1, dw2, dprobs
 
 
-PARTS = {part.__name__: part for part in (quantizers, grouped_quantizers, products,
-                                          grouped_products, swiglu, layer)}
+PARTS = {part.__name__: part for part in (quantizers, grouped_quantizers, matmuls,
+                                          grouped_matmuls, swiglu, layer)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A small program of a quantizer and a product, which also runs where it was not
+"""A small program of a quantizer and a matmul, which also runs where it was not
 compiled."""
 
 import threading
@@ -106,7 +106,7 @@ def check_quantize(program):
 
 
 def check_matmul(program):
-    """Products of quantized matrices, against float64."""
+    """Matmuls of quantized matrices, against float64."""
     rng = np.random.default_rng(2)
     (x, x_bits), (w, w_bits) = _matrix(rng, 70, 256), _matrix(rng, 90, 256)
     a, b = _quantize(x)[0], _quantize(w)[0]
@@ -114,7 +114,7 @@ def check_matmul(program):
     # Each of K additions may round once, relative to all terms.
     bound = a.shape[1] * 2.0**-23 * (np.abs(a) @ np.abs(b).T)
     wrong = ~(np.abs(found - a @ b.T) <= bound)
-    _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} products are beyond "
+    _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} results are beyond "
             "their bound of float64's")
 
 

@@ -20,7 +20,7 @@ PARTS = {"memory": program.check_memory, **OF_PROGRAM,
 
 # Processor time of the longest parts, in seconds, with an empty cache: most of it compiles,
 # for a GPU too. Others take less than one.
-SECONDS = {"quantizers": 5, "products": 8, "grouped_products": 4, "layer": 12}
+SECONDS = {"quantizers": 5, "matmuls": 8, "grouped_matmuls": 4, "layer": 12}
 
 
 def has_gpu():

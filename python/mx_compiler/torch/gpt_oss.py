@@ -18,7 +18,7 @@ and intermediate size I:
 Rows of gate_up_proj alternate: 0, 2, 4, ... are the gate, 1, 3, 5, ... are up.
 
 The elements are the bytes that mx has too. The scales are plain here, and mx's
-products read them in tiles (`mx_compiler.torch.rearrange_scales`).
+matmuls read them in tiles (`mx_compiler.torch.rearrange_scales`).
 """
 
 import dataclasses

@@ -39,7 +39,7 @@ def clamped_swiglu(gate_up, alpha=1.702, limit=7.0):
 
 
 class _Experts(nn.Module):
-    """What both kinds share: all but the products with weights."""
+    """What both kinds share: all but the matmuls with weights."""
 
     def __init__(self, sizes, alpha, limit, device):
         super().__init__()
@@ -58,7 +58,7 @@ class _Experts(nn.Module):
         # What is no part of a state dict: to_empty and the device meta leave nothing of it.
         self.register_load_state_dict_post_hook(_number_experts)
 
-    def product(self, projection, x, ends):
+    def matmul(self, projection, x, ends):
         """Rows of x times the weights of their experts, in bf16, without the bias."""
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class _Experts(nn.Module):
     def _layer(self, projection, x, experts, ends):
         # index_select refuses what is no expert, where indexing counts from the end.
         bias = getattr(self, f"{projection}_bias").index_select(0, experts)
-        return self.product(projection, x, ends).float() + bias
+        return self.matmul(projection, x, ends).float() + bias
 
     def _check(self, x, indices, weights):
         for name, tensor in (("x", x), ("indices", indices), ("weights", weights)):
@@ -128,15 +128,15 @@ def _number_experts(module, *_):
 
 
 class MXFP4Experts(Replacement, _Experts):
-    """A layer of gpt-oss's experts with weights in MXFP4: products read them as they
+    """A layer of gpt-oss's experts with weights in MXFP4: matmuls read them as they
     are, in the type of the tensor cores or converted on the way.
 
     sizes: a `gpt_oss.Sizes`. alpha, limit: of `clamped_swiglu`.
 
     A state dict has the tensors of the checkpoint by the same names, and in the same
     layout (`mx_compiler.torch.gpt_oss`): tensors from there can be loaded and the other way.
-    The module itself keeps scales in the tiles that products read, and elements packed
-    where products read these faster (docs/guide/TorchTraining.md).
+    The module itself keeps scales in the tiles that matmuls read, and elements packed
+    where matmuls read these faster (docs/guide/TorchTraining.md).
     """
 
     def __init__(self, sizes, *, alpha=1.702, limit=7.0, device=None):
@@ -168,7 +168,7 @@ class MXFP4Experts(Replacement, _Experts):
 
     def weight(self, projection):
         """Elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales
-        (float8_e8m0fnu) of a projection, as products of mx_compiler.torch take them; views,
+        (float8_e8m0fnu) of a projection, as matmuls of mx_compiler.torch take them; views,
         but for elements that the module keeps packed."""
         check.one_of("projection", projection, gpt_oss.PROJECTIONS)
         elements, is_packed = self._elements(projection)
@@ -177,13 +177,13 @@ class MXFP4Experts(Replacement, _Experts):
         scales = getattr(self, f"{projection}_scales")
         return elements.view(torch.float4_e2m1fn_x2), scales.view(torch.float8_e8m0fnu)
 
-    def product(self, projection, x, ends):
+    def matmul(self, projection, x, ends):
         elements, is_packed = self._elements(projection)
         scales = getattr(self, f"{projection}_scales")
         return weight_only_grouped_mm(x, elements, scales, ends, FORMAT, packed=is_packed)
 
     def _elements(self, projection):
-        """As products take them, and whether they are packed: then they have a dimension
+        """As matmuls take them, and whether they are packed: then they have a dimension
         more than in a checkpoint."""
         blocks = getattr(self, f"{projection}_blocks")
         return (blocks, True) if blocks.dim() == 5 else (blocks.flatten(2), False)
@@ -212,11 +212,11 @@ class BF16Experts(_Experts):
             self.register_buffer(projection, dequantize(elements, scales, FORMAT, torch.bfloat16))
             setattr(self, f"{projection}_bias", getattr(experts, f"{projection}_bias"))
 
-    def product(self, projection, x, ends):
+    def matmul(self, projection, x, ends):
         return F.grouped_mm(x, getattr(self, projection).transpose(-2, -1), offs=ends)
 
 
-# --- Scales and elements: plain as checkpoints have them, in tiles as products read them
+# --- Scales and elements: plain as checkpoints have them, in tiles as matmuls read them
 
 
 def to_tiles(scales):
@@ -234,7 +234,7 @@ def from_tiles(tiles, rows, blocks):
 
 
 def _arrange(module, *_):
-    """Packs elements, or unpacks them, as products read them fastest where they are."""
+    """Packs elements, or unpacks them, as matmuls read them fastest where they are."""
     for projection in gpt_oss.PROJECTIONS:
         elements, was_packed = module._elements(projection)
         found = arrange(elements, find_format(FORMAT), was_packed)

@@ -9,7 +9,7 @@ import random
 import re
 import sys
 
-PRODUCTS = pathlib.Path(__file__).resolve().parents[3] / "benchmarks/products"
+PRODUCTS = pathlib.Path(__file__).resolve().parents[3] / "benchmarks/matmul"
 sys.path.append(str(PRODUCTS))
 import cases
 import surface

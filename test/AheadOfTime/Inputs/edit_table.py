@@ -1,7 +1,7 @@
 """Changes a table of tuned schedules: edit_table.py TABLE OUT MEMBER=VALUE...
 
 Members of the table itself (version, format), of the keys of all entries (chip, gpu,
-compiler, product), and `schedule`, of the entries. `twice=GPU` adds a copy of each entry
+compiler, matmul), and `schedule`, of the entries. `twice=GPU` adds a copy of each entry
 for another GPU."""
 
 import copy

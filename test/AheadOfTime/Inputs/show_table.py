@@ -11,5 +11,5 @@ for entry in json.load(open(sys.argv[-1]))["entries"]:
     times = {one["schedule"]: one["microseconds"] for one in tried if not one["left_out"]}
     if sys.argv[1] == "--shared":
         sys.exit(print(round(min(times.values()) * 1000)))
-    print(key["chip"], key["gpu"], key["compiler"], key["product"], entry["asked"], len(tried),
+    print(key["chip"], key["gpu"], key["compiler"], key["matmul"], entry["asked"], len(tried),
           times[entry["schedule"]] == min(times.values()))

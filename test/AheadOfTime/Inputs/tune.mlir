@@ -1,4 +1,4 @@
-// Two products of one form, one with another, and one with a schedule.
+// Two matmuls of one form, one with another, and one with a schedule.
 !a = tensor<512x256xf8E4M3FN>
 !as = tensor<512x8xf8E8M0FNU>
 !b = tensor<384x256xf8E4M3FN>

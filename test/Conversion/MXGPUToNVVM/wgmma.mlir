@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mxgpu-allocate --mxgpu-lower-work --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// wgmma.mma_async: what one product of a stage becomes, for each pair of types.
+// wgmma.mma_async: what one MMA of a stage becomes, for each pair of types.
 
 !bf16_in = !mxgpu.ring<2 x (a: smem<2x64x64xbf16, sw128>, b: smem<2x8x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !bf16_input = !mxgpu.stage<!bf16_in>

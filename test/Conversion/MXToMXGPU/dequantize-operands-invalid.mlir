@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a --convert-mx-to-mxgpu=chip=sm_90a
 
-// Operands that cannot be dequantized before their product.
+// Operands that cannot be dequantized before their matmul.
 
 !a = tensor<256x256xbf16>
 !b = tensor<256x256xf8E4M3FN>

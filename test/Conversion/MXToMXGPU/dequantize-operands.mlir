@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mx-materialize-layouts --mx-dequantize-operands=chip=sm_90a | FileCheck %s
 // RUN: mx-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a -o /dev/null
 
-// The rest of the schedule is that of the product that remains.
+// The rest of the schedule is that of the matmul that remains.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

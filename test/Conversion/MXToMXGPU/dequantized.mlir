@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// A product on a chip that knows no scales. Both operands come by TMA, each
+// A matmul on a chip that knows no scales. Both operands come by TMA, each
 // through a ring of its own. Those who multiply dequantize A in registers; a
 // warpgroup dequantizes B from one ring to another, from which wgmma reads.
 

@@ -142,7 +142,7 @@ func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: memref<130x71xbf16>) {
 
 // -----
 
-// REMARK: remark: epilogue = direct instead of tma_store: a bulk reduction to 16 bits would round the product before it is added
+// REMARK: remark: epilogue = direct instead of tma_store: a bulk reduction to 16 bits would round the sum before it is added
 // CHECK-LABEL: mxgpu.kernel @roundings_matmul(
 // CHECK-SAME:    epilogue = direct
 !a = memref<128x64xf8E4M3FN>

@@ -112,7 +112,7 @@ func.func @masked(%x: !x, %w: !w, %ws: !ws, %counts: tensor<?xi32>, %r: !r) -> !
 
 // -----
 
-// A schedule of several cases is one product.
+// A schedule of several cases is one matmul.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -10,7 +10,7 @@
 // CHECK-NEXT:    written at the operation; all cycles are modelled, none is measured
 // CHECK-NEXT:    modelled: {{[0-9]+}} cycles, {{[0-9]+\.[0-9]}} % of the tensor cores' rate; 32 work tiles in 1 wave, limited by latency
 // CHECK:       as written:
-// CHECK-NEXT:     candidate products    steps     port     fill     ring    store  exposed    waves       L2      HBM     ends      sum    total  limit
+// CHECK-NEXT:     candidate MMAs    steps     port     fill     ring    store  exposed    waves       L2      HBM     ends      sum    total  limit
 // CHECK-NEXT:  1  128x256x128 s4 a1 f1 {{.*}} latency
 // CHECK-NEXT:  the model's own:
 // CHECK-NEXT:     candidate
@@ -129,7 +129,7 @@ func.func @refused(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
 
 // A raster by groups is written as in the schedule.
 // CHECK-LABEL: mx.matmul in @by_groups:
-// CHECK:          candidate {{ *}}products
+// CHECK:          candidate {{ *}}MMAs
 // CHECK:       {{^[1-8]}}  {{[^ ]+}} {{.*}} group_m({{[0-9]+}}){{( tma[0-9])? +[0-9]+ +[0-9]+}}
 !rows = tensor<16384x4096xf8E4M3FN>
 !row_scales = tensor<16384x128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
 
-// Products of groups: a warp of each CTA finds the units, and the other roles
+// Matmuls of groups: a warp of each CTA finds the units, and the other roles
 // are told of them by a ring. The matrices b of all groups are one.
 
 // CHECK-DAG: !groups_ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_120a"
 
-// Schedules that kernels by mma.sync do not have, and products that they do not do.
+// Schedules that kernels by mma.sync do not have, and matmuls that they do not do.
 
 // -----
 

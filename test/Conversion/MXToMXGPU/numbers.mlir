@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// Products of bf16 by bf16: one ring, and two roles.
+// Matmuls of bf16 by bf16: one ring, and two roles.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 

@@ -19,7 +19,7 @@ func.func @main(%w: !w, %p: memref<1x1x128x32xf8E4M3FN>) {
 
 // -----
 
-// Products take whole packed matrices.
+// Matmuls take whole packed matrices.
 
 !x = memref<128x64xbf16>
 !w = memref<2x1x128x32xf8E4M3FN, strided<[8192, 4096, 32, 1]>>

@@ -41,7 +41,7 @@ func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
 
 // -----
 
-// Products load packed weights in lines of 256 bytes, 8 for each tile of 64 x 64
+// Matmuls load packed weights in lines of 256 bytes, 8 for each tile of 64 x 64
 // and all rows of tiles at once. Threads read 16 bytes of one tile or two, which
 // stand for rows and columns of the matrix, and write pairs of elements where
 // wgmma reads.
@@ -56,7 +56,7 @@ func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
 // CHECK-DAG: ![[$NUMBERS:.*]] = !mxgpu.fragment<128x64xbf16, #[[$WEIGHTS]]>
 // CHECK-DAG: ![[$WRITTEN:.*]] = !mxgpu.fragment<128x64xbf16, #[[$OPERAND]]>
 
-// CHECK-LABEL: func.func @product(
+// CHECK-LABEL: func.func @matmul(
 // CHECK:         memref.expand_shape %{{.*}} {{\[\[}}0], [1, 2]] output_shape [3, 64, 256] : memref<3x16384xi8> into memref<3x64x256xi8>
 // CHECK:         mxgpu.encode_tensor_map %{{.*}} : memref<3x64x256xi8> -> ![[$MAP]]
 // CHECK:           mxgpu.role @dequantize warps(4)
@@ -76,7 +76,7 @@ func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
 !ws = memref<2x4x32x4x4xf8E8M0FNU>
 !y = memref<256x160xbf16>
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, epilogue = direct>
-func.func @product(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+func.func @matmul(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
   return
 }

@@ -36,7 +36,7 @@ func.func @matmul(%x: memref<8x8xf32>) {
 
 #matrix = affine_map<(r, c) -> (r, c)>
 func.func @elementwise(%x: memref<8x8xf32>) {
-  // expected-error @below {{'linalg.generic' op expected iterator types parallel, reduction and one result on the GPU, where linalg operations other than fills reduce rows of matrices, found parallel, parallel and 1; elementwise operations become part of products and quantizations by mx-fuse-epilogues and mx-fuse-prologues}}
+  // expected-error @below {{'linalg.generic' op expected iterator types parallel, reduction and one result on the GPU, where linalg operations other than fills reduce rows of matrices, found parallel, parallel and 1; elementwise operations become part of matmuls and quantizations by mx-fuse-epilogues and mx-fuse-prologues}}
   linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
       ins(%x : memref<8x8xf32>) outs(%x : memref<8x8xf32>) {
   ^bb0(%a: f32, %b: f32):

@@ -29,10 +29,10 @@ func.func @seventeen(%x: tensor<3x4608xbf16>, %w: tensor<4352x4608xf4E2M1FN, #mx
 }
 
 // A cluster has one work tile, so that a further wave begins when the one before has stored: 12 waves (12 x 36 tiles
-// in 3 parts, of which 108 run) of 24288 cycles of products, 6274 of set-up and stores, and 4986 of the sum.
+// in 3 parts, of which 108 run) of 24288 cycles of MMAs, 6274 of set-up and stores, and 4986 of the sum.
 // CHECK-LABEL: mx.matmul in @waves:
-// CHECK:       modelled: 426576 cycles, {{.*}} 1296 work tiles in 12 waves, limited by products
-// CHECK:       1  224x128x64 s3 swap k/3c 21504 2784 24072 {{.*}} 6274 4986 426576 products
+// CHECK:       modelled: 426576 cycles, {{.*}} 1296 work tiles in 12 waves, limited by MMAs
+// CHECK:       1  224x128x64 s3 swap k/3c 21504 2784 24072 {{.*}} 6274 4986 426576 MMAs
 func.func @waves(%x: tensor<2573x4608xbf16>, %w: !w, %ws: !ws) -> tensor<2573x4608xbf16> {
   %init = tensor.empty() : tensor<2573x4608xbf16>
   %y = mx.matmul ins(%x, %w, %ws : tensor<2573x4608xbf16>, !w, !ws) outs(%init : tensor<2573x4608xbf16>)

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_90a" | FileCheck %s
 
-// Products in f16 look at scales first, and those whose scales do not fit are computed by
+// Matmuls in f16 look at scales first, and those whose scales do not fit are computed by
 // a second kernel: for scales that were given, not for those of a quantizer of the same
 // function, which are other ones in each call.
 

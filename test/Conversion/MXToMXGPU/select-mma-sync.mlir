@@ -4,8 +4,8 @@
 // Two warps of each tensor core multiply in turn. One buffer of rows to store
 // leaves room for a second stage, and is weighed too.
 // MODEL-LABEL: mx.matmul in @staged:
-// MODEL:       1 128x128x128 s2 c2 {{.*}} products
-// MODEL:       128x128x128 s2 tma1 {{.*}} products
+// MODEL:       1 128x128x128 s2 c2 {{.*}} MMAs
+// MODEL:       128x128x128 s2 tma1 {{.*}} MMAs
 
 !a = tensor<8192x2048xf8E4M3FN>
 !as = tensor<8192x64xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_90a explain" 2>&1 | FileCheck %s
 
-// Products of bf16 by bf16: large ones by pairs, which read less of L2.
+// Matmuls of bf16 by bf16: large ones by pairs, which read less of L2.
 
 // CHECK-LABEL: mx.matmul in @large: 8192 x 8192 x 8192, bf16 x bf16 (wgmma.mma_async) to bf16
 // CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [256, 256, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>, raster = group_m(8), epilogue = tma_store, registers = [232, 40]>

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// Where it pays the operands are dequantized before: both of large products,
+// Where it pays the operands are dequantized before: both of large matmuls,
 // the few rows of groups, whose weights are then dequantized in registers.
 
 !a = tensor<8192x8192xf8E4M3FN>

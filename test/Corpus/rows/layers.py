@@ -2,7 +2,7 @@
 
 import numpy as np
 from formats import Quantized, numbers
-from intervals import (Interval, absolute, cos, exp, join, log, maximum, minimum, of_integers, product, rows, rsqrt, sin, sqrt,
+from intervals import (Interval, absolute, cos, einsum, exp, join, log, maximum, minimum, of_integers, rows, rsqrt, sin, sqrt,
                        where)
 from program import BF16, normal, runs, weights, whole
 from rows.reported import matmul
@@ -97,15 +97,15 @@ def group_norm(image, weight):
 
 @runs(lambda rng: [normal(rng, 3, 13, 16, dtype=BF16) for _ in range(3)])
 def attention_causal(q, k, v):
-    scores = product("bmk,bnk->bmn", q, k) * 0.25
+    scores = einsum("bmk,bnk->bmn", q, k) * 0.25
     seen = np.broadcast_to(np.tri(13, dtype=bool), (3, 13, 13))
     p = softmax(where(seen, scores, -np.inf), 2)
-    return [product("bmn,bnk->bmk", p.to("bf16"), v)]
+    return [einsum("bmn,bnk->bmk", p.to("bf16"), v)]
 
 
 @runs(lambda rng: [normal(rng, 6, 5, 16, dtype=BF16), normal(rng, 2, 11, 16, dtype=BF16)])
 def grouped_query_attention(q, k):
-    return [product("hmk,hnk->hmn", q, k.lift(lambda a: np.repeat(a, 3, 0)))]
+    return [einsum("hmk,hnk->hmn", q, k.lift(lambda a: np.repeat(a, 3, 0)))]
 
 
 @runs(lambda rng: [normal(rng, 21, 16, dtype=BF16), (10000.0 ** (-np.arange(8) / 8)).astype(np.float32)])
@@ -132,7 +132,7 @@ def cross_entropy(x, labels):
 @runs(lambda rng: [whole(rng, 6, 6, dtype=np.float32, most=1), np.int32(3)])
 def while_loop(x, times):
     for _ in range(times):
-        x = product("ij,jk->ik", x, x)
+        x = einsum("ij,jk->ik", x, x)
     return [x, np.int32(times)]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from formats import Codes, Quantized, Scales, numbers
-from intervals import (Interval, absolute, exp, join, log1p, maximum, minimum, of_integers, product, rows, sigmoid, sqrt, tanh,
+from intervals import (Interval, absolute, einsum, exp, join, log1p, maximum, minimum, of_integers, rows, sigmoid, sqrt, tanh,
                        where)
 from program import BF16, normal, refuses, runs, weights, whole
 from rows.layers import softmax
@@ -11,7 +11,7 @@ from rows.reported import layer
 
 @runs(lambda rng: [*weights(rng, 3, 131, 64, tiled=False), *weights(rng, 3, 150, 64, tiled=False)])
 def batched_linear_scales(a, sa, b, sb):
-    return [product("bmk,bnk->bmn", numbers(a, sa), numbers(b, sb), tensor_core=True)]
+    return [einsum("bmk,bnk->bmn", numbers(a, sa), numbers(b, sb), tensor_core=True)]
 
 
 @runs(lambda rng: [weights(rng, 37, 96, element="f8E5M2")[0], Scales(rng.integers(118, 134, (37, 6)).astype(np.uint8), False)])
@@ -38,13 +38,13 @@ def no_rows(x, w, s, start):
 
 @runs(lambda rng: [normal(rng, 1, 1, 16, dtype=BF16), normal(rng, 1, 3, 16, dtype=BF16), normal(rng, 1, 3, 1)])
 def sizes_of_one(q, k, v):
-    p = softmax(product("bmk,bnk->bmn", q, k), 2)
-    return [p, product("bmn,bnk->bmk", p, v)]
+    p = softmax(einsum("bmk,bnk->bmn", q, k), 2)
+    return [p, einsum("bmn,bnk->bmk", p, v)]
 
 
 @runs(lambda rng: [normal(rng, 7, 20), normal(rng, 20, 24, scale=0.3), normal(rng, 24), normal(rng, 7, 6)])
 def lstm_cell(x, w, b, c):
-    gates = product("mk,kn->mn", x, w, init=b.lift(lambda a: np.broadcast_to(a, (7, 24))))
+    gates = einsum("mk,kn->mn", x, w, init=b.lift(lambda a: np.broadcast_to(a, (7, 24))))
     i, f, o, u = (gates[:, 6 * j:6 * j + 6] for j in range(4))
     following = sigmoid(f) * c + sigmoid(i) * tanh(u)
     return [sigmoid(o) * tanh(following), following]
@@ -89,8 +89,8 @@ def grouped_experts(x, ends, w, s):
 
 @runs(lambda rng: [normal(rng, 11, 12), normal(rng, 12, 2), normal(rng, 2, 12, 7)])
 def moe_dense(x, router, w):
-    p = softmax(product("mk,kn->mn", x, router), 1)
-    return [product("emn,me->mn", product("mk,ekn->emn", x, w), p)]
+    p = softmax(einsum("mk,kn->mn", x, router), 1)
+    return [einsum("emn,me->mn", einsum("mk,ekn->emn", x, w), p)]
 
 
 @runs(lambda rng: [normal(rng, 17, 16, dtype=BF16), np.array([5, 5, 14], np.int32), normal(rng, 3, 9, 16, dtype=BF16)])
@@ -102,13 +102,13 @@ def moe_loop(x, ends, w):
 
 @runs(lambda rng: [normal(rng, 2, 7, 24, dtype=BF16), normal(rng, 3, 5, 24, dtype=BF16)])
 def einsum_contract(x, w):
-    return [product("bsd,hkd->bhsk", x, w)]
+    return [einsum("bsd,hkd->bhsk", x, w)]
 
 
 @runs(lambda rng: [whole(rng, 9, 14, dtype=np.float32), whole(rng, 14, dtype=np.float32), whole(rng, 9, dtype=np.float32)])
 def vectors_and_matrices(a, x, z):
-    p = product("mk,k->m", a, x)
-    return [p, product("m,mk->k", z, a), product("m,m->", p, z)]
+    p = einsum("mk,k->m", a, x)
+    return [p, einsum("m,mk->k", z, a), einsum("m,m->", p, z)]
 
 
 @runs(lambda rng: [normal(rng, 3, 9, 13), np.array([0.5, 0.25, 0.3], np.float32), np.int64(4)])
@@ -158,14 +158,14 @@ def top_two(x):
 @runs(lambda rng: [normal(rng, 5, 12), normal(rng, 4, 12, 12, scale=0.3)])
 def branches_in_layers(x, w):
     for i in range(4):
-        y = product("mk,kn->mn", x, w[i])
+        y = einsum("mk,kn->mn", x, w[i])
         x = y + x if i % 2 else y
     return [x]
 
 
 @runs(lambda rng: [np.int32(4), whole(rng, 5, 5, dtype=np.float32), whole(rng, 5, 5, dtype=np.float32)])
 def blocks_and_branches(n, x, y):
-    return [(product("ij,jk->ik", x, y) if n > 3 else x) + y]
+    return [(einsum("ij,jk->ik", x, y) if n > 3 else x) + y]
 
 
 @runs(lambda rng: [normal(rng, 19, 64, dtype=BF16), *weights(rng, 24, 64, element="i8", tiled=False)])
@@ -245,7 +245,7 @@ def weight_only_chain(x, w1, s1, w2, s2):
                    *weights(rng, 16, 64)])
 def cross_attention_quantized(x, wq, sq, wk, sk, wv, sv):
     q, k, v = layer(x, wq, sq), layer(x, wk, sk), layer(x, wv, sv)
-    return [product("mn,nk->mk", softmax(rows(q, k), 1), v.to("f32"))]
+    return [einsum("mn,nk->mk", softmax(rows(q, k), 1), v.to("f32"))]
 
 
 @runs(lambda rng: [np.bool_(True), np.bool_(False), normal(rng, 6), np.float32(0.25)])
@@ -299,4 +299,4 @@ def relayout_batches(t, w, column):
 
 @runs(lambda rng: [normal(rng, 4, 1, 64, dtype=BF16), *weights(rng, 4, 48, 64, tiled=False)])
 def fp8_attention_cache(q, k, s):
-    return [product("bmk,bnk->bmn", q, numbers(k, s).to("bf16")[:, 7:27])]
+    return [einsum("bmk,bnk->bmn", q, numbers(k, s).to("bf16")[:, 7:27])]

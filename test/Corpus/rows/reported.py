@@ -2,7 +2,7 @@
 
 import numpy as np
 from formats import Quantized, Scales, numbers
-from intervals import Interval, erf, maximum, product, rows, rsqrt, silu, where
+from intervals import Interval, einsum, erf, maximum, rows, rsqrt, silu, where
 from program import BF16, normal, nvfp4, refuses, runs, weights, whole
 
 # As its definition says: rows of a by rows of b, on the tensor core.
@@ -71,12 +71,12 @@ def identity(x, n, y):
 
 
 @runs(lambda rng: [np.bool_(False), *weights(rng, 31, 64), *weights(rng, 40, 64), *weights(rng, 40, 64), normal(rng, 40)])
-def if_around_products(flag, a, sa, b, sb, c, sc, bias):
+def if_around_matmuls(flag, a, sa, b, sb, c, sc, bias):
     return [matmul(a, sa, b, sb) if flag else matmul(a, sa, c, sc) + bias]
 
 
 @runs(lambda rng: [*weights(rng, 37, 64), *weights(rng, 96, 64), *weights(rng, 96, 64), *weights(rng, 48, 64)])
-def product_of_products(a, sa, b, sb, c, sc, d, sd):
+def matmul_of_matmuls(a, sa, b, sb, c, sc, d, sd):
     p, r = matmul(a, sa, b, sb).to("bf16"), matmul(c, sc, d, sd).to("bf16")
     return [rows(Quantized(p).real, Quantized(r.T).real, tensor_core=True)]
 
@@ -117,7 +117,7 @@ def gram_matrix(x):
 
 @runs(lambda rng: [*weights(rng, 3, 21, 64), *weights(rng, 3, 40, 64)])
 def batched_matmul(a, sa, b, sb):
-    return [product("bmk,bnk->bmn", numbers(a, sa), numbers(b, sb), tensor_core=True)]
+    return [einsum("bmk,bnk->bmn", numbers(a, sa), numbers(b, sb), tensor_core=True)]
 
 
 @runs(lambda rng: [normal(rng, 26, 64, dtype=BF16), *weights(rng, 24, 64)])
@@ -127,7 +127,7 @@ def weight_only_linalg(x, w, s):
 
 @runs(lambda rng: [normal(rng, 26, 64, dtype=BF16), *weights(rng, 40, 64), normal(rng, 64, 5, dtype=BF16)])
 def bf16_matmul_beside(x, w, s, router):
-    return [rows(Quantized(x).real, numbers(w, s), tensor_core=True), product("mk,kn->mn", x, router)]
+    return [rows(Quantized(x).real, numbers(w, s), tensor_core=True), einsum("mk,kn->mn", x, router)]
 
 
 refuses("nvfp4_times_mxfp8", lambda rng: [*nvfp4(rng, 37, 64), *weights(rng, 40, 64)],
@@ -145,12 +145,12 @@ def layers_in_for(x, weights, scales):
 # What memrefs have afterwards are results.
 @runs(lambda rng: [normal(rng, 19, 64, dtype=BF16), normal(rng, 64, 24, dtype=BF16), normal(rng, 19, 24)])
 def memref_arguments(a, b, y):
-    return [a, b, product("mk,kn->mn", a, b, init=y)]
+    return [a, b, einsum("mk,kn->mn", a, b, init=y)]
 
 
 @runs(lambda rng: [normal(rng, 19, 64, dtype=BF16), normal(rng, 64, 24, dtype=BF16)])
 def host_code(a, b):
-    return [product("mk,kn->mn", a, b)]
+    return [einsum("mk,kn->mn", a, b)]
 
 
 @runs(lambda rng: [*weights(rng, 21, 64)])
@@ -161,7 +161,7 @@ def constant_splat(a, sa):
 
 @runs(lambda rng: [normal(rng, 5, 3)])
 def constant_weights(x):
-    return [product("mk,kn->mn", x, Interval("f32", np.array([[1.0, -2.0], [0.5, 3.0], [-1.25, 4.0]])))]
+    return [einsum("mk,kn->mn", x, Interval("f32", np.array([[1.0, -2.0], [0.5, 3.0], [-1.25, 4.0]])))]
 
 
 @runs(lambda rng: [normal(rng, 5, 4)])

@@ -2,7 +2,7 @@
 
 import numpy as np
 from formats import Codes, Quantized, Scales, numbers
-from intervals import Interval, join, product, rows, sqrt, tanh
+from intervals import Interval, einsum, join, rows, sqrt, tanh
 from program import BF16, normal, nvfp4, refuses, runs, weights, whole
 from rows.reported import matmul
 
@@ -21,7 +21,7 @@ def swap_in_loop(x, y, times):
 def recurrent_network(x, wx, wh, h):
     states = []
     for t in range(3):
-        h = tanh(product("ij,jk->ik", h, wh, init=product("ij,jk->ik", x[t], wx)))
+        h = tanh(einsum("ij,jk->ik", h, wh, init=einsum("ij,jk->ik", x[t], wx)))
         states.append(h)
     return [join(np.stack, *states), h]
 
@@ -66,7 +66,7 @@ def iree_generic(a, sa, b, sb):
 @runs(lambda rng: [normal(rng, 2, 21, 64), *weights(rng, 2, 24, 64, tiled=False)], passes=IMPORT)
 def tosa_block_scaled(x, w, s):
     # TOSA's scale of E4M3 is the least power of two with which the largest element is not beyond 464, which is `fit`.
-    return [product("bmk,bnk->bmn", Quantized(x, rounding="fit").real, numbers(w, s), tensor_core=True)]
+    return [einsum("bmk,bnk->bmn", Quantized(x, rounding="fit").real, numbers(w, s), tensor_core=True)]
 
 
 @runs(lambda rng: [*weights(rng, 5, 3, 64, element="f6E3M2FN", tiled=False)], passes=IMPORT)
@@ -137,13 +137,13 @@ def windows(x, size, step, axes):
 @runs(lambda rng: [normal(rng, 2, 9, 8, 3), normal(rng, 3, 3, 3, 5)])
 def convolution(x, w):
     padded = x.lift(lambda a: np.pad(a, ((0, 0), (1, 1), (1, 1), (0, 0))))
-    return [product("nxycij,ijcf->nxyf", windows(padded, (3, 3), (2, 2), (1, 2)), w)]
+    return [einsum("nxycij,ijcf->nxyf", windows(padded, (3, 3), (2, 2), (1, 2)), w)]
 
 
 @runs(lambda rng: [normal(rng, 2, 11, 6, dtype=BF16), normal(rng, 4, 6, dtype=BF16)])
 def depthwise_convolution(x, w):
     padded = x.lift(lambda a: np.pad(a, ((0, 0), (3, 0), (0, 0))))
-    return [product("btck,kc->btc", windows(padded, (4,), (1,), (1,)), w)]
+    return [einsum("btck,kc->btc", windows(padded, (4,), (1,), (1,)), w)]
 
 
 @runs(lambda rng: [normal(rng, 2, 8, 9, 3)])

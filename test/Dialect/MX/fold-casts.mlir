@@ -1,10 +1,10 @@
 // RUN: mx-opt %s --canonicalize | FileCheck %s
 
-// Static sizes behind a cast become those of the product, whose epilogue has
+// Static sizes behind a cast become those of the matmul, whose epilogue has
 // no block.
-// CHECK-LABEL: @product
-func.func @product(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
-                   %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,
+// CHECK-LABEL: @matmul
+func.func @matmul(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
+                  %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,
                    %init: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
   // CHECK: mx.matmul ins({{.*}} : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>, tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
   %0 = tensor.cast %a : tensor<128x64xf8E4M3FN> to tensor<?x?xf8E4M3FN>

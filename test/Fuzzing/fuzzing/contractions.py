@@ -1,4 +1,4 @@
-"""Random products of floats for `mx-quantize-matmuls`: contractions of any index maps, and loops over groups."""
+"""Random matmuls of floats for `mx-quantize-matmuls`: contractions of any index maps, and loops over groups."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def quantized(array, axes, recipe, rounding, groups=None):
 
 
 def contraction(programs, rng, case):
-    """A product of two tensors with random index maps, in a random form of linalg."""
+    """A matmul of two tensors with random index maps, in a random form of linalg."""
     recipes, rounding = programs.recipes, programs.rounding
     counts = [pick(rng, choices) for choices in ([0, 0, 0, 1, 1, 2], [0, 1, 1, 1, 1, 1, 2, 2], [0, 1, 1, 1, 1, 1, 2, 2], [1, 1, 1, 2, 2, 3])]
     groups = [[f"{letter}{i}" for i in range(count)] for letter, count in zip("bmnk", counts)]
@@ -124,7 +124,7 @@ def contraction(programs, rng, case):
         result = tensor([size[d] for d in out], dtype, dynamic_axes)
     steps = int(np.prod([size[d] for d in sums]))
 
-    def product(a, b, additions):
+    def matmul(a, b, additions):
         letters = {loop: i for i, loop in enumerate(loops)}
         subscripts = [[letters[d] for d in dims] for dims in (first, second, out)]
         compute = lambda x, y: np.einsum(x, subscripts[0], y, subscripts[1], subscripts[2])
@@ -132,7 +132,7 @@ def contraction(programs, rng, case):
 
     in_blocks = [quantized(array, [dims.index(loop) for loop in first if loop in sums], recipe, rounding)
                  for array, dims, recipe in zip(operands, (first, second), recipes)]
-    case.results.append((name, result, product(*in_blocks, "f32"), product(*operands, wide)))
+    case.results.append((name, result, matmul(*in_blocks, "f32"), matmul(*operands, wide)))
 
 
 def transposed_argument(programs, rng, dims, dynamic, array, dtype):
@@ -150,7 +150,7 @@ def transposed_argument(programs, rng, dims, dynamic, array, dtype):
 
 
 def multiply(programs, rng, loops, dims, sums, inputs, out, types, wide, attributes):
-    """The product as linalg.contract, linalg.matmul, linalg.batch_matmul or linalg.generic."""
+    """The matmul as linalg.contract, linalg.matmul, linalg.batch_matmul or linalg.generic."""
     maps = [affine_map(loops, part) for part in dims]
     listed = ", ".join(name for name, _ in inputs), ", ".join(kind for _, kind in inputs)
     given = "".join(f" {{{key} = {value}}}" for key, value in attributes.items())
@@ -187,7 +187,7 @@ def dims_match(dims, forms):
 
 
 def window(programs, rng, case):
-    """Sums that are no products of matrices: windows, diagonals, a sum over one operand alone. They stay as they are."""
+    """Sums that are no matmuls: windows, diagonals, a sum over one operand alone. They stay as they are."""
     rows, columns, length = pick(rng, [1, 3, 8]), pick(rng, [1, 2, 5]), pick(rng, [32, 64])
     shapes, maps, subscripts = pick(rng, [
         (((rows + length - 1,), (columns, length)), ("m + k", "n, k"), None),
@@ -294,11 +294,11 @@ def grouped_loop(programs, rng, case):
         destination = programs.filled(kind, "f32", sizes)
     loops = [*own, sums]
     dims = [[d for d in item if d != "g"] for item in letters]
-    product = multiply(programs, rng, loops, dims, [sums], inputs, (destination, kind), [dtype] * 2, "f32", {})
+    matmul = multiply(programs, rng, loops, dims, [sums], inputs, (destination, kind), [dtype] * 2, "f32", {})
     if out_type != "f32":
-        product = programs.truncated(product, [size[d] for d in own], out_type, [i for i, d in enumerate(own) if d == "t"],
-                                     sizes, chance(rng, 0.5))
-    inserted = part(product, letters[2], out_type, into=f"%out_{n}")[0]
+        matmul = programs.truncated(matmul, [size[d] for d in own], out_type, [i for i, d in enumerate(own) if d == "t"],
+                                    sizes, chance(rng, 0.5))
+    inserted = part(matmul, letters[2], out_type, into=f"%out_{n}")[0]
     lines.append(f"scf.yield {inserted}{', ' + end if carries else ''} : {out_kind}{', index' if carries else ''}")
     lines.append("}")
     if carries:

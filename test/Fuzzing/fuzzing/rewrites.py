@@ -1,4 +1,4 @@
-"""Rewrites random products and scaled numbers to mx, runs them, and compares what
+"""Rewrites random matmuls and scaled numbers to mx, runs them, and compares what
 they compute with NumPy in float64: docs/contributing/Developing.md, "Random rewrites".
 
 Contractions of any index maps and loops over groups go through
@@ -23,8 +23,8 @@ ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
 LIMITS = run.Limits(-1, 300)
 # What a kernel cannot do is an error with a reason, whoever wrote the program.
 GPU_LIMITS = [
-    (r"expected scales of [ab] in layout sf_128x4 on the GPU", "grouped products read tiles of scales (docs/design/Matmul.md)"),
-    (r"expected operands that the tensor core multiplies", "products of MXINT8 are products of bf16 (docs/guide/Import.md)"),
+    (r"expected scales of [ab] in layout sf_128x4 on the GPU", "grouped matmuls read tiles of scales (docs/design/Matmul.md)"),
+    (r"expected operands that the tensor core multiplies", "matmuls of MXINT8 are matmuls of bf16 (docs/guide/Import.md)"),
     (r"expected a reduction of a multiple of \d+ elements for |expected dimension \d+ of a to be a multiple of \d+, found",
      "what an instruction multiplies at a time (docs/reference/Formats.md)"),
     (r"expected dimension \d+ of input to be a multiple of \d+, found", "rows of a dynamic size that do not fill 16 bytes "

@@ -58,8 +58,8 @@ def random_format(rng):
     return pick(rng, ELEMENTS), pick(rng, [32, 32, 32, 64]), False
 
 
-def product(programs, rng, case):
-    """A product whose operands have scales in its body, along one or two loops."""
+def matmul(programs, rng, case):
+    """A matmul whose operands have scales in its body, along one or two loops."""
     formats = [random_format(rng)]
     formats.append(formats[0] if chance(rng, 0.5) or formats[0][2] else random_format(rng))
     sides = pick(rng, [(True, True)] * 3 + [(True, False), (False, True)])
@@ -187,7 +187,7 @@ def dequantization(programs, rng, case):
     case.results.append((result, kind, Expected(exact, np.zeros_like(exact), dtype, 0)))
 
 
-def tosa_product(programs, rng, case):
+def tosa_matmul(programs, rng, case):
     element = pick(rng, [*ELEMENTS, "!tosa.mxint8"])
     batch, rows, columns, sums = pick(rng, [1, 2, 3]), pick(rng, [1, 3, 16]), pick(rng, [1, 2, 9]), pick(rng, [32, 64, 128])
     matrices = 1 if chance(rng, 0.3) else batch
@@ -249,7 +249,7 @@ class ScaledPrograms(Programs):
             self.grow(seed)
 
     def make(self, rng, case):
-        pick(rng, [product] * 5 + [dequantization] * 3 + [tosa_product, tosa_cast_from, tosa_cast_to])(self, rng, case)
+        pick(rng, [matmul] * 5 + [dequantization] * 3 + [tosa_matmul, tosa_cast_from, tosa_cast_to])(self, rng, case)
 
     def choose(self, left):
         """The program to run: without the cases that are left as they are, which have no lowering."""

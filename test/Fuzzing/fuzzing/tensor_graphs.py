@@ -517,7 +517,7 @@ class Graphs:
         return self.add(f"linalg.softmax dimension({axis}) ins({node.name} : {node.type}) outs({out} : {node.type}) "
                         f"-> {node.type}", node.dims, value)
 
-    def product(self, name, batch):
+    def add_matmul(self, name, batch):
         node = self.node(lambda it: len(it.dims) == 2 + batch and it.dtype in ("f32", "bf16", "f16")
                          and np.all(np.abs(it.value.exact) < 1e3)) or None
         if not node:
@@ -530,10 +530,10 @@ class Graphs:
                         f"-> {kind}", result, values.contract(node.value, other.value))
 
     def matmul(self):
-        return self.product("matmul", 0)
+        return self.add_matmul("matmul", 0)
 
     def batch_matmul(self):
-        return self.product("batch_matmul", 1)
+        return self.add_matmul("batch_matmul", 1)
 
     def convert(self):
         node = self.node() or self.argument()

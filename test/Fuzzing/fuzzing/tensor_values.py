@@ -157,7 +157,7 @@ def product(a, axes):
 
 
 def contract(a, b):
-    """The product of two matrices, or of batches of them, summed in f32 or f64 whatever they are."""
+    """The matmul of two matrices, or of batches of them, summed in f32 or f64 whatever they are."""
     dtype = "f64" if a.dtype == "f64" else "f32"
     exact = a.exact @ b.exact
     size = (np.abs(a.exact) + a.error) @ (np.abs(b.exact) + b.error)

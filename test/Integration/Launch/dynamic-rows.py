@@ -1,4 +1,4 @@
-"""A product of unknown rows runs the schedule of the first case that the rows of a call fit,
+"""A matmul of unknown rows runs the schedule of the first case that the rows of a call fit,
 which other cases may have too, and its result is right on both sides of each limit; the workspace is that of the case alone.
 
 REQUIRES: compiler, numpy

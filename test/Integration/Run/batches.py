@@ -29,7 +29,7 @@ def quantized(batch, rows, columns, element):
     return (f"tensor<{batch}x{rows}x{columns}x{element}>", f"tensor<{batch}x{rows}x{columns // 32}xf8E8M0FNU{TILED}>")
 
 
-def product(batch, rows, columns, size, element="f8E4M3FN", options="", epilogue=""):
+def matmul(batch, rows, columns, size, element="f8E4M3FN", options="", epilogue=""):
     """Of given operands."""
     a, sa = quantized(batch, rows, size, element)
     b, sb = quantized(batch, columns, size, element)
@@ -63,17 +63,17 @@ TWICE = """epilogue {
 
 #      name         program                                          sizes              element     what is done
 CASES = [
-    ("static", product(3, 130, 72, 256), (3, 130, 72, 256), "f8E4M3FN", ""),
-    ("dynamic", product("?", "?", 64, 128), (2, 33, 64, 128), "f8E4M3FN", ""),
-    ("one", product("?", "?", 64, 128), (1, 128, 64, 128), "f8E4M3FN", ""),
-    ("f4", product(2, 128, 128, 256, "f4E2M1FN"), (2, 128, 128, 256), "f4E2M1FN", ""),
-    ("several", product("2x3", 40, 72, 128), ((2, 3), 40, 72, 128), "f8E4M3FN", ""),
-    ("several_open", product("?x3x1", "?", 64, 128, "f4E2M1FN"), ((2, 3, 1), 33, 64, 128), "f4E2M1FN", ""),
-    ("several_linear", product("3x?", 40, 72, 128, epilogue=TWICE).replace(TILED, ""), ((3, 2), 40, 72, 128), "f8E4M3FN", "linear rows"),
+    ("static", matmul(3, 130, 72, 256), (3, 130, 72, 256), "f8E4M3FN", ""),
+    ("dynamic", matmul("?", "?", 64, 128), (2, 33, 64, 128), "f8E4M3FN", ""),
+    ("one", matmul("?", "?", 64, 128), (1, 128, 64, 128), "f8E4M3FN", ""),
+    ("f4", matmul(2, 128, 128, 256, "f4E2M1FN"), (2, 128, 128, 256), "f4E2M1FN", ""),
+    ("several", matmul("2x3", 40, 72, 128), ((2, 3), 40, 72, 128), "f8E4M3FN", ""),
+    ("several_open", matmul("?x3x1", "?", 64, 128, "f4E2M1FN"), ((2, 3, 1), 33, 64, 128), "f4E2M1FN", ""),
+    ("several_linear", matmul("3x?", 40, 72, 128, epilogue=TWICE).replace(TILED, ""), ((3, 2), 40, 72, 128), "f8E4M3FN", "linear rows"),
     ("several_weights", weights("2x2", 24, 128, 128, "f8E4M3FN"), ((2, 2), 24, 128, 128), "f8E4M3FN", "weights"),
-    ("linear", product(3, 130, 72, 256).replace(TILED, ""), (3, 130, 72, 256), "f8E4M3FN", "linear"),
-    ("add", product(2, 40, 64, 128, options="accumulate"), (2, 40, 64, 128), "f8E4M3FN", "accumulate"),
-    ("rows", product(2, 200, 64, 128, epilogue=TWICE), (2, 200, 64, 128), "f8E4M3FN", "rows"),
+    ("linear", matmul(3, 130, 72, 256).replace(TILED, ""), (3, 130, 72, 256), "f8E4M3FN", "linear"),
+    ("add", matmul(2, 40, 64, 128, options="accumulate"), (2, 40, 64, 128), "f8E4M3FN", "accumulate"),
+    ("rows", matmul(2, 200, 64, 128, epilogue=TWICE), (2, 200, 64, 128), "f8E4M3FN", "rows"),
     ("weights", weights(2, 24, 128, 128, "f8E4M3FN"), (2, 24, 128, 128), "f8E4M3FN", "weights"),
 ]
 
@@ -106,7 +106,7 @@ def run(chip, name, program, sizes, element, what):
         command.append("--arg=" + path(f"{i}.npy"))
     done = subprocess.run(command, capture_output=True, text=True)
     # An epilogue of several matrices has no bound, so that there is nothing to compare.
-    # Where scales are relaid before the product, these are.
+    # Where scales are relaid before the matmul, these are.
     if done.returncode != (4 if what == "rows" else 0):
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     expected = a @ np.swapaxes(b, 1, 2)

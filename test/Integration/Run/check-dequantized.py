@@ -1,4 +1,4 @@
-"""--check=cpu knows how many steps a product has on sm_90a: four for 32 elements of
+"""--check=cpu knows how many steps a matmul has on sm_90a: four for 32 elements of
 K, each of which loses almost a unit of the sum, are right; more would be wrong. Where
 sums are truncated as on a GPU it knows that a subnormal operand counts as 2^-126: the
 terms beside it then lose more than its size tells.

@@ -108,7 +108,7 @@ def prepare(path):
     return out
 
 
-# Entries of which nothing has a bound: a product with a quantized result.
+# Entries of which nothing has a bound: a matmul with a quantized result.
 UNCHECKED = {("grouped_schedule", "parts")}
 # Several ranks, which --check refuses: layer-of-ranks.py compares them.
 RANKS = "moe_layer_ranks.mlir"

@@ -124,7 +124,7 @@ text = f"""func.func @main() -> ({", ".join(t for _, t in types)}) {{
 """
 run("types", text + resources(**arrays), [], expected)
 
-# Weights, scales and bias of a product.
+# Weights, scales and bias of a matmul.
 weights = rng.integers(-3, 4, (40, 256)).astype(ml_dtypes.float8_e4m3fn)
 scales = rng.integers(126, 129, (40, 8)).astype(np.uint8)
 bias = rng.integers(-9, 10, 40).astype(np.float32)

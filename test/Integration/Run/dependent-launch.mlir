@@ -13,7 +13,7 @@
 // RUN: not env MX_ERRORS=exit %{run} %t.early.mlir 2>&1 | FileCheck %s --check-prefix=EARLY
 // RUN: sed '/call @mxNextLaunchFlags/d' %t.early.mlir | %{run}
 //
-// What quantizes waits for nothing and is not launched early; both products are.
+// What quantizes waits for nothing and is not launched early; both matmuls are.
 // HOST-LABEL: func.func @main()
 // HOST-NOT:     mxNextLaunchFlags
 // HOST:         gpu.launch_func {{.*}} @kernels::@main_quantize
@@ -41,7 +41,7 @@ func.func @main() {
   %y = memref.alloc() : !y
   mx.quantize ins(%x : !x) outs(%e, %s : !e, !s)
   mx.matmul ins(%e, %s, %e, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], pdl>}
-  // Reads the first product.
+  // Reads the first matmul.
   mx.matmul ins(%e, %s, %e, %s : !e, !s, !e, !s) outs(%y : !y) accumulate {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], pdl>}
   return
 }

@@ -1,10 +1,10 @@
-"""Programs of several products give the same bits with `pdl` as without.
+"""Programs of several matmuls give the same bits with `pdl` as without.
 
 TIER: slow
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A product of quantized matrices, the product of its result, quantized again, and
+A matmul of quantized matrices, a matmul of its result, quantized again, and
 a third that is added to the second in place: each kernel reads what the one
 before it wrote. With all checks, under several schedules and seeds.
 """

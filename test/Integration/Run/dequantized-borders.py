@@ -1,6 +1,6 @@
-"""docs/reference/Spec.md, "Products of dequantized operands": its domain is not a scale byte
+"""docs/reference/Spec.md, "Matmuls of dequantized operands": its domain is not a scale byte
 narrower or wider, and its bound is less than twice too wide. On sm_100a these are
-products of bf16 by weights alone.
+matmuls of bf16 by weights alone.
 
 RUN: %python %s mx-compile %t
 RUN: %python %s mx-compile %t --chip=sm_100a
@@ -28,7 +28,7 @@ E8M0, E4M3 = "f8E8M0FNU", "f8E4M3FN"
 DOMAIN = {"f8E4M3FN": (3, 246), "f8E5M2": (10, 239), "f6E2M3FN": (0, 252),
           "f6E3M2FN": (0, 250), "f4E2M1FN": (0, 252)}
 NAN_SCALE = 255
-# Schedules of products of bf16 by weights, whose operands go different ways; those of
+# Schedules of matmuls of bf16 by weights, whose operands go different ways; those of
 # the chip are in use.
 CHIPS = {"sm_90a": {"weights": "tile = [64, 64, 64]"},
          "sm_100a": {"weights": "tile = [128, 64, 64]", "pairs": "tile = [256, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>"}}
@@ -136,7 +136,7 @@ class Checks:
             self.wrong += 1
             print(f"{self.sums} sums: {name}: wrong {found}")
 
-    def product(self, name, a, b):
+    def matmul(self, name, a, b):
         y, = self.program[name](*a.arrays(), *b.arrays())
         return np.array(y).astype(np.float64)
 
@@ -166,7 +166,7 @@ def single_elements(element, scale_bytes, block, nvfp4=False):
 def check_operands(checks, name, one, other, swap, factors):
     """`other` has rows of equal numbers `factors`. Elements are where they are not
     zero, NaN or infinite; returns them, and what they were multiplied as."""
-    y = checks.product(name, other, one).T if swap else checks.product(name, one, other)
+    y = checks.matmul(name, other, one).T if swap else checks.matmul(name, one, other)
     # Zeros beside them are zeros, if the scale is a number.
     values, exact = ([m[i, i % 32] for i in range(len(m))] for m in (one.values, one.exact))
     values, exact = np.array(values), np.array(exact)
@@ -233,7 +233,7 @@ def check_special(checks):
     b = powers([0, 0], 64)
     b.codes[1, 5] = 0  # times infinity
     b.values[1, 5] = b.exact[1, 5] = 0
-    y = checks.product(f"f8E5M2_{E4M3}", a, b)
+    y = checks.matmul(f"f8E5M2_{E4M3}", a, b)
     want = [[np.inf, np.nan], [-np.inf, np.nan], [np.inf, np.nan], [np.nan] * 2, [np.nan] * 2, [0, 0]]
     checks.require("infinities and NaN", np.array_equal(y, want, equal_nan=True), y)
 
@@ -248,7 +248,7 @@ def check_activations(checks, way):
     matrix[np.arange(len(codes)), np.arange(len(codes)) % 32] = codes
     exponents = [0, 10, -10, 100, -100]
     a, b = Activations(matrix), powers(exponents, 32)
-    y = checks.product(f"{way}_{E4M3}", a, b)
+    y = checks.matmul(f"{way}_{E4M3}", a, b)
     with np.errstate(all="ignore"):
         exact = np.array([a.values[i, i % 32] for i in range(len(codes))])
         expected = truncated(exact[:, None] * np.exp2(np.array(exponents, np.float64)))
@@ -281,7 +281,7 @@ def check_bound(checks, name, a, b, entry, sums, parts=1):
     """Whether results are within it, and the largest fraction of it."""
     if not checks.scales_a:
         a, entry = a if isinstance(a, Activations) else activations(a.values), f"weights_{E4M3}"
-    y = checks.product(entry, a, b)
+    y = checks.matmul(entry, a, b)
     error = np.abs(y - a.values @ b.values.T)
     fraction = (error / get_bound(a, b, sums, parts)).max()
     checks.require(f"{name}, within the bound", fraction <= 1, fraction)
@@ -345,7 +345,7 @@ def check_large_sums(checks, sums):
             b[0, :32] = 2.0**100
             a[0, 32] = 1
         scales = np.array([[scale, 127]], np.uint8), np.array([[227 if scale == 227 else 127, 127]], np.uint8)
-        y.append(checks.product(f"{E4M3}_{E4M3}", *(numbers(v, s) for v, s in zip((a, b), scales)))[0, 0])
+        y.append(checks.matmul(f"{E4M3}_{E4M3}", *(numbers(v, s) for v, s in zip((a, b), scales)))[0, 0])
     checks.require("sums of a step", y[:2] == [2.0**127, np.inf], y)
     checks.require("products above the range of f32", y[2] == (1 if sums == "exact" else 0), y)
 

@@ -5,7 +5,7 @@ RUN: %python %s mx-run %t sm_100a mx-compile
 REQUIRES: compiler, numpy
 
 NVFP4 with its factor from mx.amax of the same tensor, against numpy; a factor that is no positive number makes all scales NaN,
-on the CPU path too. A product's alpha and a number that an epilogue and a simple kernel take. An array that is written between
+on the CPU path too. A matmul's alpha and a number that an epilogue and a simple kernel take. An array that is written between
 the read and its use, where the plan must read. Other numbers are small and whole: their results are compared bit by bit.
 """
 
@@ -114,7 +114,7 @@ for value, bits in (0.0, 0), (np.inf, 0x7F800000), (np.nan, 0x7FC00000):
             print(f"caller, {device}, {value}: expected a refusal, found exit status {done.returncode}: {done.stderr}")
             failures += 1
 
-# A number that a product takes, its epilogue, and a simple kernel.
+# A number that a matmul takes, its epilogue, and a simple kernel.
 TYPES = """!m = tensor<40x256xbf16>
 !e = tensor<40x256xf8E4M3FN>
 !s = tensor<40x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -123,7 +123,7 @@ TYPES = """!m = tensor<40x256xbf16>
 !y = tensor<40x24xf32>
 #id = affine_map<(i, j) -> (i, j)>
 """
-PRODUCT = """  %e0 = tensor.empty() : !e
+MATMUL = """  %e0 = tensor.empty() : !e
   %s0 = tensor.empty() : !s
   %q:2 = mx.quantize ins(%x : !m) outs(%e0, %s0 : !e, !s) -> !e, !s
   %wt0 = tensor.empty() : !ws
@@ -133,7 +133,7 @@ PRODUCT = """  %e0 = tensor.empty() : !e
 m = rng.integers(-2, 3, (40, 256)).astype(BF16)
 w = rng.integers(-2, 3, (24, 256)).astype(ml_dtypes.float8_e4m3fn)
 ws = np.full((24, 8), 127, np.uint8)
-product = m.astype(np.float64) @ w.astype(np.float64).T
+matmul = m.astype(np.float64) @ w.astype(np.float64).T
 numbers = np.array([3, -4, 2], np.float32)
 inputs = [m.view(np.uint16), w.view(np.uint8), ws, numbers]
 HEAD = "func.func @main(%x: !m, %w: !w, %ws: tensor<24x8xf8E8M0FNU>, %n: tensor<3xf32>) -> "
@@ -143,11 +143,11 @@ READ = """  %c0 = arith.constant 0 : index
   %b = tensor.extract %n[%c1] : tensor<3xf32>
   %ab = arith.mulf %a, %b : f32
 """
-run("alpha", TYPES + HEAD + "!y {\n" + READ + PRODUCT + """  %y = mx.matmul ins(%q#0, %q#1, %w, %wt : !e, !s, !w, !ws) alpha(%ab) outs(%y0 : !y) -> !y
+run("alpha", TYPES + HEAD + "!y {\n" + READ + MATMUL + """  %y = mx.matmul ins(%q#0, %q#1, %w, %wt : !e, !s, !w, !ws) alpha(%ab) outs(%y0 : !y) -> !y
   return %y : !y
 }
-""", inputs, [(-12 * product).astype(np.float32)])
-run("epilogue", TYPES + HEAD + "(!y, !y) {\n" + READ + PRODUCT + """  %y = mx.matmul ins(%q#0, %q#1, %w, %wt : !e, !s, !w, !ws) outs(%y0 : !y) -> !y
+""", inputs, [(-12 * matmul).astype(np.float32)])
+run("epilogue", TYPES + HEAD + "(!y, !y) {\n" + READ + MATMUL + """  %y = mx.matmul ins(%q#0, %q#1, %w, %wt : !e, !s, !w, !ws) outs(%y0 : !y) -> !y
   %z0 = tensor.empty() : !y
   %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : !y) outs(%z0 : !y) {
   ^bb0(%p: f32, %old: f32):
@@ -163,7 +163,7 @@ run("epilogue", TYPES + HEAD + "(!y, !y) {\n" + READ + PRODUCT + """  %y = mx.ma
   } -> !y
   return %z, %v : !y, !y
 }
-""", inputs, [(-12 * product + 3).astype(np.float32), (-12 * product + 7).astype(np.float32)])
+""", inputs, [(-12 * matmul + 3).astype(np.float32), (-12 * matmul + 7).astype(np.float32)])
 
 # The array changes between the read and the kernel, which must not see that.
 run("changed", """#id = affine_map<(i) -> (i)>

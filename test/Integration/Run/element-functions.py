@@ -7,7 +7,7 @@ REQUIRES: compiler, numpy
 
 Expressions of the functions in test/python/element_functions.py, 1 to 8 deep, on
 numbers at the edges of their types. Many of them are one region: each has rows
-of its own. As epilogue of a product on sm_100a the results are seen whole; as
+of its own. As epilogue of a matmul on sm_100a the results are seen whole; as
 prologue of a quantizer on sm_90a, one of whose inputs is quantized already, as
 a hash of their bits that E4M3 holds. With MX_CHIP=sm_120a both run there. Of NaN, bits
 that are stored are free.
@@ -34,7 +34,7 @@ ROWS, COLUMNS = 512, 32
 EACH = int(os.environ.get("MX_ELEMENT_ROWS", "8"))  # rows of an expression
 COUNT = ROWS // EACH
 # Each kind of kernel once, on the two older chips or on the one that MX_CHIP names.
-CHIPS = {"product": CHIP, "quantizer": CHIP if IS_MMA_SYNC else "sm_90a"}
+CHIPS = {"matmul": CHIP, "quantizer": CHIP if IS_MMA_SYNC else "sm_90a"}
 SCHEDULE = adapt_schedule(f"tile = [128, {COLUMNS}, 128], stages = 2, epilogue = direct")
 # What a region gets; "q" is the number that an element and its scale stand for.
 INPUTS = {"a": "f32", "b": "f32", "c": "bf16", "d": "bf16", "e": "f16", "f": "f16", "i": "i32", "j": "i32",
@@ -216,7 +216,7 @@ def region(expressions):
 
 # --- Programs -----------------------------------------------------------------
 
-PRODUCT = """
+MATMUL = """
 func.func @main(%x: !a, %xs: !as, %y: !b, %ys: !bs, {parameters}) -> !r {{
   %none = tensor.empty() : !r
   %0 = mx.matmul ins(%x, %xs, %y, %ys : !a, !as, !b, !bs) outs(%none : !r)
@@ -249,7 +249,7 @@ def alias(of):
 
 def make_program(kind, expressions):
     types = {name: alias("f8E4M3FN" if name == "q" else of) for name, of in INPUTS.items()}
-    if kind == "product":
+    if kind == "matmul":
         types.pop("q")
     parameters = ", ".join(f"%t{name}: {t}" for name, t in types.items())
     direct = [n for n in types if kind == "quantizer" and n not in "ij"]
@@ -264,7 +264,7 @@ def make_program(kind, expressions):
 !es = tensor<{ROWS}x{COLUMNS // 32}xf8E8M0FNU>
 !qs = !es
 """
-    return heads + (PRODUCT if kind == "product" else QUANTIZER).format(
+    return heads + (MATMUL if kind == "matmul" else QUANTIZER).format(
         parameters=parameters, loads=loads, schedule=SCHEDULE, region=region(expressions), hash=HASH,
         ins=", ".join(f"%t{n}" for n in direct) + " : " + ", ".join(types[n] for n in direct),
         arguments=", ".join(f"%{n}: {INPUTS[n]}" for n in direct))
@@ -296,7 +296,7 @@ def observe(kind, program, inputs, scales):
 
     names = [n for n in INPUTS if kind == "quantizer" or n != "q"]
     arrays = [(n, inputs[n].view(DTYPES["q" if n == "q" else INPUTS[n]][1])) for n in names]
-    if kind == "product":
+    if kind == "matmul":
         tiles = np.zeros((ROWS // 128, 1, 32, 4, 4), np.uint8)
         arrays = [("x", zeros(ROWS)), ("xs", tiles), ("y", zeros(COLUMNS)), ("ys", tiles[:1]), *arrays]
     else:
@@ -304,8 +304,8 @@ def observe(kind, program, inputs, scales):
     paths = [save(kind, n, a) for n, a in arrays]
     found = {}
     for device in ("cpu", "sim"):
-        results = run(kind, device, program, paths, 1 if kind == "product" else 2)
-        if kind == "product":
+        results = run(kind, device, program, paths, 1 if kind == "matmul" else 2)
+        if kind == "matmul":
             found[device] = results[0].astype(np.float64)
         else:
             # Integers from 0 to 15: E4M3 holds them whatever the power of two.
@@ -339,7 +339,7 @@ def report(kind, seed, expression, rows, expected, found, inputs):
 
 
 def test(kind, seed):
-    rng = np.random.default_rng([seed, kind == "product"])
+    rng = np.random.default_rng([seed, kind == "matmul"])
     names = [n for n in INPUTS if kind == "quantizer" or n != "q"]
     inputs = {n: make_bits(rng, of) for n, of in INPUTS.items() if n != "q"}
     inputs["q"] = rng.integers(0, 256, (ROWS, COLUMNS)).astype(np.uint8)
@@ -371,7 +371,7 @@ def test(kind, seed):
 begin, seed, failures, modelled = time.monotonic(), first_seed, 0, 0
 with np.errstate(all="ignore"):
     while seed == first_seed or time.monotonic() - begin < seconds:
-        for kind in ("product", "quantizer"):
+        for kind in ("matmul", "quantizer"):
             wrong, known = test(kind, seed)
             failures, modelled = failures + wrong, modelled + known
         if failures > 20:

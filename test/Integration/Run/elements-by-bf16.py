@@ -1,4 +1,4 @@
-"""Products of elements with scales by a B of bf16 equal numpy in every byte, on the
+"""Matmuls of elements with scales by a B of bf16 equal numpy in every byte, on the
 simulator and on the CPU path.
 
 RUN: %python %s mx-run %t
@@ -209,7 +209,7 @@ def main():
             if different:
                 print(f"{case.name()} on {device}: {different} of {found.size} differ")
                 failures += 1
-    print(f"{options.count} products, {failures} failures")
+    print(f"{options.count} matmuls, {failures} failures")
     sys.exit(failures != 0)
 
 

@@ -1,4 +1,4 @@
-"""Batches of 0 matrices, and products without rows, columns or a reduction.
+"""Batches of 0 matrices, and matmuls without rows, columns or a reduction.
 
 RUN: %python %s mx-opt mx-run %t
 REQUIRES: compiler, numpy
@@ -24,7 +24,7 @@ SIZES = [((0,), 4, 8, 32), ((2,), 0, 8, 32), ((2,), 4, 0, 32), ((2,), 4, 8, 0)]
 
 
 class Program:
-    """A function with the results of all its products."""
+    """A function with the results of all its matmuls."""
 
     def __init__(self, dynamic):
         self.dynamic = dynamic
@@ -39,25 +39,25 @@ class Program:
         self.arrays.append(np.full(shape, value, BYTES.get(element, np.uint8)))
         return f"%x{len(self.types) - 1}", self.types[-1]
 
-    def product(self, op, operands, out, suffix=""):
+    def matmul(self, op, operands, out, suffix=""):
         names, types = zip(*operands)
         result = f"%y{len(self.results)}"
         self.body.append(f"  {result} = {op} ins({', '.join(names)} : {', '.join(types)}) outs({out[0]} : {out[1]}) {suffix} -> {out[1]}")
         self.results.append((result, out[1]))
 
-    def add_products(self, batch, m, n, k):
+    def add_matmuls(self, batch, m, n, k):
         # f8E4M3FN and f8E8M0FNU read 0x38 and 0x7f as 1.
         a = [self.add((*batch, m, k), "f8E4M3FN", 0x38), self.add((*batch, m, k // 32), "f8E8M0FNU", 0x7F)]
         b = [self.add((*batch, n, k), "f8E4M3FN", 0x38), self.add((*batch, n, k // 32), "f8E8M0FNU", 0x7F)]
         one = self.add((*batch, m, k), "bf16", 0x3F80)
         out = self.add((*batch, m, n), "f32", 7)
-        self.product("mx.matmul", a + b, out)
-        self.product("mx.matmul", [one, *b], out)
-        self.product("mx.matmul", a + b, out, "accumulate")
-        product = np.full((*batch, m, n), k, np.float64)
-        self.expected += [product, product, product + 7]
-        self.product("linalg.batch_matmul", [one, self.add((*batch, k, n), "bf16", 0x3F80)], out)
-        self.expected.append(product + 7)
+        self.matmul("mx.matmul", a + b, out)
+        self.matmul("mx.matmul", [one, *b], out)
+        self.matmul("mx.matmul", a + b, out, "accumulate")
+        matmul = np.full((*batch, m, n), k, np.float64)
+        self.expected += [matmul, matmul, matmul + 7]
+        self.matmul("linalg.batch_matmul", [one, self.add((*batch, k, n), "bf16", 0x3F80)], out)
+        self.expected.append(matmul + 7)
 
     def text(self):
         arguments = ", ".join(f"%x{i}: {kind}" for i, kind in enumerate(self.types))
@@ -77,7 +77,7 @@ for dynamic in (False, True):
     # Where types do not tell sizes, kernels are the same for all of them.
     program = Program(dynamic)
     for sizes in SIZES[:1] if dynamic else SIZES:
-        program.add_products(*sizes)
+        program.add_matmuls(*sizes)
     path = lambda part: os.path.join(directory, f"{'dynamic' if dynamic else 'static'}-{part}")
     with open(path("program.mlir"), "w") as file:
         file.write(program.text())

@@ -83,7 +83,7 @@ class Rows:
         total = int(ends[-1]) + behind
         a = np.full((total, k), NAN, np.uint8)
         tiles = np.full((total // 128 + groups, -(-k // 128), 32, 4, 4), NAN_SCALE, np.uint8)
-        bs, b_tiles, self.products = [], [], []
+        bs, b_tiles, self.matmuls = [], [], []
         for g, (size, end, (a_kind, b_kind)) in enumerate(zip(sizes, ends, kinds)):
             begin = end - size
             codes, scales = operand(rng, size, k, a_kind)
@@ -94,7 +94,7 @@ class Rows:
             b, b_scales = operand(rng, n, k, b_kind)
             bs.append(b)
             b_tiles.append(tile(b_scales))
-            self.products.append((slice(begin, end), real(codes, scales), real(b, b_scales)))
+            self.matmuls.append((slice(begin, end), real(codes, scales), real(b, b_scales)))
         self.arrays = [a, tiles, np.stack(bs), np.stack(b_tiles), ends.astype(np.int32)]
         self.out, self.sizes = (total, n), dict(m=total, n=n, k=k)
 
@@ -103,15 +103,15 @@ class Masked:
     """Groups that have the first rows of matrices."""
 
     def __init__(self, rng, sizes, kinds, m, n, k):
-        arrays, self.products = [], []
+        arrays, self.matmuls = [], []
         for g, (size, (a_kind, b_kind)) in enumerate(zip(sizes, kinds)):
             a = np.full((m, k), NAN, np.uint8)
             scales = np.full((m, k // 32), NAN_SCALE, np.uint8)
             a[:size], scales[:size] = operand(rng, size, k, a_kind)
             b, b_scales = operand(rng, n, k, b_kind)
             arrays.append((a, tile(scales), b, tile(b_scales)))
-            self.products.append(((g, slice(0, size)), real(a[:size], scales[:size]),
-                                  real(b, b_scales)))
+            self.matmuls.append(((g, slice(0, size)), real(a[:size], scales[:size]),
+                                 real(b, b_scales)))
         self.arrays = [np.stack(parts) for parts in zip(*arrays)] + [np.array(sizes, np.int32)]
         self.out, self.sizes = (len(sizes), m, n), dict(m=m, n=n, k=k)
 
@@ -137,8 +137,8 @@ class Reduction:
                 parts.append(real(own, own_scales))
             self.arrays += [codes, tile(scales)]
         self.arrays.append(ends.astype(np.int32))
-        self.products = [(g, parts[g], parts[len(sizes) + g].reshape(n, -1))
-                         for g in range(len(sizes))]
+        self.matmuls = [(g, parts[g], parts[len(sizes) + g].reshape(n, -1))
+                        for g in range(len(sizes))]
         self.out, self.sizes = (len(sizes), m, n), dict(m=m, n=n, k=cap)
 
 
@@ -180,7 +180,7 @@ def run_case(number, results_of):
     results = [results_of((TYPES[name] + PROGRAM).format(schedule=schedule + field, **fields),
                           case.arrays + [init]) for field in (", strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>", "")]
     failures = []
-    for g, (place, a, b) in enumerate(case.products):
+    for g, (place, a, b) in enumerate(case.matmuls):
         found, other = (result[place] for result in results)
         nans = np.isnan(other)
         same = (np.array_equal(np.isnan(found), nans) and
@@ -202,7 +202,7 @@ def main():
     os.makedirs(directory, exist_ok=True)
     failures = sum(run_case(i, lambda text, arguments: window.run(
         directory, mx_run, device, text, arguments)) for i in range(len(CASES)))
-    print(f"{len(CASES)} products, {failures} failures")
+    print(f"{len(CASES)} matmuls, {failures} failures")
     return failures
 
 

@@ -1,4 +1,4 @@
-"""f16_scale_range changes how a product is computed, and not what: units whose scales lie
+"""f16_scale_range changes how a matmul is computed, and not what: units whose scales lie
 within a window go through f16, others through bf16 relative to references, if they have no
 NaN, and the rest through bf16, with the same bits.
 
@@ -193,7 +193,7 @@ def main():
         print(f"{a_kind} x {b_kind}, {m} x {n} x {k}: {'same' if same else 'OTHER'} bits, "
               f"{'within' if right else 'BEYOND'} the bound, {counts} units by class")
         failures += not (same and right)
-    print(f"{len(cases)} products, {failures} failures")
+    print(f"{len(cases)} matmuls, {failures} failures")
     return failures + int(units.min() == 0)
 
 

@@ -12,7 +12,7 @@ bytes of the others. Random bits, NaN and infinities among them, and blocks of z
 and columns that do not fill tiles; every element type, rounding of scales and type of
 numbers; NVFP4 with both factors, stochastic rounding, gathers, groups of rows, prologues,
 values side by side, the largest magnitude. Columns of groups are a ragged reduction, which
-products read: one with rows of 1 gives the numbers (on sm_90a, where products dequantize
+matmuls read: one with rows of 1 gives the numbers (on sm_90a, where matmuls dequantize
 before).
 """
 

@@ -45,23 +45,23 @@ PROGRAM = """
 !s = tensor<256x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @main(%x: !x, %y: !x, %n: !n, %a: !a, %s: !s) -> ({zs}) {{
   %none = tensor.empty() : !z
-{products}
+{matmuls}
   return {results} : {zs}
 }}
 """
 
 
 def write_program(dtype, names):
-    products = ""
+    matmuls = ""
     for name in names:
         kind = BINARY.get(name)
-        products += MATMUL.format(
+        matmuls += MATMUL.format(
             name=name, type=dtype, schedule=adapt_schedule("tile = [128, 128, 128], stages = 2, epilogue = direct"), more={None: "", "f": ", %f", "i": ", %i"}[kind],
             types=", i32" if kind == "i" else "",
             widened="%w = arith.bitcast %v : f32 to f32" if dtype == "f32" else f"%w = arith.extf %v : {dtype} to f32")
     path = f"{directory}/{dtype}.mlir"
     with open(path, "w") as file:
-        file.write(PROGRAM.format(type=dtype, products=products, zs=", ".join(["!z"] * len(names)),
+        file.write(PROGRAM.format(type=dtype, matmuls=matmuls, zs=", ".join(["!z"] * len(names)),
                                   results=", ".join("%" + name for name in names)))
     return path
 

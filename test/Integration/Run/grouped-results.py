@@ -1,4 +1,4 @@
-"""Results of grouped products that are scattered, made of parts, or quantized,
+"""Results of grouped matmuls that are scattered, made of parts, or quantized,
 and of groups that have the first rows of matrices, equal numpy in every byte, on the simulator and on the CPU path.
 
 RUN: %python %s mx-run %t 30

@@ -179,7 +179,7 @@ func.func @main(%q: tensor<256x{width}x{element}>, %s: tensor<256x{width // 32}x
         importer.same(f"{element} to {result}", found, expected if result == "f32" else to_bf16(expected))
 
 
-def compare_products(element, n, d):
+def compare_matmuls(element, n, d):
     """n matrices of 8 x 96 times d, transposed: 16 x 96."""
     table = decode(element)
     legal = np.flatnonzero(np.isfinite(table))
@@ -208,7 +208,7 @@ func.func @main({", ".join(f"%{i}: {type}" for i, type in zip("abcd", types))}) 
         wrong = ~(np.abs(found - exact) <= 8 * 2.0**-23 * sums)
         importer.compared += found.size
         if wrong.any():
-            sys.exit(f"products of {element}, {n} x {d}, on {device}: {wrong.sum()} of {wrong.size} are off")
+            sys.exit(f"matmuls of {element}, {n} x {d}, on {device}: {wrong.sum()} of {wrong.size} are off")
 
 
 for element in ELEMENTS:
@@ -216,6 +216,6 @@ for element in ELEMENTS:
         compare_quantized(element, source)
     compare_dequantized(element)
     for n, d in [(1, 1), (3, 3), (3, 1)]:
-        compare_products(element, n, d)
+        compare_matmuls(element, n, d)
 print(f"{importer.compared} numbers compared")
 sys.exit(importer.compared < 500000)

@@ -4,7 +4,7 @@ RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
 arith.scaling_extf: upstream's own folding of arith.extf and its expansion of the rest (arith-expand) run on the CPU, for
-all codes of elements and scales. Products: the exact sums of these numbers, on the CPU and on the simulator.
+all codes of elements and scales. Matmuls: the exact sums of these numbers, on the CPU and on the simulator.
 """
 
 import sys
@@ -108,7 +108,7 @@ for element in list(ELEMENTS)[:5]:
     same(f"{element} expanded", imported(numbers(element, "f32", blocks), arguments, passes=passes), expected)
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Products
+# Matmuls
 # ---------------------------------------------------------------------------------------------------------------------
 rng = np.random.default_rng(1)
 
@@ -201,7 +201,7 @@ found = imported(four_operands(a, a, types, ["(m, o, h, i)", "(n, o, h, i)", "(m
                  [ca.reshape(8, 4, 2, 32), cb.reshape(16, 4, 2, 32), sa.reshape(8, 4, 2), sb, c], left=["linalg.generic"])
 close("repeated scales", found, x, y, "mk,nk->nm", c)
 
-# Scales before linalg.matmul, whose second operand has K first; weights of a bf16 product on both sides.
+# Scales before linalg.matmul, whose second operand has K first; weights of a bf16 matmul on both sides.
 ID, FLOOR = "affine_map<(r, k) -> (r, k)>", "affine_map<(r, k) -> (r, k floordiv 32)>"
 
 

@@ -1,4 +1,4 @@
-"""Products of slices, whose rows lie apart, compared with numpy.
+"""Matmuls of slices, whose rows lie apart, compared with numpy.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy

@@ -4,7 +4,7 @@ RUN: %python %s mx-run mx-opt %examples %t cpu
 RUN: %python %s mx-run mx-opt %examples %t sim
 REQUIRES: compiler, numpy
 
-All its loops become grouped products. Results agree with those of bf16 to the signal-to-noise ratio that docs/guide/MoE.md derives for the same
+All its loops become grouped matmuls. Results agree with those of bf16 to the signal-to-noise ratio that docs/guide/MoE.md derives for the same
 layer in mx operations, in results that have a scale of their own: Gaussian tokens and weights, gate and up of deviation 1.
 """
 
@@ -52,14 +52,14 @@ with open(quantized) as f:
     text = f.read()
 counts = {word: text.count(word) for word in ["scf.for", "linalg.matmul", " mx.grouped_matmul", " gather("]}
 if counts != {"scf.for": 0, "linalg.matmul": 0, " mx.grouped_matmul": 6, " gather(": 4}:
-    sys.exit(f"expected all products in groups, found {counts}")
+    sys.exit(f"expected all matmuls in groups, found {counts}")
 execute(mx_opt, quantized, "--mx-fuse-prologues", "--mx-fuse-epilogues", "--canonicalize", "--cse", "-o",
         path("fused.mlir"))
 with open(path("fused.mlir")) as f:
     text = f.read()
 counts = {word: text.count(word) for word in [" = mx.", " = linalg.generic", "tensor.concat"]}
 if counts != {" = mx.": 16, " = linalg.generic": 1, "tensor.concat": 0}:
-    sys.exit(f"expected quantizations and products and one reduction, found {counts}")
+    sys.exit(f"expected quantizations and matmuls and one reduction, found {counts}")
 
 rng = np.random.default_rng(3)
 normal = lambda deviation, *shape: (deviation * rng.standard_normal(shape)).astype(ml_dtypes.bfloat16)

@@ -9,7 +9,7 @@
 // RUN: mx-run %s --chip=sm_90a --entry=plain %{arrays} --result %t/plain.npy
 // RUN: cmp %t/y.npy %t/plain.npy
 
-// Weights are quantized and packed, and a product reads them: in one program,
+// Weights are quantized and packed, and a matmul reads them: in one program,
 // compiled ahead of time, and with the same bits as without packing. Sizes that
 // tiles do not tell are found where they can be.
 

@@ -1,9 +1,9 @@
-"""Products of linalg in bf16 against what mx-quantize-matmuls makes of them, on the CPU path and on the simulator.
+"""Matmuls of linalg in bf16 against what mx-quantize-matmuls makes of them, on the CPU path and on the simulator.
 
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-The signal-to-noise ratio of a product of Gaussian matrices is that of its formats (docs/guide/MoE.md): not lower, and not
+The signal-to-noise ratio of a matmul of Gaussian matrices is that of its formats (docs/guide/MoE.md): not lower, and not
 higher, as it would be if nothing were quantized. Operands are transposed or not; groups have any number of rows, and
 rows that no group has keep what they had.
 """
@@ -159,7 +159,7 @@ compared = failures = 0
 
 
 def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim"), options=""):
-    """`added` is what the exact result has beside products, without noise."""
+    """`added` is what the exact result has beside matmuls, without noise."""
     global compared, failures
     with open(path("plain.mlir"), "w") as f:
         f.write(text)
@@ -168,13 +168,13 @@ def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "
     with open(path("quantized.mlir")) as f:
         module = f.read()
         if "linalg.matmul" in module or "linalg.contract" in module:
-            sys.exit(f"{name}: a product was not quantized")
+            sys.exit(f"{name}: a matmul was not quantized")
     plain = run(path("plain.mlir"), arguments, "cpu")
-    products = plain - added
+    matmuls = plain - added
     for device in devices:
         found = run(path("quantized.mlir"), arguments, device)
-        zeros = products == 0
-        ratio = 10 * np.log10((products**2).sum() / ((found - plain)**2).sum())
+        zeros = matmuls == 0
+        ratio = 10 * np.log10((matmuls**2).sum() / ((found - plain)**2).sum())
         compared += 1
         if abs(ratio - RATIOS[recipe]) > 0.4 or not np.array_equal(found[zeros], plain[zeros]):
             failures += 1

@@ -5,7 +5,7 @@ RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Columns of a wider matrix: gate and up of one product's result. Random sizes and
+Columns of a wider matrix: gate and up of one matmul's result. Random sizes and
 places, in all types, along both axes, also gathered, ragged, and as the inputs of
 a prologue that reads numbers from a slice too. Rows at places that 16 bytes do
 not divide are refused, by the compiler where the types say it, else by the

@@ -50,7 +50,7 @@ DEQUANTIZE = TYPES + """ -> (!x, !w) {{
   return %x, %w : !x, !w
 }}
 """
-PRODUCT = TYPES + """ -> !y {{
+MATMUL = TYPES + """ -> !y {{
   %0 = tensor.empty() : !y
   %y = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : !o) outs(%0 : !y) {{{schedule}}} -> !y
@@ -169,7 +169,7 @@ def check_dequantized(chip):
             assert (after == POISON).all(), f"{chip}: columns after the last segment were written"
 
 
-def check_products(chip, schedules):
+def check_matmuls(chip, schedules):
     starts = np.cumsum([0] + [-(-size // 128) * 128 for size in SIZES])
 
     def multiply(x, w):
@@ -180,7 +180,7 @@ def check_products(chip, schedules):
         found = []
         for total in SMALL, LARGE:
             case = Case(total, operands)
-            found.append(case.launch(PRODUCT.format(schedule=schedule, **case.fields), chip)[0])
+            found.append(case.launch(MATMUL.format(schedule=schedule, **case.fields), chip)[0])
         assert (abs(found[0] - wanted) <= size * 2**-16).all(), f"{chip} {schedule}"
         assert found[0].tobytes() == found[1].tobytes(), f"{chip} {schedule}: room matters"
 
@@ -210,9 +210,9 @@ def check_work(chip, text, kernel):
 for chip in "sm_90a", "sm_100a", "sm_120a":
     check_dequantized(chip)
     check_work(chip, DEQUANTIZE, "dequantize")
-check_products("sm_90a", [WORKSPACE.format(n=n) for n in (64, 128, 256)])
-check_products("sm_100a", [""])
+check_matmuls("sm_90a", [WORKSPACE.format(n=n) for n in (64, 128, 256)])
+check_matmuls("sm_100a", [""])
 # Both operands in one launch.
-both = PRODUCT.replace("{schedule}", WORKSPACE.format(n=128))
+both = MATMUL.replace("{schedule}", WORKSPACE.format(n=128))
 launches = check_work("sm_90a", both, "dequantize")
 assert launches == 1, launches

@@ -1,10 +1,10 @@
-"""What neither mx nor a fusion takes runs as simple kernels: programs around products, against numpy in float64.
+"""What neither mx nor a fusion takes runs as simple kernels: programs around matmuls, against numpy in float64.
 
 RUN: env MX_QUIET= %python %s mx-run %t sm_90a mx-compile mx-launch
 RUN: env MX_QUIET= %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
-Each program runs on the simulator, on the CPU path and as a compiled launch plan; the operands of products are small whole
+Each program runs on the simulator, on the CPU path and as a compiled launch plan; the operands of matmuls are small whole
 numbers, so that they are exact in block formats. What is summed in the same order has the same bits everywhere.
 """
 
@@ -35,8 +35,8 @@ TYPES = """!m = tensor<40x256xbf16>
 """
 
 
-def product(outs="%y0", tail=""):
-    """%y: the product of %x and %w in MXFP8."""
+def matmul(outs="%y0", tail=""):
+    """%y: the matmul of %x and %w in MXFP8."""
     return f"""
   %qe0 = tensor.empty() : !e
   %qs0 = tensor.empty() : !s
@@ -83,12 +83,12 @@ CASES = [
   %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
       affine_map<(m, n, k) -> (m, n)>] ins(%x, %d : !m, !wm) outs(%y1 : !y) -> !y
   return %y : !y""", [x, w], [Y], 0),
-    ("second_use", XW, "!y, !y", product() + relu() + "  return %y, %z : !y, !y", [x, w], [Y, np.maximum(Y, 0)], 0),
-    ("accumulate", XW + ", %acc: !y", "!y", product("%acc", " accumulate") + relu() + "  return %z : !y",
+    ("second_use", XW, "!y, !y", matmul() + relu() + "  return %y, %z : !y, !y", [x, w], [Y, np.maximum(Y, 0)], 0),
+    ("accumulate", XW + ", %acc: !y", "!y", matmul("%acc", " accumulate") + relu() + "  return %z : !y",
      [x, w, acc], [np.maximum(Y + acc, 0)], 0),
-    ("reads_outs", XW + ", %acc: !y", "!y", product() + relu(outs="%acc", old="") + "  return %z : !y",
+    ("reads_outs", XW + ", %acc: !y", "!y", matmul() + relu(outs="%acc", old="") + "  return %z : !y",
      [x, w, acc], [np.maximum(Y, acc)], 0),
-    ("transposed", XW, "tensor<24x40xf32>", product() + """
+    ("transposed", XW, "tensor<24x40xf32>", matmul() + """
   %z0 = tensor.empty() : tensor<24x40xf32>
   %z = linalg.transpose ins(%y : !y) outs(%z0 : tensor<24x40xf32>) permutation = [1, 0]
   return %z : tensor<24x40xf32>""", [x, w], [Y.T], 0),
@@ -103,9 +103,9 @@ CASES = [
   return %z : !wm""", [w], [2 * w.astype(np.float64)], 0),
     ("alone", "%x: !m, %v: !m", "!m", "  %z = arith.maximumf %x, %v : !m\n  return %z : !m", [x, -x],
      [np.abs(x.astype(np.float64))], 0),
-    ("add", XW + ", %acc: !y", "!y, !y", product() + "  %z = arith.addf %y, %acc : !y\n  return %z, %y : !y, !y",
+    ("add", XW + ", %acc: !y", "!y, !y", matmul() + "  %z = arith.addf %y, %acc : !y\n  return %z, %y : !y, !y",
      [x, w, acc], [Y + acc, Y], 0),
-    ("broadcast", XW + ", %b: tensor<24xf32>", "!y, !y", product() + """
+    ("broadcast", XW + ", %b: tensor<24xf32>", "!y, !y", matmul() + """
   %b0 = tensor.empty() : !y
   %bb = linalg.broadcast ins(%b : tensor<24xf32>) outs(%b0 : !y) dimensions = [0]
   %z = arith.subf %bb, %y : !y
@@ -115,38 +115,38 @@ CASES = [
   %x40 = tensor.pad %x low[3, 0] high[7, 0] {
   ^bb0(%i: index, %j: index):
     tensor.yield %zero : bf16
-  } : tensor<30x256xbf16> to !m""" + product().replace("%x :", "%x40 :") + "  return %y : !y", [x[:30], w],
+  } : tensor<30x256xbf16> to !m""" + matmul().replace("%x :", "%x40 :") + "  return %y : !y", [x[:30], w],
      [np.pad(Y[:30], ((3, 7), (0, 0)))], 0),
     ("fill", XW, "!y", """
   %one = arith.constant 1.0 : f32
   %a0 = tensor.empty() : !y
-  %a = linalg.fill ins(%one : f32) outs(%a0 : !y) -> !y""" + product("%a", " accumulate") + "  return %y : !y", [x, w],
+  %a = linalg.fill ins(%one : f32) outs(%a0 : !y) -> !y""" + matmul("%a", " accumulate") + "  return %y : !y", [x, w],
      [Y + 1], 0),
-    ("slice", XW, "tensor<40x10xf32>", product() + """
+    ("slice", XW, "tensor<40x10xf32>", matmul() + """
   %z = tensor.extract_slice %y[0, 4] [40, 10] [1, 2] : !y to tensor<40x10xf32>
   return %z : tensor<40x10xf32>""", [x, w], [Y[:, 4:24:2]], 0),
-    ("insert", XW + ", %wide: tensor<40x64xf32>", "tensor<40x64xf32>", product() + """
+    ("insert", XW + ", %wide: tensor<40x64xf32>", "tensor<40x64xf32>", matmul() + """
   %z = tensor.insert_slice %y into %wide[0, 17] [40, 24] [1, 1] : !y into tensor<40x64xf32>
   return %z : tensor<40x64xf32>""", [x, w, np.pad(acc, ((0, 0), (0, 40)))],
      [np.concatenate([np.pad(acc, ((0, 0), (0, 40)))[:, :17], Y, np.zeros((M, 23))], 1)], 0),
-    ("concat", XW + ", %acc: !y", "tensor<40x48xf32>", product() + """
+    ("concat", XW + ", %acc: !y", "tensor<40x48xf32>", matmul() + """
   %z = tensor.concat dim(1) %y, %acc : (!y, !y) -> tensor<40x48xf32>
   return %z : tensor<40x48xf32>""", [x, w, acc], [np.concatenate([Y, acc], 1)], 0),
-    ("softmax", XW, "!y, !y", product() + """
+    ("softmax", XW, "!y, !y", matmul() + """
   %r = arith.constant dense<0.0625> : !y
   %t = arith.mulf %y, %r : !y
   %z0 = tensor.empty() : !y
   %z = linalg.softmax dimension(1) ins(%t : !y) outs(%z0 : !y) -> !y
   %c = linalg.softmax dimension(0) ins(%t : !y) outs(%z0 : !y) -> !y
   return %z, %c : !y, !y""", [x, w], [soft(Y / 16), soft(Y.T / 16).T], 1e-6),
-    ("bits", XW + ", %mask: tensor<40x24xi1>", "tensor<40x24xi1>, !y", product() + """
+    ("bits", XW + ", %mask: tensor<40x24xi1>", "tensor<40x24xi1>, !y", matmul() + """
   %zero = arith.constant dense<0.0> : !y
   %above = arith.cmpf ogt, %y, %zero : !y
   %both = arith.andi %above, %mask : tensor<40x24xi1>
   %z = arith.select %both, %y, %zero : tensor<40x24xi1>, !y
   return %both, %z : tensor<40x24xi1>, !y""", [x, w, acc > 0],
      [(Y > 0) & (acc > 0), np.where((Y > 0) & (acc > 0), Y, 0)], 0),
-    ("layer_norm", XW, "!y", product() + """
+    ("layer_norm", XW, "!y", matmul() + """
   %v0 = tensor.empty() : tensor<40xf32>
   %c = arith.constant 0.0 : f32
   %v1 = linalg.fill ins(%c : f32) outs(%v0 : tensor<40xf32>) -> tensor<40xf32>

@@ -80,8 +80,8 @@ def run(chip, element, tiled):
     h = x
     for w, s in zip(weights, scales):
         a, b = ref.quantize(h.astype(np.float32), "f8E4M3FN"), (w, s)
-        product = ref.real(*a, "f8E4M3FN") @ ref.real(*b, element).T
-        h = product.astype(np.float32).astype(BF16)
+        matmul = ref.real(*a, "f8E4M3FN") @ ref.real(*b, element).T
+        h = matmul.astype(np.float32).astype(BF16)
     expected = h.astype(np.float64)
     # A sum that is rounded to another neighbour may change a code of the next layer.
     error = np.abs(found - expected).max() / np.abs(expected).max()

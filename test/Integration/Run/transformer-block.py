@@ -33,7 +33,7 @@ example = os.path.join(examples, "transformer_block.mlir")
 IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"]
 
 
-# Of the schedules of each product: all of them take a minute to compile.
+# Of the schedules of each matmul: all of them take a minute to compile.
 FEW = "--max-schedules=4"
 
 
@@ -109,7 +109,7 @@ def find_stages(program, arguments):
 
 
 def compare_whole(arguments, found):
-    """Tokens that have the same experts. Products of experts have the noise of MXFP8, some 5 % of what they add
+    """Tokens that have the same experts. Matmuls of experts have the noise of MXFP8, some 5 % of what they add
     (docs/guide/MoE.md); a stage that is missing or wrong is as large as its result."""
     exact, choice = block.run_model(arguments)
     same = (choice == found["choice"]).all(1)

@@ -1,4 +1,4 @@
-"""Products of bf16 activations by quantized weights, or by bf16, compared with numpy:
+"""Matmuls of bf16 activations by quantized weights, or by bf16, compared with numpy:
 here with weights in order on sm_90a, and in weights-*.test with the rest.
 
 RUN: %python %s mx-run %t --chip=sm_90a
@@ -37,7 +37,7 @@ from packed_weights import pack_tiles
 WEIGHTS = [(name, "f8E8M0FNU") for name in FORMATS] + [("f4E2M1FN", "f8E4M3FN")]
 OUTS = {"f32": 23, "bf16": 7}
 LAYOUT = "#mx.scale_layout<sf_128x4>"
-# How rows are grouped, and what else a product may have.
+# How rows are grouped, and what else a matmul may have.
 KINDS = ["dense", "rows", "masked", "slice", "epilogue", "parts", "scatter", "quantized"]
 WGMMA_SCHEDULES = [
     "",
@@ -497,7 +497,7 @@ def check(case, results, rows, used, w, init, to):
         mine = used == group
         a, b, found = rows[mine].astype(np.float64), w[group], y[mine]
         factor = 2.0 if case.kind == "epilogue" else 0.5 if case.has_alpha else 1.0
-        if case.kind == "parts":  # one product of twice the length
+        if case.kind == "parts":  # one matmul of twice the length
             a = np.concatenate([a, -a], axis=1)
             b = np.concatenate([b[: case.n], b[case.n :]], axis=1)
         if case.accumulates:
@@ -592,7 +592,7 @@ def main():
     for case in cases:
         failures += not (run_reduction if case.kind == "reduction" else run)(args, case)
         sys.stdout.flush()
-    print(f"{len(cases)} products, {failures} failures")
+    print(f"{len(cases)} matmuls, {failures} failures")
     sys.exit(failures != 0 or not cases)
 
 

@@ -1,4 +1,4 @@
-"""Products by every way to share out the tiles, compared with numpy.
+"""Matmuls by every way to share out the tiles, compared with numpy.
 
 RUN: %python %s %examples/matmul_schedule.mlir mx-run %t
 REQUIRES: compiler, numpy
@@ -103,7 +103,7 @@ for run, (loop, raster, parts, shape) in enumerate(runs):
         dropped = np.arange(y.shape[1])[None, :] > np.arange(y.shape[0])[:, None]
         failures += np.count_nonzero(y[dropped]) != 0
         y = np.where(dropped, reference.from_bits(reference.to_bits(a @ b.T)), y)
-    wrong, ratio = reference.compare_product(y, a, b, 2.0**-23)
+    wrong, ratio = reference.compare_matmul(y, a, b, 2.0**-23)
     print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
     failures += int(wrong != 0)
 print(f"{len(runs)} runs, {failures} failures")

@@ -351,8 +351,8 @@ steps = open("compiled/manifest.json").read()
 if '"read"' in steps:
     failures.append("number of the device: expected no plan that reads it")
 
-# Products and quantizations: a row and columns that tensors name.
-product = """!a = tensor<?x64xf8E4M3FN>
+# Matmuls and quantizations: a row and columns that tensors name.
+matmul = """!a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<96x64xf8E4M3FN>
 !bs = tensor<96x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -384,10 +384,10 @@ with np.errstate(over="ignore"):
     columns = begins[:, None] + np.arange(n)
 for shape in "13x40", "?x?":
     table = random.integers(-9, 9, (13, 40)).astype(np.float32)
-    run(f"epilogue with a table of {shape}", product.replace("TABLE", shape),
+    run(f"epilogue with a table of {shape}", matmul.replace("TABLE", shape),
         [codes[0], scales[0], codes[1], scales[1], at, begins, table],
         a @ b.T + table[clip(at, 13)[:, None], clip(columns, 40)], ahead=True)
-refuse("epilogue without a table", product.replace("TABLE", "?x?"),
+refuse("epilogue without a table", matmul.replace("TABLE", "?x?"),
        [codes[0], scales[0], codes[1], scales[1], at, begins, table[:, :0].copy()],
        "%e = tensor.extract", "dimension 1 has no elements to read")
 prologue = """!x = tensor<64x?xf32>

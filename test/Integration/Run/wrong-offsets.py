@@ -169,7 +169,7 @@ for round in range(rounds):
         integer = ["i32", "i64"][random.integers(2)]
         path = write("case.mlir", source(name, integer))
         offsets = make_offsets(integer)
-        if name == "reduction":  # whose products do not know T
+        if name == "reduction":  # whose matmuls do not know T
             offsets[-1] = min(offsets[-1], T)
         ends = np.clip(offsets, 0, 40) if name == "masked" else \
             meaning(offsets, CAPACITY if name == "padded" else T)

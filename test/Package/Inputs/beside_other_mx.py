@@ -14,13 +14,13 @@ import mx_compiler
 import numpy as np
 
 def use_theirs():
-    assert mx.matmul(1, 2) == ("the other package's product", 1, 2)
+    assert mx.matmul(1, 2) == ("the other package's matmul", 1, 2)
     assert mx.quantize.quantize_bfloat(3, None) == ("the other package's bfloat16", 3)
     assert mx.formats.ELEM_FORMATS == ("int8", "fp8_e4m3")
 
 
 def use_ours():
-    """A product of integers, which E4M3 has exactly where the scale is 1."""
+    """A matmul of integers, which E4M3 has exactly where the scale is 1."""
     mx_compiler.set_device("sim")
     rng = np.random.default_rng(0)
     x, w = (rng.integers(-8, 9, (rows, 64)).astype(ml_dtypes.bfloat16) for rows in (16, 8))

@@ -1,4 +1,4 @@
-"""Products of a Quantized by an array of bf16, on sm_90a and on the reference path."""
+"""Matmuls of a Quantized by an array of bf16, on sm_90a and on the reference path."""
 
 import itertools
 import os

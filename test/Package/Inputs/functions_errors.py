@@ -71,7 +71,7 @@ for kind, text, call in (
         (ValueError, "b: expected scales of f8E8M0FNU, as mxfp8_e4m3 has, found nvfp4", lambda: mx.matmul(q, nvfp4)),
         (TypeError, "b: expected an mx_compiler.Quantized where a is one, with mode \"reduction\", found an array: quantize both, or neither", lambda: mx.grouped_matmul(columns, x, ends, mode="reduction")),
         (ValueError, "b: expected the batch \\(\\) of a, found \\(2,\\)", lambda: mx.matmul(q, w)),
-        (ValueError, "a: expected a format that has products, found mxint8", lambda: mx.matmul(mxint8, q)),
+        (ValueError, "a: expected a format that supports matmuls, found mxint8", lambda: mx.matmul(mxint8, q)),
         (TypeError, "alpha: expected a number", lambda: mx.matmul(q, q, alpha=np.ones(2, np.float32))),
         (ValueError, "a: expected a matrix without groups, found 2 groups of rows", lambda: mx.matmul(grouped, q)),
         (ValueError, "mode: expected one of rows, masked, reduction, found 'row'", lambda: mx.grouped_matmul(q, w, ends, mode="row")),
@@ -79,7 +79,7 @@ for kind, text, call in (
         (ValueError, "b: expected 3 dimensions with mode \"rows\", found shape \\(64, 64\\)", lambda: mx.grouped_matmul(grouped, q, ends)),
         (ValueError, "b: expected one matrix for each of 3 groups of offsets, found 2", lambda: mx.grouped_matmul(grouped3, w, ends3)),
         (ValueError, "hidden: expected a multiple of 32, at least 32, found 100", lambda: mx.MoELayer(2, 100, 64)),
-        (ValueError, "weights: expected a format with blocks of 32 that has products, found nvfp4", lambda: mx.MoELayer(2, 96, 64, weights="nvfp4")),
+        (ValueError, "weights: expected a format with blocks of 32 that supports matmuls, found nvfp4", lambda: mx.MoELayer(2, 96, 64, weights="nvfp4")),
         (TypeError, "experts: expected a number of at least 1, found float", lambda: mx.MoELayer(2.5, 96, 64)),
         (TypeError, "ids: expected an array of i32, i64, found i16", lambda: mx.group_rows(np.zeros((4, 2), np.int16), 2)),
         (ValueError, "ids: expected \\[tokens, k\\], k at least 1, found shape \\(4, 0\\)", lambda: mx.group_rows(np.zeros((4, 0), np.int32), 2)),
@@ -88,7 +88,7 @@ for kind, text, call in (
         (ValueError, "chosen: expected experts from 0 to 1, or -1, found 0 to 2", lambda: mx.route([[0, 2]], [[1, 1]], 2)),
 ):
     refuses(kind, text, call)
-if device == "sim":  # of sm_100a; the reference path has this product, as sm_90a has
+if device == "sim":  # of sm_100a; the reference path has this matmul, as sm_90a has
     refuses(mx.CompileError, "found .*f8E4M3FN.* and .*bf16.*: quantize b, or make a bf16 by "
             "mx.dequantize", lambda: mx.matmul(q, x))
 assert mx.simulator_counters()["launches"] == launches

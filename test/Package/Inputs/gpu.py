@@ -26,7 +26,7 @@ TEXT = """
 !x = tensor<?x${k}xbf16>
 !w = tensor<${n}x${k}xf8E4M3FN>
 !s = tensor<${n}x${blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-func.func @product(%x: !x, %w: !w, %s: !s) -> tensor<?x${n}xf32> {
+func.func @matmul(%x: !x, %w: !w, %s: !s) -> tensor<?x${n}xf32> {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %x, %c0 : !x
   %init = tensor.empty(%m) : tensor<?x${n}xf32>
@@ -36,7 +36,7 @@ func.func @product(%x: !x, %w: !w, %s: !s) -> tensor<?x${n}xf32> {
 func.func @twice(%x: !x, %w: !w, %s: !s) -> (tensor<?x${n}xf32>, tensor<?x${k}xf8E4M3FN>, tensor<?x${blocks}xf8E8M0FNU>) {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %x, %c0 : !x
-  %y = func.call @product(%x, %w, %s) : (!x, !w, !s) -> tensor<?x${n}xf32>
+  %y = func.call @matmul(%x, %w, %s) : (!x, !w, !s) -> tensor<?x${n}xf32>
   %e = tensor.empty(%m) : tensor<?x${k}xf8E4M3FN>
   %b = tensor.empty(%m) : tensor<?x${blocks}xf8E8M0FNU>
   %q:2 = mx.quantize ins(%x : !x) outs(%e, %b : tensor<?x${k}xf8E4M3FN>, tensor<?x${blocks}xf8E8M0FNU>)
@@ -50,7 +50,7 @@ TYPES = {"i8": "int8", "i32": "int32", "f16": "float16", "f32": "float32", "bf16
 TEXT += "".join(f"func.func @copy_{t}(%x: tensor<?x32x{t}>) -> tensor<?x32x{t}> {{ return %x : tensor<?x32x{t}> }}\n"
                 for t in TYPES)
 program = mx.compile(TEXT, n=N, k=K, blocks=K // 32)
-product, twice = program["product"], program["twice"]
+matmul, twice = program["matmul"], program["twice"]
 generator = torch.Generator("cuda").manual_seed(1)
 device = mx.device_name()
 
@@ -80,7 +80,7 @@ for mlir, name in TYPES.items():
     back = torch.from_dlpack(on_device)
     assert back.data_ptr() == x.data_ptr() == on_device.pointer and back.dtype == x.dtype
 x, w, s = make(70)
-y, = product(x, w, s)
+y, = matmul(x, w, s)
 check(y, x, w)
 before = torch.cuda.memory_stats()["num_device_alloc"] if "num_device_alloc" in torch.cuda.memory_stats() else None
 for _ in range(20):
@@ -101,9 +101,9 @@ for explicit in (False, True):
             torch.cuda._sleep(2_000_000)  # what comes next on this stream is late
             x.fill_(1)
             if not explicit:
-                y, = product(x, w, s)  # on the current stream
+                y, = matmul(x, w, s)  # on the current stream
         if explicit:
-            y, = product(x, w, s, stream=side)
+            y, = matmul(x, w, s, stream=side)
         side.synchronize()
         check(y, x, w)
 
@@ -114,7 +114,7 @@ twice(x, w, s)
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     y, q, b = twice(x, w, s)
-    z, = product(q.to(torch.bfloat16), w, s)
+    z, = matmul(q.to(torch.bfloat16), w, s)
 for seed in range(3):
     fresh = make(64)[0]
     x.copy_(fresh)
@@ -131,7 +131,7 @@ def work(seed, errors):
         with torch.cuda.stream(torch.cuda.Stream()):
             for _ in range(10):
                 x = torch.full((33 + seed, K), seed + 1, dtype=torch.bfloat16, device=device)
-                y, = product(x, w, s)
+                y, = matmul(x, w, s)
                 torch.cuda.current_stream().synchronize()
                 check(y, x, w)
     except BaseException as error:
@@ -149,18 +149,18 @@ assert not errors, errors
 # --- What is wrong ----------------------------------------------------------------
 
 refuses(ValueError, f"'x': expected memory of {device}, the device of the call, found cpu",
-        lambda: product(x.cpu(), w, s))
-refuses(ValueError, "'x': expected a contiguous tensor", lambda: product(torch.cat([x, x], 1)[:, ::2], w, s))
-refuses(ValueError, "'x': expected memory at a multiple of 16 bytes", lambda: product(
+        lambda: matmul(x.cpu(), w, s))
+refuses(ValueError, "'x': expected a contiguous tensor", lambda: matmul(torch.cat([x, x], 1)[:, ::2], w, s))
+refuses(ValueError, "'x': expected memory at a multiple of 16 bytes", lambda: matmul(
     torch.zeros(4 * K + 1, dtype=torch.bfloat16, device=device)[1:].view(4, K), w, s))
-refuses(TypeError, "'x': expected dtype bfloat16", lambda: product(x.half(), w, s))
+refuses(TypeError, "'x': expected dtype bfloat16", lambda: matmul(x.half(), w, s))
 
 # --- Other libraries ----------------------------------------------------------------
 
-numpy_results = product(*(t.view(torch.uint8).cpu().numpy().view(d) for t, d in zip(
+numpy_results = matmul(*(t.view(torch.uint8).cpu().numpy().view(d) for t, d in zip(
     (x, w, s), (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e8m0fnu))))
 assert isinstance(numpy_results[0], np.ndarray)
-assert np.array_equal(numpy_results[0], product(x, w, s)[0].cpu().numpy())
+assert np.array_equal(numpy_results[0], matmul(x, w, s)[0].cpu().numpy())
 if find_spec("cupy"):
     import cupy
 

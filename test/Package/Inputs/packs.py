@@ -1,4 +1,4 @@
-"""Weights that are packed: every byte by the formula of docs/reference/Spec.md, products of any
+"""Weights that are packed: every byte by the formula of docs/reference/Spec.md, matmuls of any
 number of rows against float64, the way back, and what is said of wrong arguments.
 
 usage: packs.py FOLDER DEVICE [short]     FOLDER has packed_weights.py"""
@@ -100,7 +100,7 @@ def errors():
             (TypeError, "q: expected an mx_compiler.Quantized, found ndarray", lambda: mx.pack_weights(x)),
             (ValueError, "q: expected weights that are not packed, found <.* packed>", lambda: mx.pack_weights(p)),
             (ValueError, "q: expected packed weights, found <", lambda: mx.unpack_weights(q)),
-            (ValueError, "q: expected a format that has products, found mxint8", lambda: mx.pack_weights(int8)),
+            (ValueError, "q: expected a format that supports matmuls, found mxint8", lambda: mx.pack_weights(int8)),
             (ValueError, "q: expected weights without groups, found 2 groups of rows", lambda: mx.pack_weights(grouped)),
             (ValueError, "a: expected a matrix that is not packed, found packed weights: give them as b", lambda: mx.matmul(p, q)),
             (ValueError, "b: expected weights that are not packed where a is quantized, .*: give a as bf16", lambda: mx.matmul(q, p)),

@@ -1,4 +1,4 @@
-"""Programs of products by mma.sync, in every form that a product may have.
+"""Programs of matmuls by mma.sync, in every form that a matmul may have.
 
 A form is operands, whose types depend on how rows, columns and the reduction are
 grouped, and text between them and the results. make_program has the functions of a
@@ -39,7 +39,7 @@ SWIGLU = """
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """What a product has besides its operands."""
+    """What a matmul has besides its operands."""
 
     name: str
     grouped: str = ""  # "batch", "rows", "masked" or "reduction"
@@ -129,7 +129,7 @@ def make_region(form, sizes):
 
 
 def make_function(name, form, formats, sizes, packed):
-    """A product of `sizes`, its rows, columns and elements of the reduction."""
+    """A matmul of `sizes`, its rows, columns and elements of the reduction."""
     types, results = get_types(form, formats, sizes, packed)
     outs = [f"%y{i}" for i in range(len(results))]
     arguments = [f"%{key}: {type}" for key, type in types.items()]
@@ -153,11 +153,11 @@ def make_function(name, form, formats, sizes, packed):
         "accumulate" if form.accumulate else "",
         f"-> {', '.join(results)}" + make_region(form, sizes),
     ]
-    product = " ".join(clause for clause in clauses if clause)
+    matmul = " ".join(clause for clause in clauses if clause)
     value = "%r" + (f":{len(results)}" if len(results) > 1 else "")
     values = [f"%r#{i}" for i in range(len(results))] if len(results) > 1 else ["%r"]
     return (f"func.func @{name}({', '.join(arguments)}) -> ({', '.join(results)}) {{\n"
-            f"  {value} = {product}\n  return {', '.join(values)} : {', '.join(results)}\n}}\n")
+            f"  {value} = {matmul}\n  return {', '.join(values)} : {', '.join(results)}\n}}\n")
 
 
 def is_allowed(form, formats, sizes):

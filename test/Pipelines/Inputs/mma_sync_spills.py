@@ -1,4 +1,4 @@
-"""Products by mma.sync whose schedules the compiler chooses: ptxas spills nothing.
+"""Matmuls by mma.sync whose schedules the compiler chooses: ptxas spills nothing.
 
 usage: mma_sync_spills.py MX_OPT MX_TRANSLATE PTXAS DIRECTORY CHIP [--shapes=few|all]
                           [--pairs=two|few|all|weights] [--packed] [--forms=PATTERN]
@@ -81,7 +81,7 @@ def compile_program(args, text, base):
     if run.returncode:
         sys.exit(f"{base}.ptx: ptxas failed: {run.stderr}")
     if "mma.sync" not in ptx:
-        sys.exit(f"{base}.ptx: expected products by mma.sync")
+        sys.exit(f"{base}.ptx: expected matmuls by mma.sync")
     kernels = len(re.findall(r"\.entry\b", ptx))
     return kernels, check(run.stderr, kernels)
 

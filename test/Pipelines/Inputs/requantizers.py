@@ -1,5 +1,5 @@
 """Prints a program with quantizers of tensors that are quantized already: each
-format to others, as numbers of each type, along rows, columns and both; products
+format to others, as numbers of each type, along rows, columns and both; matmuls
 of two of them, and SwiGLU of two with gathered rows.
 
 usage: requantizers.py [N]   prints one in N of them

@@ -1,4 +1,4 @@
-// silu on the sum of a product, as test/Pipelines/silu.test counts it.
+// silu on the sum of a matmul, as test/Pipelines/silu.test counts it.
 
 !a = memref<256x64xf8E4M3FN>
 !s = memref<2x1x32x4x4xf8E8M0FNU>

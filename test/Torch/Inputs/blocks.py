@@ -93,7 +93,7 @@ def of_column_groups(bits, ends, block):
     return flat.reshape(padded, columns)
 
 
-def product(a, b):
+def matmul(a, b):
     """a b^T in float64, and what its sums may lose (docs/reference/Spec.md, The bound)."""
     steps = 4 * -(-a.shape[1] // 64)
     return a @ b.T, steps * 5 * 2.0 ** -23 * (np.abs(a) @ np.abs(b).T)

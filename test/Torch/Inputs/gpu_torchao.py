@@ -14,7 +14,7 @@ os.environ["MX_TORCH_DEVICE"] = "cuda"
 
 import numpy as np
 import torch
-from blocks import Matrix, check, of_row_groups, product, raises, to_blocked
+from blocks import Matrix, check, matmul, of_row_groups, raises, to_blocked
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
 
@@ -36,7 +36,7 @@ def block_scaled(a, b):
 
 
 def others(a, b):
-    """Products that PyTorch has on this GPU, and an error of its own."""
+    """Matmuls that PyTorch has on this GPU, and an error of its own."""
     one = torch.tensor(0.5, device=DEVICE)
     torch.manual_seed(0)  # the same each time
     rows = torch.rand(a.rows, 1, device=DEVICE)
@@ -66,7 +66,7 @@ def falls_through():
     again, same_error = others(a, b)
     assert all(map(torch.equal, results, again))
     assert error == same_error, (error, same_error)
-    check("scaled_mm", block_scaled(a, b), *product(a.values, b.values))
+    check("scaled_mm", block_scaled(a, b), *matmul(a.values, b.values))
     mxt.install()
     mxt.uninstall()
     mxt.uninstall()
@@ -202,9 +202,9 @@ def times(size=4096, rows=16384, n=1024, k=2048, experts=8):
          lambda: torch._grouped_mm(dy.t(), x, offs=offs))
     a, b = x.detach().requires_grad_(), w.detach().requires_grad_()
 
-    def train(product):
+    def train(matmul):
         def step():
-            product(a, b.transpose(-2, -1), offs=offs).backward(dy)
+            matmul(a, b.transpose(-2, -1), offs=offs).backward(dy)
         return step
     show(f"mxfp8_grouped_mm forward and backward, {shape}", train(mxt.mxfp8_grouped_mm),
          train(torch._grouped_mm))

@@ -106,7 +106,7 @@ def group_rows(offsets):
 
 def near(found, expected, terms, dtype=torch.bfloat16, sums=8, what=""):
     """That `found` is `expected`, in float64, but for sums in f32 and a rounding.
-    `terms` is the same product of magnitudes; a tensor core cuts terms off to 2^-22 of
+    `terms` is the same matmul of magnitudes; a tensor core cuts terms off to 2^-22 of
     the largest (docs/guide/Run.md), `sums` times."""
     rounding = {torch.bfloat16: 2.0 ** -8, torch.float16: 2.0 ** -11,
                 torch.float32: 2.0 ** -23}[dtype]

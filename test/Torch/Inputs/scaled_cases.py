@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import torch
-from blocks import (FORMATS, Matrix, check, of_column_groups, of_row_groups, product,
+from blocks import (FORMATS, Matrix, check, matmul, of_column_groups, of_row_groups,
                     raises, tensor, to_blocked)
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
@@ -37,7 +37,7 @@ def matrices(device):
         k = reduction(left, right)
         a = Matrix(rng, 70, k, left, device)
         b = Matrix(rng, 48, k, right, device)
-        wanted, bound = product(a.values, b.values)
+        wanted, bound = matmul(a.values, b.values)
         for dtype in (torch.bfloat16, torch.float32):
             y = scaled_mm(a.elements, b.elements.t(), a.blocked, recipe(left), b.blocked,
                           recipe(right), BLOCKED, BLOCKED, output_dtype=dtype)
@@ -48,7 +48,7 @@ def matrices(device):
         check(f"{left} {right}, plain scales of mat_a", y, wanted, bound)
     bias = torch.randn(48, device=device, dtype=torch.bfloat16) * 1000
     a, b = (Matrix(rng, rows, 96, "mxfp8_e4m3", device) for rows in (130, 48))
-    wanted, bound = product(a.values, b.values)
+    wanted, bound = matmul(a.values, b.values)
     y = scaled_mm(a.elements, b.elements.t(), a.blocked, MX, b.blocked, MX, BLOCKED,
                   BLOCKED, bias=bias, output_dtype=torch.bfloat16)
     total = wanted + bias.double().cpu().numpy()
@@ -59,7 +59,7 @@ def factors(device):
     """NVFP4 with the factor of each tensor."""
     rng = np.random.default_rng(2)
     a, b = (Matrix(rng, rows, 128, "nvfp4", device) for rows in (33, 80))
-    wanted, bound = product(a.values, b.values)
+    wanted, bound = matmul(a.values, b.values)
     factor_a, factor_b = (torch.tensor([f], device=device) for f in (0.25, 3.0))
     y = scaled_mm(a.elements, b.elements.t(), [a.blocked, factor_a], [NV, FACTOR],
                   [b.blocked, factor_b], [NV, FACTOR], [BLOCKED, PLAIN],
@@ -71,7 +71,7 @@ def older_operators(device):
     """The operators without recipes, and those with `out`."""
     rng = np.random.default_rng(3)
     a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (64, 96))
-    wanted, bound = product(a.values, b.values)
+    wanted, bound = matmul(a.values, b.values)
     operands = a.elements, b.elements.t(), a.blocked, b.blocked
     y = torch._scaled_mm(*operands, out_dtype=torch.float32)
     check("_scaled_mm", y, wanted, bound)
@@ -97,7 +97,7 @@ def groups_of_rows(device):
             weights = torch.stack([m.elements.view(torch.uint8) for m in b]).view(
                 b[0].elements.dtype).transpose(-2, -1)
             scales = b[0].scale_tensor(np.stack([to_blocked(m.scale_bits) for m in b]))
-            parts = [product(a.values[s:e], m.values)
+            parts = [matmul(a.values[s:e], m.values)
                      for s, e, m in zip([0, *ends[:-1]], ends, b)]
             wanted, bound = (np.concatenate(x) for x in zip(*parts))
 
@@ -127,7 +127,7 @@ def groups_along_k(device):
             a = Matrix(rng, m, total, format, device)
             b = Matrix(rng, n, total, format, device)
             offs = torch.tensor(ends, dtype=torch.int32, device=device)
-            parts = [product(a.values[:, s:e], b.values[:, s:e])
+            parts = [matmul(a.values[:, s:e], b.values[:, s:e])
                      for s, e in zip([0, *ends[:-1]], ends)]
             wanted, bound = (np.stack(x) for x in zip(*parts))
             scales = [x.scale_tensor(of_column_groups(x.scale_bits, ends,
@@ -165,7 +165,7 @@ def factors_of_groups(device):
         a.elements, weights, [a.scale_tensor(of_row_groups(a.scale_bits, ends)), each],
         [NV, FACTOR], [scales, torch.ones(2, device=device)], [NV, FACTOR],
         [BLOCKED, PLAIN], [BLOCKED, PLAIN], offs=offs, output_dtype=torch.float32)
-    parts = [product(a.values[s:e], m.values) for s, e, m in zip([0, 5], ends, b)]
+    parts = [matmul(a.values[s:e], m.values) for s, e, m in zip([0, 5], ends, b)]
     wanted = np.concatenate([parts[0][0] * 0.5, parts[1][0] * 4.0])
     bound = np.concatenate([parts[0][1] * 0.5, parts[1][1] * 4.0])
     check("a factor for each group", y, wanted, bound + 2.0 ** -22 * np.abs(wanted))
@@ -201,7 +201,7 @@ def sizes(device):
     for left, right in ((one, b), (a, one)):
         check("one", scaled_mm(left.elements, right.elements.t(), left.blocked, MX,
                                right.blocked, MX, BLOCKED, BLOCKED),
-              *product(left.values, right.values))
+              *matmul(left.values, right.values))
     wide = torch.cat([a.elements.view(torch.uint8)] * 2, 1).view(a.elements.dtype)
     assert torch.equal(mm(wide[:, :64], b.elements), y)
 

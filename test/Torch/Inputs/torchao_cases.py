@@ -6,7 +6,7 @@ import importlib
 import numpy as np
 import reference as ref
 import torch
-from blocks import Matrix, check, product, raises, tensor
+from blocks import Matrix, check, matmul, raises, tensor
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
 from torchao.prototype.moe_training import _to_mxfp8_then_scaled_grouped_mm
@@ -56,7 +56,7 @@ def turn(x):
 
 
 def grouped(device):
-    """Results and gradients against the products of the quantized numbers."""
+    """Results and gradients against the matmuls of the quantized numbers."""
     for ends, rows, padded in (([64, 64, 160, 256], 256, False),
                                ([64, 64, 160, 256], 300, False),
                                ([1, 40, 40, 201], 201, True)):
@@ -83,10 +83,10 @@ def one_grouped(device, ends, rows, padded, rounding, high):
     starts, last = [0, *ends[:-1]], ends[-1]
     x, g, weights = exact(a), exact(dy), exact(w)
     parts = [(x[s:e], g[s:e], weights[i]) for i, (s, e) in enumerate(zip(starts, ends))]
-    forward = [product(quantized(p), quantized(m)) for p, _, m in parts]
-    to_x = [product(quantized(d), quantized(turn(m))) for _, d, m in parts]
-    to_w = [product(turn(d), turn(p)) if high else
-            product(quantized(turn(d)), quantized(turn(p))) for p, d, _ in parts]
+    forward = [matmul(quantized(p), quantized(m)) for p, _, m in parts]
+    to_x = [matmul(quantized(d), quantized(turn(m))) for _, d, m in parts]
+    to_w = [matmul(turn(d), turn(p)) if high else
+            matmul(quantized(turn(d)), quantized(turn(p))) for p, d, _ in parts]
     check(f"y {name}", y[:last], *map(np.concatenate, zip(*forward)))
     check(f"gradient of A {name}", a.grad[:last], *map(np.concatenate, zip(*to_x)))
     check(f"gradient of B {name}", w.grad, *map(np.stack, zip(*to_w)))
@@ -140,7 +140,7 @@ class Experts(torch.nn.Module):
 
 
 def modules(device):
-    """The training recipes on a module: each product is the one that `grouped` checks,
+    """The training recipes on a module: each matmul is the one that `grouped` checks,
     torch.compile traces all of it, and steps make the loss smaller."""
     x = normal((128, 64), device, 9)
     offs = torch.tensor([32, 32, 128], dtype=torch.int32, device=device)
@@ -152,7 +152,7 @@ def modules(device):
                   filter_fn=lambda module, name: True)
         y = model(x, offs)
         h = ref.blocked(exact(x)), ref.blocked(exact(plain["gate.weight"]))
-        check("gate", model.gate(x), *product(*h))
+        check("gate", model.gate(x), *matmul(*h))
         high = recipe is MXFP8TrainingRecipe.MXFP8_RCEIL_WGRAD_WITH_HP
         h = _to_mxfp8_then_scaled_grouped_mm(
             model.gate(x), plain["up"].transpose(-2, -1), offs, wgrad_with_hp=high)
@@ -177,7 +177,7 @@ def layouts(device):
     """Scales that torchao's reference functions arrange."""
     rng = np.random.default_rng(10)
     a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (224, 48))
-    wanted, bound = product(a.values, b.values)
+    wanted, bound = matmul(a.values, b.values)
     scales = [to_blocked(m.scales) for m in (a, b)]
     y = scaled_mm(a.elements, b.elements.t(), scales[0], MX, scales[1], MX, BLOCKED,
                   BLOCKED, output_dtype=torch.float32)
@@ -194,7 +194,7 @@ def layouts(device):
         a.elements, weights.transpose(-2, -1),
         torch_to_blocked_2d_M_groups(a.scales, offs)[0], MX, weight_scales, MX, BLOCKED,
         BLOCKED, offs=offs, output_dtype=torch.float32)
-    parts = [product(a.values[s:e], m.values)
+    parts = [matmul(a.values[s:e], m.values)
              for s, e, m in zip([0, *ends[:-1]], ends, experts)]
     check("to_blocked of M groups", y, *map(np.concatenate, zip(*parts)))
 
@@ -202,24 +202,24 @@ def layouts(device):
     scales = [torch_to_blocked_2d_K_groups(m.scales, offs // 32)[0] for m in (c, d)]
     y = torch._scaled_grouped_mm(c.elements, d.elements.t(), *scales, offs=offs,
                                  out_dtype=torch.bfloat16)
-    parts = [product(c.values[:, s:e], d.values[:, s:e])
+    parts = [matmul(c.values[:, s:e], d.values[:, s:e])
              for s, e in zip([0, *ends[:-1]], ends)]
     check("to_blocked of K groups", y, *map(np.stack, zip(*parts)))
 
 
 def tensors(device):
-    """Products of torchao's own tensors, which call torch._scaled_mm."""
+    """Matmuls of torchao's own tensors, which call torch._scaled_mm."""
     a, b = normal((70, 96), device, 11), normal((48, 96), device, 12)
     left, right = (MXTensor.to_mx(x, torch.float8_e4m3fn, 32, RCEIL,
                                   KernelPreference.AUTO) for x in (a, b))
-    wanted, bound = product(*(ref.blocked(exact(x)) for x in (a, b)))
+    wanted, bound = matmul(*(ref.blocked(exact(x)) for x in (a, b)))
     check("MXTensor", torch.mm(left, right.t()), wanted, bound)
     left, right = (NVFP4Tensor.to_nvfp4(
         x, per_tensor_scale=per_tensor_amax_to_scale(x.abs().max()),
         is_swizzled_scales=True, act_quant_kwargs=QuantizeTensorToNVFP4Kwargs(
             is_swizzled_scales=True)) for x in (a, b))
     values = [exact(x.dequantize(torch.float32)) for x in (left, right)]
-    wanted, bound = product(*values)
+    wanted, bound = matmul(*values)
     # torchao multiplies the rounded result by the rounded factor.
     check("NVFP4Tensor", torch.mm(left, right.t()), wanted,
           bound + 2.0 ** -8 * np.abs(wanted))
@@ -237,7 +237,7 @@ def inference(device):
         quantize_(model, MXDynamicActivationMXWeightConfig(
             activation_dtype=dtype, weight_dtype=dtype))
         y = model(x)
-        wanted, bound = product(ref.blocked(exact(x), format), ref.blocked(weight, format))
+        wanted, bound = matmul(ref.blocked(exact(x), format), ref.blocked(weight, format))
         check(f"a layer in {format}", y, wanted + bias,
               bound + 2.0 ** -23 * np.abs(wanted))
         compiled = torch.compile(model, backend="aot_eager", fullgraph=True)

@@ -1,4 +1,4 @@
-//===- TestStrategy.cpp - Products by the made-up tensor core -------------===//
+//===- TestStrategy.cpp - Matmuls by the made-up tensor core --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Matmul/Strategies/Strategy.h"
 #include "Matmul/MainLoop/MainLoop.h"
 #include "Matmul/Strategies/Common/RingTypes.h"
+#include "Matmul/Strategies/Strategy.h"
 #include "TestDialect.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,7 +26,7 @@ using mx::test::TestStrategyAttr;
 static constexpr int64_t kRows = 16, kReduction = 128;
 static constexpr unsigned kBlock = 32;
 
-static const target::ProductInstruction kMultiply = {
+static const target::MmaInstruction kMultiply = {
     "mx_test.multiply", /*takesScales=*/true, /*k=*/32, /*wholeK=*/0, kRows};
 
 //===----------------------------------------------------------------------===//
@@ -37,18 +37,18 @@ namespace {
 
 class TestMainLoop final : public MainLoop {
 public:
-  TestMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+  TestMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
       : MainLoop(kernel, work, b) {}
 
   void addOperands(KernelArguments &signature) override {
-    RingType ring = product.buffers.inputs;
+    RingType ring = matmul.buffers.inputs;
     signature.add(Arg::AMap, encodeElements(matrices.a, ring, "a", kRows));
     signature.add(Arg::BMap,
                   encodeElements(matrices.b, ring, "b", b.getBoxRows()));
     addScales(signature);
   }
   void createRings() override {
-    inputs = body.ring(product.buffers.inputs, "in");
+    inputs = body.ring(matmul.buffers.inputs, "in");
   }
   void buildRoles(EpiloguePolicy &epilogue) override {
     buildMultiply(epilogue, [&](ForEachWorkTileOp workTile) {
@@ -69,7 +69,7 @@ private:
 
 Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
   auto element = cast<BufferType>(buffer.getType()).getElementType();
-  MmaAttrInterface mma = product.buffers.mma;
+  MmaAttrInterface mma = matmul.buffers.mma;
   FragmentType type = mma.getOperandType(operand, element, kReduction);
   return LoadFragmentOp::create(body, type, buffer, body.index(0),
                                 body.index(0), /*thread=*/Value());
@@ -79,9 +79,9 @@ Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
 /// not exist.
 Value TestMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
                                Value extent) {
-  MmaAttrInterface mma = product.buffers.mma;
+  MmaAttrInterface mma = matmul.buffers.mma;
   FragmentType type =
-      mma.getOperandType(operand, product.problem.scales, kReduction / kBlock);
+      mma.getOperandType(operand, matmul.problem.scales, kReduction / kBlock);
   return LoadFragmentScalesOp::create(body, type, buffer, first, body.index(0),
                                       extent, /*thread=*/Value(),
                                       /*block_size=*/1, type);
@@ -89,13 +89,12 @@ Value TestMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
 
 Value TestMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
-  MmaAttrInterface mma = product.buffers.mma;
+  MmaAttrInterface mma = matmul.buffers.mma;
   Value scaleRows = body.index(kScaleTileRows);
   Value rowOfA = body.rem(work.getFirstRow(workTile), scaleRows);
   Value rowOfB = body.rem(workTile.getColumn(), scaleRows);
   Value zero = ZeroFragmentOp::create(
-      body,
-      mma.getAccumulatorType(body.getF32Type(), product.getTileColumns()));
+      body, mma.getAccumulatorType(body.getF32Type(), matmul.getTileColumns()));
   ForEachKOp step = forEachTile(workTile, zero);
   Value extent =
       areTilesWhole() ? Value() : body.ceilDiv(step.getExtent(), kBlock);
@@ -124,15 +123,15 @@ namespace {
 
 class TestStrategy final : public StrategyOf<TestStrategyAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types,
         const target::TargetInfo &target) const override {
     constexpr auto kType = target::MmaType::E4M3;
     if (std::string_view(target.chip) != "sm_test" || types.a != kType ||
         types.b != kType)
       return std::nullopt;
-    return target::lookupProduct(kMultiply, types.a, types.b, types.blockSize,
-                                 types.scaleFormat);
+    return target::lookupMma(kMultiply, types.a, types.b, types.blockSize,
+                             types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -157,11 +156,11 @@ public:
   int64_t getPortCycles(const MatmulProblem &, const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override {
-    return getProductPortCycles(fields, buffers, rates);
+    return getMmaPortCycles(fields, buffers, rates);
   }
   ArrayRef<StringLiteral> getRoles() const override { return {}; }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<TestMainLoop>(kernel, work, b);

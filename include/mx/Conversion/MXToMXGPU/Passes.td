@@ -24,7 +24,7 @@ def MXSelectSchedule
     memory.
 
     `tuned` names a table of schedules that `mx-compile --tune` measured
-    (docs/guide/Tuning.md). A product that has an entry there, for this chip, GPU and
+    (docs/guide/Tuning.md). A matmul that has an entry there, for this chip, GPU and
     build of the compiler, takes its schedule, if no rule forbids it.
 
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
@@ -49,8 +49,8 @@ def MXSelectSchedule
 def MXExpandSchedules : Pass<"mx-expand-schedules", "::mlir::ModuleOp"> {
   let summary = "Choose by the sizes of a call where there are several schedules";
   let description = [{
-    A product with `mxgpu.schedules` becomes an `scf.index_switch` with a region
-    for each schedule, and in it the product with that schedule. The host, which
+    A matmul with `mxgpu.schedules` becomes an `scf.index_switch` with a region
+    for each schedule, and in it the matmul with that schedule. The host, which
     knows the sizes when it is called, takes the schedule of the first case that
     they fit. Several cases may have the same schedule.
 
@@ -106,14 +106,14 @@ def MXDequantizeOperands
   let description = [{
     An `mx.matmul` or `mx.grouped_matmul` whose `mxgpu.schedule` has a
     `workspace` of `a`, `b` or `ab` becomes an `mx.dequantize` to bf16 of each of
-    these operands, and the product of the numbers with the rest of the
+    these operands, and the matmul of the numbers with the rest of the
     schedule. Layouts must be shapes already (`mx-materialize-layouts`).
 
-    Operands that groups divide have the groups of the product, by rows or as a
+    Operands that groups divide have the groups of the matmul, by rows or as a
     ragged reduction whose segments stay where they are (`padded`). What no group
     has is not dequantized.
 
-    The numbers, and so the products, are those of the kernels that dequantize
+    The numbers, and so the results, are those of the kernels that dequantize
     themselves. Chips whose tensor core multiplies by scales refuse it.
 
     Example:

@@ -32,16 +32,16 @@ struct OperandTypes {
   bool hasScalesOfB() const { return b != target::MmaType::BF16; }
 };
 
-/// How an instruction computes products
+/// How an instruction computes matmuls
 /// (lib/Conversion/MXToMXGPU/Matmul/Strategies/Strategy.h).
 class Strategy;
 
 /// The properties of a matmul that a schedule depends on.
 struct MatmulProblem {
   /// The strategies that compute it, at least one. Schedules that name none
-  /// take the first, whose instruction `product` is of.
+  /// take the first, whose instruction `mma` is of.
   llvm::SmallVector<const Strategy *, 2> strategies;
-  target::ProductForm product{};
+  target::MmaForm mma{};
   /// Elements of the operands, of their scales (null without) and of the
   /// result.
   mlir::Type a, b, scales, out;
@@ -165,7 +165,7 @@ struct ReductionSteps {
   int64_t products; ///< that an instruction adds
   int64_t count;    ///< instructions, each of which rounds the sum
 
-  ReductionSteps(const target::ProductForm &product, int64_t extent);
+  ReductionSteps(const target::MmaForm &mma, int64_t extent);
 };
 
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,

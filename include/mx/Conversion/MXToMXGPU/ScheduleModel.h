@@ -23,14 +23,14 @@ inline constexpr int64_t kAssumedSize = 8192;
 
 /// A problem whose sizes are known or assumed, in tiles of a schedule.
 struct Grid {
-  /// Of a product, or of one of several: groups of a reduction have a segment
+  /// Of a matmul, or of one of several: groups of a reduction have a segment
   /// of it each, of `k` elements, and a result.
-  int64_t m, n, k, products;
-  /// Rows of tiles of all products.
+  int64_t m, n, k, matmuls;
+  /// Rows of tiles of all matmuls.
   int64_t rowTiles, columnTiles;
   /// CTAs, or pairs of them, that work at a time.
   int64_t workers;
-  /// Bytes of all of A, and of the B of one product, with their scales, as they
+  /// Bytes of all of A, and of the B of one matmul, with their scales, as they
   /// lie in memory.
   int64_t aBytes, bBytes;
 };
@@ -51,23 +51,23 @@ Grid getGrid(const MatmulProblem &problem, const ScheduleFields &fields,
 int64_t getLoadTraffic(const Grid &grid, const ScheduleFields &fields,
                        int64_t cache);
 
-/// Cycles of a step in which products read operands in shared memory, where
+/// Cycles of a step in which MMAs read operands in shared memory, where
 /// nothing else does.
-int64_t getProductPortCycles(const ScheduleFields &fields,
-                             const MatmulBuffers &buffers,
-                             const target::Rates &rates);
+int64_t getMmaPortCycles(const ScheduleFields &fields,
+                         const MatmulBuffers &buffers,
+                         const target::Rates &rates);
 
-/// Who asks has seen that the chip has products, and so rates.
+/// Requires `target.hasMma()`.
 const target::Rates &getRates(const target::TargetInfo &target);
 
 /// The modelled cost of a schedule, in cycles of the SM clock.
 struct ModelledCost {
   // One work tile in one CTA (or pair): each pipe as if it were alone.
-  int64_t mma = 0;      ///< products
-  int64_t port = 0;     ///< shared-memory reads of the products
+  int64_t mma = 0;      ///< MMAs
+  int64_t port = 0;     ///< shared-memory reads of the MMAs
   int64_t fill = 0;     ///< bytes into shared memory
   int64_t ring = 0;     ///< latency of loads, with the stages there are
-  int64_t steps = 0;    ///< waits and scale copies between products
+  int64_t steps = 0;    ///< waits and scale copies between MMAs
   int64_t epilogue = 0; ///< what keeps the epilogue busy
   int64_t exposed = 0;  ///< the part of it that the next tile waits for
   // The whole problem.
@@ -85,7 +85,7 @@ struct ModelledCost {
 
   /// All but ends, sum and dequantize.
   int64_t getLoop() const { return total - ends - sum - dequantize; }
-  /// What bounds the loop: "products", "shared memory", "fill", "ring",
+  /// What bounds the loop: "MMAs", "shared memory", "fill", "ring",
   /// "epilogue", "L2" or "HBM", or "latency" if clusters that start anew do.
   llvm::StringRef getPipe() const;
   /// The same, or "latency" if the ends take longer than the loop.
@@ -134,7 +134,7 @@ rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
                    const target::TargetInfo &target,
                    llvm::MutableArrayRef<StageMemo> memos = {});
 
-/// What remains of a product with a workspace, and what writes that.
+/// What remains of a matmul with a workspace, and what writes that.
 struct Remainder {
   MatmulProblem problem;
   /// Cycles of the kernels that dequantize operands before, and of what
@@ -155,7 +155,7 @@ std::optional<Remainder> getRemainder(MatmulOpInterface op,
                                       Workspace workspace,
                                       const target::TargetInfo &target);
 
-/// The sizes of a product that may be known only at run time.
+/// The sizes of a matmul that may be known only at run time.
 enum class SizeName { M, N, K, Groups };
 inline constexpr SizeName kSizeNames[] = {SizeName::M, SizeName::N, SizeName::K,
                                           SizeName::Groups};
@@ -177,11 +177,11 @@ struct ScheduleCase {
   /// How many sizes were compared, and how much longer than the best schedule
   /// it is modelled to take there, in thousandths: on average, and at worst.
   int64_t sizes = 0, meanLoss = 0, worstLoss = 0;
-  /// The product of one of these sizes, as an example.
+  /// The matmul of one of these sizes, as an example.
   MatmulProblem example;
 };
 
-/// Whether schedules of a product are chosen by the sizes of a call: by rows
+/// Whether schedules of a matmul are chosen by the sizes of a call: by rows
 /// and groups, where its weights are known, or by the reduction, which in a
 /// gradient of weights is over rows. Other unknown sizes are assumed: a few
 /// schedules cannot be right for all of them.

@@ -26,7 +26,7 @@ struct TunedKey {
   std::string chip;     ///< "sm_90a"
   std::string gpu;      ///< as the driver says it: "NVIDIA H200"
   std::string compiler; ///< version and commit of the build
-  std::string product;  ///< getProductForm()
+  std::string matmul;   ///< getMatmulForm()
 
   bool operator==(const TunedKey &other) const;
 };
@@ -79,10 +79,10 @@ private:
   std::vector<TunedEntry> entries;
 };
 
-/// All of a product that decides which schedule is fastest: operation, types of
+/// All of a matmul that decides which schedule is fastest: operation, types of
 /// operands with their shapes and layouts, groups, epilogue; and for sizes that
 /// no type knows how many cases it may have at most.
-std::string getProductForm(MatmulOpInterface op, int64_t maxSchedules);
+std::string getMatmulForm(MatmulOpInterface op, int64_t maxSchedules);
 
 /// What takes schedules for one chip out of a table.
 class TunedSchedules {
@@ -92,7 +92,7 @@ public:
   static llvm::Expected<TunedSchedules>
   read(const std::string &path, llvm::StringRef chip, llvm::StringRef gpu);
 
-  /// That of a product, or null.
+  /// That of a matmul, or null.
   const TunedEntry *find(MatmulOpInterface op, int64_t maxSchedules) const;
   /// The schedule, or an array of cases, of an entry; null after an error at
   /// `op`.

@@ -85,7 +85,7 @@ LogicalResult mx::mxgpu::verifyRowReduction(linalg::GenericOp op) {
                               utils::stringifyIteratorType)
            << " and " << op.getNumDpsInits()
            << (op.getNumParallelLoops() == op.getNumLoops()
-                   ? "; elementwise operations become part of products and "
+                   ? "; elementwise operations become part of matmuls and "
                      "quantizations by mx-fuse-epilogues and "
                      "mx-fuse-prologues"
                    : "");

@@ -1,4 +1,4 @@
-//===- MatmulKernel.cpp - The kernel of a product -------------------------===//
+//===- BuildMatmul.cpp - Construction of matmul kernels -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -23,13 +23,13 @@ using namespace mx::mxgpu;
 // The components of a kernel
 //===----------------------------------------------------------------------===//
 
-static std::unique_ptr<WorkPolicy> createWork(ProductKernel &kernel) {
-  MatmulOpInterface op = kernel.product.op;
+static std::unique_ptr<WorkPolicy> createWork(MatmulKernel &kernel) {
+  MatmulOpInterface op = kernel.matmul.op;
   switch (op.getRaggedOrNone()) {
   case RaggedKind::None:
-    if (kernel.product.schedule.getParts() > 1)
+    if (kernel.matmul.schedule.getParts() > 1)
       return std::make_unique<ClusterWork>(kernel);
-    if (kernel.product.schedule.getSplitK() > 1)
+    if (kernel.matmul.schedule.getSplitK() > 1)
       return std::make_unique<SplitWork>(kernel);
     return std::make_unique<DenseWork>(kernel);
   case RaggedKind::Rows:
@@ -42,37 +42,37 @@ static std::unique_ptr<WorkPolicy> createWork(ProductKernel &kernel) {
   llvm_unreachable("a kind of groups without work");
 }
 
-static std::unique_ptr<OperandB> createB(ProductKernel &kernel,
+static std::unique_ptr<OperandB> createB(MatmulKernel &kernel,
                                          WorkPolicy &work) {
-  if (kernel.product.problem.numB > 1)
+  if (kernel.matmul.problem.numB > 1)
     return std::make_unique<PartsB>(kernel, work);
   return std::make_unique<WholeB>(kernel, work);
 }
 
-static std::unique_ptr<EpiloguePolicy> createEpilogue(ProductKernel &kernel,
+static std::unique_ptr<EpiloguePolicy> createEpilogue(MatmulKernel &kernel,
                                                       WorkPolicy &work) {
-  const Product &product = kernel.product;
-  if (product.problem.isQuantized)
+  const ScheduledMatmul &matmul = kernel.matmul;
+  if (matmul.problem.isQuantized)
     return std::make_unique<QuantizedEpilogue>(kernel, work);
-  if (product.problem.isScattered)
+  if (matmul.problem.isScattered)
     return std::make_unique<ScatteredEpilogue>(kernel, work);
-  if (product.buffers.staging)
+  if (matmul.buffers.staging)
     return std::make_unique<StagedEpilogue>(kernel, work);
   return std::make_unique<DirectEpilogue>(kernel, work);
 }
 
-Policies::Policies(ProductKernel &kernel)
+Policies::Policies(MatmulKernel &kernel)
     : work(createWork(kernel)), b(createB(kernel, *work)),
-      mainLoop(kernel.product.strategy.createMainLoop(kernel, *work, *b)),
+      mainLoop(kernel.matmul.strategy.createMainLoop(kernel, *work, *b)),
       epilogue(createEpilogue(kernel, *work)) {}
 
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
 
-KernelArguments mx::mxgpu::getProductArguments(ProductKernel &kernel,
-                                               const Policies &policies) {
-  MatmulOpInterface op = kernel.product.op;
+KernelArguments mx::mxgpu::getMatmulArguments(MatmulKernel &kernel,
+                                              const Policies &policies) {
+  MatmulOpInterface op = kernel.matmul.op;
   const Matrices &matrices = kernel.matrices;
   KernelArguments arguments;
   policies.mainLoop->addOperands(arguments);
@@ -90,9 +90,9 @@ KernelArguments mx::mxgpu::getProductArguments(ProductKernel &kernel,
   return arguments;
 }
 
-KernelArguments mx::mxgpu::getSumArguments(ProductKernel &kernel, Value parts,
+KernelArguments mx::mxgpu::getSumArguments(MatmulKernel &kernel, Value parts,
                                            ElementRegion &region) {
-  MatmulOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.matmul.op;
   KernelArguments arguments;
   arguments.add(Arg::Parts, parts);
   arguments.add(Arg::Result, kernel.matrices.out);
@@ -106,10 +106,10 @@ KernelArguments mx::mxgpu::getSumArguments(ProductKernel &kernel, Value parts,
 // The kernel
 //===----------------------------------------------------------------------===//
 
-static void enterKernel(ProductKernel &kernel, KernelOp kernelOp) {
+static void enterKernel(MatmulKernel &kernel, KernelOp kernelOp) {
   kernel.body.setInsertionPointToStart(&kernelOp.getBody().front());
   kernel.arguments.enter(kernelOp, kernel.body);
-  if (kernel.product.schedule.getStrategy().getCtas() > 1)
+  if (kernel.matmul.schedule.getStrategy().getCtas() > 1)
     kernel.rank = CtaRankOp::create(kernel.body);
 }
 
@@ -121,9 +121,9 @@ static void createScheduler(const Policies &policies, Value workTiles) {
 
 /// Makes the rings and the tile scheduler; gives the ring by which they come,
 /// or null where they are static.
-static Value createFrame(ProductKernel &kernel, const Policies &policies) {
+static Value createFrame(MatmulKernel &kernel, const Policies &policies) {
   KernelBuilder &body = kernel.body;
-  RingType byRing = kernel.product.buffers.workTiles;
+  RingType byRing = kernel.matmul.buffers.workTiles;
   if (!byRing)
     createScheduler(policies, Value());
   policies.mainLoop->createRings();
@@ -132,7 +132,7 @@ static Value createFrame(ProductKernel &kernel, const Policies &policies) {
   Value workTiles = byRing ? body.ring(byRing, "work_tiles") : Value();
   // Kernels before this one may write what is read from here on: the ends of
   // groups by which the first work tile is found, too.
-  if (kernel.product.schedule.getPdl())
+  if (kernel.matmul.schedule.getPdl())
     WaitDependenciesOp::create(body);
   if (byRing)
     createScheduler(policies, workTiles);
@@ -141,17 +141,17 @@ static Value createFrame(ProductKernel &kernel, const Policies &policies) {
 
 /// One thread asks the hardware for the work tile that comes after each, or a
 /// warp finds it among the groups.
-static void buildScheduleRole(ProductKernel &kernel, const Policies &policies,
+static void buildScheduleRole(MatmulKernel &kernel, const Policies &policies,
                               Value workTiles) {
   if (!workTiles)
     return;
   KernelBuilder &body = kernel.body;
   OpBuilder::InsertionGuard guard(body);
   bool isAsked =
-      kernel.product.buffers.workTiles.getProducer() == AsyncKind::Clc;
+      kernel.matmul.buffers.workTiles.getProducer() == AsyncKind::Clc;
   RoleOp role = body.role("schedule", 1, /*elected=*/isAsked);
   // It is in the warpgroup of the loads.
-  ArrayRef<int64_t> registers = kernel.product.schedule.getRegisters();
+  ArrayRef<int64_t> registers = kernel.matmul.schedule.getRegisters();
   if (!registers.empty())
     role.setRegisters(registers.back());
   body.forEachWorkTile(policies.work->getScheduler());
@@ -159,9 +159,9 @@ static void buildScheduleRole(ProductKernel &kernel, const Policies &policies,
   ProducerCommitOp::create(body, stage, Value());
 }
 
-static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
+static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   KernelBuilder &host = kernel.host;
-  ScheduleAttr schedule = kernel.product.schedule;
+  ScheduleAttr schedule = kernel.matmul.schedule;
   StrategyAttrInterface strategy = schedule.getStrategy();
   Value workTiles = work.getWorkTiles();
   requireAtMost(host, workTiles, kMaxWorkTiles, "work tiles");
@@ -180,9 +180,9 @@ static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   host.launch(kernelOp, grid, kernel.arguments.getHostValues());
 }
 
-void mx::mxgpu::buildProduct(ProductKernel &kernel, const Policies &policies) {
-  ScheduleAttr schedule = kernel.product.schedule;
-  kernel.arguments = getProductArguments(kernel, policies);
+void mx::mxgpu::buildMatmul(MatmulKernel &kernel, const Policies &policies) {
+  ScheduleAttr schedule = kernel.matmul.schedule;
+  kernel.arguments = getMatmulArguments(kernel, policies);
   KernelOp kernelOp = kernel.host.kernel(
       kernel.module, policies.work->getKernelName(),
       ValueRange(kernel.arguments.getHostValues()).getTypes(), schedule);
@@ -198,13 +198,14 @@ void mx::mxgpu::buildProduct(ProductKernel &kernel, const Policies &policies) {
   policies.mainLoop->freeTemporaries();
 }
 
-void Strategy::build(const Product &product, gpu::GPUModuleOp module) const {
-  ProductKernel kernel(product, module);
+void Strategy::build(const ScheduledMatmul &matmul,
+                     gpu::GPUModuleOp module) const {
+  MatmulKernel kernel(matmul, module);
   Policies policies(kernel);
   policies.work->viewMatrices();
   policies.epilogue->viewResult();
   checkSizes(kernel, policies);
-  buildProduct(kernel, policies);
+  buildMatmul(kernel, policies);
 }
 
 LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
@@ -235,11 +236,11 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
     op->emitRemark("epilogue = direct instead of tma_store: ") << why;
     schedule = ScheduleAttr::get(op->getContext(), withDirectStores(fields));
   }
-  Product product(op, schedule, target);
+  ScheduledMatmul matmul(op, schedule, target);
   if (schedule.getSplitK() > schedule.getParts())
-    buildSplit(product, module);
+    buildSplit(matmul, module);
   else
-    product.strategy.build(product, module);
+    matmul.strategy.build(matmul, module);
   op->erase();
   return success();
 }

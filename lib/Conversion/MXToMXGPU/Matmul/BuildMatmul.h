@@ -1,9 +1,9 @@
-//===- MatmulKernel.h - The kernel of a product -----------------*- C++ -*-===//
+//===- BuildMatmul.h - Construction of matmul kernels -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Puts the components together: work tiles, the loads of B, the main loop of a
-// strategy and an epilogue. ProductKernel.h has what they share.
+// strategy and an epilogue. MatmulKernel.h has what they share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,14 +11,14 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_BUILDMATMUL_H
 
 #include "Epilogue/EpiloguePolicy.h"
-#include "Strategies/Strategy.h"
 #include "MainLoop/MainLoop.h"
+#include "Strategies/Strategy.h"
 
 namespace mx::mxgpu {
 
 struct Policies {
-  /// Those of the kernel's product.
-  explicit Policies(ProductKernel &kernel);
+  /// Those of the kernel's matmul.
+  explicit Policies(MatmulKernel &kernel);
 
   std::unique_ptr<WorkPolicy> work;
   std::unique_ptr<OperandB> b;
@@ -26,12 +26,12 @@ struct Policies {
   std::unique_ptr<EpiloguePolicy> epilogue;
 };
 
-/// Of the kernel of a product.
-KernelArguments getProductArguments(ProductKernel &kernel,
-                                    const Policies &policies);
+/// Of the kernel of a matmul.
+KernelArguments getMatmulArguments(MatmulKernel &kernel,
+                                   const Policies &policies);
 
 /// Of the kernel that adds the `parts` of a split reduction.
-KernelArguments getSumArguments(ProductKernel &kernel, mlir::Value parts,
+KernelArguments getSumArguments(MatmulKernel &kernel, mlir::Value parts,
                                 ElementRegion &region);
 
 /// Says at `op` what kernels support where it asks for more.
@@ -42,11 +42,11 @@ llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
                                           ScheduleAttr schedule,
                                           const target::TargetInfo &target);
 
-/// Compares, before a product is launched, the sizes that types do not tell.
-void checkSizes(ProductKernel &kernel, const Policies &policies);
+/// Compares, before a matmul is launched, the sizes that types do not tell.
+void checkSizes(MatmulKernel &kernel, const Policies &policies);
 
-/// Builds and launches a product whose sizes are checked.
-void buildProduct(ProductKernel &kernel, const Policies &policies);
+/// Builds and launches a matmul whose sizes are checked.
+void buildMatmul(MatmulKernel &kernel, const Policies &policies);
 
 } // namespace mx::mxgpu
 

@@ -1,4 +1,4 @@
-//===- MatmulChecks.cpp - What kernels of products cannot do --------------===//
+//===- MatmulChecks.cpp - What kernels of matmuls cannot do ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -30,19 +30,19 @@ static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
 
 /// What a static reduction must be, and the nearest that it can.
 static LogicalResult verifyReduction(MatmulOpInterface op,
-                                     const target::ProductForm &product) {
+                                     const target::MmaForm &mma) {
   int64_t k = cast<MemRefType>(op.getA().getType()).getShape().back();
-  int64_t multiple = product.reductionMultiple;
+  int64_t multiple = mma.reductionMultiple;
   if (ShapedType::isDynamic(k) || k % multiple == 0)
     return success();
   InFlightDiagnostic diag =
       op->emitOpError("expected a reduction of a multiple of ")
-      << multiple << " elements for " << product.describeInstruction() << " of "
-      << target::getName(product.a->type) << " and "
-      << target::getName(product.b->type) << " on the GPU, found " << k;
+      << multiple << " elements for " << mma.describeInstruction() << " of "
+      << target::getName(mma.a->type) << " and " << target::getName(mma.b->type)
+      << " on the GPU, found " << k;
   diag.attachNote() << "the nearest are " << k / multiple * multiple << " and "
                     << (k / multiple + 1) * multiple;
-  for (const target::OperandForm *form : {product.a, product.b})
+  for (const target::OperandForm *form : {mma.a, mma.b})
     if (k % form->rowMultiple) {
       diag.attachNote() << "the copy engine takes rows of "
                         << target::getName(form->type) << " in multiples of "
@@ -149,12 +149,12 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                            "found ")
            << op.getA().getType() << " and " << op.getB().getType() << advice;
   }
-  const target::ProductForm &product = problem->product;
-  if (failed(verifyReduction(op, product)) ||
-      failed(verifyRows(op, cast<MemRefType>(op.getA().getType()), *product.a,
-                        "a")) ||
-      failed(verifyRows(op, cast<MemRefType>(op.getB().getType()), *product.b,
-                        "b")))
+  const target::MmaForm &mma = problem->mma;
+  if (failed(verifyReduction(op, mma)) ||
+      failed(
+          verifyRows(op, cast<MemRefType>(op.getA().getType()), *mma.a, "a")) ||
+      failed(
+          verifyRows(op, cast<MemRefType>(op.getB().getType()), *mma.b, "b")))
     return failure();
   auto out = cast<MemRefType>(op.getResultTensor().getType());
   if (!isContiguous(out))
@@ -202,12 +202,12 @@ static Value getSizeFromLast(KernelBuilder &host, Value memref,
 }
 
 /// Operands and their scales are `m` x `k` and `n` x `k`.
-static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
+static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
                           Value n, Value k) {
   KernelBuilder &host = kernel.host;
   const Matrices &matrices = kernel.matrices;
-  const target::ProductForm &form = kernel.product.problem.product;
-  MatmulOpInterface op = kernel.product.op;
+  const target::MmaForm &form = kernel.matmul.problem.mma;
+  MatmulOpInterface op = kernel.matmul.op;
   Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
   if (matrices.aScales)
     requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
@@ -221,22 +221,22 @@ static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
 
 /// The rows of a matrix of B. Packed weights do not tell: they have the columns
 /// of the result.
-static Value getRowsOfB(ProductKernel &kernel) {
-  MatmulOpInterface op = kernel.product.op;
+static Value getRowsOfB(MatmulKernel &kernel) {
+  MatmulOpInterface op = kernel.matmul.op;
   KernelBuilder &host = kernel.host;
-  if (!kernel.product.problem.isPackedB)
+  if (!kernel.matmul.problem.isPackedB)
     return getSizeFromLast(host, op.getB(), 2);
   return host.mul(getSizeFromLast(host, op.getResultTensor(), 1),
-                  host.index(kernel.product.problem.numB));
+                  host.index(kernel.matmul.problem.numB));
 }
 
 /// B has rows of `k` elements, or tiles of such.
-static void checkRowsOfB(ProductKernel &kernel, Value n, Value k) {
+static void checkRowsOfB(MatmulKernel &kernel, Value n, Value k) {
   KernelBuilder &host = kernel.host;
-  MatmulOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.matmul.op;
   Value b = op.getB();
   int64_t last = cast<MemRefType>(b.getType()).getRank() - 1;
-  if (!kernel.product.problem.isPackedB) {
+  if (!kernel.matmul.problem.isPackedB) {
     requireSize(host, host.dim(b, last), k,
                 "dimension " + Twine(last) + " of b");
     return;
@@ -250,10 +250,10 @@ static void checkRowsOfB(ProductKernel &kernel, Value n, Value k) {
               "dimension " + Twine(last) + " of b");
 }
 
-void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
+void mx::mxgpu::checkSizes(MatmulKernel &kernel, const Policies &policies) {
   KernelBuilder &host = kernel.host;
   const Matrices &matrices = kernel.matrices;
-  MatmulOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.matmul.op;
   if (!op.isMasked())
     requireGroups(host, op.getGroupOffsets());
   // Of groups that have matrices, sizes of one.
@@ -264,7 +264,7 @@ void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
   requireAtMost(host, host.dim(matrices.b, 0), kMaxExtent, "rows of b");
   requireAtMost(host, k, kMaxExtent, "columns of a");
   int64_t lastOfA = cast<MemRefType>(op.getA().getType()).getRank() - 1;
-  requireMultiple(host, k, kernel.product.problem.product.reductionMultiple,
+  requireMultiple(host, k, kernel.matmul.problem.mma.reductionMultiple,
                   "dimension " + Twine(lastOfA) + " of a");
   Value columns = policies.b->getResultColumns(n);
   policies.epilogue->checkColumns(columns);

@@ -18,7 +18,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// The product of each part
+// The matmul of each part
 //===----------------------------------------------------------------------===//
 
 /// Memory for the parts of a result, one below the other.
@@ -42,29 +42,31 @@ static Value allocateParts(KernelBuilder &host, Value out,
       host, MemRefType::get(shape, host.getF32Type()), sizes);
 }
 
-/// The product of the operands alone.
-static void buildPartsProduct(const Product &product, gpu::GPUModuleOp module,
-                              KernelBuilder &host, Value parts) {
-  MatmulOpInterface op = product.op;
+/// The matmul of the operands alone.
+static void buildPartsMatmul(const ScheduledMatmul &matmul,
+                             gpu::GPUModuleOp module, KernelBuilder &host,
+                             Value parts) {
+  MatmulOpInterface op = matmul.op;
   auto plain = MatmulOp::create(
       host, TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
       /*alpha=*/Value(), parts, op.getBlockSize(), /*accumulate=*/false,
       /*epilogueCount=*/0u);
   {
-    ProductKernel kernel(Product(plain, product.schedule, product.target),
-                         module);
-    buildProduct(kernel, Policies(kernel));
+    MatmulKernel kernel(ScheduledMatmul(plain, matmul.schedule, matmul.target),
+                        module);
+    buildMatmul(kernel, Policies(kernel));
   }
   plain.erase();
 }
 
-void mx::mxgpu::buildSplit(const Product &product, gpu::GPUModuleOp module) {
-  ProductKernel kernel(product, module);
+void mx::mxgpu::buildSplit(const ScheduledMatmul &matmul,
+                           gpu::GPUModuleOp module) {
+  MatmulKernel kernel(matmul, module);
   checkSizes(kernel, Policies(kernel));
   KernelBuilder &host = kernel.host;
-  Value parts = allocateParts(host, kernel.matrices.out, product.schedule);
-  buildPartsProduct(product, module, host, parts);
-  buildSum(product, module, parts);
+  Value parts = allocateParts(host, kernel.matrices.out, matmul.schedule);
+  buildPartsMatmul(matmul, module, host, parts);
+  buildSum(matmul, module, parts);
   memref::DeallocOp::create(host, parts);
 }
 
@@ -78,7 +80,7 @@ static constexpr int64_t kSumTileN = kSumColumns * target::kWarpSize;
 namespace {
 class SumKernel : public KernelPart {
 public:
-  explicit SumKernel(ProductKernel &kernel)
+  explicit SumKernel(MatmulKernel &kernel)
       : KernelPart(kernel), elements(kernel.body, op) {}
 
   void build(Value parts) {
@@ -116,7 +118,7 @@ void SumKernel::launch(KernelOp kernelOp, ValueRange values) {
   Value workTiles = host.mul(host.ceilDiv(host.dim(out, 0), kSumWarps),
                              host.ceilDiv(host.dim(out, 1), kSumTileN));
   requireAtMost(host, workTiles, kMaxWorkTiles, "work tiles");
-  int64_t ctas = product.target.threadsPerSm / (kSumWarps * target::kWarpSize);
+  int64_t ctas = matmul.target.threadsPerSm / (kSumWarps * target::kWarpSize);
   Value most = host.mul(SmCountOp::create(host), host.index(ctas));
   host.launch(kernelOp, arith::MinUIOp::create(host, workTiles, most), values);
 }
@@ -205,8 +207,8 @@ void SumKernel::storeRow(Value accumulators, Value row, Value column,
   store(/*isWhole=*/false);
 }
 
-void mx::mxgpu::buildSum(const Product &product, gpu::GPUModuleOp module,
+void mx::mxgpu::buildSum(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
                          Value parts) {
-  ProductKernel kernel(product, module);
+  MatmulKernel kernel(matmul, module);
   SumKernel(kernel).build(parts);
 }

@@ -4,7 +4,7 @@
 //
 // With few tiles most multiprocessors would stand idle, so several share one:
 // each multiplies a part of the reduction. The parts go to device memory as
-// f32, in whole tiles, so that the product has no tails to look after. A second
+// f32, in whole tiles, so that the matmul has no tails to look after. A second
 // kernel adds them, always in the same order, and does what else the operation
 // asks for: its result is rounded once and is the same every time.
 //
@@ -17,12 +17,12 @@
 
 namespace mx::mxgpu {
 
-/// Checks a product whose schedule splits the reduction, and launches both
+/// Checks a matmul whose schedule splits the reduction, and launches both
 /// kernels.
-void buildSplit(const Product &product, mlir::gpu::GPUModuleOp module);
+void buildSplit(const ScheduledMatmul &matmul, mlir::gpu::GPUModuleOp module);
 
 /// Builds and launches the kernel that adds `parts`.
-void buildSum(const Product &product, mlir::gpu::GPUModuleOp module,
+void buildSum(const ScheduledMatmul &matmul, mlir::gpu::GPUModuleOp module,
               mlir::Value parts);
 
 } // namespace mx::mxgpu

@@ -6,7 +6,7 @@
 // all of which they load before they use the first, and no memory is shared.
 // mx.permute_reduction has the same kernel, whose lanes exchange elements
 // before they store them. Two mx.dequantize that follow each other, as those of
-// both operands of a product, are one kernel: the tiles of the second come
+// both operands of a matmul, are one kernel: the tiles of the second come
 // after those of the first.
 //
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
-//===- ExpandSchedules.cpp - Branches by the sizes of a product -----------===//
+//===- ExpandSchedules.cpp - Branches by the sizes of a matmul ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A product with several schedules becomes one product for each, in branches of
+// A matmul with several schedules becomes one matmul for each, in branches of
 // the host, which knows the sizes. A schedule may be that of several ranges.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,7 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// By `tensor.empty`, those that stand for the results of single products.
+/// By `tensor.empty`, those that stand for the results of single matmuls.
 using CopiesOfEmpty = DenseMap<Operation *, SmallVector<tensor::EmptyOp>>;
 
 /// Writes branches where an operation stands.
@@ -80,7 +80,7 @@ static Operation *getOutermostBranch(Operation *op, tensor::EmptyOp empty) {
   return outermost;
 }
 
-/// A copy of `empty` for the result of the product. Of branches of which one
+/// A copy of `empty` for the result of the matmul. Of branches of which one
 /// runs, the results are in one: what the program takes from either of them
 /// then stays in one place.
 Value Expander::copyEmpty(tensor::EmptyOp empty) {
@@ -98,7 +98,7 @@ Value Expander::copyEmpty(tensor::EmptyOp empty) {
   return known.back();
 }
 
-/// Gives each result memory of its own: bufferization sees that products may
+/// Gives each result memory of its own: bufferization sees that matmuls may
 /// share what `tensor.empty` stands for, but not through a branch.
 void Expander::copyEmptyOuts() {
   for (OpOperand &operand : op->getOpOperands())
@@ -201,8 +201,8 @@ Operation *Expander::build(ArrayRef<ScheduleCaseAttr> cases) {
     Region &region = isLast ? branches.getDefaultRegion()
                             : branches.getCaseRegions()[number];
     rewriter.setInsertionPointToStart(&region.emplaceBlock());
-    Operation *product = build(schedule);
-    scf::YieldOp::create(rewriter, loc, product->getResults());
+    Operation *matmul = build(schedule);
+    scf::YieldOp::create(rewriter, loc, matmul->getResults());
   }
   return branches;
 }

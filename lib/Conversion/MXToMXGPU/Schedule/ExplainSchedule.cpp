@@ -66,10 +66,10 @@ struct Term {
 } // namespace
 
 static constexpr Term kTerms[] = {
-    {"products", "cycles of the tensor core per work tile", &ModelledCost::mma},
-    {"steps", "waits and scale copies between products per work tile",
+    {"MMAs", "cycles of the tensor core per work tile", &ModelledCost::mma},
+    {"steps", "waits and scale copies between MMAs per work tile",
      &ModelledCost::steps},
-    {"port", "shared-memory reads of the products per work tile",
+    {"port", "shared-memory reads of the MMAs per work tile",
      &ModelledCost::port},
     {"fill", "bytes into shared memory per work tile", &ModelledCost::fill},
     {"ring", "latency of loads over the stages per work tile",
@@ -82,7 +82,7 @@ static constexpr Term kTerms[] = {
     {"HBM", "bytes of memory in cycles of the chip", &ModelledCost::hbm},
     {"ends", "set-up, first load and last epilogue", &ModelledCost::ends},
     {"sum", "adding up the splits of the reduction", &ModelledCost::sum},
-    {"before", "kernels before the product", &ModelledCost::dequantize},
+    {"before", "kernels before the matmul", &ModelledCost::dequantize},
     {"total", "all together", &ModelledCost::total},
 };
 
@@ -120,7 +120,7 @@ static int64_t getPipe(const ModelledCost &cost, StringRef name) {
     return cost.hbm;
   if (name == "epilogue")
     return cost.waves * (cost.epilogue + cost.exposed);
-  int64_t perUnit = name == "products"        ? cost.mma + cost.steps
+  int64_t perUnit = name == "MMAs"            ? cost.mma + cost.steps
                     : name == "shared memory" ? cost.port
                     : name == "fill"          ? cost.fill
                                               : cost.ring;
@@ -253,19 +253,19 @@ static StringRef describe(Workspace workspace) {
                                      : "b is";
 }
 
-/// The product: operation, sizes, types and chip.
-static void printProduct(raw_ostream &os, MatmulOpInterface op,
-                         const MatmulProblem &problem,
-                         const target::TargetInfo &target) {
+/// The matmul: operation, sizes, types and chip.
+static void printMatmul(raw_ostream &os, MatmulOpInterface op,
+                        const MatmulProblem &problem,
+                        const target::TargetInfo &target) {
   os << op->getName();
   if (auto function = op->getParentOfType<FunctionOpInterface>())
     os << " in @" << function.getName();
   os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
-     << getSize(problem.k) << ", " << getName(problem.product.a->type) << " x "
-     << getName(problem.product.b->type);
+     << getSize(problem.k) << ", " << getName(problem.mma.a->type) << " x "
+     << getName(problem.mma.b->type);
   if (problem.hasScales())
-    os << " in blocks of " << problem.product.blockSize;
-  os << " (" << problem.product.getInstruction() << ") to "
+    os << " in blocks of " << problem.mma.blockSize;
+  os << " (" << problem.mma.getInstruction() << ") to "
      << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
      << target.chip << " with " << target.smCount << " SMs\n";
 }
@@ -276,7 +276,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
                                 ArrayRef<Candidate> candidates,
                                 const target::TargetInfo &target,
                                 StringRef tuned) {
-  printProduct(os, op, problem, target);
+  printMatmul(os, op, problem, target);
   os << "  schedule: " << schedule << '\n';
   os << "  "
      << (origin == ScheduleOrigin::Person ? "written at the operation"
@@ -387,7 +387,7 @@ void mx::mxgpu::explainCases(raw_ostream &os, MatmulOpInterface op,
                              const MatmulProblem &problem,
                              ArrayRef<ScheduleCase> cases,
                              const target::TargetInfo &target) {
-  printProduct(os, op, problem, target);
+  printMatmul(os, op, problem, target);
   os << "  a schedule for each range of sizes; the first that the sizes fit "
         "runs\n";
   // By schedule its first range, whose example stands for it.

@@ -29,7 +29,7 @@ int64_t MatmulProblem::getOutBits() const {
   return out.getIntOrFloatBitWidth();
 }
 int64_t MatmulProblem::getScaleTileK() const {
-  return kScaleTileBlocks * product.blockSize;
+  return kScaleTileBlocks * mma.blockSize;
 }
 
 bool mx::mxgpu::holdsA(Workspace workspace) {
@@ -133,11 +133,10 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   return problem;
 }
 
-ReductionSteps::ReductionSteps(const target::ProductForm &product,
-                               int64_t extent) {
-  products = product.getK();
+ReductionSteps::ReductionSteps(const target::MmaForm &mma, int64_t extent) {
+  products = mma.getK();
   // All instructions of a tile share its elements, however few.
-  int64_t shared = std::max<int64_t>(products, product.instruction->wholeK);
+  int64_t shared = std::max<int64_t>(products, mma.instruction->wholeK);
   count = ceilDiv(extent, shared) * (shared / products);
 }
 
@@ -150,7 +149,7 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
     return "the epilogue region takes the sum with what the result holds, "
            "which a bulk reduction adds too late";
   if (problem.accumulate && problem.getOutBits() < 32)
-    return llvm::formatv("a bulk reduction to {0} bits would round the product "
+    return llvm::formatv("a bulk reduction to {0} bits would round the sum "
                          "before it is added",
                          problem.getOutBits());
   constexpr int64_t kStride = target::kTensorMapStrideUnit;
@@ -290,7 +289,7 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   return getStrategy(problem, fields).checkRegisters(problem, fields, target);
 }
 
-/// The strategy is one that computes the product.
+/// The strategy is one that computes the matmul.
 static std::optional<ScheduleError>
 checkStrategy(const MatmulProblem &problem, const ScheduleFields &fields,
               const target::TargetInfo &target) {

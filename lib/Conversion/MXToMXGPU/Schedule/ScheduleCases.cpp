@@ -1,4 +1,4 @@
-//===- ScheduleCases.cpp - Schedules of a product of unknown sizes --------===//
+//===- ScheduleCases.cpp - Schedules of a matmul of unknown sizes ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

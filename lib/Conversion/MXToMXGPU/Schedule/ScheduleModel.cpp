@@ -128,7 +128,7 @@ static int64_t getCtasOfClusters(int64_t parts, int64_t sms) {
 static void limitExtents(Grid &grid) {
   constexpr double kMostSteps = 0x1p56;
   constexpr int64_t kMostOfExtent = int64_t(1) << 40;
-  int64_t *extents[] = {&grid.m, &grid.n, &grid.k, &grid.products};
+  int64_t *extents[] = {&grid.m, &grid.n, &grid.k, &grid.matmuls};
   auto isLess = [](int64_t *x, int64_t *y) { return *x < *y; };
   for (;;) {
     int64_t &largest = **llvm::max_element(extents, isLess);
@@ -147,29 +147,28 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
   Grid grid;
   grid.m = orAssumed(problem.m);
   grid.n = orAssumed(problem.n);
-  grid.products = getGroups(problem, RaggedKind::Reduction);
+  grid.matmuls = getGroups(problem, RaggedKind::Reduction);
   grid.k = orAssumed(problem.k);
   if (!ShapedType::isDynamic(problem.k))
-    grid.k = ceilDiv(grid.k, grid.products);
+    grid.k = ceilDiv(grid.k, grid.matmuls);
   limitExtents(grid);
-  grid.rowTiles =
-      grid.products * getRowTiles(problem, fields, grid.m, division);
+  grid.rowTiles = grid.matmuls * getRowTiles(problem, fields, grid.m, division);
   grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
   grid.workers = fields.strategy.getClusterSplit()
                      ? getCtasOfClusters(fields.splitK, target.smCount)
                      : target.smCount / fields.strategy.getCtas();
   grid.aBytes =
-      grid.products * getMatrixBytes(grid.m, grid.k, problem.product.a->type,
-                                     problem.product.blockSize);
-  grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.product.b->type,
-                               problem.product.blockSize);
+      grid.matmuls * getMatrixBytes(grid.m, grid.k, problem.mma.a->type,
+                                    problem.mma.blockSize);
+  grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.mma.b->type,
+                               problem.mma.blockSize);
   return grid;
 }
 
 int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
                                   const ScheduleFields &fields, int64_t cache) {
-  int64_t allOfB = grid.products * grid.bBytes;
-  int64_t rowTiles = grid.rowTiles / grid.products;
+  int64_t allOfB = grid.matmuls * grid.bBytes;
+  int64_t rowTiles = grid.rowTiles / grid.matmuls;
   int64_t whole = grid.aBytes + allOfB;
   if (whole <= cache)
     return whole;
@@ -192,7 +191,7 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
                      ? rowTiles
                      : std::max<int64_t>(1, active / grid.columnTiles);
   rows = std::min(rows, rowTiles);
-  int64_t bands = grid.products * ceilDiv(rowTiles, rows);
+  int64_t bands = grid.matmuls * ceilDiv(rowTiles, rows);
   int64_t columns =
       std::min(std::max<int64_t>(1, active / rows), grid.columnTiles);
   int64_t band = rows * aRow;
@@ -215,16 +214,16 @@ const target::Rates &mx::mxgpu::getRates(const target::TargetInfo &target) {
 //===----------------------------------------------------------------------===//
 
 StringRef ModelledCost::getPipe() const {
-  int64_t products = mma + steps;
-  int64_t slowest = std::max({products, port, fill, ring});
+  int64_t mmas = mma + steps;
+  int64_t slowest = std::max({mmas, port, fill, ring});
   if ((waves - 1) * period + slowest < std::max(l2, hbm))
     return hbm >= l2 ? "HBM" : "L2";
   if (waves > 1 && restart > slowest)
     return "latency";
   if (waves > 1 && period - restart > 2 * slowest)
     return "epilogue";
-  if (slowest == products)
-    return "products";
+  if (slowest == mmas)
+    return "MMAs";
   return slowest == port ? "shared memory" : slowest == fill ? "fill" : "ring";
 }
 
@@ -247,12 +246,12 @@ static int64_t getSharedCycles(int64_t work, int64_t memory,
   return longest + longest * power / kOne * rates.memorySharedPercent / 100;
 }
 
-int64_t mx::mxgpu::getProductPortCycles(const ScheduleFields &fields,
-                                        const MatmulBuffers &buffers,
-                                        const target::Rates &rates) {
-  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
-  return products * target::mmaPortCycles(rates, fields.strategy.getCtas(),
-                                          fields.tile[1]);
+int64_t mx::mxgpu::getMmaPortCycles(const ScheduleFields &fields,
+                                    const MatmulBuffers &buffers,
+                                    const target::Rates &rates) {
+  int64_t mmas = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
+  return mmas * target::mmaPortCycles(rates, fields.strategy.getCtas(),
+                                      fields.tile[1]);
 }
 
 static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
@@ -272,8 +271,8 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   cost.kSteps = steps * cost.workTiles;
   int64_t elements = std::min(grid.k, steps * fields.tile[2]);
   MatmulBuffers buffers = getBuffers(problem, fields);
-  int64_t products = ceilDiv(elements, buffers.mma.getMmaShape().k);
-  cost.mma = products * buffers.mma.getCycles(rates);
+  int64_t mmas = ceilDiv(elements, buffers.mma.getMmaShape().k);
+  cost.mma = mmas * buffers.mma.getCycles(rates);
   cost.port = steps * strategy.getPortCycles(problem, fields, buffers, rates);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   if (buffers.bInputs)
@@ -340,7 +339,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   // the result, go through HBM.
   int64_t cache = rates.l2Bytes / 2;
   int64_t outBytes =
-      grid.products * ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
+      grid.matmuls * ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
   int64_t partBytes = isSplit ? grid.m * grid.n * 4 * fields.splitK : 0;
   int64_t written = isSplit ? partBytes : outBytes;
   cost.l2 = ceilDiv(grid.aBytes * grid.columnTiles +
@@ -406,8 +405,8 @@ int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
   // A column of the rows of one instruction is half a cycle.
-  int64_t rows = problem.product.instruction->rows;
-  int64_t steps = ReductionSteps(problem.product, orAssumed(problem.k)).count;
+  int64_t rows = problem.mma.instruction->rows;
+  int64_t steps = ReductionSteps(problem.mma, orAssumed(problem.k)).count;
   int64_t columns = ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), rows);
   return ceilDiv(steps * columns, rates.mmaColumnsPerClk * target.smCount);
 }

@@ -207,7 +207,7 @@ private:
     return success();
   }
 
-  /// The best of `candidates`, for a product of the sizes of `whole`.
+  /// The best of `candidates`, for a matmul of the sizes of `whole`.
   void setSchedule(MatmulOpInterface op, const MatmulProblem &whole,
                    ArrayRef<Candidate> candidates,
                    const target::TargetInfo &target) {

@@ -1,4 +1,4 @@
-//===- TunedSchedules.cpp - Which entry of a table is for a product -------===//
+//===- TunedSchedules.cpp - Which entry of a table is for a matmul --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-std::string mx::mxgpu::getProductForm(MatmulOpInterface op,
-                                      int64_t maxSchedules) {
+std::string mx::mxgpu::getMatmulForm(MatmulOpInterface op,
+                                     int64_t maxSchedules) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << op->getName() << " ins(";
@@ -80,8 +80,7 @@ TunedSchedules::read(const std::string &path, StringRef chip, StringRef gpu) {
 
 const TunedEntry *TunedSchedules::find(MatmulOpInterface op,
                                        int64_t maxSchedules) const {
-  return table.find(
-      {chip, gpu, getVersion(), getProductForm(op, maxSchedules)});
+  return table.find({chip, gpu, getVersion(), getMatmulForm(op, maxSchedules)});
 }
 
 std::string TunedSchedules::explainNoEntry() const {

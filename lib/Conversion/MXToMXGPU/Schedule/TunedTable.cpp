@@ -22,11 +22,11 @@ namespace json = llvm::json;
 
 /// What the file says it is, and the version of its form.
 static constexpr StringRef kTableFormat = "mx-tuned-schedules";
-static constexpr int64_t kTableVersion = 1;
+static constexpr int64_t kTableVersion = 2;
 
 bool TunedKey::operator==(const TunedKey &other) const {
-  return std::tie(chip, gpu, compiler, product) ==
-         std::tie(other.chip, other.gpu, other.compiler, other.product);
+  return std::tie(chip, gpu, compiler, matmul) ==
+         std::tie(other.chip, other.gpu, other.compiler, other.matmul);
 }
 
 std::string TunedEntry::describe() const {
@@ -110,7 +110,7 @@ static void visit(TunedKey &key, Visitor &visitor) {
   visitor("chip", key.chip);
   visitor("gpu", key.gpu);
   visitor("compiler", key.compiler);
-  visitor("product", key.product);
+  visitor("matmul", key.matmul);
 }
 template <typename Visitor>
 static void visit(TimedSchedule &timed, Visitor &visitor) {

@@ -68,7 +68,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
     return {};
   std::string name = "workspace = " + stringifyWorkspace(workspace).str();
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
-  if (whole && whole->product.instruction->takesScales)
+  if (whole && whole->mma.instruction->takesScales)
     return llvm::formatv("expected no {0} on {1}, whose tensor core multiplies "
                          "by the scales: leave it out",
                          name, target.chip);
@@ -119,7 +119,7 @@ static void setSizes(MatmulProblem &problem, const MatmulProblem &sized) {
   problem.groups = sized.groups;
 }
 
-/// Whether a quantizer of the same function makes an operand for this product
+/// Whether a quantizer of the same function makes an operand for this matmul
 /// alone: it gives the values instead (mx-fuse-fake-quantize).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
   return elements.getDefiningOp<QuantizeOp>() && elements.hasOneUse() &&
@@ -140,7 +140,7 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
     int64_t bytes = ceilDiv(elements * target::getBits(type), 8);
     int64_t scales = type == target::MmaType::BF16
                          ? 0
-                         : ceilDiv(elements, whole.product.blockSize);
+                         : ceilDiv(elements, whole.mma.blockSize);
     int64_t numbers = 2 * elements;
     // The bytes are neither written nor read.
     int64_t moved =
@@ -151,11 +151,11 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
   // Each group of rows has a matrix b of its own.
   bool hasGroups = whole.ragged == RaggedKind::Rows;
   if (holdsA(workspace))
-    add(orAssumed(whole.m), whole.product.a->type,
+    add(orAssumed(whole.m), whole.mma.a->type,
         mayBeMade && isMadeFor(op, op.getA(), op.getAScales()));
   if (holdsB(workspace))
     add(orAssumed(whole.n) * (hasGroups ? orAssumed(whole.groups) : 1),
-        whole.product.b->type,
+        whole.mma.b->type,
         mayBeMade && isMadeFor(op, op.getB(), op.getBScales()));
   return cycles;
 }

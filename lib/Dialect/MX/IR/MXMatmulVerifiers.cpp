@@ -1,4 +1,4 @@
-//===- MXMatmulVerifiers.cpp - Verifiers of the products ------------------===//
+//===- MXMatmulVerifiers.cpp - Verifiers of the matmuls -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -350,7 +350,7 @@ LogicalResult GroupedMatmulOp::verify() {
     return failure();
   if (getResultScales() && failed(verifyQuantizedResult(*this, groups)))
     return failure();
-  // In a grouped product by rows, B and its scales are an ordinary batch.
+  // In a grouped matmul by rows, B and its scales are an ordinary batch.
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
   RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
   // grouped_matmul C10

@@ -1,4 +1,4 @@
-//===- MXOperandSyntax.cpp - How operands of products are written ---------===//
+//===- MXOperandSyntax.cpp - How operands of matmuls are written ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -1,4 +1,4 @@
-//===- MXOperandSyntax.h - How operands of products are written -*- C++ -*-===//
+//===- MXOperandSyntax.h - How operands of matmuls are written --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

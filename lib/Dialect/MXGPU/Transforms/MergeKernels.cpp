@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A product with several schedules has a kernel for each, and before each of
+// A matmul with several schedules has a kernel for each, and before each of
 // those that read an operand from a workspace the same kernel that writes it.
 //
 //===----------------------------------------------------------------------===//

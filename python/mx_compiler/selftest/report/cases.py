@@ -170,7 +170,7 @@ def _matmul(place, name, m, n, k, prepare):
         right = ref.values(b).T
         expected = left @ right
         return ref.by_bound(place.get(launch(*there[0])())[at], expected,
-                            ref.product_bound(np.abs(left) @ np.abs(right), k, expected))
+                            ref.matmul_bound(np.abs(left) @ np.abs(right), k, expected))
 
     def torch():
         both = [(place.bf16(x), place.bf16(w).T) for x, w in pairs]
@@ -200,7 +200,7 @@ def grouped(place, name, groups, rows, n, k):
         terms = np.einsum("tk,tnk->tn", np.abs(left), np.abs(right[group]),
                           optimize=True)
         return ref.by_bound(place.get(launch(*there[0])())[at], expected,
-                            ref.product_bound(terms, k, expected))
+                            ref.matmul_bound(terms, k, expected))
 
     def torch():
         begins = [0, *ends[:-1]]
@@ -329,14 +329,14 @@ def simple(place, name, rows, columns):
                 place.beside("the same in f32", torch))
 
 
-_PRODUCTS = tuple(name for name, format in mx.FORMATS.items() if format.has_product)
+_MATMULS = tuple(name for name, format in mx.FORMATS.items() if format.has_matmul)
 _MATRIX = {"rows": 8192, "columns": 4096}
 TABLE = (
     Row("quantize", quantize, tuple(mx.FORMATS), _MATRIX, {"rows": 40, "columns": 96}),
     Row("dequantize", dequantize, tuple(mx.FORMATS), _MATRIX, {"rows": 40, "columns": 96}),
-    Row("matmul", matmul, _PRODUCTS, {"m": 4096, "n": 4096, "k": 4096},
+    Row("matmul", matmul, _MATMULS, {"m": 4096, "n": 4096, "k": 4096},
         {"m": 40, "n": 64, "k": 128}),
-    Row("weight_only", weight_only, _PRODUCTS, {"m": 16, "n": 4096, "k": 8192},
+    Row("weight_only", weight_only, _MATMULS, {"m": 16, "n": 4096, "k": 8192},
         {"m": 16, "n": 64, "k": 128}),
     Row("grouped_matmul", grouped, ("mxfp8_e4m3", "mxfp4", "nvfp4"),
         {"groups": 8, "rows": 8192, "n": 2048, "k": 2048},

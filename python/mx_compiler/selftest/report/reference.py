@@ -118,7 +118,7 @@ def is_right(comparison):
                for ratio in comparison["found_db"].values())
 
 
-def product_bound(terms, count, expected):
+def matmul_bound(terms, count, expected):
     """Of a sum of `count` products in bf16 (docs/guide/Run.md, Checking): `terms` is the
     sum of their magnitudes."""
     return ((5.25 * -(-count // 16) + 4) * 2.0 ** -23 * terms +
@@ -135,4 +135,4 @@ def swiglu(gate_up, q):
 
 
 __all__ = ["BF16", "by_bits", "by_bound", "by_ratio", "codes", "is_right", "layer",
-           "product_bound", "quantized", "raw_codes", "scales", "swiglu", "values"]
+           "matmul_bound", "quantized", "raw_codes", "scales", "swiglu", "values"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.nn.functional.scaled_mm and scaled_grouped_mm on GPUs where PyTorch has no
-block-scaled products."""
+block-scaled matmuls."""
 
 import functools
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's arguments of scaled products as products of mx: which of them are
+"""PyTorch's arguments of scaled matmuls as matmuls of mx: which of them are
 block-scaled, and in which formats. This looks at types and recipes alone, so that a
 call which is not ours costs little; scaled.py looks at the rest."""
 
@@ -34,7 +34,7 @@ PLAIN = SwizzleType.NO_SWIZZLE.value
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """One side of a product, as its caller gave it. A dataclass, as torch.compile knows no
+    """One side of a matmul, as its caller gave it. A dataclass, as torch.compile knows no
     properties of tuples before PyTorch 2.11."""
     name: str                   # of the argument: mat_a, mat_b
     matrix: Tensor              # mat_a, or mat_b as it is given, [.., K, N]
@@ -57,10 +57,10 @@ class Operand:
 
 
 class Request(NamedTuple):
-    """A product that PyTorch was asked for."""
+    """A matmul that PyTorch was asked for."""
     a: Operand
     b: Operand
-    offs: Optional[Tensor]      # of a grouped product
+    offs: Optional[Tensor]      # of a grouped matmul
     bias: Optional[Tensor]
     dtype: torch.dtype
     contraction: tuple

@@ -49,7 +49,7 @@ def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_reci
                       swizzle_a=None, swizzle_b=None, bias=None, offs=None,
                       output_dtype=torch.bfloat16, contraction_dim=(),
                       use_fast_accum=False):
-    """torch.nn.functional.scaled_grouped_mm for block-scaled matrices: a product for
+    """torch.nn.functional.scaled_grouped_mm for block-scaled matrices: a matmul for
     each group, whose ends are in `offs`, i32, [G], on the device.
 
     mat_a [T, K], mat_b [G, K, N]   the groups are rows of mat_a; returns [T, N], and
@@ -69,7 +69,7 @@ def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_reci
 
 
 def run(request):
-    """The product of a scaling.Request."""
+    """The matmul of a scaling.Request."""
     check(request)
     if not request.a.matrix.numel() or not request.b.matrix.numel():
         y = make_empty(request).zero_()

@@ -67,7 +67,7 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
 
     With "bf16" modules that came from here become those that they came from, nn.Linear
     and GroupedExperts if they came from none, with the same parameters and state dicts.
-    Products are then PyTorch's, of the dtype that the weights have. Weights that exist
+    Matmuls are then PyTorch's, of the dtype that the weights have. Weights that exist
     only quantized are dequantized, to the dtype that they had or that the module was
     moved to since: they are the values that were multiplied, not those before. They are
     new parameters, which want gradients and are tied to no others. What functions of
@@ -268,7 +268,7 @@ def _advise(module):
 
 
 def _check_floats(module):
-    """Raises a ValueError if products would refuse the dtype of the parameters."""
+    """Raises a ValueError if matmuls would refuse the dtype of the parameters."""
     for name, x in module._parameters.items():
         if x is not None and x.dtype not in FLOATS:
             raise ValueError(f"{name}: expected float32, bfloat16 or float16, found "

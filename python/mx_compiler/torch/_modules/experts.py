@@ -59,13 +59,13 @@ class GroupedExperts(torch.nn.Module):
         # Rows are those of this rank's experts, where these are DTensors.
         w1, w2, w3 = local(self.w1), local(self.w2), local(self.w3)
         rows, ends = check_rows(x, num_tokens_per_expert, w1.shape[0], w1.shape[-1])
-        # One product for gate and up: the gradient of x is one sum.
-        gate_up = self._product(rows, (w1, w3), ends)
+        # One matmul for gate and up: the gradient of x is one sum.
+        gate_up = self._matmul(rows, (w1, w3), ends)
         gate, up = gate_up.chunk(2, -1)
-        y = self._product(F.silu(gate) * up, (w2,), ends)
+        y = self._matmul(F.silu(gate) * up, (w2,), ends)
         return y.to(result_dtype(x))
 
-    def _product(self, x, weights, ends):
+    def _matmul(self, x, weights, ends):
         """By weights side by side."""
         weight = weights[0] if len(weights) == 1 else torch.cat(weights, 1)
         return F.grouped_mm(x, to_bf16("weight", weight).transpose(-2, -1), offs=ends)
@@ -76,7 +76,7 @@ class GroupedExperts(torch.nn.Module):
 
 
 class MXGroupedExperts(Replacement, GroupedExperts):
-    """GroupedExperts whose products, forward and backward, are block-scaled as `recipe`
+    """GroupedExperts whose matmuls, forward and backward, are block-scaled as `recipe`
     says.
 
     dim, hidden_dim  multiples of 32
@@ -109,9 +109,9 @@ class MXGroupedExperts(Replacement, GroupedExperts):
         with these very parameters, hooks and mode."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
-    def _product(self, x, weights, ends):
+    def _matmul(self, x, weights, ends):
         return mxfp8_grouped_mm(x, [weight.transpose(-2, -1) for weight in weights], ends,
-                                **self.recipe.product_options())
+                                **self.recipe.matmul_options())
 
     def extra_repr(self):
         return f"{super().extra_repr()}, recipe={self.recipe}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""nn.Linear whose three products are block-scaled."""
+"""nn.Linear whose three matmuls are block-scaled."""
 
 import torch
 
@@ -11,7 +11,7 @@ from .recipes import training_recipe
 
 class MXLinear(Replacement, torch.nn.Linear):
     """y = x weight^T + bias; its operands, and those of both gradients, are quantized
-    for each product as `recipe` says.
+    for each matmul as `recipe` says.
 
     in_features, out_features  multiples of 32
     bias      whether there is one; it is added in bf16
@@ -50,7 +50,7 @@ class MXLinear(Replacement, torch.nn.Linear):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         # Weights of f32 are quantized as they are, and their gradients are f32 sums.
-        y = mxfp8_mm(operand, self.weight, self.bias, **self.recipe.product_options())
+        y = mxfp8_mm(operand, self.weight, self.bias, **self.recipe.matmul_options())
         return y.to(result_dtype(x))
 
     def extra_repr(self):

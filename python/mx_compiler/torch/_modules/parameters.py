@@ -14,7 +14,7 @@ FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def to_bf16(name, x):
-    """x as products take it: rounded to bf16, differentiable. Raises a TypeError."""
+    """x as matmuls take it: rounded to bf16, differentiable. Raises a TypeError."""
     check_tensor(name, x)
     if x.dtype not in FLOATS:
         raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "

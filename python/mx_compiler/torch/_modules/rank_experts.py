@@ -23,7 +23,7 @@ class MXRoutedExperts(MXGroupedExperts):
               r * num_experts / ranks on
     group     an mx_compiler.torch.ep.Group
     recipe    an mx_compiler.torch.Recipe or the name of one that trains; all three
-              products are quantized, with scales rounded up ("ceil")
+              matmuls are quantized, with scales rounded up ("ceil")
     capacity  rows of this rank's experts that have room; None: the most that can come
     mesh      a DeviceMesh of one dimension, whose ranks are the group's: parameters are
               DTensors, Shard(0) over it. Without it they are this rank's part

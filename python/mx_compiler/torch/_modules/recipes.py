@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a module computes with: formats, rounding, and which products are quantized."""
+"""What a module computes with: formats, rounding, and which matmuls are quantized."""
 
 import dataclasses
 import difflib
@@ -12,14 +12,14 @@ from ..._runtime.internal import internal
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How a module quantizes the operands of its products.
+    """How a module quantizes the operands of its matmuls.
 
     activations, weights, gradients
                     formats with blocks of 32 (mx.FORMATS). `gradients` are those of
-                    results, which the backward products multiply
+                    results, which the backward matmuls multiply
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
     wgrad_high_precision
-                    gradients of weights are products of bf16, not quantized
+                    gradients of weights are matmuls of bf16, not quantized
     save_quantized  the backward pass keeps x as the gradient of the weight multiplies it,
                     33 bytes for 32 values with MXFP8; operands are the same bits
     weight_only     weights are quantized once, when the module is made; activations
@@ -37,9 +37,9 @@ class Recipe:
     def __post_init__(self):
         for field in ("activations", "weights", "gradients"):
             format = find_format(getattr(self, field), field)
-            if format.block != 32 or not format.has_product:
+            if format.block != 32 or not format.has_matmul:
                 raise ValueError(f"{field}: expected a format with blocks of 32 that "
-                                 f"has products, found {format.name}")
+                                 f"supports matmuls, found {format.name}")
             object.__setattr__(self, field, format.name)
         check.one_of("scale_rounding", self.scale_rounding, ROUNDINGS)
         for field in ("wgrad_high_precision", "weight_only", "save_quantized"):
@@ -55,7 +55,7 @@ class Recipe:
                                  "quantizes no x along its rows, found True")
 
     @internal
-    def product_options(self):
+    def matmul_options(self):
         """What mxfp8_mm and mxfp8_grouped_mm are told."""
         return {"activations": self.activations, "weights": self.weights,
                 "gradients": self.gradients, "scale_rounding": self.scale_rounding,

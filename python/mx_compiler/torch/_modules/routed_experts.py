@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Experts of Hugging Face's Transformers, which get a router's choice: Mixtral's and
 Qwen3-MoE's, and those of gpt-oss. They keep the attributes and parameters of the modules
-that they stand for; only the products are block-scaled.
+that they stand for; only the matmuls are block-scaled.
 
     y[t] = sum over the experts e that t chose of
            weight[t, e] (down_proj[e] inner(gate_up_proj[e] x[t]))
 
-Rows of all experts are one grouped product."""
+Rows of all experts are one grouped matmul."""
 
 import torch
 
@@ -23,7 +23,7 @@ _PROJECTIONS = ("gate_up_proj", "down_proj")
 
 class _Routed(torch.nn.Module):
     """What all kinds share. Others say how weights lie (_k_major) and what is between
-    both products (_inner), or how products are computed (_product)."""
+    both matmuls (_inner), or how matmuls are computed (_matmul)."""
 
     _weights = _PROJECTIONS
 
@@ -51,7 +51,7 @@ class _Routed(torch.nn.Module):
         return y.to(result_dtype(x)).view(x.shape)
 
     def _projected(self, name, x, ends, numbers):
-        y, bias = self._product(name, x, ends), getattr(self, f"{name}_bias", None)
+        y, bias = self._matmul(name, x, ends), getattr(self, f"{name}_bias", None)
         return y if bias is None else y.float() + bias.float().index_select(0, numbers)
 
 
@@ -127,10 +127,10 @@ class _Trained(Replacement, torch.nn.Module):
         experts, _, hidden = self._k_major(self.gate_up_proj).shape
         return experts, hidden
 
-    def _product(self, name, x, ends):
+    def _matmul(self, name, x, ends):
         weight = self._k_major(getattr(self, name))
         return mxfp8_grouped_mm(x, weight.transpose(-2, -1), ends,
-                                **self.recipe.product_options())
+                                **self.recipe.matmul_options())
 
     def extra_repr(self):
         return _describe(self)
@@ -151,7 +151,7 @@ class _WeightOnly(Quantized):
         experts, _, hidden = self._shape("gate_up_proj")
         return experts, hidden
 
-    def _product(self, name, x, ends):
+    def _matmul(self, name, x, ends):
         return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights,
                                       packed=self._is_packed(name))
 

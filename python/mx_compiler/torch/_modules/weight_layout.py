@@ -16,18 +16,18 @@ PLAIN, PACKED = "plain", "packed"
 
 def weight_layout(device, format, shape):
     """The order in which a module on a device of PyTorch keeps such weights: packed on
-    "sm_90a" if they fill tiles. There products of bf16 by packed weights of 4 bits took 0.77
+    "sm_90a" if they fill tiles. There matmuls of bf16 by packed weights of 4 bits took 0.77
     to 1.04 times as long as by plain ones (29571104fae6:docs/OtherKernels.md,
     benchmarks/results/weight-only.csv); by those of 6 and 8 bits they were modelled.
 
     shape     of the weights in elements, [..., N, K]"""
-    if not format.has_product or not weight_tiles.fills_tiles(*shape[-2:]):
+    if not format.has_matmul or not weight_tiles.fills_tiles(*shape[-2:]):
         return PLAIN
     return PACKED if _chip(device) == "sm_90a" else PLAIN
 
 
 def arrange(elements, format, is_packed):
-    """The same elements, packed or not, as products read them fastest where they are."""
+    """The same elements, packed or not, as matmuls read them fastest where they are."""
     shape = matrix_shape(elements.shape, format, is_packed)
     wanted = weight_layout(elements.device, format, shape) == PACKED
     if wanted == is_packed:

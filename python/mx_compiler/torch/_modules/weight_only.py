@@ -98,7 +98,7 @@ class Quantized(Replacement, torch.nn.Module):
         return elements.dim() > scales.dim()
 
     def _arrange(self, *names):
-        """Packs elements, or unpacks them, as products read them fastest where they are:
+        """Packs elements, or unpacks them, as matmuls read them fastest where they are:
         one weight after the other, so that both forms of all are never there at once."""
         for name in names:
             setattr(self, f"{name}_elements", arrange(
@@ -326,10 +326,10 @@ class MXWeightOnlyExperts(Quantized):
 
     def forward(self, x, num_tokens_per_expert):
         rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)
-        gate, up = (self._product(rows, name, ends) for name in ("w1", "w3"))
-        return self._product(F.silu(gate) * up, "w2", ends).to(result_dtype(x))
+        gate, up = (self._matmul(rows, name, ends) for name in ("w1", "w3"))
+        return self._matmul(F.silu(gate) * up, "w2", ends).to(result_dtype(x))
 
-    def _product(self, x, name, ends):
+    def _matmul(self, x, name, ends):
         return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights,
                                       packed=self._is_packed(name))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How many operations torch.utils.flop_counter counts: 2 M N K of each product, as of
+"""How many operations torch.utils.flop_counter counts: 2 M N K of each matmul, as of
 torch.mm. Quantizers count nothing. How many rows a group has is on the device, so rows
 of groups count as they are given, once, also those past the last group."""
 
@@ -23,7 +23,7 @@ def _elements(shape, format):
     return shape[-1] * (1 if format is None else find_format(format).per_byte)
 
 
-# --- Products of training: x [T, K], weight [N, K] or [G, N, K] -----------------------
+# --- Matmuls of training: x [T, K], weight [N, K] or [G, N, K] ------------------------
 
 
 def _forward(x, weight, *_, out_shape=None):
@@ -71,7 +71,7 @@ def _(x, w1, w2, tokens, *_, out_shape=None):
 
 @counts(torch.ops.mx.moe_layer_backward)
 def _(dy, w1, tokens, *_, out_shape=None):
-    # w2 is half of w1; each has a product for its gradient and one for its input's.
+    # w2 is half of w1; each has a matmul for its gradient and one for its input's.
     return 2 * (_forward(tokens, w1) + _forward(tokens, w1) // 2)
 
 
@@ -112,7 +112,7 @@ def _(a, b, scale_a, scale_b, offs, factor_a, factor_b, format_a, *_, out_shape=
     return 2 * a[0] * _elements(a, format_a) * b[-1]
 
 
-# --- PyTorch's own, which do the products of GroupedExperts or which install() serves
+# --- PyTorch's own, which do the matmuls of GroupedExperts or which install() serves
 
 
 def _of_aten(a, b, *_, out_val=None, **__):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of training: bf16 in and out, block-scaled within, forward and backward,
+"""Matmuls of training: bf16 in and out, block-scaled within, forward and backward,
 for one matrix of weights and for one an expert.
 
     y  = q(x)   q(w)^T     blocks along K
     dx = q(dy)  q(w)       blocks along N
     dw = q(dy)^T q(x)      blocks along T, the rows of x
 
-Each is quantized anew along the dimension that its product sums over, from the values
-in high precision: the backward pass keeps x and w as they are, or x as the last product
+Each is quantized anew along the dimension that its matmul sums over, from the values
+in high precision: the backward pass keeps x and w as they are, or x as the last matmul
 reads it (save_quantized)."""
 
 from typing import Optional, Tuple
@@ -37,10 +37,10 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
     bias    [N], or None
     activations, weights, gradients  formats of x, weight and the gradient of the result
     scale_rounding  as in `quantize_mxfp8`
-    wgrad_high_precision  the gradient of weight is a product of bf16, not quantized, and
+    wgrad_high_precision  the gradient of weight is a matmul of bf16, not quantized, and
             rounded to bf16 as PyTorch's are
     save_quantized  the backward pass keeps x quantized along its rows, 33 bytes for 32
-            values with MXFP8, and not as it is. Operands of all products are the same
+            values with MXFP8, and not as it is. Operands of all matmuls are the same
             bits. It saves memory where nothing else keeps x
 
     Returns [..., N] in the dtype of x, summed in f32. Differentiable; the gradients
@@ -105,7 +105,7 @@ def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_p
     check_flag("save_quantized", save_quantized)
     if wgrad_high_precision and save_quantized:
         raise ValueError("save_quantized: expected False with wgrad_high_precision, whose "
-                         "product reads x as it is, found True")
+                         "matmul reads x as it is, found True")
 
 
 def _needs_gradient(weight):
@@ -142,9 +142,9 @@ def _check(x, weight, rank, options):
         raise ValueError(f"{names[1]}: expected K = {found[0][-1]}, the last dimension "
                          f"of {names[0]}, found K = {found[1][-1]}")
     for name, format in zip(("activations", "weights", "gradients"), formats):
-        if find_format(format, name).block != 32 or not find_format(format).has_product:
-            raise ValueError(f"{name}: expected a format with blocks of 32 that has "
-                             f"products, found {format}")
+        if find_format(format, name).block != 32 or not find_format(format).has_matmul:
+            raise ValueError(f"{name}: expected a format with blocks of 32 that "
+                             f"supports matmuls, found {format}")
     check.one_of("scale_rounding", scale_rounding, ROUNDINGS)
     check.multiple(names[0], "columns (K)", found[1][-1], 32)
     check.multiple(names[1], "outputs (N)", found[1][-2], 32)
@@ -313,7 +313,7 @@ def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_preci
 
 
 def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
-    """The gradients by block-scaled products; None where one is not needed."""
+    """The gradients by block-scaled matmuls; None where one is not needed."""
     rows = dy.shape[0]
     if type(x) is tuple:
         format = formats.activations
@@ -332,7 +332,7 @@ def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
 
 
 def _multiply_as_given(dy, x, offs):
-    """The gradient of the weight by PyTorch's product of bf16."""
+    """The gradient of the weight by PyTorch's matmul of bf16."""
     dy, x = dy.to(torch.bfloat16).t(), x.to(torch.bfloat16)
     if offs is None:
         return dy @ x
@@ -406,14 +406,14 @@ def _(dy, elements, scales, weight, offs, more, needs_dx, needs_dw, *_):
 
 
 def _without_contents(x, shape=None):
-    """What says type, shape and place of x, where no product reads it: x itself may be
+    """What says type, shape and place of x, where no matmul reads it: x itself may be
     freed or changed then."""
     return x.new_empty(()).expand(x.shape if shape is None else shape)
 
 
 def _keep(count):
-    """Keeps the first inputs, which are tensors, and the options after them: of x and the
-    weight what a gradient is a product of."""
+    """Keeps the first inputs, which are tensors, and the options after them: x and the
+    weight if they are operands of a gradient."""
     def setup(ctx, inputs, output):
         x, weight, *offs = inputs[:count]
         needs_dx, needs_dw = ctx.needs_input_grad[:2]

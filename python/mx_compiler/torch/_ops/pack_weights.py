@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packed weights as tensors of PyTorch: elements in the order in which the threads of a
-product hold them. Nothing is compiled: dimensions of tiles change places."""
+matmul hold them. Nothing is compiled: dimensions of tiles change places."""
 
 import torch
 from torch import Tensor
@@ -14,8 +14,8 @@ from .tensors import check_packed, matrix_shape
 
 
 def pack_weights(elements, format):
-    """Elements of weights in the order in which the threads of a product hold them
-    (docs/reference/Formats.md), for products with packed=True. Scales stay as they are.
+    """Elements of weights in the order in which the threads of a matmul hold them
+    (docs/reference/Formats.md), for matmuls with packed=True. Scales stay as they are.
 
     elements  [..., N, K] of `format`, as quantizers give them: N and K multiples of 64
 
@@ -36,8 +36,8 @@ def unpack_weights(elements, format):
 def _find(elements, format):
     element, _ = check.matrix("elements", elements, tuple(OF_MLIR))
     found = find_format(format)
-    if not found.has_product:
-        raise ValueError(f"format: expected one that has products, found {format}")
+    if not found.has_matmul:
+        raise ValueError(f"format: expected one that supports matmuls, found {format}")
     if element.mlir not in (found.elements, "i8", "ui8"):
         raise TypeError(f"elements: expected {found.elements}, as {found.name} has, or their "
                         f"bits, torch.uint8, found {element.mlir}")
@@ -51,7 +51,7 @@ def _check_plain(elements, format):
         raise ValueError(
             f"elements: expected multiples of {weight_tiles.ROWS} rows and "
             f"{weight_tiles.COLUMNS} columns (N and K), to be packed, found {rows} and "
-            f"{columns}: products take them as they are")
+            f"{columns}: matmuls take them as they are")
     return found
 
 

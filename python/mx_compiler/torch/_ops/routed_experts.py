@@ -217,15 +217,15 @@ refuse_second_order("routed_experts_backward")
 # choices. How many come is on the device, and over all ranks it is the same number.
 
 
-def _count_products(rows, gate_up, hidden):
+def _count_matmuls(rows, gate_up, hidden):
     return 2 * rows * gate_up * hidden + rows * gate_up * hidden
 
 
 @counts(torch.ops.mx.routed_experts)
 def _(x, ids, weights, w1, *_, out_shape=None):
-    return _count_products(ids[0] * ids[1], *w1[1:])
+    return _count_matmuls(ids[0] * ids[1], *w1[1:])
 
 
 @counts(torch.ops.mx.routed_experts_backward)
 def _(dy, ids, saved, *_, out_shape=None):
-    return 2 * _count_products(ids[0] * ids[1], saved[5][1], dy[1])
+    return 2 * _count_matmuls(ids[0] * ids[1], saved[5][1], dy[1])

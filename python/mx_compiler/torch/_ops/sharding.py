@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How DTensors go through the products of linear layers: what PyTorch's tensor parallelism
+"""How DTensors go through the matmuls of linear layers: what PyTorch's tensor parallelism
 (parallelize_module, Shard and Replicate) asks of an operator.
 
     linear           x [T, K], weight [N, K] -> y [T, N]

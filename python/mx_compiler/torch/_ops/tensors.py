@@ -17,7 +17,7 @@ from ..._ops.scale_tiles import capacity
 def operator(name):
     """Declares the operator mx::NAME of a kernel that takes tensors of any strides (`plain`).
     PyTorch's compiler then hands it views of what it computed, as it does to its own
-    products, and does not compute them in another order."""
+    matmuls, and does not compute them in another order."""
     return torch.library.custom_op(f"mx::{name}", mutates_args=(),
                                    tags=(torch.Tag.flexible_layout,))
 

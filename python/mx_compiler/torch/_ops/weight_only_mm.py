@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of block-scaled matrices as operators of PyTorch. Both operands are
+"""Matmuls of block-scaled matrices as operators of PyTorch. Both operands are
 K-major here, [..., rows, K]; mx_compiler.torch.scaled_mm has PyTorch's own signature."""
 
 from typing import Optional
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..._arrays.elements import OF_MLIR
 from ..._ops import checks as check
-from ..._ops import products
+from ..._ops import matmuls
 from ..._ops.formats import find_format
 from . import eager, tensors
 from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
@@ -82,7 +82,7 @@ def _matmul(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[T
     left = _side("a", a, scale_a, format_a, blocked_a, global_scale_a)
     right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b,
                   is_packed=packed_b)
-    return products.matmul(left, right, dtype)
+    return matmuls.matmul(left, right, dtype)
 
 
 @torch.library.custom_op("mx::grouped_matmul", mutates_args=())
@@ -97,7 +97,7 @@ def _grouped(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[
     left = _side("a", a, scale_a, format_a, blocked_a, global_scale_a, kinds[0], groups)
     right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b, kinds[1],
                   groups, packed_b)
-    return products.grouped_matmul(left, right, tensors.plain(offsets), dtype, mode=mode)
+    return matmuls.grouped_matmul(left, right, tensors.plain(offsets), dtype, mode=mode)
 
 
 def _side(name, elements, scales, format, blocked, global_scale, ragged=None,
@@ -136,7 +136,7 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
       blocked_a=True, blocked_b=True, global_scale_a=None, global_scale_b=None,
       packed_b=False):
     check.element("dtype", dtype, _RESULTS)
-    check.one_of("mode", mode, products.MODES)
+    check.one_of("mode", mode, matmuls.MODES)
     check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b, offsets=offsets,
                      global_scale_a=global_scale_a, global_scale_b=global_scale_b)
     left = tensors.matrix_shape(a.shape, format_a)
@@ -157,8 +157,8 @@ def _check_weight_only(x, elements, scales, format, blocked, global_scale, packe
     check.matrix("x", x, ("bf16",))
     check.matrix("elements", elements, tuple(OF_MLIR))
     of = find_format(format)
-    if not of.has_product:
-        raise ValueError(f"format: expected one that has products, found {format}")
+    if not of.has_matmul:
+        raise ValueError(f"format: expected one that supports matmuls, found {format}")
     check.both_or_none("global_scale", global_scale, of.has_global_scale or None,
                        "the format is nvfp4")
     if packed:

@@ -19,7 +19,7 @@ constexpr Row kH200Rows[] = {
      {"SMs", 132, 132, 132, "", kPublished, "NVIDIA H200 data sheet"}},
     {Fact::BoostMHz,
      {"clock without a limit of power", 1980, 1965, 1980, "MHz", kMeasured,
-      "benchmarks/products, burst"}},
+      "benchmarks/matmul, burst"}},
     {Fact::TensorMHz,
      {"the same of kernels with products", 1850, 1813, 1850, "MHz", kMeasured,
       "ncu, cycles by duration, 105 launches"}},

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --cse | FileCheck %s
 
-// Two equal products are one.
+// Two equal matmuls are one.
 // CHECK-LABEL: func @equal
 // CHECK:         %[[C:.*]] = mx.matmul
 // CHECK-NOT:     mx.matmul

@@ -282,7 +282,7 @@ func.func @matmul_mixed(%a: memref<2x?x?xf8E5M2>, %sa: memref<2x?x?xf8E8M0FNU>,
   return
 }
 
-// A product without rows and one without reduction are products.
+// A matmul without rows and one without a reduction are valid.
 // CHECK-LABEL: func @matmul_empty
 // CHECK:         mx.matmul ins({{.*}} : tensor<0x0xf8E4M3FN>, tensor<0x0xf8E8M0FNU>, tensor<5x0xf8E4M3FN>, tensor<5x0xf8E8M0FNU>)
 func.func @matmul_empty(%a: tensor<0x0xf8E4M3FN>, %sa: tensor<0x0xf8E8M0FNU>,

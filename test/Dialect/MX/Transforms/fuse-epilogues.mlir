@@ -10,7 +10,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// Gate and up projection are columns of one product; what is made of them is
+// Gate and up projection are columns of one matmul; what is made of them is
 // quantized. Values keep the roundings that the tensors' types said.
 // CHECK-LABEL: func @swiglu(
 // CHECK-SAME:      %[[P:[^:]*]]: tensor<?xf32>)
@@ -80,7 +80,7 @@ func.func @saved(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o) -> (!y, !h) {
   return %y, %h : !y, !h
 }
 
-// Rows are added to those of their tokens as they leave the product.
+// Rows are added to those of their tokens as they leave the matmul.
 // CHECK-LABEL: func @combine(
 // CHECK-SAME:      %[[ROWS:[^:]*]]: tensor<?xi32>, %[[OUT:[^:]*]]: tensor<?x512xf32>)
 // CHECK:         mx.grouped_matmul
@@ -102,7 +102,7 @@ func.func @combine(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: tensor<?xi
   return %z : tensor<?x512xf32>
 }
 
-// A product's rows have no order: sums that have one are made of its result.
+// A matmul's rows have no order: sums that have one are made of its result.
 // CHECK-LABEL: func @combine_in_order(
 // CHECK:         mx.grouped_matmul
 // CHECK-NOT:     scatter
@@ -178,7 +178,7 @@ func.func @combined_with_itself(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %row
   return %z, %w : tensor<?x512xf32>, tensor<?x512xf32>
 }
 
-// A schedule was chosen for the product as it is.
+// A schedule was chosen for the matmul as it is.
 // CHECK-LABEL: func @scheduled(
 // CHECK:         mx.grouped_matmul
 // CHECK-SAME:      {schedule = "mine"}
@@ -200,7 +200,7 @@ func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
 
 // -----
 
-// A bias and a residual of a product of one matrix; then another operation.
+// A bias and a residual of a matmul of one matrix; then another operation.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
 !a = tensor<256x512xf8E4M3FN>
@@ -245,7 +245,7 @@ func.func @dense(%a: !a, %as: !as, %bias: tensor<256xf32>, %r: !y) -> !y {
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
 // Activations without scales stay as they are: what quantizes them elsewhere,
-// or made them from elements, is not the product's. What follows is.
+// or made them from elements, is not the matmul's. What follows is.
 // CHECK-LABEL: func @weights(
 // CHECK:         %[[X:.*]] = mx.dequantize
 // CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x256xbf16>,

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --split-input-file --mx-import-scaled --canonicalize --cse | FileCheck %s
 
-// Numbers with scales that no product takes.
+// Numbers with scales that no matmul takes.
 #id = affine_map<(r, k) -> (r, k)>
 #floor = affine_map<(r, k) -> (r, k floordiv 32)>
 #transposed = affine_map<(r, k) -> (k, r)>
@@ -61,7 +61,7 @@ func.func @rows(%a: tensor<8x96xf8E5M2>, %s: tensor<8xf8E8M0FNU>) -> tensor<8x96
   return %x : tensor<8x96xf32>
 }
 
-// The numbers are used beside the product, too.
+// The numbers are used beside the matmul, too.
 // CHECK-LABEL: func.func @both(
 // CHECK-DAG:     %[[N:.*]] = mx.dequantize ins(%arg0, %arg1 :
 // CHECK-DAG:     %[[P:.*]] = mx.matmul ins(%arg2, %arg0,

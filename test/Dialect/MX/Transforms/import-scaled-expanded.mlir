@@ -7,13 +7,13 @@
 #sa = affine_map<(m, n, o, i) -> (m, o)>
 #sb = affine_map<(m, n, o, i) -> (n, o)>
 #c = affine_map<(m, n, o, i) -> (m, n)>
-// EXPANDED-LABEL: func.func @product(
+// EXPANDED-LABEL: func.func @matmul(
 // EXPANDED-NOT:     scaling_extf
 // EXPANDED:         arith.shli
-// CHECK-LABEL: func.func @product(
+// CHECK-LABEL: func.func @matmul(
 // CHECK-NOT:     linalg.generic
 // CHECK:         mx.matmul ins({{.*}} : tensor<8x128xf4E2M1FN>, tensor<8x4xf8E8M0FNU>, tensor<16x128xf8E5M2>, tensor<16x4xf8E8M0FNU>) outs(%arg4 : tensor<8x16xf32>) accumulate
-func.func @product(%a: tensor<8x4x32xf4E2M1FN>, %b: tensor<16x4x32xf8E5M2>, %sa: tensor<8x4xf8E8M0FNU>, %sb: tensor<16x4xf8E8M0FNU>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+func.func @matmul(%a: tensor<8x4x32xf4E2M1FN>, %b: tensor<16x4x32xf8E5M2>, %sa: tensor<8x4xf8E8M0FNU>, %sb: tensor<16x4xf8E8M0FNU>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %r = linalg.generic {indexing_maps = [#a, #b, #sa, #sb, #c], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
       ins(%a, %b, %sa, %sb : tensor<8x4x32xf4E2M1FN>, tensor<16x4x32xf8E5M2>, tensor<8x4xf8E8M0FNU>, tensor<16x4xf8E8M0FNU>) outs(%c : tensor<8x16xf32>) {
   ^bb0(%p: f4E2M1FN, %q: f8E5M2, %sp: f8E8M0FNU, %sq: f8E8M0FNU, %o: f32):

@@ -31,7 +31,7 @@ func.func @wide_scales(%a: tensor<16xf8E4M3FN>, %s: tensor<16xf32>) -> tensor<16
 }
 
 func.func @not_tensors(%a: vector<32xf8E4M3FN>, %s: vector<32xf8E8M0FNU>) -> vector<32xf32> {
-  // expected-remark @below {{not imported: arith.scaling_extf is imported on tensors, and in the body of an elementwise operation or a product of linalg}}
+  // expected-remark @below {{not imported: arith.scaling_extf is imported on tensors, and in the body of an elementwise operation or a matmul of linalg}}
   %r = arith.scaling_extf %a, %s : vector<32xf8E4M3FN>, vector<32xf8E8M0FNU> to vector<32xf32>
   return %r : vector<32xf32>
 }
@@ -60,7 +60,7 @@ func.func @halves(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>) -> tenso
   return %r : tensor<8x64xf16>
 }
 
-// The product is refused, its operand is dequantized.
+// The matmul is refused, its operand is dequantized.
 func.func @plain_f32(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<4x64xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
   %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
@@ -71,7 +71,7 @@ func.func @plain_f32(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>, %x: t
   return %r : tensor<4x8xf32>
 }
 
-// A rounding to bf16 before the product is not lost.
+// A rounding to bf16 before the matmul is not lost.
 func.func @rounded(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<4x64xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
   %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]

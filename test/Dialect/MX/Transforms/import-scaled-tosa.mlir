@@ -1,11 +1,11 @@
 // RUN: mx-opt %s --split-input-file --mx-import-scaled=scale-layout=linear --canonicalize --cse | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-import-scaled --canonicalize --cse | FileCheck %s --check-prefix=TILED
 
-// CHECK-LABEL: func.func @product(
+// CHECK-LABEL: func.func @matmul(
 // CHECK-SAME:    %[[A:.*]]: tensor<4x8x64xf6E2M3FN>, %[[SA:.*]]: tensor<4x8x2xf8E8M0FNU>, %[[B:.*]]: tensor<4x16x64xf6E2M3FN>, %[[SB:.*]]: tensor<4x16x2xf8E8M0FNU>)
 // CHECK:         %[[R:.*]] = mx.matmul ins(%[[A]], %[[SA]], %[[B]], %[[SB]] : {{.*}}) outs(%{{.*}} : tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
 // CHECK-NEXT:    return %[[R]]
-func.func @product(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0FNU>, %b: tensor<4x16x64xf6E2M3FN>, %sb: tensor<4x16x2xf8E8M0FNU>) -> tensor<4x8x16xf32> {
+func.func @matmul(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0FNU>, %b: tensor<4x16x64xf6E2M3FN>, %sb: tensor<4x16x2xf8E8M0FNU>) -> tensor<4x8x16xf32> {
   %r = tosa.matmul_t_block_scaled %a, %sa, %b, %sb {block_size = BLOCK_SIZE_32} : (tensor<4x8x64xf6E2M3FN>, tensor<4x8x2xf8E8M0FNU>, tensor<4x16x64xf6E2M3FN>, tensor<4x16x2xf8E8M0FNU>) -> tensor<4x8x16xf32>
   return %r : tensor<4x8x16xf32>
 }
@@ -95,10 +95,10 @@ func.func @unranked_results(%q: tensor<4x64xf6E2M3FN>, %s: tensor<4x2xf8E8M0FNU>
 
 // -----
 
-// CHECK-LABEL: func.func @unranked_product(
+// CHECK-LABEL: func.func @unranked_matmul(
 // CHECK:         mx.matmul {{.*}} -> tensor<4x8x16xf32>
 // CHECK:         tensor.cast %{{.*}} : tensor<4x8x16xf32> to tensor<*xf32>
-func.func @unranked_product(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0FNU>, %b: tensor<4x16x64xf6E2M3FN>, %sb: tensor<4x16x2xf8E8M0FNU>) -> tensor<*xf32> {
+func.func @unranked_matmul(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0FNU>, %b: tensor<4x16x64xf6E2M3FN>, %sb: tensor<4x16x2xf8E8M0FNU>) -> tensor<*xf32> {
   %r = tosa.matmul_t_block_scaled %a, %sa, %b, %sb {block_size = BLOCK_SIZE_32} : (tensor<4x8x64xf6E2M3FN>, tensor<4x8x2xf8E8M0FNU>, tensor<4x16x64xf6E2M3FN>, tensor<4x16x2xf8E8M0FNU>) -> tensor<*xf32>
   return %r : tensor<*xf32>
 }

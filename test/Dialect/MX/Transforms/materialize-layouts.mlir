@@ -301,7 +301,7 @@ func.func @dim_of_packed(%w: tensor<?x?xf8E4M3FN>, %e: tensor<?x?xf8E4M3FN, #pac
   return %k : index
 }
 
-// ... or the product that they are an operand of, and so do they those of their
+// ... or the matmul that they are an operand of, and so do they those of their
 // scales.
 // CHECK-LABEL: func @dim_of_operand(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x?xbf16>, %{{[^:]*}}: tensor<4x?x?x128x32xf8E4M3FN>, %{{[^:]*}}: tensor<4x?x?x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: tensor<?x?xf32>

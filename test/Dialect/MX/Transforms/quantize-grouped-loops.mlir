@@ -54,7 +54,7 @@ func.func @rows(%x: tensor<?x128xbf16>, %numbers: tensor<?xi32>, %w: tensor<4x96
 
 // -----
 
-// Starts are chosen. Matrices that have K first are written transposed. Products
+// Starts are chosen. Matrices that have K first are written transposed. Matmuls
 // are added to what is there.
 // CHECK-LABEL: func.func @added(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x96xbf16>, %[[W:.*]]: tensor<4x96x128xbf16>, %[[ENDS:.*]]: tensor<4xi64>, %[[Y:.*]]: tensor<?x128xf32>)

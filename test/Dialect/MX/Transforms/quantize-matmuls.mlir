@@ -231,7 +231,7 @@ func.func @nvfp4_has_its_own_rounding(%x: tensor<8x64xbf16>, %w: tensor<8x64xbf1
 
 // Two batches become one: the number of its matrices would not tell 2 x 3 from
 // 3 x 2. What the result is made with needs no comparison, and one dimension
-// alone is compared by the product.
+// alone is compared by the matmul.
 // CHECK-LABEL: func.func @two_batches(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x8x64xf32>, %[[W:.*]]: tensor<?x?x16x64xf32>)
 // CHECK-DAG:     %[[X0:.*]] = tensor.dim %[[X]], %c0
@@ -257,7 +257,7 @@ func.func @two_batches(%x: tensor<?x?x8x64xf32>, %w: tensor<?x?x16x64xf32>) -> t
   return %r : tensor<?x?x8x16xf32>
 }
 
-// One of them is known: the product of the other tells.
+// One of them is known: the matmul of the other tells.
 // CHECK-LABEL: func.func @known_batch(
 // CHECK-NOT:     mxgpu.require
 // CHECK:         mx.matmul
@@ -267,7 +267,7 @@ func.func @known_batch(%x: tensor<?x4x8x64xf32>, %w: tensor<?x4x16x64xf32>, %y: 
   return %r : tensor<?x4x8x16xf32>
 }
 
-// A product that stays as it is compares its own sizes.
+// A matmul that stays as it is compares its own sizes.
 // CHECK-LABEL: func.func @not_quantized(
 // CHECK-NOT:     mxgpu.require
 // CHECK:         linalg.contract

@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --split-input-file --mx-quantize-matmuls=recipe=nvfp4 --canonicalize --cse | FileCheck %s --check-prefix=NVFP4
 
 // Operands that were dequantized are read as they are stored, in the format they
-// are in: weights of 4 bits in a product whose other operand gets the recipe.
+// are in: weights of 4 bits in a matmul whose other operand gets the recipe.
 // NVFP4 has one kind of scales for both operands, so it quantizes again.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
@@ -189,7 +189,7 @@ func.func @groups(%e: !e, %s: !s, %w: !w, %te: !te, %ts: !ts, %ends: tensor<4xi3
 // -----
 
 // "none" is said on purpose, so there is no remark that says why, though this is
-// no product of matrices.
+// no matmul.
 // CHECK-LABEL: func.func @none(
 // CHECK:         linalg.generic
 // NVFP4-LABEL: func.func @none(

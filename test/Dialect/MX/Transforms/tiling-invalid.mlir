@@ -69,7 +69,7 @@ module attributes {transform.with_named_sequence} {
 // Each tile would overwrite the one before.
 func.func @no_partial_sums(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<96x512xf8E4M3FN>,
     %sb: tensor<96x16xf8E8M0FNU>, %init: tensor<256x96xf32>) -> tensor<256x96xf32> {
-  // expected-error @below {{expected no tiling of K: only a product with accumulate has partial sums}}
+  // expected-error @below {{expected no tiling of K: only a matmul with accumulate has partial sums}}
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
   %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>,

@@ -59,7 +59,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // Materialized scales are sliced in tiles of 128 rows and 4 blocks; the last
-// tile of rows is a part of one. A product that accumulates has partial sums.
+// tile of rows is a part of one. A matmul that accumulates has partial sums.
 // CHECK-LABEL: func @matmul_materialized(
 // CHECK-SAME:      %{{[^:]*}}: tensor<300x512xf8E4M3FN>, %[[SA:[^:]*]]: tensor<3x4x32x4x4xf8E8M0FNU>
 // CHECK:         scf.for %[[I:[^ ]+]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
@@ -214,7 +214,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// The quantizer moves into the loop of the product that reads it.
+// The quantizer moves into the loop of the matmul that reads it.
 // CHECK-LABEL: func @fuse_quantize
 // CHECK:         scf.for %[[I:[^ ]+]] =
 // CHECK:           %[[X:.*]] = tensor.extract_slice %{{.*}}[%[[I]], 0] [128, 64] [1, 1] : tensor<256x64xbf16>
@@ -243,7 +243,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Columns of a grouped product are tiled, ragged rows stay whole.
+// Columns of a grouped matmul are tiled, ragged rows stay whole.
 // CHECK-LABEL: func @grouped(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<300x64xf8E4M3FN>, %[[SA:[^:]*]]: tensor<6x1x32x4x4xf8E8M0FNU>,
 // CHECK-SAME:      %[[B:[^:]*]]: tensor<4x48x64xf8E4M3FN>

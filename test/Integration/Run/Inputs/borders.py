@@ -1,4 +1,4 @@
-"""Products with scales at and beyond the borders of what bf16 holds exactly, compared
+"""Matmuls with scales at and beyond the borders of what bf16 holds exactly, compared
 with numpy.
 
 usage: borders.py MX_RUN DEVICE DIRECTORY [--count=N] [--first=N]
@@ -84,7 +84,7 @@ def main():
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
     failures = sum(not run_case(args, i) for i in range(args.first, args.first + args.count))
-    print(f"{args.count} products, {failures} failures")
+    print(f"{args.count} matmuls, {failures} failures")
     sys.exit(failures != 0)
 
 

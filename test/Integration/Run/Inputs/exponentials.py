@@ -46,7 +46,7 @@ PROGRAM = """
 !s = tensor<{size}x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @main(%input: !x, %a: !a, %s: !s) -> (!x, !x, !x) {{
   %none = tensor.empty() : !x
-{products}
+{matmuls}
   return {results} : !x, !x, !x
 }}
 """
@@ -120,7 +120,7 @@ def measure(name, x, found):
     return (np.maximum(np.abs(found - exact) - absolute, 0) / ulp).max()
 
 
-products = "".join(
+matmuls = "".join(
     MATMUL.format(
         name=name, body=body,
         schedule=adapt_schedule(f"tile = [128, 128, 128], stages = 2, epilogue = {epilogue}"),
@@ -129,7 +129,7 @@ products = "".join(
 )
 program = f"{directory}/program.mlir"
 with open(program, "w") as file:
-    file.write(PROGRAM.format(size=SIZE, products=products, results=", ".join("%" + n for n in BODIES)))
+    file.write(PROGRAM.format(size=SIZE, matmuls=matmuls, results=", ".join("%" + n for n in BODIES)))
 
 failures = 0
 with np.errstate(all="ignore"):

@@ -29,7 +29,7 @@ for ends in cases:
     a = reference.dequantize(*reference.quantize(reference.from_bits(x)))
     for group, (start, end) in enumerate(zip([0] + ends, ends)):
         b = reference.dequantize(*reference.quantize(reference.from_bits(w[group])))
-        wrong, ratio = reference.compare_product(y[start:end], a[start:end], b, 2.0**-48)
+        wrong, ratio = reference.compare_matmul(y[start:end], a[start:end], b, 2.0**-48)
         print(f"{ends} group {group}: {wrong} wrong, {ratio:.3f} of the bound")
         failures += wrong != 0
 sys.exit(failures != 0)

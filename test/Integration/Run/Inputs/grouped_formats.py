@@ -105,7 +105,7 @@ class Rows:
             packed[ends[-1]:] = 0x7F
         tiles = np.full((total // 128 + groups, -(-k // block // 4), 32, 4, 4),
                         NAN_SCALE[s], np.uint8)
-        bs, bts, self.products = [], [], []
+        bs, bts, self.matmuls = [], [], []
         begin = 0
         for g, end in enumerate(ends):
             scales, tiled = make_scales(rng, end - begin, k // block, s)
@@ -116,7 +116,7 @@ class Rows:
             bs.append(codes)
             bts.append(own_tiles)
             with np.errstate(invalid="ignore"):
-                self.products.append(
+                self.matmuls.append(
                     (slice(begin, end), np.arange(begin, end),
                      values[begin:end] * scales.repeat(block, axis=1),
                      own * own_scales.repeat(block, axis=1)))
@@ -164,7 +164,7 @@ class Reduction:
                     block, axis=1)
             operands.append((ref.pack(codes, name), tile_scales(scales, s),
                              values))
-        self.products = [
+        self.matmuls = [
             (g, np.arange(m), operands[0][2][:, start:start + size],
              operands[1][2][:, start:start + size])
             for g, (start, size) in enumerate(zip(starts, sizes))]
@@ -181,15 +181,15 @@ def run_case(args, index):
     formats = PAIRS[index % len(PAIRS) if rng.random() < 0.6 else 0]
     case = {"rows": Rows, "reduction": Reduction}[args.kind](
         rng, sizes, behind, formats, index % 4 == 1)
-    return run_product(args, index, rng, sizes, formats, case,
-                       out=list(OUTS)[index % len(OUTS)],
+    return run_matmul(args, index, rng, sizes, formats, case,
+                      out=list(OUTS)[index % len(OUTS)],
                        offset=["i32", "i64"][index // 2 % 2],
                        accumulate=index % 5 == 2, epilogue=index % 3 == 1)
 
 
-def run_product(args, index, rng, sizes, formats, case, out, offset="i32",
-                accumulate=False, epilogue=False):
-    """Compiles, runs and compares one product; `args` are those of main."""
+def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
+               accumulate=False, epilogue=False):
+    """Compiles, runs and compares one matmul; `args` are those of main."""
     a, b, s, _ = formats
     store = ("mx.yield %z : f32" if out == "f32" else
              "%w = arith.truncf %z : f32 to bf16 mx.yield %w : bf16")
@@ -234,7 +234,7 @@ def run_product(args, index, rng, sizes, formats, case, out, offset="i32",
     y = (y.view(ml_dtypes.bfloat16) if out == "bf16" else y).astype(np.float64)
     steps = count_roundings(case.k, a, b) + 1
     wrong, largest = 0, 0.0
-    for where, rows, left, right in case.products:
+    for where, rows, left, right in case.matmuls:
         if accumulate:  # one more product, of the old value and 1
             old = before[where].astype(np.float64)
             found = compare_sum(y[where], left, right, old, rows, epilogue,
@@ -275,7 +275,7 @@ def main():
     for index in range(args.first, args.first + args.count):
         failures += not run_case(args, index)
         sys.stdout.flush()
-    print(f"{args.count} products, {failures} failures")
+    print(f"{args.count} matmuls, {failures} failures")
     sys.exit(failures != 0)
 
 

@@ -128,7 +128,7 @@ def main():
     for index in range(args.first, args.first + count):
         failures += not run_case(args, index, *pairs[index % len(pairs)])
         sys.stdout.flush()
-    print(f"{count} products, {failures} failures")
+    print(f"{count} matmuls, {failures} failures")
     sys.exit(failures != 0)
 
 

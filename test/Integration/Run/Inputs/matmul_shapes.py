@@ -55,7 +55,7 @@ for index, (m, n, k) in enumerate(shapes[: int(count)]):
         continue
     a = reference.dequantize(*reference.quantize(reference.from_bits(x)))
     b = reference.dequantize(*reference.quantize(reference.from_bits(w)))
-    wrong, ratio = reference.compare_product(reference.from_bits(y), a, b, factor)
+    wrong, ratio = reference.compare_matmul(reference.from_bits(y), a, b, factor)
     print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
     failures += wrong != 0
 print(f"{len(shapes[:int(count)])} shapes, {failures} failures")

@@ -1,9 +1,9 @@
 """The layer of examples/moe_layer_ranks.mlir on several ranks, beside the same layer on one.
 
-`RankedLayer` writes the program for some number of ranks, with the results of the second product and of the gradient of
+`RankedLayer` writes the program for some number of ranks, with the results of the second matmul and of the gradient of
 X as further results, runs both passes, and returns what each rank has. On the reference path mx-run runs the ranks; on
 a device the program is compiled once, and threads of this process are the ranks. `check` compares that with the layer on one rank
-that has all tokens: rows, operands, products and gradients of weights byte for byte, and the sums of a token with the
+that has all tokens: rows, operands, matmuls and gradients of weights byte for byte, and the sums of a token with the
 order that docs/reference/Spec.md defines, computed here in NumPy from the rows that were added.
 """
 

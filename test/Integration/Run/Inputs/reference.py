@@ -63,7 +63,7 @@ def tile_scales(scale):
     return tiled
 
 
-def compare_product(y, a, b, factor):
+def compare_matmul(y, a, b, factor):
     """Compares y with a b^T; a and b are dequantized operands, `factor` is the
     relative error that each MMA step may add. Returns the number of elements
     beyond the bound and the largest quotient of deviation and bound."""

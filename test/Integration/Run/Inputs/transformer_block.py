@@ -8,7 +8,7 @@ and has a bound of its own:
 - u = 2^-24 is the relative rounding of f32. A sum of n numbers that is added up
   in f32, in any order, is off by at most n u sum|x|; products of two bf16 are
   exact in f32. Functions have the bounds of docs/reference/Math.md.
-- Products of tensor cores: docs/guide/Run.md. The simulator adds exactly within a
+- Matmuls on tensor cores: docs/guide/Run.md. The simulator adds exactly within a
   step of an MMA, of 16 elements along the reduction for bf16 and on sm_90a, of 32
   else; each step rounds once, by at most 2^-23 sum|a||b|.
 - What is stored as bf16 or f32 is rounded once more, by half a unit of the last
@@ -103,7 +103,7 @@ def norm(x, weight):
     return stored(exact, ((256 + 2) / 2 + 3 + 2 + 1) * U * np.abs(exact), "bf16")
 
 
-def product(a, b, step, to):
+def matmul(a, b, step, to):
     steps = -(-a.shape[-1] // step)
     error = steps * (2.0**-23 * (np.abs(a) @ np.abs(b).T) + 2.0**-149)
     return stored(a @ b.T, error, to)
@@ -157,7 +157,7 @@ class Stages:
         return norm(self["x"], self["attention_norm"])
 
     def qkv(self):
-        return product(self["n1"], self["wqkv"], 16, "bf16")
+        return matmul(self["n1"], self["wqkv"], 16, "bf16")
 
     def turned(self):
         heads = self["qkv"][:, :(HEADS + KV_HEADS) * SIZE].reshape(self.tokens, HEADS + KV_HEADS, SIZE)
@@ -186,7 +186,7 @@ class Stages:
         return stored(flat(p @ v), self.tokens * U * flat(p @ np.abs(v)), "bf16")
 
     def o(self):
-        return product(self["context"], self["wo"], 16, "f32")
+        return matmul(self["context"], self["wo"], 16, "f32")
 
     def a(self):
         return same_rounding(same_rounding(self["x"] + self["o"], "f32"), "bf16"), 0
@@ -241,7 +241,7 @@ class Stages:
             rows, first = end - begin, begin // 128 + g
             scales = untile(tiles[first:first + -(-rows // 128)], rows, elements.shape[1] // 32)
             real = ref.real(elements[begin:end], scales, ELEMENT)
-            exact[begin:end], bound[begin:end] = product(real, weights[g], step, to)
+            exact[begin:end], bound[begin:end] = matmul(real, weights[g], step, to)
             begin = end
         return exact, bound
 

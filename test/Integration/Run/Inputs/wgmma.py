@@ -36,7 +36,7 @@ def bound(a, b, extra):
 
 
 class Results:
-    """Products of a program, compared with float64 and with the results of another run."""
+    """Matmuls of a program, compared with float64 and with the results of another run."""
 
     def __init__(self, description):
         parser = argparse.ArgumentParser(description=description)
@@ -66,7 +66,7 @@ class Results:
         """Saves the results and returns the exit status."""
         if self.options.save:
             np.savez(self.options.save, **self.results)
-        print(f"{self.options.device}: {len(self.results)} products, {self.elements} elements, {self.wrong} wrong")
+        print(f"{self.options.device}: {len(self.results)} matmuls, {self.elements} elements, {self.wrong} wrong")
         return self.wrong != 0
 
 

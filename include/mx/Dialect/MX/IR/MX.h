@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Declares the mx dialect: block-scaled quantization and matrix products on
-// tensors, with the scales' physical layout as part of their type.
+// Declares the mx dialect: block-scaled quantization and matmuls on tensors,
+// with the scales' physical layout as part of their type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +67,7 @@ struct GroupResource : public mlir::SideEffects::Resource::Base<GroupResource> {
 
 namespace mx {
 
-/// Whether the right operand of a product is packed weights, in either form.
+/// Whether the right operand of a matmul is packed weights, in either form.
 bool hasPackedB(MatmulOpInterface op);
 
 /// Its logical shape, `[b...] x N x K`: of materialized packed weights what the

@@ -48,7 +48,7 @@ def MX_QuantizableTensorOrMemRef
         "or i8 elements">;
 def MX_ScaleTensorOrMemRef
     : MX_ShapedOf<[F8E8M0FNU, F8E4M3FN], "f8E8M0FNU or f8E4M3FN scales">;
-def MX_ProductTensorOrMemRef
+def MX_MatmulTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
                    F4E2M1FN, F8E8M0FNU],
         "f32, bf16 or f16, or of elements or f8E8M0FNU scales">;

@@ -178,7 +178,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     MX_Offsets:$offsets,
     Optional<F32>:$alpha,
     Optional<MX_Offsets>:$scatter,
-    Variadic<MX_ProductTensorOrMemRef>:$outs,
+    Variadic<MX_MatmulTensorOrMemRef>:$outs,
     MX_RaggedKindAttr:$ragged,
     UnitAttr:$masked,
     DefaultValuedAttr<I64Attr, "32">:$block_size,

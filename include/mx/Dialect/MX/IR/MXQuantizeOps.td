@@ -93,7 +93,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
 
     With `dequantized` destinations are not stored as elements and scales, but
     as the values that these stand for (fake quantization, or QDQ): a training
-    that simulates a format, or a product of bf16, takes them as they are. There
+    that simulates a format, or a matmul of bf16, takes them as they are. There
     is an entry for each destination: `none`, or the element type to round to.
     The latter has one tensor in `outs`, of f32, bf16 or f16 and with the shape
     that the elements would have, and gets what `mx.dequantize` would give, with
@@ -114,7 +114,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     are copied, byte for byte. Along axis 0 the values that `mx.dequantize`
     gives in bf16 are quantized. In rows that a `gather` leaves out, and in
     padding, elements and scales are 0. Rows that were quantized before they
-    were sent so become both operands of a grouped product. A prologue that
+    were sent so become both operands of a grouped matmul. A prologue that
     yields its argument quantizes along axis 1 too: a block whose largest
     element is at most half of the largest number then has a smaller scale.
 
@@ -416,7 +416,7 @@ def MX_PermuteReductionOp : MX_StructuredOp<"permute_reduction"> {
     `16 s + 8 h + 2 t + j`. If 64 do not divide K, it is column
     `8 t + 4 s + 2 h + j` of each 32, with s less than 2.
 
-    A product whose schedule has `#mxgpu.wgmma_swap_ab<permuted_a = true>` takes
+    A matmul whose schedule has `#mxgpu.wgmma_swap_ab<permuted_a = true>` takes
     its A in this order, in which a thread multiplies adjacent elements of B,
     and with `#mxgpu.wgmma_upcast_a<permuted_b = true>` its B (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
 
@@ -491,8 +491,8 @@ def MX_PackWeightsOp : MX_StructuredOp<"pack_weights", []> {
   let summary = "write weights in the order in which threads hold them";
   let description = [{
     The same elements in the layout of `outs`, `#mx.weight_layout`: the `N x K`
-    weights of a product, or a batch of them, ahead of time, once for all
-    products that read them. `mx.matmul` and `mx.grouped_matmul` take them as B,
+    weights of a matmul, or a batch of them, ahead of time, once for all
+    matmuls that read them. `mx.matmul` and `mx.grouped_matmul` take them as B,
     if A has no scales; the scales of B stay as they are. Padding of the layout
     is written as 0.
 

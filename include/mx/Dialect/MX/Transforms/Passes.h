@@ -28,7 +28,7 @@ namespace mx {
 inline constexpr llvm::StringLiteral kEntryTypeAttr = "mx.type";
 inline constexpr llvm::StringLiteral kEntryNameAttr = "mx.name";
 
-/// Of a linalg operation: why it is not part of a product or quantization, as
+/// Of a linalg operation: why it is not part of a matmul or quantization, as
 /// mx-verify-tensors leaves it for remarks.
 inline constexpr llvm::StringLiteral kApartAttr = "mx.apart";
 

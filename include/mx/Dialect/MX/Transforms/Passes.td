@@ -35,7 +35,7 @@ def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
 
     Bodies of named `linalg` operations take the location of their operation.
     It runs first, before `mx-define-arith`: functions of elements then get the
-    same bits on all targets, and can become part of products and quantizations.
+    same bits on all targets, and can become part of matmuls and quantizations.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
@@ -115,7 +115,7 @@ def MXTileScales : Pass<"mx-tile-scales"> {
   let description = [{
     Scales of an `mx.matmul`, or of the matrices of an `mx.grouped_matmul`, that
     lie row by row become tiles of layout `sf_128x4`: an `mx.quantize` of the
-    function that gives them to products alone, into a `tensor.empty`, writes
+    function that gives them to matmuls alone, into a `tensor.empty`, writes
     tiles itself; before any other scales the pass inserts an `mx.relayout`.
     Scales of ragged groups stay as they are.
 
@@ -247,7 +247,7 @@ def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
     Elements and scales that an `mx.dequantize` reads, and nothing else, are not
     written: the `mx.quantize` has a `dequantized` destination in place of them
     (fake quantization, or QDQ). Each destination is for itself. The two may be
-    what a program says, or what `mx-dequantize-operands` makes of a product
+    what a program says, or what `mx-dequantize-operands` makes of a matmul
     whose schedule wants operands of bf16.
 
     Both operations are in one block, have the same groups and blocks, and what
@@ -364,7 +364,7 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
 
     | found | becomes |
     |---|---|
-    | a product of `linalg` (`matmul`, `batch_matmul`, `contract`, `generic`, with any indexing maps) of `arith.scaling_extf`, in its body or on tensors before it | `mx.matmul` |
+    | a matmul of `linalg` (`matmul`, `batch_matmul`, `contract`, `generic`, with any indexing maps) of `arith.scaling_extf`, in its body or on tensors before it | `mx.matmul` |
     | the same with scales of one operand, the other bf16 or f16 | `mx.matmul` of numbers and weights |
     | other `arith.scaling_extf` on tensors or in an elementwise body | `mx.dequantize` |
     | `tosa.matmul_t_block_scaled`, `tosa.cast_from_block_scaled`, `tosa.cast_to_block_scaled` | `mx.matmul`, `mx.dequantize`, `mx.quantize` |
@@ -381,7 +381,7 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
   let options = [
     Option<"scaleLayout", "scale-layout", "std::string",
            /*default=*/"\"sf_128x4\"",
-           "Layout of scales that products read: sf_128x4 or linear">,
+           "Layout of scales that matmuls read: sf_128x4 or linear">,
     Option<"dynamicBlocks", "dynamic-blocks", "bool", /*default=*/"false",
            "Take blocks of unknown size to be those of mx, which is checked at "
            "run time">,

@@ -70,7 +70,7 @@ struct ScheduleFields {
   std::array<int64_t, 3> tile = {0, 0, 0};
   /// 0: as many as fit, which mx-select-schedule counts.
   int64_t stages = 0;
-  /// Null where it is still open: the first that computes the product.
+  /// Null where it is still open: the first that computes the matmul.
   StrategyAttrInterface strategy;
   Workspace workspace = Workspace::None;
   int64_t splitK = 1;

@@ -49,8 +49,8 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     |---|---|---|
     | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile: the page of a strategy says which it takes |
     | `stages = n` | as many as fit | stages of the ring between the loads and the tensor core |
-    | `strategy = #...` | the first that computes the product, with its defaults | how the product is computed, and what only such schedules have: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab`, `#mxgpu.wgmma_upcast_a` or `#mxgpu.wgmma_bf16` |
-    | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the product that remains (sm_90a) |
+    | `strategy = #...` | the first that computes the matmul, with its defaults | how the matmul is computed, and what only such schedules have: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab`, `#mxgpu.wgmma_upcast_a` or `#mxgpu.wgmma_bf16` |
+    | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the matmul that remains (sm_90a) |
     | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
@@ -105,7 +105,7 @@ def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
   let summary = "a schedule for some sizes of a matmul";
   let description = [{
     An element of the attribute `mxgpu.schedules` of an `mx.matmul` whose sizes
-    are known only at run time: the schedule of products of up to `max_m` rows,
+    are known only at run time: the schedule of matmuls of up to `max_m` rows,
     `max_n` columns (of all B matrices), `max_k` elements of the reduction and
     `max_groups` groups, as far as these are given. The first case that the
     sizes fit is the one that runs; the last has no limit. Rows are those of all

@@ -62,7 +62,7 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
     Register v of thread t holds what it held, and the result's layout says which
     element that is. Rows or columns have thereby changed places, without an
     instruction: the elements of a reduction may come in any order that both
-    operands of a product agree on. Rows may become columns: the accumulator of
+    operands of an MMA agree on. Rows may become columns: the accumulator of
     B times the transpose of A is that of A times the transpose of B. The matrix
     may have another shape, as the bytes of packed weights have that are read
     as they lie.

@@ -1,8 +1,8 @@
-//===- MXGPUStrategies.td - Strategies of products ---------*- tablegen -*-===//
+//===- MXGPUStrategies.td - Strategies of matmuls ----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A strategy is how a matrix instruction computes a product. The fields of a
+// A strategy is how a matrix instruction computes a matmul. The fields of a
 // schedule that are its own are an attribute here; launches and the choice of
 // schedules see the interface alone. A folder of
 // lib/Conversion/MXToMXGPU/Matmul/Strategies builds the kernels of each.
@@ -20,7 +20,7 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
   let cppNamespace = "::mx::mxgpu";
   let description = [{
     The field `strategy` of `#mxgpu.schedule`: which strategy computes a
-    product, and its own choices. The methods say which CTAs a work tile has,
+    matmul, and its own choices. The methods say which CTAs a work tile has,
     and how they get it.
   }];
   let methods = [

@@ -15,7 +15,7 @@ def MXGPUMergeKernels : Pass<"mxgpu-merge-kernels", "::mlir::ModuleOp"> {
     operations are, locations included: what the simulator and `ptxas` say of a
     kernel names the place of the program that it was made for.
 
-    A product with a schedule for each of several ranges of sizes has them: each
+    A matmul with a schedule for each of several ranges of sizes has them: each
     schedule with a workspace comes with the kernel that fills it.
   }];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];

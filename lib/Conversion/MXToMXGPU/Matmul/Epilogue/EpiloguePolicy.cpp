@@ -24,19 +24,19 @@ Accumulator::~Accumulator() = default;
 //===----------------------------------------------------------------------===//
 
 RegisterAccumulator::RegisterAccumulator(KernelBuilder &body,
-                                         const Product &product, Value fragment,
-                                         Value empty,
+                                         const ScheduledMatmul &matmul,
+                                         Value fragment, Value empty,
                                          std::optional<int64_t> rank)
-    : body(body), product(product), fragment(fragment), empty(empty),
-      rank(rank) {}
+    : body(body), matmul(matmul), fragment(fragment), empty(empty), rank(rank) {
+}
 
 /// Registers that CTAs share are those of whole rows: their layout counts rows
 /// last, and four registers have one or two.
 std::pair<size_t, size_t> RegisterAccumulator::getRowsOf(size_t rows) {
   if (!rank)
     return {0, rows};
-  int64_t count = product.buffers.accumulatorLayout.getNumValues();
-  int64_t parts = product.schedule.getParts();
+  int64_t count = matmul.buffers.accumulatorLayout.getNumValues();
+  int64_t parts = matmul.schedule.getParts();
   auto getRow = [&](int64_t rank) -> size_t {
     return getFirstOfShare(count, rank, parts) * int64_t(rows) / count;
   };
@@ -49,18 +49,18 @@ Value RegisterAccumulator::isEmpty() { return empty; }
 Value RegisterAccumulator::getColumn(Value place) { return place; }
 
 int64_t RegisterAccumulator::getColumnsToRelease() {
-  return product.getTileColumns();
+  return matmul.getTileColumns();
 }
 
 FragmentType RegisterAccumulator::getType(int64_t count) {
-  return FragmentType::get(
-      body.getF32Type(), product.buffers.accumulatorLayout.withColumns(count));
+  return FragmentType::get(body.getF32Type(),
+                           matmul.buffers.accumulatorLayout.withColumns(count));
 }
 
 SmallVector<Value> RegisterAccumulator::load(Value place, int64_t count) {
   SmallVector<Value> values;
-  for (int64_t part = 0; part < product.problem.numB; ++part) {
-    int64_t first = part * product.getTileColumns();
+  for (int64_t part = 0; part < matmul.problem.numB; ++part) {
+    int64_t first = part * matmul.getTileColumns();
     Value column = first ? body.add(place, first) : place;
     values.push_back(
         ExtractColumnsOp::create(body, getType(count), fragment, column));
@@ -72,9 +72,10 @@ SmallVector<Value> RegisterAccumulator::load(Value place, int64_t count) {
 // Accumulators in tensor memory
 //===----------------------------------------------------------------------===//
 
-TmemAccumulator::TmemAccumulator(KernelBuilder &body, const Product &product,
+TmemAccumulator::TmemAccumulator(KernelBuilder &body,
+                                 const ScheduledMatmul &matmul,
                                  Value accumulators, Value empty)
-    : body(body), product(product), accumulators(accumulators), empty(empty) {}
+    : body(body), matmul(matmul), accumulators(accumulators), empty(empty) {}
 
 Value TmemAccumulator::isEmpty() { return empty; }
 
@@ -87,8 +88,8 @@ void TmemAccumulator::release() {
 }
 
 int64_t TmemAccumulator::getColumnsToRelease() {
-  int64_t overlap = product.buffers.accumulators.getOverlap();
-  return overlap ? overlap : product.getTileColumns();
+  int64_t overlap = matmul.buffers.accumulators.getOverlap();
+  return overlap ? overlap : matmul.getTileColumns();
 }
 
 Value TmemAccumulator::getColumn(Value place) {
@@ -96,10 +97,10 @@ Value TmemAccumulator::getColumn(Value place) {
 }
 
 Value TmemAccumulator::getColumnOfPart(Value place, int64_t part) {
-  if (product.buffers.accumulators.getOverlap())
+  if (matmul.buffers.accumulators.getOverlap())
     return EpilogueColumnOp::create(body, stage.getStage(), place, part,
-                                    product.problem.numB);
-  return part ? body.add(place, part * product.getTileColumns()) : place;
+                                    matmul.problem.numB);
+  return part ? body.add(place, part * matmul.getTileColumns()) : place;
 }
 
 FragmentType TmemAccumulator::getType(int64_t count) {
@@ -110,7 +111,7 @@ FragmentType TmemAccumulator::getType(int64_t count) {
 
 SmallVector<Value> TmemAccumulator::load(Value place, int64_t count) {
   SmallVector<Value> values;
-  for (int64_t part = 0; part < product.problem.numB; ++part)
+  for (int64_t part = 0; part < matmul.problem.numB; ++part)
     values.push_back(
         LoadAccumulatorOp::create(body, getType(count), stage.getBuffer("d"),
                                   getColumnOfPart(place, part), empty));
@@ -231,7 +232,7 @@ ScaleWordPlace mx::mxgpu::getScaleWord(KernelBuilder &body, Value row) {
 // All epilogues
 //===----------------------------------------------------------------------===//
 
-EpiloguePolicy::EpiloguePolicy(ProductKernel &kernel, WorkPolicy &work)
+EpiloguePolicy::EpiloguePolicy(MatmulKernel &kernel, WorkPolicy &work)
     : KernelPart(kernel), work(work), elements(kernel.body, op) {}
 
 void EpiloguePolicy::viewResult() {}
@@ -294,6 +295,6 @@ void EpiloguePolicy::drain(
   int64_t first = accumulator.getColumnsToRelease();
   store(0, first);
   accumulator.release();
-  if (first < product.getTileColumns())
-    store(first, product.getTileColumns());
+  if (first < matmul.getTileColumns())
+    store(first, matmul.getTileColumns());
 }

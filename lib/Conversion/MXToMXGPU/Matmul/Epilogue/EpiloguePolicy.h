@@ -57,7 +57,7 @@ class RegisterAccumulator final : public Accumulator {
 public:
   /// Those of `fragment`, whose columns are those of all parts of B.
   /// With a rank, those that this CTA of a cluster has of a shared sum.
-  RegisterAccumulator(KernelBuilder &body, const Product &product,
+  RegisterAccumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
                       mlir::Value fragment, mlir::Value empty,
                       std::optional<int64_t> rank = std::nullopt);
 
@@ -73,14 +73,14 @@ public:
 
 private:
   KernelBuilder &body;
-  const Product &product;
+  const ScheduledMatmul &matmul;
   mlir::Value fragment, empty;
   std::optional<int64_t> rank;
 };
 
 class TmemAccumulator final : public Accumulator {
 public:
-  TmemAccumulator(KernelBuilder &body, const Product &product,
+  TmemAccumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
                   mlir::Value accumulators, mlir::Value empty);
 
   void wait() override;
@@ -97,7 +97,7 @@ private:
   mlir::Value getColumnOfPart(mlir::Value place, int64_t part);
 
   KernelBuilder &body;
-  const Product &product;
+  const ScheduledMatmul &matmul;
   mlir::Value accumulators, empty;
   ConsumerWaitOp stage;
 };
@@ -189,14 +189,14 @@ public:
 
   /// At the kernel's start.
   virtual void begin();
-  /// Rows that the product has, and columns.
+  /// Rows that the result has, and columns.
   virtual mlir::Value getRows();
   virtual mlir::Value getColumns();
   /// Stores what this thread has of the accumulator of a work tile.
   virtual void store(ForEachWorkTileOp workTile, Accumulator &accumulator) = 0;
 
 protected:
-  EpiloguePolicy(ProductKernel &kernel, WorkPolicy &work);
+  EpiloguePolicy(MatmulKernel &kernel, WorkPolicy &work);
 
   virtual void checkRows(mlir::Value rows);
   virtual void checkScales(mlir::Value rows, mlir::Value columns);

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-FragmentEpilogue::FragmentEpilogue(ProductKernel &kernel, WorkPolicy &work)
+FragmentEpilogue::FragmentEpilogue(MatmulKernel &kernel, WorkPolicy &work)
     : EpiloguePolicy(kernel, work) {}
 
 /// Of a split reduction the kernel that adds the splits stores the result.
@@ -38,7 +38,7 @@ int64_t mx::mxgpu::getResultAlignment(MemRefType type, int64_t run) {
   return found < kWord ? 0 : found;
 }
 
-DirectEpilogue::DirectEpilogue(ProductKernel &kernel, WorkPolicy &work)
+DirectEpilogue::DirectEpilogue(MatmulKernel &kernel, WorkPolicy &work)
     : FragmentEpilogue(kernel, work) {}
 
 bool DirectEpilogue::addsElements() { return false; }
@@ -61,7 +61,7 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
                                 Accumulator &accumulator,
                                 MutableArrayRef<ThreadRow> rows) {
   MemRefType type = getResultType();
-  int64_t tileN = product.getTileColumns();
+  int64_t tileN = matmul.getTileColumns();
   int64_t run = getRunSize(accumulator.getType(getFragmentColumns()));
   if (!getResultAlignment(type, run) ||
       (!type.isDynamicDim(1) && type.getDimSize(1) < tileN))
@@ -184,8 +184,8 @@ void FragmentEpilogue::store(ForEachWorkTileOp workTile,
 static constexpr int64_t kColumnsAtOnce = 32;
 
 int64_t DirectEpilogue::getFragmentColumns() {
-  return std::max(std::gcd(product.getTileColumns(), kColumnsAtOnce),
-                  product.buffers.accumulatorLayout.getSharedColumns());
+  return std::max(std::gcd(matmul.getTileColumns(), kColumnsAtOnce),
+                  matmul.buffers.accumulatorLayout.getSharedColumns());
 }
 
 Value DirectEpilogue::isResultAligned(int64_t run) {
@@ -278,7 +278,7 @@ Value StagedEpilogue::encodeResult() {
 
 void StagedEpilogue::begin() {
   EpiloguePolicy::begin();
-  staging = body.ring(product.buffers.staging, "staging");
+  staging = body.ring(matmul.buffers.staging, "staging");
 }
 
 Value StagedEpilogue::finish(ValueRange parts, ThreadRow &row,

@@ -22,7 +22,7 @@ public:
   void store(ForEachWorkTileOp workTile, Accumulator &accumulator) final;
 
 protected:
-  FragmentEpilogue(ProductKernel &kernel, WorkPolicy &work);
+  FragmentEpilogue(MatmulKernel &kernel, WorkPolicy &work);
 
   /// Columns that a thread has at a time.
   virtual int64_t getFragmentColumns() = 0;
@@ -31,7 +31,7 @@ protected:
   /// Whether vectors of `run` elements may be stored to the result; null if
   /// nothing needs to be asked.
   virtual mlir::Value isResultAligned(int64_t run) { return {}; }
-  /// Where the row is stored, if not where it lies in the product.
+  /// Where the row is stored, if not where it lies in the result.
   virtual void redirectRow(ResultRow &row);
   /// Elements for accumulators of `columns`.
   virtual mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
@@ -64,7 +64,7 @@ int64_t getResultAlignment(mlir::MemRefType type, int64_t run);
 /// Each thread writes what it has in registers, run by run.
 class DirectEpilogue : public FragmentEpilogue {
 public:
-  DirectEpilogue(ProductKernel &kernel, WorkPolicy &work);
+  DirectEpilogue(MatmulKernel &kernel, WorkPolicy &work);
 
 protected:
   int64_t getFragmentColumns() override;
@@ -81,7 +81,7 @@ protected:
 /// A list says to which row of the result each row is added, if there is such.
 class ScatteredEpilogue final : public DirectEpilogue {
 public:
-  ScatteredEpilogue(ProductKernel &kernel, WorkPolicy &work)
+  ScatteredEpilogue(MatmulKernel &kernel, WorkPolicy &work)
       : DirectEpilogue(kernel, work) {}
 
   mlir::Value getRows() override;
@@ -99,7 +99,7 @@ private:
 /// store theirs themselves.
 class StagedEpilogue final : public FragmentEpilogue {
 public:
-  StagedEpilogue(ProductKernel &kernel, WorkPolicy &work)
+  StagedEpilogue(MatmulKernel &kernel, WorkPolicy &work)
       : FragmentEpilogue(kernel, work) {}
 
   mlir::Value encodeResult() override;
@@ -120,7 +120,7 @@ private:
   void requireNoRest(mlir::Value rest, llvm::StringRef what);
   /// What a warp stages at a time.
   BufferType getStaged() const {
-    return product.buffers.staging.getBuffers().front();
+    return matmul.buffers.staging.getBuffers().front();
   }
 
   mlir::Value staging;

@@ -44,7 +44,7 @@ Value QuantizedEpilogue::getColumns() {
 
 int64_t QuantizedEpilogue::getFragmentColumns() {
   return std::max(kQuantizedBlock,
-                  product.buffers.accumulatorLayout.getSharedColumns());
+                  matmul.buffers.accumulatorLayout.getSharedColumns());
 }
 
 /// Adjacent lanes that share a block of a row.
@@ -167,7 +167,7 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
   OpBuilder::InsertionGuard guard(body);
   Value tile = work.getRowTile(workTile), first = work.getFirstRow(workTile);
   // A work tile may have several tiles of scales.
-  if (product.getARows() > kScaleTileRows) {
+  if (matmul.getARows() > kScaleTileRows) {
     Value number = body.div(inTile, kScaleTileRows);
     tile = body.add(tile, number);
     first = body.add(first, body.mul(number, body.index(kScaleTileRows)));

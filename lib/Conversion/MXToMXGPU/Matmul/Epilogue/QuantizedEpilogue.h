@@ -18,7 +18,7 @@ namespace mx::mxgpu {
 
 class QuantizedEpilogue final : public EpiloguePolicy {
 public:
-  QuantizedEpilogue(ProductKernel &kernel, WorkPolicy &work)
+  QuantizedEpilogue(MatmulKernel &kernel, WorkPolicy &work)
       : EpiloguePolicy(kernel, work) {}
 
   void viewResult() override;
@@ -46,7 +46,7 @@ private:
   int64_t getFragmentColumns();
   /// Words of a row's scales.
   size_t getWordsOfRow() const {
-    return product.getTileColumns() / kQuantizedColumns;
+    return matmul.getTileColumns() / kQuantizedColumns;
   }
 
   /// Quantizes and stores columns `begin` to `end`, and adds their scales to

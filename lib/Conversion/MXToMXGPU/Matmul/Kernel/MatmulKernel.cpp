@@ -1,4 +1,4 @@
-//===- MatmulKernel.cpp - State of a matmul kernel under construction -----===//
+//===- MatmulKernel.cpp - A matmul kernel under construction --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -12,32 +12,39 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-Product::Product(MatmulOpInterface op, ScheduleAttr schedule,
-                 const target::TargetInfo &target)
+ScheduledMatmul::ScheduledMatmul(MatmulOpInterface op, ScheduleAttr schedule,
+                                 const target::TargetInfo &target)
     : op(op), schedule(schedule), target(target),
       problem(*getMatmulProblem(op, target)),
       strategy(getStrategy(problem, schedule.getFields())),
       buffers(getBuffers(problem, schedule.getFields())) {}
 
-int64_t Product::getTileColumns() const {
+int64_t ScheduledMatmul::getTileColumns() const {
   return schedule.getTileN() / problem.numB;
 }
-int64_t Product::getARows() const { return schedule.getTileM() / getCtas(); }
-int64_t Product::getBRows() const { return schedule.getTileN() / getCtas(); }
-int64_t Product::getCtas() const { return schedule.getStrategy().getCtas(); }
+int64_t ScheduledMatmul::getARows() const {
+  return schedule.getTileM() / getCtas();
+}
+int64_t ScheduledMatmul::getBRows() const {
+  return schedule.getTileN() / getCtas();
+}
+int64_t ScheduledMatmul::getCtas() const {
+  return schedule.getStrategy().getCtas();
+}
 
 Matrices::Matrices(MatmulOpInterface op)
     : a(op.getA()), aScales(op.getAScales()), b(op.getB()),
       bScales(op.getBScales()), out(op.getResultTensor()),
       outScales(op.getResultScales()) {}
 
-ProductKernel::ProductKernel(const Product &product, gpu::GPUModuleOp module)
-    : product(product), module(module), host(product.op->getLoc(), product.op),
-      body(host), matrices(product.op) {}
+MatmulKernel::MatmulKernel(const ScheduledMatmul &matmul,
+                           gpu::GPUModuleOp module)
+    : matmul(matmul), module(module), host(matmul.op->getLoc(), matmul.op),
+      body(host), matrices(matmul.op) {}
 
-KernelPart::KernelPart(ProductKernel &kernel)
-    : kernel(kernel), product(kernel.product), op(product.op),
-      schedule(product.schedule), host(kernel.host), body(kernel.body),
+KernelPart::KernelPart(MatmulKernel &kernel)
+    : kernel(kernel), matmul(kernel.matmul), op(matmul.op),
+      schedule(matmul.schedule), host(kernel.host), body(kernel.body),
       matrices(kernel.matrices), arguments(kernel.arguments) {}
 
 KernelPart::~KernelPart() = default;

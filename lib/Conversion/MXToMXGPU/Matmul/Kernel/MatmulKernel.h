@@ -1,11 +1,11 @@
-//===- ProductKernel.h - The kernel of a product, being built - -*- C++ -*-===//
+//===- MatmulKernel.h - A matmul kernel under construction ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all parts of the builder have in common: the facts of the product, two
+// What all parts of the builder have in common: the facts of the matmul, two
 // places to write to, on the host and in the kernel, and names for what passes
 // from one to the other. Decisions are not here: they are in WorkPolicy.h,
-// MainLoop.h and EpiloguePolicy.h. MatmulKernel.cpp puts them together.
+// MainLoop.h and EpiloguePolicy.h. BuildMatmul.cpp puts them together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace mx::mxgpu {
 
-/// What kernels of products take. `getProductArguments` and the kernel that
-/// adds the parts of a split reduction say which of them a kernel has.
+/// What kernels of matmuls take. `getMatmulArguments` and the kernel that adds
+/// the parts of a split reduction say which of them a kernel has.
 enum class Arg {
   AMap,        ///< Tensor maps of the operands and of their scales.
   BMap,        //
@@ -68,10 +68,10 @@ private:
 mlir::OpFoldResult getSize(KernelBuilder &host, mlir::Value memref,
                            int64_t dim);
 
-/// A product and how it is to be computed.
-struct Product {
-  Product(MatmulOpInterface op, ScheduleAttr schedule,
-          const target::TargetInfo &target);
+/// A matmul and how it is to be computed.
+struct ScheduledMatmul {
+  ScheduledMatmul(MatmulOpInterface op, ScheduleAttr schedule,
+                  const target::TargetInfo &target);
 
   /// Columns of the result that a tile has: those of each part of B.
   int64_t getTileColumns() const;
@@ -102,14 +102,14 @@ struct Matrices {
 /// Classes of work tiles by the type that their operands are dequantized to:
 /// f16 where the scales of all tiles fit it; else bf16 relative to reference
 /// exponents where the scales fit that and no element is NaN; else bf16. Groups
-/// are not searched for NaN, so in their products bf16 takes all that does not
+/// are not searched for NaN, so in their matmuls bf16 takes all that does not
 /// fit f16 (NotF16).
 enum class WorkTileClass { F16, RelativeBF16, BF16, NotF16 };
 
-struct ProductKernel {
-  ProductKernel(const Product &product, mlir::gpu::GPUModuleOp module);
+struct MatmulKernel {
+  MatmulKernel(const ScheduledMatmul &matmul, mlir::gpu::GPUModuleOp module);
 
-  const Product product;
+  const ScheduledMatmul matmul;
   mlir::gpu::GPUModuleOp module;
   KernelBuilder host, body;
   Matrices matrices;
@@ -130,10 +130,10 @@ public:
   virtual ~KernelPart();
 
 protected:
-  explicit KernelPart(ProductKernel &kernel);
+  explicit KernelPart(MatmulKernel &kernel);
 
-  ProductKernel &kernel;
-  const Product &product;
+  MatmulKernel &kernel;
+  const ScheduledMatmul &matmul;
   MatmulOpInterface op;
   ScheduleAttr schedule;
   KernelBuilder &host, &body;

@@ -23,22 +23,21 @@ using namespace mx::mxgpu;
 // Loads of B
 //===----------------------------------------------------------------------===//
 
-OperandB::OperandB(ProductKernel &kernel, WorkPolicy &work)
+OperandB::OperandB(MatmulKernel &kernel, WorkPolicy &work)
     : KernelPart(kernel), work(work) {}
-WholeB::WholeB(ProductKernel &kernel, WorkPolicy &work)
+WholeB::WholeB(MatmulKernel &kernel, WorkPolicy &work)
     : OperandB(kernel, work) {}
-PartsB::PartsB(ProductKernel &kernel, WorkPolicy &work)
+PartsB::PartsB(MatmulKernel &kernel, WorkPolicy &work)
     : OperandB(kernel, work) {}
 
-int64_t OperandB::getBoxRows() { return product.getBRows(); }
+int64_t OperandB::getBoxRows() { return matmul.getBRows(); }
 
 bool OperandB::sharesScales() const {
-  return product.getCtas() > 1 &&
-         product.problem.product.instruction->takesScales;
+  return matmul.getCtas() > 1 && matmul.problem.mma.instruction->takesScales;
 }
 
 bool OperandB::sharesElements() const {
-  return product.getCtas() > 1 && product.buffers.inputs.isFilledByBoth();
+  return matmul.getCtas() > 1 && matmul.buffers.inputs.isFilledByBoth();
 }
 
 Value WholeB::getResultColumns(Value rows) { return rows; }
@@ -49,17 +48,17 @@ Value WholeB::getResultColumns(Value rows) { return rows; }
 
 void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
                         int64_t place) {
-  if (product.problem.isPackedB)
+  if (matmul.problem.isPackedB)
     return loadPackedRows(stage, row, k, place);
-  OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
+  OperandBoxes boxes(arguments.get(Arg::BMap), *matmul.problem.mma.b,
                      schedule.getTileK());
   loadPanels(body, boxes, row, k, stage, "b", schedule.getL2B(), place,
-             product.getBRows() / getBoxRows(),
+             matmul.getBRows() / getBoxRows(),
              sharesElements() ? kernel.rank : Value());
 }
 
 SmallVector<int64_t> OperandB::getScaleShape() const {
-  RingType inputs = product.buffers.getBInputs();
+  RingType inputs = matmul.buffers.getBInputs();
   BufferType scales = inputs.getBuffers()[inputs.getFieldIndex("sfb")];
   return SmallVector<int64_t>(scales.getShape());
 }
@@ -131,8 +130,8 @@ void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
   if (!kernel.rank)
     return;
   column =
-      body.add(column, body.mul(kernel.rank, body.index(product.getBRows())));
-  int64_t ownTiles = product.getBRows() / kScaleTileRows;
+      body.add(column, body.mul(kernel.rank, body.index(matmul.getBRows())));
+  int64_t ownTiles = matmul.getBRows() / kScaleTileRows;
   if (!sharesScales() && ownTiles)
     columnTile =
         body.add(columnTile, body.mul(kernel.rank, body.index(ownTiles)));
@@ -168,25 +167,25 @@ void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
 //===----------------------------------------------------------------------===//
 
 Value PartsB::getResultColumns(Value rows) {
-  int64_t parts = product.problem.numB;
+  int64_t parts = matmul.problem.numB;
   requireMultiple(host, rows, parts * kScaleTileRows, "rows of a matrix of b");
   return host.div(rows, parts);
 }
 
 /// Those of a part, where a CTA loads several.
 int64_t PartsB::getBoxRows() {
-  return std::min(product.getBRows(), product.getTileColumns());
+  return std::min(matmul.getBRows(), matmul.getTileColumns());
 }
 
 SmallVector<int64_t> PartsB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
-  box[0] /= product.problem.numB / (sharesScales() ? 1 : product.getCtas());
+  box[0] /= matmul.problem.numB / (sharesScales() ? 1 : matmul.getCtas());
   return box;
 }
 
 void PartsB::forEachPart(
     llvm::function_ref<void(Value part, int64_t place)> load) {
-  int64_t count = product.problem.numB / product.getCtas();
+  int64_t count = matmul.problem.numB / matmul.getCtas();
   for (int64_t place = 0; place < count; ++place) {
     Value part = body.index(place);
     if (kernel.rank)
@@ -197,7 +196,7 @@ void PartsB::forEachPart(
 
 void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
   Value columns = work.getScheduler().getColumns();
-  Value first = body.mul(workTile.getGroup(), body.index(product.problem.numB));
+  Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
   forEachPart([&](Value part, int64_t place) {
     Value row = body.add(workTile.getColumn(),
                          body.mul(body.add(first, part), columns));
@@ -209,7 +208,7 @@ void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
 /// multiplies by them.
 void PartsB::loadScales(ProducerAcquireOp stage, Value kTile) {
   Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
-  Value first = body.mul(workTile.getGroup(), body.index(product.problem.numB));
+  Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
   Value tile = body.div(workTile.getColumn(), kScaleTileRows);
   Value rank = sharesScales() ? kernel.rank : Value();
   forEachPart([&](Value part, int64_t place) {
@@ -246,7 +245,7 @@ static Value viewLines(KernelBuilder &host, Value matrix, int64_t lines) {
 }
 
 Value OperandB::encodePacked() {
-  Type element = product.problem.b;
+  Type element = matmul.problem.b;
   return EncodeTensorMapOp::create(
       host, getPackedMap(element, getBoxRows(), schedule.getTileK()),
       viewLines(host, matrices.b, getPackedLines(element)));
@@ -255,9 +254,9 @@ Value OperandB::encodePacked() {
 void OperandB::loadPackedRows(ProducerAcquireOp stage, Value row, Value k,
                               int64_t place) {
   Value line = body.mul(body.div(k, kWeightTileColumns),
-                        body.index(getPackedLines(product.problem.b)));
+                        body.index(getPackedLines(matmul.problem.b)));
   Value box;
-  if (product.getBRows() > getBoxRows())
+  if (matmul.getBRows() > getBoxRows())
     box = body.index(place);
   TmaLoadOp::create(
       body, arguments.get(Arg::BMap),
@@ -270,7 +269,7 @@ void OperandB::loadPackedRows(ProducerAcquireOp stage, Value row, Value k,
 // Main loops
 //===----------------------------------------------------------------------===//
 
-MainLoop::MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+MainLoop::MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
     : KernelPart(kernel), work(work), b(b) {}
 
 void MainLoop::checkSizes() {}
@@ -289,7 +288,7 @@ BufferType MainLoop::getInput(RingType ring, StringRef field) {
 
 void MainLoop::addScales(KernelArguments &signature) {
   if (matrices.aScales) {
-    BufferType aScales = getInput(product.buffers.inputs, "sfa");
+    BufferType aScales = getInput(matmul.buffers.inputs, "sfa");
     signature.add(Arg::AScalesMap,
                   encodeScales(matrices.aScales, aScales.getShape()));
   }
@@ -330,7 +329,7 @@ void MainLoop::buildEpilogue(EpiloguePolicy &epilogue, Value accumulators) {
   OpBuilder::InsertionGuard guard(body);
   createRole("epilogue", kEpilogueWarps, /*elected=*/false, /*kind=*/0);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
-  TmemAccumulator accumulator(body, product, accumulators,
+  TmemAccumulator accumulator(body, matmul, accumulators,
                               work.isEmpty(workTile));
   epilogue.store(workTile, accumulator);
 }
@@ -343,8 +342,8 @@ Value MainLoop::isRank(int64_t rank) {
 void MainLoop::storeAccumulator(EpiloguePolicy &epilogue,
                                 ForEachWorkTileOp workTile, Value multiplied,
                                 Value empty, std::optional<int64_t> rank) {
-  multiplied = relabel(multiplied, product.buffers.accumulatorLayout);
-  RegisterAccumulator accumulator(body, product, finishAccumulator(multiplied),
+  multiplied = relabel(multiplied, matmul.buffers.accumulatorLayout);
+  RegisterAccumulator accumulator(body, matmul, finishAccumulator(multiplied),
                                   empty, rank);
   epilogue.store(workTile, accumulator);
 }
@@ -380,14 +379,14 @@ void MainLoop::buildMultiply(
     EpiloguePolicy &epilogue,
     llvm::function_ref<Value(ForEachWorkTileOp workTile)> multiply) {
   OpBuilder::InsertionGuard guard(body);
-  createRole("multiply", product.buffers.epilogueWarps, /*elected=*/false,
+  createRole("multiply", matmul.buffers.epilogueWarps, /*elected=*/false,
              /*kind=*/0);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   enterWorkTile(workTile, /*multiplies=*/true);
   Value multiplied = multiply(workTile);
   bool hasParts = schedule.getParts() > 1;
-  if (hasParts && product.strategy.distributesParts())
+  if (hasParts && matmul.strategy.distributesParts())
     return storeShares(epilogue, workTile, multiplied, empty);
   if (hasParts)
     multiplied = addPartsOfCluster(multiplied);
@@ -427,7 +426,7 @@ Value MainLoop::encodeElements(Value operand, RingType ring, StringRef field,
 
 void MainLoop::loadBoxesOfA(ProducerAcquireOp stage, Value row, Value k,
                             ArrayRef<int64_t> firstRows) {
-  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+  OperandBoxes boxes(arguments.get(Arg::AMap), *matmul.problem.mma.a,
                      schedule.getTileK());
   for (auto [number, first] : llvm::enumerate(firstRows))
     TmaLoadOp::create(body, boxes.map,
@@ -452,9 +451,9 @@ void MainLoop::buildScaledLoads(Value inputs) {
   OperandOrigin origin = work.getOperands(workTile);
   b.begin(workTile, origin);
   ForEachKOp step = forEachTile(workTile);
-  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
+  Value k = step.getK(), kTile = body.div(k, matmul.problem.getScaleTileK());
   auto stage = ProducerAcquireOp::create(body, inputs);
-  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
+  OperandBoxes a(arguments.get(Arg::AMap), *matmul.problem.mma.a,
                  schedule.getTileK());
   loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
   b.loadElements(stage, k);

@@ -24,7 +24,7 @@ namespace mx::mxgpu {
 /// many of each of several parts, which lie one below the other (PartsB).
 class OperandB : public KernelPart {
 public:
-  OperandB(ProductKernel &kernel, WorkPolicy &work);
+  OperandB(MatmulKernel &kernel, WorkPolicy &work);
 
   // On the host.
 
@@ -71,7 +71,7 @@ private:
 
 class WholeB final : public OperandB {
 public:
-  WholeB(ProductKernel &kernel, WorkPolicy &work);
+  WholeB(MatmulKernel &kernel, WorkPolicy &work);
 
   mlir::Value getResultColumns(mlir::Value rows) override;
   llvm::SmallVector<int64_t> getScaleBox() override;
@@ -85,7 +85,7 @@ private:
 
 class PartsB final : public OperandB {
 public:
-  PartsB(ProductKernel &kernel, WorkPolicy &work);
+  PartsB(MatmulKernel &kernel, WorkPolicy &work);
 
   mlir::Value getResultColumns(mlir::Value rows) override;
   int64_t getBoxRows() override;
@@ -157,7 +157,7 @@ public:
   virtual void buildRoles(EpiloguePolicy &epilogue) = 0;
 
 protected:
-  MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b);
+  MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b);
 
   /// Adds the tensor maps of the scales that operands have.
   void addScales(KernelArguments &signature);
@@ -188,14 +188,13 @@ protected:
   /// loop.
   ForEachKOp forEachTile(ForEachWorkTileOp workTile,
                          mlir::ValueRange initial = {});
-  /// Starts the product of a tile, by instructions that add to `accumulator`.
-  /// An A in registers may be a part of it that begins at `column` of B.
+  /// Starts the MMAs of a tile, which add to `accumulator`. An A in registers
+  /// may be a part of it that begins at `column` of B.
   mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
                     mlir::Value accumulator, mlir::IntegerAttr column = {});
   /// The same registers under another layout.
   mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
-  /// Whether the product of a step is added to those before it in an
-  /// accumulator.
+  /// Whether the MMAs of a step are added to those before in an accumulator.
   mlir::Value isAdded(ForEachKOp step);
 
   /// The tensor map of an operand, by boxes of `rows` rows.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Which strategies compute a product, and which of them a schedule names.
+// Which strategies compute a matmul, and which of them a schedule names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,11 +75,11 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
                                 const target::TargetInfo &target) {
   problem.strategies.clear();
   auto ask = [&](const Strategy &strategy) {
-    auto product = strategy.match(types, target);
-    if (!product)
+    auto mma = strategy.match(types, target);
+    if (!mma)
       return;
     if (problem.strategies.empty())
-      problem.product = *product;
+      problem.mma = *mma;
     problem.strategies.push_back(&strategy);
   };
   for (const ListedStrategy &listed : kStrategies)

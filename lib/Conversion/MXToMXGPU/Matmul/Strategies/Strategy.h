@@ -1,8 +1,8 @@
-//===- Strategy.h - How an instruction computes products --------*- C++ -*-===//
+//===- Strategy.h - How an instruction computes matmuls ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A strategy is how a matrix instruction computes a product: which operands it
+// A strategy is how a matrix instruction computes a matmul: which operands it
 // takes, the tiles, rings and roles of its kernel, which schedules are legal,
 // which are worth considering, and what they cost. Each has a folder in
 // this one, a line in Strategies.def, and an attribute in
@@ -27,8 +27,8 @@ namespace mx::mxgpu {
 class MainLoop;
 class OperandB;
 class WorkPolicy;
-struct Product;
-struct ProductKernel;
+struct ScheduledMatmul;
+struct MatmulKernel;
 
 using AddCandidate = llvm::function_ref<void(ScheduleFields)>;
 
@@ -38,7 +38,7 @@ public:
 
   /// How it multiplies operands of such types, or none: not at all. It is asked
   /// for the chips and operands of its line in Strategies.def alone.
-  virtual std::optional<target::ProductForm>
+  virtual std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
 
   // Schedules.
@@ -104,12 +104,12 @@ public:
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
                                 const target::Rates &rates) const = 0;
-  /// Between the products of two steps.
+  /// Between the MMAs of two steps.
   virtual int64_t getStepCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
                                 const target::Rates &rates) const;
-  /// What products hold of the ring's stages, and no load has, on average: per
+  /// What MMAs hold of the ring's stages, and no load has, on average: per
   /// cent of a stage.
   virtual int64_t getHeldPercent(const ScheduleFields &fields) const {
     return 0;
@@ -124,7 +124,7 @@ public:
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 int64_t longest) const;
-  /// Of kernels other than the product's.
+  /// Of kernels other than the matmul's.
   virtual int64_t getOtherKernels(const MatmulProblem &problem,
                                   const ScheduleFields &fields,
                                   const Grid &grid, int64_t waves,
@@ -144,12 +144,11 @@ public:
 
   // Kernels.
 
-  virtual std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
-                                                   WorkPolicy &work,
-                                                   OperandB &b) const = 0;
-  /// Builds all kernels of a product whose reduction no second kernel adds up,
+  virtual std::unique_ptr<MainLoop>
+  createMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b) const = 0;
+  /// Builds all kernels of a matmul whose reduction no second kernel adds up,
   /// and their launches.
-  virtual void build(const Product &product,
+  virtual void build(const ScheduledMatmul &matmul,
                      mlir::gpu::GPUModuleOp module) const;
 };
 

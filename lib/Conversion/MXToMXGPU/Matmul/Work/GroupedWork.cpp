@@ -70,7 +70,7 @@ OperandOrigin RowsWork::getOperands(ForEachWorkTileOp workTile) {
                         body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
   // Matrices of packed weights begin with tiles of their own.
   Value rowsOfB = columns;
-  if (product.problem.isPackedB)
+  if (matmul.problem.isPackedB)
     rowsOfB = body.mul(body.ceilDiv(columns, kWeightTileRows),
                        body.index(kWeightTileRows));
   return {row, rowTile, body.add(column, body.mul(group, rowsOfB)), columnTile};
@@ -103,7 +103,7 @@ ResultRow RowsWork::getRow(ForEachWorkTileOp workTile, Value inTile) {
 StoreOrigin RowsWork::getStoreOrigin(ForEachWorkTileOp workTile, Value inTile,
                                      Value column) {
   Value row = body.add(getFirstRow(workTile), inTile);
-  int64_t staged = product.buffers.staging.getBuffers().front().getShape()[0];
+  int64_t staged = matmul.buffers.staging.getBuffers().front().getShape()[0];
   Value hasAll =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
                             body.add(row, staged), workTile.getEnd());

@@ -18,7 +18,7 @@ namespace mx::mxgpu {
 /// do those of its matrix b, whose rows lie below those of the groups before.
 class RowsWork : public WorkPolicy {
 public:
-  explicit RowsWork(ProductKernel &kernel) : WorkPolicy(kernel) {}
+  explicit RowsWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
 
   llvm::StringRef getKernelName() const override { return "grouped_matmul"; }
   void viewMatrices() override;
@@ -55,7 +55,7 @@ protected:
 /// more. Matrices lie one below the other, and have whole tiles of scales.
 class MaskedWork final : public RowsWork {
 public:
-  explicit MaskedWork(ProductKernel &kernel) : RowsWork(kernel) {}
+  explicit MaskedWork(MatmulKernel &kernel) : RowsWork(kernel) {}
 
   void viewMatrices() override;
   void checkGroups() override;
@@ -78,7 +78,7 @@ private:
 /// one below the other. A work tile has a tile of one and its group's part.
 class ReductionWork final : public DenseWork {
 public:
-  explicit ReductionWork(ProductKernel &kernel) : DenseWork(kernel) {}
+  explicit ReductionWork(MatmulKernel &kernel) : DenseWork(kernel) {}
 
   llvm::StringRef getKernelName() const override { return "grouped_matmul"; }
   void viewMatrices() override;

@@ -1,8 +1,8 @@
-//===- WorkPolicy.cpp - How a product is divided into work tiles ----------===//
+//===- WorkPolicy.cpp - How a matmul is divided into work tiles -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all kinds of work have in common, and products without groups.
+// What all kinds of work have in common, and matmuls without groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-WorkPolicy::WorkPolicy(ProductKernel &kernel) : KernelPart(kernel) {}
+WorkPolicy::WorkPolicy(MatmulKernel &kernel) : KernelPart(kernel) {}
 
 //===----------------------------------------------------------------------===//
 // What one matrix without groups needs
@@ -42,7 +42,7 @@ int64_t WorkPolicy::getReductionMultiple() {
 TileSchedulerOp WorkPolicy::getScheduler() const { return scheduler; }
 
 SmallVector<int64_t> WorkPolicy::getTile() const {
-  return {schedule.getTileM(), product.getTileColumns()};
+  return {schedule.getTileM(), matmul.getTileColumns()};
 }
 
 Value mx::mxgpu::stackRows(KernelBuilder &host, Value batch) {
@@ -57,14 +57,14 @@ Value WorkPolicy::getWorkTiles() {
   Value rowTiles = getNumRowTiles();
   Value out = op.getResultTensor();
   Value columns = host.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
-  return host.mul(rowTiles, host.ceilDiv(columns, product.getTileColumns()));
+  return host.mul(rowTiles, host.ceilDiv(columns, matmul.getTileColumns()));
 }
 
 Value WorkPolicy::getFirstRow(ForEachWorkTileOp workTile) {
   if (!kernel.rank)
     return workTile.getRow();
   return body.add(workTile.getRow(),
-                  body.mul(kernel.rank, body.index(product.getARows())));
+                  body.mul(kernel.rank, body.index(matmul.getARows())));
 }
 
 Value WorkPolicy::getRowTile(ForEachWorkTileOp workTile) {
@@ -98,7 +98,7 @@ Value WorkPolicy::clamp(Value row, Value end) {
 // One matrix
 //===----------------------------------------------------------------------===//
 
-DenseWork::DenseWork(ProductKernel &kernel) : WorkPolicy(kernel) {}
+DenseWork::DenseWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
 
 StringRef DenseWork::getKernelName() const { return "matmul"; }
 

@@ -1,4 +1,4 @@
-//===- WorkPolicy.h - How a product is divided into tiles ------*- C++ -*-===//
+//===- WorkPolicy.h - How a matmul is divided into tiles --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -110,7 +110,7 @@ public:
                                      mlir::Value column) = 0;
 
 protected:
-  explicit WorkPolicy(ProductKernel &kernel);
+  explicit WorkPolicy(MatmulKernel &kernel);
 
   /// Tiles of rows that work tiles have, or may have.
   virtual mlir::Value getNumRowTiles() = 0;
@@ -126,13 +126,13 @@ protected:
 mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
 
 //===----------------------------------------------------------------------===//
-// Products without groups
+// Matmuls without groups
 //===----------------------------------------------------------------------===//
 
 /// A work tile is a tile of the result and has the whole reduction.
 class DenseWork : public WorkPolicy {
 public:
-  explicit DenseWork(ProductKernel &kernel);
+  explicit DenseWork(MatmulKernel &kernel);
 
   llvm::StringRef getKernelName() const override;
   void createScheduler(mlir::Value rows, mlir::Value columns,
@@ -155,7 +155,7 @@ protected:
 /// one below the other; SplitReduction.h adds them.
 class SplitWork final : public DenseWork {
 public:
-  explicit SplitWork(ProductKernel &kernel) : DenseWork(kernel) {}
+  explicit SplitWork(MatmulKernel &kernel) : DenseWork(kernel) {}
 
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
@@ -167,7 +167,7 @@ private:
 /// The CTAs of a cluster share a tile: each has a slice of the reduction.
 class ClusterWork final : public DenseWork {
 public:
-  explicit ClusterWork(ProductKernel &kernel) : DenseWork(kernel) {}
+  explicit ClusterWork(MatmulKernel &kernel) : DenseWork(kernel) {}
 
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;

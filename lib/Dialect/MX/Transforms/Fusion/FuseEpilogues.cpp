@@ -1,4 +1,4 @@
-//===- FuseEpilogues.cpp - Finish products where they are computed --------===//
+//===- FuseEpilogues.cpp - Finish matmuls where they are computed ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace mx;
 
 static llvm::TrackingStatistic numEpilogues("mx-fuse-epilogues", "numEpilogues",
-                                            "Operations that products finish");
+                                            "Operations that matmuls finish");
 
 namespace mx {
 #define GEN_PASS_DEF_MXFUSEEPILOGUES
@@ -35,14 +35,14 @@ struct Part {
   int64_t number;
 };
 
-/// How an operation uses the result of a product.
+/// How an operation uses the result of a matmul.
 struct Use {
-  MatmulOpInterface product;
+  MatmulOpInterface matmul;
   Operation *user = nullptr;
   SmallVector<Part> parts;
   int64_t numSums = 1; ///< of which an element is made
   int64_t width = 0;   ///< columns of a part
-  Obstacle obstacle;   ///< to any use of the product's result elsewhere
+  Obstacle obstacle;   ///< to any use of the matmul's result elsewhere
 
   explicit operator bool() const { return user && !obstacle; }
 };
@@ -68,26 +68,26 @@ static std::optional<int64_t> getPart(tensor::ExtractSliceOp slice) {
   return first / width;
 }
 
-/// The one operation that uses the result of a product, and how.
-static Use getUse(MatmulOpInterface product) {
+/// The one operation that uses the result of a matmul, and how.
+static Use getUse(MatmulOpInterface matmul) {
   Use use;
-  use.product = product;
+  use.matmul = matmul;
   auto fail = [&](const Twine &why, Operation *where) {
     use.obstacle = {why.str(), where};
     return use;
   };
-  if (product->getNumResults() != 1)
-    return fail("the product's result is quantized, or no tensor", product);
-  if (product.readsOuts())
-    return fail("the product accumulates into its outs: let this operation add "
+  if (matmul->getNumResults() != 1)
+    return fail("the matmul's result is quantized, or no tensor", matmul);
+  if (matmul.readsOuts())
+    return fail("the matmul accumulates into its outs: let this operation add "
                 "that tensor instead, as an input",
-                product);
-  Value result = product->getResult(0);
+                matmul);
+  Value result = matmul->getResult(0);
   for (Operation *user : result.getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     std::optional<int64_t> number = slice ? getPart(slice) : std::nullopt;
     if (slice && !number)
-      return fail("a slice of the product does not have all rows and an equal "
+      return fail("a slice of the matmul does not have all rows and an equal "
                   "share of the columns",
                   slice);
     if (slice) {
@@ -97,50 +97,50 @@ static Use getUse(MatmulOpInterface product) {
     for (Operation *one : slice ? llvm::to_vector(slice->getUsers())
                                 : SmallVector<Operation *>{user}) {
       if (use.user && use.user != one)
-        return fail("the product's result has another use",
+        return fail("the matmul's result has another use",
                     isa<linalg::LinalgOp>(one) ? use.user : one);
       use.user = one;
-      if (one->getBlock() != product->getBlock())
-        return fail("the product is in another block", product);
+      if (one->getBlock() != matmul->getBlock())
+        return fail("the matmul is in another block", matmul);
     }
   }
   bool isUsedWhole = llvm::is_contained(result.getUsers(), use.user);
   if (!use.user)
     return use;
   if (isUsedWhole && !use.parts.empty())
-    return fail("the product is used both as a whole and in slices", product);
+    return fail("the matmul is used both as a whole and in slices", matmul);
   auto type = cast<RankedTensorType>(result.getType());
   if (isUsedWhole) {
     use.parts.push_back({result, 0});
     use.width = type.getShape().back();
-    use.numSums = product.getNumB();
+    use.numSums = matmul.getNumB();
     return use;
   }
-  if (product.getNumB() > 1)
-    return fail("the product already has num_b greater than 1", product);
+  if (matmul.getNumB() > 1)
+    return fail("the matmul already has num_b greater than 1", matmul);
   // All slices, of the same width.
   use.numSums = type.getDimSize(1) / use.width;
   llvm::SmallDenseSet<int64_t> numbers;
   for (const Part &part : use.parts) {
     if (cast<RankedTensorType>(part.tensor.getType()).getDimSize(1) !=
         use.width)
-      return fail("slices of the product differ in width", product);
+      return fail("slices of the matmul differ in width", matmul);
     numbers.insert(part.number);
   }
   if (int64_t(numbers.size()) != use.numSums)
-    return fail("some columns of the product are not used", product);
+    return fail("some columns of the matmul are not used", matmul);
   return use;
 }
 
 /// Whether the groups divide rows: some forms of results exist only then.
-static bool isOfRows(MatmulOpInterface product) {
-  return product.getRaggedOrNone() == RaggedKind::Rows && !product.isMasked();
+static bool isOfRows(MatmulOpInterface matmul) {
+  return matmul.getRaggedOrNone() == RaggedKind::Rows && !matmul.isMasked();
 }
 
 /// Attributes that others have added, such as a schedule, describe the matmul
 /// as it is: its tiles need not fit a matmul with num_b.
-static bool hasAttributes(MatmulOpInterface product) {
-  return !product->getDiscardableAttrs().empty();
+static bool hasAttributes(MatmulOpInterface matmul) {
+  return !matmul->getDiscardableAttrs().empty();
 }
 
 /// Only as inputs: a destination gives the shape, or is read.
@@ -156,7 +156,7 @@ static bool readsPartsAsInputs(Use &use) {
 static FusedRegionBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
   FusedRegionBuilder builder(rewriter, use.user, use.numSums);
   for (const Part &part : use.parts)
-    builder.inlineProduct(use.product, part.tensor, part.number, use.width);
+    builder.inlineMatmul(use.matmul, part.tensor, part.number, use.width);
   return builder;
 }
 
@@ -170,23 +170,23 @@ struct ResultForm {
 };
 } // namespace
 
-/// Replaces the user, and the product, by a product with an epilogue.
+/// Replaces the user, and the matmul, by a matmul with an epilogue.
 static void replaceUser(IRRewriter &rewriter, Use &use,
                         FusedRegionBuilder &builder, Value value,
                         const ResultForm &form) {
   rewriter.setInsertionPoint(use.user);
   Location loc =
-      rewriter.getFusedLoc({use.product.getLoc(), use.user->getLoc()});
+      rewriter.getFusedLoc({use.matmul.getLoc(), use.user->getLoc()});
   TypeRange types = ValueRange(form.outs).getTypes();
   Operation *fused;
-  if (auto matmul = dyn_cast<MatmulOp>(use.product.getOperation()))
+  if (auto matmul = dyn_cast<MatmulOp>(use.matmul.getOperation()))
     fused = MatmulOp::create(rewriter, loc, types, matmul.getA(),
                              matmul.getAScales(), matmul.getB(),
                              matmul.getBScales(), matmul.getAlpha(), form.outs,
                              matmul.getBlockSize(), /*accumulate=*/false,
                              /*epilogueCount=*/1);
   else {
-    auto grouped = cast<GroupedMatmulOp>(use.product.getOperation());
+    auto grouped = cast<GroupedMatmulOp>(use.matmul.getOperation());
     fused = GroupedMatmulOp::create(
         rewriter, loc, types, grouped.getA(), grouped.getAScales(),
         grouped.getB(), grouped.getBScales(), grouped.getOffsets(),
@@ -194,18 +194,18 @@ static void replaceUser(IRRewriter &rewriter, Use &use,
         grouped.getMasked(), grouped.getBlockSize(), use.numSums,
         /*accumulate=*/false, form.rounding, /*epilogueCount=*/1);
   }
-  fused->setDiscardableAttrs(use.product->getDiscardableAttrDictionary());
+  fused->setDiscardableAttrs(use.matmul->getDiscardableAttrDictionary());
   builder.finishEpilogue(value, fused->getRegion(0));
   rewriter.replaceOp(use.user, fused->getResults());
   ++numEpilogues;
   for (const Part &part : use.parts)
     if (auto slice = part.tensor.getDefiningOp<tensor::ExtractSliceOp>())
       rewriter.eraseOp(slice);
-  rewriter.eraseOp(use.product);
+  rewriter.eraseOp(use.matmul);
 }
 
 //===----------------------------------------------------------------------===//
-// What uses a product
+// What uses a matmul
 //===----------------------------------------------------------------------===//
 
 static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
@@ -216,14 +216,14 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
   if (op.getNumLoops() != 2)
     return {"its result is not a matrix"};
   if (!readsPartsAsInputs(use))
-    return {"the product's result is its outs"};
-  if (use.numSums > 1 && !isOfRows(use.product))
-    return {"slices of the columns are combined only in products with ragged "
+    return {"the matmul's result is its outs"};
+  if (use.numSums > 1 && !isOfRows(use.matmul))
+    return {"slices of the columns are combined only in matmuls with ragged "
             "rows",
-            use.product};
-  if (use.numSums > 1 && hasAttributes(use.product))
-    return {"the product has attributes of its own, such as a schedule",
-            use.product};
+            use.matmul};
+  if (use.numSums > 1 && hasAttributes(use.matmul))
+    return {"the matmul has attributes of its own, such as a schedule",
+            use.matmul};
   if (!isa<Float32Type, BFloat16Type, Float16Type>(
           getElementTypeOrSelf(op->getResult(0))))
     return {"its result is neither of f32 nor of bf16 or f16"};
@@ -232,15 +232,15 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
     for (const Part &part : use.parts)
       if (input->get() == part.tensor &&
           !op.getMatchingIndexingMap(input).isIdentity())
-        return {"it does not read the product element by element"};
+        return {"it does not read the matmul's result element by element"};
   return {};
 }
 
-Obstacle mx::findEpilogueObstacle(MatmulOpInterface product,
+Obstacle mx::findEpilogueObstacle(MatmulOpInterface matmul,
                                   linalg::LinalgOp op) {
   if (Obstacle found = findElementwiseObstacle(op))
     return found;
-  Use use = getUse(product);
+  Use use = getUse(matmul);
   return use ? ::findEpilogueObstacle(use, op) : use.obstacle;
 }
 
@@ -264,9 +264,9 @@ static bool hasSf128x4Scales(QuantizeOp op) {
 
 static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<QuantizeOp>(use.user);
-  if (!op || !op.getNumResults() || !isOfRows(use.product) ||
-      hasAttributes(use.product) || op.getRaggedOrNone() != RaggedKind::Rows ||
-      op.getOffsets() != use.product.getGroupOffsets() ||
+  if (!op || !op.getNumResults() || !isOfRows(use.matmul) ||
+      hasAttributes(use.matmul) || op.getRaggedOrNone() != RaggedKind::Rows ||
+      op.getOffsets() != use.matmul.getGroupOffsets() ||
       op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
       op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||
       op.getDequantized() || op.getGlobalScale() ||
@@ -288,11 +288,11 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
 
 static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<CombineOp>(use.user);
-  // Rows leave a product in any order.
+  // Rows leave a matmul in any order.
   if (!op || op.getOrder() == AdditionOrder::Fixed || !op.getNumResults() ||
-      !isOfRows(use.product) || use.numSums > 1 ||
+      !isOfRows(use.matmul) || use.numSums > 1 ||
       op.getInput() != use.parts.front().tensor || !readsPartsAsInputs(use) ||
-      op.getOffsets() != use.product.getGroupOffsets())
+      op.getOffsets() != use.matmul.getGroupOffsets())
     return false;
   FusedRegionBuilder builder = beginEpilogue(rewriter, use);
   Value value =
@@ -302,9 +302,9 @@ static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   return true;
 }
 
-static bool fuseFirstProduct(IRRewriter &rewriter, Operation *root) {
-  WalkResult result = root->walk([&](MatmulOpInterface product) {
-    Use use = getUse(product);
+static bool fuseFirstMatmul(IRRewriter &rewriter, Operation *root) {
+  WalkResult result = root->walk([&](MatmulOpInterface matmul) {
+    Use use = getUse(matmul);
     bool isFused =
         use && (fuseElementwise(rewriter, use) || fuseQuantize(rewriter, use) ||
                 fuseCombine(rewriter, use));
@@ -317,7 +317,7 @@ namespace {
 struct FuseEpilogues final : mx::impl::MXFuseEpiloguesBase<FuseEpilogues> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    while (fuseFirstProduct(rewriter, getOperation())) {
+    while (fuseFirstMatmul(rewriter, getOperation())) {
     }
   }
 };

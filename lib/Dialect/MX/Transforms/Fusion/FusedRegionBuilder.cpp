@@ -201,30 +201,30 @@ Value FusedRegionBuilder::convert(Value number, Type type) {
   return arith::ExtFOp::create(rewriter, loc, type, number);
 }
 
-void FusedRegionBuilder::inlineProduct(MatmulOpInterface product, Value tensor,
-                                       int64_t part, int64_t width) {
+void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
+                                      int64_t part, int64_t width) {
   Value sum = block->getArgument(unsigned(part));
   Type type = getElementTypeOrSelf(tensor);
-  Block *epilogue = product.getEpilogueBlock();
+  Block *epilogue = matmul.getEpilogueBlock();
   if (!epilogue) {
     computed[tensor] = convert(sum, type);
     return;
   }
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(block.get());
-  Location loc = product.getLoc();
-  Value inProduct = column;
+  Location loc = matmul.getLoc();
+  Value inMatmul = column;
   if (part)
-    inProduct = arith::AddIOp::create(
+    inMatmul = arith::AddIOp::create(
         rewriter, loc, column,
         arith::ConstantIndexOp::create(rewriter, loc, part * width));
   IRMapping mapping;
-  // Of a product that is made of parts already, all sums are those of its own.
+  // Of a matmul that is made of parts already, all sums are those of its own.
   SmallVector<Value> arguments = {sum};
-  if (product.getNumB() > 1)
+  if (matmul.getNumB() > 1)
     arguments.assign(block->args_begin(),
-                     block->args_begin() + product.getNumB());
-  arguments.append({row, inProduct});
+                     block->args_begin() + matmul.getNumB());
+  arguments.append({row, inMatmul});
   mapping.map(epilogue->getArguments(), arguments);
   computed[tensor] = clone(*epilogue, mapping).front();
 }

@@ -29,7 +29,7 @@ inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
          a.numberType == b.numberType;
 }
 
-/// The region of a new quantization or product, made of the bodies of others.
+/// The region of a new quantization or matmul, made of the bodies of others.
 class FusedRegionBuilder {
 public:
   /// A prologue or, with `sums`, an epilogue that is given as many f32, and
@@ -38,9 +38,9 @@ public:
                      int64_t sums = 0);
 
   /// From now on `tensor` has, at the place of the element, part `part` of
-  /// `product`, `width` columns wide: a sum, or what its epilogue makes of it.
-  void inlineProduct(MatmulOpInterface product, mlir::Value tensor,
-                     int64_t part, int64_t width);
+  /// `matmul`, `width` columns wide: a sum, or what its epilogue makes of it.
+  void inlineMatmul(MatmulOpInterface matmul, mlir::Value tensor, int64_t part,
+                    int64_t width);
 
   /// The values that `op` yields, or its input.
   llvm::SmallVector<mlir::Value> inlinePrologue(QuantizeOp op);

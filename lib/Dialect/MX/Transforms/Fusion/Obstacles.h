@@ -32,9 +32,9 @@ inline bool isElementwise(mlir::linalg::LinalgOp op) {
   return !findElementwiseObstacle(op);
 }
 
-/// What keeps an operation from becoming the epilogue of a product that it
+/// What keeps an operation from becoming the epilogue of a matmul that it
 /// uses.
-Obstacle findEpilogueObstacle(MatmulOpInterface product,
+Obstacle findEpilogueObstacle(MatmulOpInterface matmul,
                               mlir::linalg::LinalgOp op);
 
 /// What keeps an operation from becoming the prologue of a quantization that

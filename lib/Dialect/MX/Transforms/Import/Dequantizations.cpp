@@ -1,4 +1,4 @@
-//===- Dequantizations.cpp - Scaled numbers that no product takes ---------===//
+//===- Dequantizations.cpp - Scaled numbers that no matmul takes ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -162,6 +162,6 @@ LogicalResult mx::import::refuseRest(Operation *op, const Options &,
           "that is one of the recipes of mx.quantize, write mx.quantize";
   else if (isa<arith::ScalingExtFOp>(op))
     why = "arith.scaling_extf is imported on tensors, and in the body of an "
-          "elementwise operation or a product of linalg";
+          "elementwise operation or a matmul of linalg";
   return failure();
 }

@@ -1,4 +1,4 @@
-//===- FlattenContraction.cpp - Products of matrices ----------------------===//
+//===- FlattenContraction.cpp - Contractions as matmuls -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

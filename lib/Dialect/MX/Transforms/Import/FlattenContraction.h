@@ -1,4 +1,4 @@
-//===- FlattenContraction.h - Products of matrices --------------*- C++ -*-===//
+//===- FlattenContraction.h - Contractions as matmuls -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ struct FlatContraction {
   llvm::SmallVector<mxgpu::RequireOp, 0> requirements;
 };
 
-/// The same product with one dimension each for a batch, rows, columns and the
-/// reduction, beside `op`, which stays as it is. Nothing if its dimensions
+/// The same contraction with one dimension each for a batch, rows, columns and
+/// the reduction, beside `op`, which stays as it is. Nothing if its dimensions
 /// cannot be put together, or if they are so already.
 std::optional<FlatContraction> flattenContraction(mlir::linalg::LinalgOp op);
 

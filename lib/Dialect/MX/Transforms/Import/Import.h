@@ -27,11 +27,11 @@ struct Options {
 using Reason = std::string;
 
 //===----------------------------------------------------------------------===//
-// Products (Product.cpp)
+// Matmuls (Matmul.cpp)
 //===----------------------------------------------------------------------===//
 
-/// A product, in terms of loops.
-struct Product {
+/// A matmul, in terms of loops.
+struct Matmul {
   mlir::Operation *root = nullptr;
   /// In the order of the operands of `root`.
   Factor left, right;
@@ -47,9 +47,9 @@ struct Product {
       getSizes;
 };
 
-/// Replaces a product by mx.matmul. Without scales both operands are bf16.
-mlir::LogicalResult rewriteProduct(const Product &product,
-                                   const Options &options, Reason &why);
+/// Replaces a matmul by mx.matmul. Without scales both operands are bf16.
+mlir::LogicalResult rewriteMatmul(const Matmul &matmul, const Options &options,
+                                  Reason &why);
 
 //===----------------------------------------------------------------------===//
 // Scales (Blocks.cpp)
@@ -99,7 +99,7 @@ int64_t getBlockOf(mlir::Type scaleType);
 
 /// Requires at run time that `leaf`, called `name`, has the sizes that `other`
 /// has along the same loops, where two or more that may differ are part of one
-/// of `groups`: the product compares their numbers of elements alone, for which
+/// of `groups`: the matmul compares their numbers of elements alone, for which
 /// 2 x 3 matrices would pass for 3 x 2. Adds what it makes to `requirements`.
 void requireSameSizes(
     mlir::OpBuilder &builder, mlir::Location loc, const Leaf &leaf,
@@ -125,18 +125,18 @@ mlir::Value expandTensor(mlir::OpBuilder &builder, mlir::Location loc,
 // Forms
 //===----------------------------------------------------------------------===//
 
-/// Products of linalg (Product.cpp).
+/// Matmuls of linalg (Matmul.cpp).
 mlir::LogicalResult importContraction(mlir::Operation *op, const Options &,
                                       Reason &why);
-/// Numbers with their scales that no product took (Dequantizations.cpp).
+/// Numbers with their scales that no matmul took (Dequantizations.cpp).
 mlir::LogicalResult importDequantization(mlir::Operation *op, const Options &,
                                          Reason &why);
 /// Conversions with scales that no other form takes (Dequantizations.cpp).
 mlir::LogicalResult refuseRest(mlir::Operation *op, const Options &,
                                Reason &why);
 /// Operations of TOSA (Tosa.cpp).
-mlir::LogicalResult importTosaProduct(mlir::Operation *op, const Options &,
-                                      Reason &why);
+mlir::LogicalResult importTosaMatmul(mlir::Operation *op, const Options &,
+                                     Reason &why);
 mlir::LogicalResult importTosaCastFrom(mlir::Operation *op, const Options &,
                                        Reason &why);
 mlir::LogicalResult importTosaCastTo(mlir::Operation *op, const Options &,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Products come first, and take the numbers with scales that they multiply;
+// Matmuls come first, and take the numbers with scales that they multiply;
 // what is left of these is then dequantized.
 //
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ struct ImportForm {
 
 /// In the order in which they are tried, each on the whole module.
 constexpr ImportForm kForms[] = {
-    {import::importContraction},    {import::importTosaProduct},
+    {import::importContraction},    {import::importTosaMatmul},
     {import::importTosaCastFrom},   {import::importTosaCastTo},
     {import::importDequantization}, {import::refuseRest},
 };

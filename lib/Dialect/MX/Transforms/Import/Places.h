@@ -81,7 +81,7 @@ mlir::FailureOr<Arrangement> arrange(llvm::ArrayRef<Index> dims,
 //===----------------------------------------------------------------------===//
 // Batch, rows, columns and reduction
 //
-// Loops of both operands of a product and of its result are a batch, those of
+// Loops of both operands of a matmul and of its result are a batch, those of
 // one operand are rows, those of the other are columns, and the rest is summed
 // over.
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Tensors as products want them -------------------------===//
+//===- Shapes.cpp - Tensors as matmuls want them --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -148,7 +148,7 @@ static RankedTensorType getRanked(Value tensor) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
 /// The first size that is known of some that are equal.
@@ -197,7 +197,7 @@ static Value refineShape(OpBuilder &builder, Value tensor,
 }
 
 /// An operand whose dimensions follow `dims`, of the given sizes. MXINT8 has no
-/// product: its numbers are exact in bf16.
+/// matmul: its numbers are exact in bf16.
 static Factor getTosaFactor(OpBuilder &builder, Value data, Value scales,
                             const Indices &dims, SmallVector<int64_t> shape) {
   Location loc = data.getLoc();
@@ -216,9 +216,9 @@ static Factor getTosaFactor(OpBuilder &builder, Value data, Value scales,
           Leaf{scales, ofScales, getElementTypeOrSelf(scales)}};
 }
 
-LogicalResult mx::import::importTosaProduct(Operation *root,
-                                            const Options &options,
-                                            Reason &why) {
+LogicalResult mx::import::importTosaMatmul(Operation *root,
+                                           const Options &options,
+                                           Reason &why) {
   auto op = dyn_cast<tosa::MatmulTBlockScaledOp>(root);
   if (!op || !areRanked(root, why))
     return failure();
@@ -235,25 +235,25 @@ LogicalResult mx::import::importTosaProduct(Operation *root,
   if (!why.empty())
     return failure();
   OpBuilder builder(root);
-  Product product;
-  product.root = root;
-  product.left = getTosaFactor(builder, op.getAData(), op.getAScale(),
-                               {loops[0], loops[1], loops[3]},
-                               {sizes.matrices, sizes.rows, sizes.sum});
-  product.right = getTosaFactor(
+  Matmul matmul;
+  matmul.root = root;
+  matmul.left = getTosaFactor(builder, op.getAData(), op.getAScale(),
+                              {loops[0], loops[1], loops[3]},
+                              {sizes.matrices, sizes.rows, sizes.sum});
+  matmul.right = getTosaFactor(
       builder, op.getBData(), op.getBScale(),
       {sizes.isBroadcast() ? Index() : loops[0], loops[2], loops[3]},
       {sizes.given, sizes.columns, sizes.sum});
-  product.out = {loops[0], loops[1], loops[2]};
-  product.reductions.insert(3);
-  product.result = op.getOutputData();
-  product.getSizes = [&](OpBuilder &at) -> SmallVector<OpFoldResult> {
-    Value a = product.left.elements.tensor, b = product.right.elements.tensor;
+  matmul.out = {loops[0], loops[1], loops[2]};
+  matmul.reductions.insert(3);
+  matmul.result = op.getOutputData();
+  matmul.getSizes = [&](OpBuilder &at) -> SmallVector<OpFoldResult> {
+    Value a = matmul.left.elements.tensor, b = matmul.right.elements.tensor;
     return {tensor::getMixedSize(at, root->getLoc(), a, 0),
             tensor::getMixedSize(at, root->getLoc(), a, 1),
             tensor::getMixedSize(at, root->getLoc(), b, 1)};
   };
-  return rewriteProduct(product, options, why);
+  return rewriteMatmul(matmul, options, why);
 }
 
 //===----------------------------------------------------------------------===//

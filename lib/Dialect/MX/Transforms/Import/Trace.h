@@ -27,7 +27,7 @@ struct Leaf {
 struct Factor {
   Leaf elements;
   std::optional<Leaf> scales;
-  /// Has f16 between the scales and the product: large and small scales would
+  /// Has f16 between the scales and the matmul: large and small scales would
   /// have been lost there.
   bool throughF16 = false;
 };

@@ -36,7 +36,7 @@ static bool hasWeightLayout(Value tensor) {
 
 /// The rows of packed weights are columns of the result, and their columns are
 /// those of the left operand.
-static SizeSource getSizeFromProduct(MatmulOpInterface op, bool isRow) {
+static SizeSource getSizeFromMatmul(MatmulOpInterface op, bool isRow) {
   Value tensor = isRow ? op.getResultTensor() : op.getA();
   int64_t last = cast<RankedTensorType>(tensor.getType()).getRank() - 1;
   return SizeSource{Value(), tensor, last, 1, isRow ? op.getNumB() : 1};
@@ -101,10 +101,9 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
     return std::nullopt;
 
   auto fromElements = [&](OpOperand &use) -> std::optional<SizeSource> {
-    auto product = dyn_cast<MatmulOpInterface>(use.getOwner());
-    if (product && hasWeightLayout(scales)) {
-      SizeSource source =
-          getSizeFromProduct(product, dim == type.getRank() - 2);
+    auto matmul = dyn_cast<MatmulOpInterface>(use.getOwner());
+    if (matmul && hasWeightLayout(scales)) {
+      SizeSource source = getSizeFromMatmul(matmul, dim == type.getRank() - 2);
       if (dominance.properlyDominates(source.tensor, user))
         return source;
       return std::nullopt;

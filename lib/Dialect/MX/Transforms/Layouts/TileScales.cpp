@@ -1,10 +1,10 @@
-//===- TileScales.cpp - Scales of products as tensor cores read them ------===//
+//===- TileScales.cpp - Scales of matmuls as tensor cores read them -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Other compilers know scales row by row only. Where a quantizer of the same
-// function gives them to products alone, it writes them in tiles; all else is
-// brought into tiles before the product. Tiles do not tell how many rows and
+// function gives them to matmuls alone, it writes them in tiles; all else is
+// brought into tiles before the matmul. Tiles do not tell how many rows and
 // blocks they hold, so sizes that are known at run time are compared here.
 //
 //===----------------------------------------------------------------------===//
@@ -44,7 +44,7 @@ static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
   return tensor::EmptyOp::create(builder, loc, type, sizes);
 }
 
-/// Whether scales of such elements, of a product, belong to matrices and not to
+/// Whether scales of such elements, of a matmul, belong to matrices and not to
 /// ragged groups.
 static bool isOfMatrices(MatmulOpInterface op, Value elements) {
   if (op.getRaggedOrNone() == RaggedKind::None)
@@ -53,18 +53,18 @@ static bool isOfMatrices(MatmulOpInterface op, Value elements) {
          cast<ShapedType>(elements.getType()).getRank() == 3;
 }
 
-/// Whether a value is the scales of matrices in a product.
-static bool isOfProduct(OpOperand &use) {
+/// Whether a value is the scales of matrices in a matmul.
+static bool isOfMatmul(OpOperand &use) {
   auto op = dyn_cast<MatmulOpInterface>(use.getOwner());
   return op && ((op.getAScales() == use.get() && isOfMatrices(op, op.getA())) ||
                 (op.getBScales() == use.get() && isOfMatrices(op, op.getB())));
 }
 
-/// Has the quantizer that gives scales to products alone write tiles.
+/// Has the quantizer that gives scales to matmuls alone write tiles.
 static bool tileAtSource(Value scales) {
   auto quantize = scales.getDefiningOp<QuantizeOp>();
   if (!quantize || quantize.getOffsets() ||
-      !llvm::all_of(scales.getUses(), isOfProduct))
+      !llvm::all_of(scales.getUses(), isOfMatmul))
     return false;
   OpOperand &out =
       *cast<DestinationStyleOpInterface>(*quantize).getTiedOpOperand(

@@ -78,7 +78,7 @@ static Value collapse(OpBuilder &builder, Location loc, Value tensor) {
       tensor, groupDimensions(type.getRank()));
 }
 
-/// The same product of a batch of one dimension.
+/// The same matmul of a batch of one dimension.
 static MatmulOp collapseBatch(MatmulOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();

@@ -277,8 +277,8 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   linalg::LinalgOp op = findContraction(loop);
   if (!op)
     return std::nullopt;
-  std::optional<MatmulMatch> product = matchMatmul(op, why);
-  if (!product)
+  std::optional<MatmulMatch> matmul = matchMatmul(op, why);
+  if (!matmul)
     return std::nullopt;
   if (!findCarried())
     return fail("the loop carries more than one tensor and the ends of groups");
@@ -288,30 +288,30 @@ std::optional<MatmulMatch> LoopMatcher::match() {
     return fail("the loop has effects on memory");
   auto insert =
       loop.getYieldedValues()[number].getDefiningOp<tensor::InsertSliceOp>();
-  Value result = product->result;
+  Value result = matmul->result;
   if (Operation *rounding = getRounding(result))
     result = rounding->getResult(0);
   if (!insert || insert.getDest() != carried() ||
       insert.getSource() != result || !insert.hasUnitStride())
-    return fail("the loop does not insert the product, or that rounded, into "
-                "the tensor that it carries");
+    return fail("the loop does not insert the matmul's result, rounded or not, "
+                "into the tensor that it carries");
   // What is rounded before it is added is not what mx.grouped_matmul adds.
-  if (product->accumulate &&
-      (result != product->result || !isSameSlice(insert, product->out)))
-    return fail("the product is added to something else than what is there");
+  if (matmul->accumulate &&
+      (result != matmul->result || !isSameSlice(insert, matmul->out)))
+    return fail("the matmul is added to something else than what is there");
   Value whole = loop.getInitArgs()[number];
   SmallVector<OpFoldResult> places = insert.getMixedOffsets();
   SmallVector<OpFoldResult> sizes = insert.getMixedSizes();
-  // Of the product's operands, an axis of 1 sums over the last dimension.
+  // Of the matmul's operands, an axis of 1 sums over the last dimension.
   if (isGroup(places, sizes, whole)) {
-    product->ragged = RaggedKind::Reduction;
-    if (!takeRagged(product->a, product->a.axis) ||
-        !takeRagged(product->b, product->b.axis))
+    matmul->ragged = RaggedKind::Reduction;
+    if (!takeRagged(matmul->a, matmul->a.axis) ||
+        !takeRagged(matmul->b, matmul->b.axis))
       return fail("an operand is not the slice that a group has of the "
                   "reduction");
   } else if (findTokens(places, sizes, whole) == 0) {
-    product->ragged = RaggedKind::Rows;
-    if (!takeRagged(product->a, 1 - product->a.axis) || !takeGroup(product->b))
+    matmul->ragged = RaggedKind::Rows;
+    if (!takeRagged(matmul->a, 1 - matmul->a.axis) || !takeGroup(matmul->b))
       return fail("the operands are not the rows of a group and its matrix");
   } else {
     return fail("the result is neither the rows of a group nor its matrix");
@@ -327,23 +327,23 @@ std::optional<MatmulMatch> LoopMatcher::match() {
       !isConstant(loop.getUpperBound(), groups))
     return fail("the loop does not go over all groups, whose number is static");
   Value matrices =
-      product->ragged == RaggedKind::Rows ? product->b.tensor : whole;
+      matmul->ragged == RaggedKind::Rows ? matmul->b.tensor : whole;
   if (cast<RankedTensorType>(matrices.getType()).getDimSize(0) != groups)
     return fail("there are not as many matrices as groups");
   // A group without tokens gives zeros by itself.
-  if (product->ragged == RaggedKind::Reduction && isZeros(whole))
-    product->accumulate = false;
+  if (matmul->ragged == RaggedKind::Reduction && isZeros(whole))
+    matmul->accumulate = false;
   // Rows of no group keep what they have, zeros for one.
-  if (product->ragged == RaggedKind::Rows && !product->accumulate &&
+  if (matmul->ragged == RaggedKind::Rows && !matmul->accumulate &&
       !whole.getDefiningOp<tensor::EmptyOp>()) {
     if (!isZeros(whole))
       return fail("rows of no group would lose what is there");
-    product->accumulate = true;
+    matmul->accumulate = true;
   }
-  product->offsets = offsets;
-  product->out = whole;
-  product->result = loop.getResult(number);
-  return product;
+  matmul->offsets = offsets;
+  matmul->out = whole;
+  matmul->result = loop.getResult(number);
+  return matmul;
 }
 
 std::optional<MatmulMatch> mx::matchGroupedLoop(scf::ForOp loop, Reason &why) {

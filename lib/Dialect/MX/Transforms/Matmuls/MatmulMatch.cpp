@@ -1,4 +1,4 @@
-//===- MatmulMatch.cpp - Products that linalg computes --------------------===//
+//===- MatmulMatch.cpp - Matmuls that linalg computes ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -114,30 +114,29 @@ std::optional<MatmulMatch> mx::matchMatmul(linalg::LinalgOp op, Reason &why) {
     why = "its operands are not tensors of f32, bf16 or f16 without encoding";
     return std::nullopt;
   }
-  MatmulMatch product;
-  product.op = op;
-  product.a = {op.getDpsInputs()[0], getAxis(maps[0], dims->k[0])};
-  product.b = {op.getDpsInputs()[1], getAxis(maps[1], dims->k[0])};
-  product.isSwapped = getAxis(maps[2], dims->m[0]) == 1;
-  if (product.isSwapped)
-    std::swap(product.a, product.b);
-  product.result = op->getResult(0);
-  product.out = op.getDpsInits()[0];
-  product.accumulate = !isZeros(product.out);
-  return product;
+  MatmulMatch matmul;
+  matmul.op = op;
+  matmul.a = {op.getDpsInputs()[0], getAxis(maps[0], dims->k[0])};
+  matmul.b = {op.getDpsInputs()[1], getAxis(maps[1], dims->k[0])};
+  matmul.isSwapped = getAxis(maps[2], dims->m[0]) == 1;
+  if (matmul.isSwapped)
+    std::swap(matmul.a, matmul.b);
+  matmul.result = op->getResult(0);
+  matmul.out = op.getDpsInits()[0];
+  matmul.accumulate = !isZeros(matmul.out);
+  return matmul;
 }
 
-int64_t mx::getReductionSize(const MatmulMatch &product) {
-  auto type = cast<RankedTensorType>(product.a.tensor.getType());
-  return type.getDimSize(type.getRank() - 2 + product.a.axis);
+int64_t mx::getReductionSize(const MatmulMatch &matmul) {
+  auto type = cast<RankedTensorType>(matmul.a.tensor.getType());
+  return type.getDimSize(type.getRank() - 2 + matmul.a.axis);
 }
 
-RaggedKind mx::getRaggedOfOperand(const MatmulMatch &product,
+RaggedKind mx::getRaggedOfOperand(const MatmulMatch &matmul,
                                   const MatmulMatch::Operand &operand) {
-  if (product.ragged == RaggedKind::None ||
+  if (matmul.ragged == RaggedKind::None ||
       cast<RankedTensorType>(operand.tensor.getType()).getRank() == 3)
     return RaggedKind::None;
-  bool isLast =
-      (operand.axis == 1) == (product.ragged == RaggedKind::Reduction);
+  bool isLast = (operand.axis == 1) == (matmul.ragged == RaggedKind::Reduction);
   return isLast ? RaggedKind::Reduction : RaggedKind::Rows;
 }

@@ -1,4 +1,4 @@
-//===- MatmulMatch.h - Products that linalg computes ------------*- C++ -*-===//
+//===- MatmulMatch.h - Matmuls that linalg computes -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -25,7 +25,7 @@ struct MatmulMatch {
     int64_t axis;
   };
 
-  /// The operation that multiplies; its attributes are those of the product.
+  /// The operation that multiplies; its attributes are those of the matmul.
   mlir::linalg::LinalgOp op;
   /// Of the result's rows and of its columns.
   Operand a, b;
@@ -43,22 +43,22 @@ struct MatmulMatch {
 };
 
 /// The size of what is summed over.
-int64_t getReductionSize(const MatmulMatch &product);
+int64_t getReductionSize(const MatmulMatch &matmul);
 
 /// What the groups divide in an operand: of ragged rows the other dimension
 /// than the reduction, of a ragged reduction that one. Matrices of groups, of
 /// rank 3, have none.
-RaggedKind getRaggedOfOperand(const MatmulMatch &product,
+RaggedKind getRaggedOfOperand(const MatmulMatch &matmul,
                               const MatmulMatch::Operand &operand);
 
 /// Why there is no matmul.
 using Reason = std::string;
 
-/// The product that `op` computes. A null result says why there is none; an
+/// The matmul that `op` computes. A null result says why there is none; an
 /// empty reason that `op` is something else.
 std::optional<MatmulMatch> matchMatmul(mlir::linalg::LinalgOp op, Reason &why);
 
-/// The product that a loop over groups computes.
+/// The matmul that a loop over groups computes.
 std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 
 /// Rows of a matrix, selected by a list of indices.

@@ -1,4 +1,4 @@
-//===- QuantizeMatmuls.cpp - Products of floats in block formats ----------===//
+//===- QuantizeMatmuls.cpp - Matmuls of floats in block formats -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -23,7 +23,7 @@ using namespace mx;
 
 static llvm::TrackingStatistic numQuantized("mx-quantize-matmuls",
                                             "numQuantized",
-                                            "Products in block formats");
+                                            "Matmuls in block formats");
 
 namespace mx {
 #define GEN_PASS_DEF_MXQUANTIZEMATMULS
@@ -36,7 +36,7 @@ namespace mx {
 
 namespace {
 
-/// What a product reads of an operand.
+/// What a matmul reads of an operand.
 struct ElementsAndScales {
   Value elements, scales;
 };
@@ -49,18 +49,18 @@ struct QuantizeMatmuls final
 
 private:
   LogicalResult readOptions();
-  FailureOr<Recipes> getRecipes(const MatmulMatch &product);
+  FailureOr<Recipes> getRecipes(const MatmulMatch &matmul);
   LogicalResult quantizeMatmul(linalg::LinalgOp op);
-  LogicalResult rewrite(MatmulMatch product);
-  Reason checkReduction(const MatmulMatch &product, const Recipes &recipes);
-  QuantizeOp quantize(OpBuilder &builder, const MatmulMatch &product,
+  LogicalResult rewrite(MatmulMatch matmul);
+  Reason checkReduction(const MatmulMatch &matmul, const Recipes &recipes);
+  QuantizeOp quantize(OpBuilder &builder, const MatmulMatch &matmul,
                       const MatmulMatch::Operand &operand,
                       const Recipe &recipe);
-  ElementsAndScales getElements(OpBuilder &builder, const MatmulMatch &product,
+  ElementsAndScales getElements(OpBuilder &builder, const MatmulMatch &matmul,
                                 const MatmulMatch::Operand &operand,
                                 const Recipe &recipe);
 
-  /// Products that this run rewrote.
+  /// Matmuls that this run rewrote.
   int64_t numRewritten = 0;
   Recipes defaults;
   ScaleRounding rounding = ScaleRounding::Ceil;
@@ -120,20 +120,20 @@ static bool hasCutRows(const MatmulMatch::Operand &operand) {
 }
 
 QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
-                                     const MatmulMatch &product,
+                                     const MatmulMatch &matmul,
                                      const MatmulMatch::Operand &operand,
                                      const Recipe &recipe) {
-  linalg::LinalgOp op = product.op;
+  linalg::LinalgOp op = matmul.op;
   Location loc = op.getLoc();
   MLIRContext *context = builder.getContext();
   Type scale = recipe.getScale(context);
   int64_t block = getBlockSizeOf(scale);
-  RaggedKind ragged = getRaggedOfOperand(product, operand);
-  // The destination has the reduction last, and the groups of the product.
+  RaggedKind ragged = getRaggedOfOperand(matmul, operand);
+  // The destination has the reduction last, and the groups of the matmul.
   RaggedKind outRagged =
-      ragged == RaggedKind::None ? RaggedKind::None : product.ragged;
+      ragged == RaggedKind::None ? RaggedKind::None : matmul.ragged;
   int64_t groups =
-      ragged == RaggedKind::None ? 0 : getNumGroups(product.offsets);
+      ragged == RaggedKind::None ? 0 : getNumGroups(matmul.offsets);
   Value input = operand.tensor, gather;
   int64_t axis = operand.axis;
   Shape elements{getSizes(builder, loc, input)};
@@ -172,7 +172,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   return QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,
       /*input_scales=*/ValueRange(), factor, /*decode_factors=*/ValueRange(),
-      /*seed=*/Value(), gather, hasGroups ? product.offsets : Value(), outs,
+      /*seed=*/Value(), gather, hasGroups ? matmul.offsets : Value(), outs,
       hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
       ArrayRef<int64_t>{axis}, block, /*square=*/false,
       /*amax=*/false, /*concat=*/false, /*dequantized=*/ArrayAttr(),
@@ -181,12 +181,12 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
 
 /// Those of `recipe`: what the operand was made of, or what it is quantized to.
 ElementsAndScales
-QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &product,
+QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &matmul,
                              const MatmulMatch::Operand &operand,
                              const Recipe &recipe) {
-  auto stored = findStoredOperand(product, operand);
+  auto stored = findStoredOperand(matmul, operand);
   if (!stored || stored->recipe != &recipe) {
-    QuantizeOp op = quantize(builder, product, operand, recipe);
+    QuantizeOp op = quantize(builder, matmul, operand, recipe);
     return {op.getResult(0), op.getResult(1)};
   }
   Location loc = operand.tensor.getLoc();
@@ -199,16 +199,16 @@ QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &product,
 
 /// Why the operands cannot be cut into blocks along the reduction; empty if
 /// they can.
-Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
+Reason QuantizeMatmuls::checkReduction(const MatmulMatch &matmul,
                                        const Recipes &recipes) {
-  for (const MatmulMatch::Operand *operand : {&product.a, &product.b})
-    if (getRaggedOfOperand(product, *operand) == RaggedKind::Rows &&
+  for (const MatmulMatch::Operand *operand : {&matmul.a, &matmul.b})
+    if (getRaggedOfOperand(matmul, *operand) == RaggedKind::Rows &&
         hasCutRows(*operand))
       return "the rows of an operand that groups divide are no multiple of 16 "
              "bytes";
-  if (product.ragged == RaggedKind::Reduction)
+  if (matmul.ragged == RaggedKind::Reduction)
     return {}; // which is filled up with zeros
-  int64_t size = getReductionSize(product);
+  int64_t size = getReductionSize(matmul);
   int64_t multiple = recipes.getMultiple(&getContext());
   if (ShapedType::isDynamic(size))
     return dynamicReductions
@@ -221,30 +221,30 @@ Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
   return {};
 }
 
-LogicalResult QuantizeMatmuls::rewrite(MatmulMatch product) {
-  FailureOr<Recipes> recipes = getRecipes(product);
+LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
+  FailureOr<Recipes> recipes = getRecipes(matmul);
   if (failed(recipes))
     return failure();
   if (!recipes->a)
     return success();
-  if (Reason why = checkReduction(product, *recipes); !why.empty()) {
-    product.op.emitRemark() << "not quantized: " << why;
+  if (Reason why = checkReduction(matmul, *recipes); !why.empty()) {
+    matmul.op.emitRemark() << "not quantized: " << why;
     return success();
   }
-  Operation *root = product.result.getDefiningOp();
+  Operation *root = matmul.result.getDefiningOp();
   OpBuilder builder(root);
-  Location loc = product.op.getLoc();
+  Location loc = matmul.op.getLoc();
   // One rounding, of the f32 sum, as the types say.
   Operation *rounding =
-      product.accumulate ? nullptr : getRounding(product.result);
-  Value replaced = rounding ? rounding->getResult(0) : product.result;
-  Value out = product.out;
-  if (!product.accumulate)
+      matmul.accumulate ? nullptr : getRounding(matmul.result);
+  Value replaced = rounding ? rounding->getResult(0) : matmul.result;
+  Value out = matmul.out;
+  if (!matmul.accumulate)
     out = tensor::EmptyOp::create(builder, loc,
                                   tensor::getMixedSizes(builder, loc, out),
                                   getElementTypeOrSelf(replaced));
-  auto a = getElements(builder, product, product.a, *recipes->a);
-  auto b = getElements(builder, product, product.b, *recipes->b);
+  auto a = getElements(builder, matmul, matmul.a, *recipes->a);
+  auto b = getElements(builder, matmul, matmul.b, *recipes->b);
   Value alpha;
   if (recipes->a->isNVFP4 && globalScale != 1.0)
     alpha = arith::ConstantOp::create(
@@ -252,16 +252,16 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch product) {
         builder.getF32FloatAttr(1.0 / (globalScale * globalScale)));
   int64_t block = getBlockSizeOf(recipes->a->getScale(&getContext()));
   Operation *op;
-  if (product.ragged == RaggedKind::None)
+  if (matmul.ragged == RaggedKind::None)
     op = MatmulOp::create(builder, loc, out.getType(), a.elements, a.scales,
                           b.elements, b.scales, alpha, out, block,
-                          product.accumulate, /*epilogueCount=*/0);
+                          matmul.accumulate, /*epilogueCount=*/0);
   else
     op = GroupedMatmulOp::create(
         builder, loc, out.getType(), a.elements, a.scales, b.elements, b.scales,
-        product.offsets, alpha,
-        /*scatter=*/Value(), out, product.ragged, /*masked=*/false, block,
-        /*num_b=*/1, product.accumulate, ScaleRounding::Ceil,
+        matmul.offsets, alpha,
+        /*scatter=*/Value(), out, matmul.ragged, /*masked=*/false, block,
+        /*num_b=*/1, matmul.accumulate, ScaleRounding::Ceil,
         /*epilogueCount=*/0);
   replaced.replaceAllUsesWith(op->getResult(0));
   if (rounding)
@@ -277,9 +277,9 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch product) {
 //===----------------------------------------------------------------------===//
 
 /// The recipes of an operation: null if it is left alone.
-FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &product) {
+FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &matmul) {
   Recipes recipes = defaults;
-  linalg::LinalgOp op = product.op;
+  linalg::LinalgOp op = matmul.op;
   Attribute attr = op->getAttr(kRecipeAttr);
   if (isLeftAlone(op))
     return Recipes();
@@ -292,10 +292,10 @@ FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &product) {
              << kRecipeAttr << " to be \"none\", or a recipe or two of "
              << listRecipes() << "; found " << attr;
   }
-  if (product.isSwapped)
+  if (matmul.isSwapped)
     std::swap(recipes.a, recipes.b);
   if (!attr)
-    useStoredFormats(product, recipes);
+    useStoredFormats(matmul, recipes);
   if (recipes.a->isNVFP4 != recipes.b->isNVFP4)
     return op.emitOpError("expected nvfp4 for both operands or for "
                           "none, found ")
@@ -332,29 +332,29 @@ LogicalResult QuantizeMatmuls::readOptions() {
   return success();
 }
 
-/// A product of matrices, or one that can be written as such.
+/// A matmul, or an operation that can be written as one.
 LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
   Reason why, ignored;
   if (isLeftAlone(op))
     return success();
-  if (std::optional<MatmulMatch> product = matchMatmul(op, why))
-    return rewrite(*product);
+  if (std::optional<MatmulMatch> matmul = matchMatmul(op, why))
+    return rewrite(*matmul);
   if (why.empty())
     return success();
   auto flat = import::flattenContraction(op);
-  std::optional<MatmulMatch> product =
+  std::optional<MatmulMatch> matmul =
       flat ? matchMatmul(flat->op, ignored) : std::nullopt;
-  if (!product) {
+  if (!matmul) {
     op.emitRemark() << "not quantized: " << why;
     if (flat)
       import::eraseContraction(*flat);
     return success();
   }
-  // The result may be that of the flat product itself, which `rewrite`
+  // The result may be that of the flat matmul itself, which `rewrite`
   // replaces: what reads it has to read it before.
   op->getResult(0).replaceAllUsesWith(flat->result);
   int64_t before = numRewritten;
-  LogicalResult rewritten = rewrite(*product);
+  LogicalResult rewritten = rewrite(*matmul);
   if (numRewritten != before) {
     op->erase();
     return success();
@@ -371,14 +371,14 @@ void QuantizeMatmuls::runOnOperation() {
   getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops) {
     Reason why;
-    std::optional<MatmulMatch> product = matchGroupedLoop(loop, why);
-    if (!product && !why.empty())
-      loop.emitRemark() << "not a product of groups: " << why;
-    if (product && failed(rewrite(*product)))
+    std::optional<MatmulMatch> matmul = matchGroupedLoop(loop, why);
+    if (!matmul && !why.empty())
+      loop.emitRemark() << "not a matmul of groups: " << why;
+    if (matmul && failed(rewrite(*matmul)))
       return signalPassFailure();
   }
   SmallVector<linalg::LinalgOp> ops;
-  // Only these: what rounds a product goes with it.
+  // Only these: what rounds a matmul goes with it.
   getOperation()->walk([&](linalg::LinalgOp op) {
     if (linalg::isaContractionOpInterface(op))
       ops.push_back(op);

@@ -1,4 +1,4 @@
-//===- QuantizeRecipes.cpp - Formats that products get --------------------===//
+//===- QuantizeRecipes.cpp - Formats that matmuls get ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -93,16 +93,16 @@ bool mx::isLeftAlone(Operation *op) {
 //===----------------------------------------------------------------------===//
 // Operands that are in a block format
 //
-// A product of numbers that were dequantized reads what they were made of: to
+// A matmul of numbers that were dequantized reads what they were made of: to
 // quantize them again would give the same numbers.
 //===----------------------------------------------------------------------===//
 
 std::optional<StoredOperand>
-mx::findStoredOperand(const MatmulMatch &product,
+mx::findStoredOperand(const MatmulMatch &matmul,
                       const MatmulMatch::Operand &operand) {
   // Groups have blocks, or tiles of scales, of their own.
   auto dequantize = operand.tensor.getDefiningOp<DequantizeOp>();
-  if (!dequantize || getRaggedOfOperand(product, operand) != RaggedKind::None ||
+  if (!dequantize || getRaggedOfOperand(matmul, operand) != RaggedKind::None ||
       operand.axis != 1 || dequantize.getOffsets() ||
       dequantize.getGlobalScale())
     return std::nullopt;
@@ -116,24 +116,24 @@ mx::findStoredOperand(const MatmulMatch &product,
     return std::nullopt;
   const Recipe *recipe =
       findRecipe(elementsType.getElementType(), scalesType.getElementType());
-  // The factor of NVFP4 belongs to the whole product.
+  // The factor of NVFP4 belongs to the whole matmul.
   if (!recipe || recipe->isNVFP4)
     return std::nullopt;
   return StoredOperand{recipe, elements, scales};
 }
 
-void mx::useStoredFormats(const MatmulMatch &product, Recipes &recipes) {
+void mx::useStoredFormats(const MatmulMatch &matmul, Recipes &recipes) {
   if (recipes.a->isNVFP4 || recipes.b->isNVFP4)
     return;
   Recipes stored = recipes;
-  if (auto operand = findStoredOperand(product, product.a))
+  if (auto operand = findStoredOperand(matmul, matmul.a))
     stored.a = operand->recipe;
-  if (auto operand = findStoredOperand(product, product.b))
+  if (auto operand = findStoredOperand(matmul, matmul.b))
     stored.b = operand->recipe;
   // A format of 4 bits wants more of the reduction than others.
-  int64_t size = getReductionSize(product);
-  int64_t multiple = stored.getMultiple(product.a.tensor.getContext());
-  if (product.ragged == RaggedKind::Reduction || ShapedType::isDynamic(size) ||
+  int64_t size = getReductionSize(matmul);
+  int64_t multiple = stored.getMultiple(matmul.a.tensor.getContext());
+  if (matmul.ragged == RaggedKind::Reduction || ShapedType::isDynamic(size) ||
       size % multiple == 0)
     recipes = stored;
 }

@@ -1,4 +1,4 @@
-//===- QuantizeRecipes.h - Formats that products get ------------*- C++ -*-===//
+//===- QuantizeRecipes.h - Formats that matmuls get -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ struct Recipe {
   mlir::Type getScale(mlir::MLIRContext *context) const;
 };
 
-/// Those of both operands of a product.
+/// Those of both operands of a matmul.
 struct Recipes {
   const Recipe *a = nullptr, *b = nullptr;
 
@@ -56,14 +56,14 @@ struct StoredOperand {
   mlir::Value elements, scales;
 };
 
-/// The elements and scales of which `operand` has the numbers, if a product can
+/// The elements and scales of which `operand` has the numbers, if a matmul can
 /// read them as they are: blocks lie along what is summed over.
 std::optional<StoredOperand>
-findStoredOperand(const MatmulMatch &product,
+findStoredOperand(const MatmulMatch &matmul,
                   const MatmulMatch::Operand &operand);
 
 /// Chooses the formats that operands are stored in.
-void useStoredFormats(const MatmulMatch &product, Recipes &recipes);
+void useStoredFormats(const MatmulMatch &matmul, Recipes &recipes);
 
 } // namespace mx
 

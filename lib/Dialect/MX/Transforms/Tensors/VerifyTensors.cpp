@@ -75,13 +75,13 @@ static LogicalResult verifyNamedBody(Operation *op) {
         !isa<arith::ArithDialect, math::MathDialect>(inside.getDialect()) ||
         isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp>(inside))
       continue;
-    bool isProduct = linalg::isaContractionOpInterface(named);
+    bool isMatmul = linalg::isaContractionOpInterface(named);
     return op->emitOpError("expected arithmetic on f16, bf16, f32, f64, "
                            "integers or index, found ")
            << found << "; "
-           << (isProduct ? "mx.matmul multiplies narrower floats with their "
-                           "scales"
-                         : adviseOnNarrowFloats(&inside));
+           << (isMatmul ? "mx.matmul multiplies narrower floats with their "
+                          "scales"
+                        : adviseOnNarrowFloats(&inside));
   }
   return success();
 }
@@ -90,8 +90,8 @@ static LogicalResult verifyNamedBody(Operation *op) {
 // On the GPU
 //===----------------------------------------------------------------------===//
 
-/// The product whose result, or a slice of it, `tensor` is.
-static MatmulOpInterface getProduct(Value tensor) {
+/// The matmul whose result, or a slice of it, `tensor` is.
+static MatmulOpInterface getMatmul(Value tensor) {
   if (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>())
     tensor = slice.getSource();
   return tensor.getDefiningOp<MatmulOpInterface>();
@@ -100,8 +100,8 @@ static MatmulOpInterface getProduct(Value tensor) {
 /// What prevents fusion with a neighbour; none if there is no neighbour.
 static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   for (Value operand : op->getOperands())
-    if (MatmulOpInterface product = getProduct(operand))
-      return findEpilogueObstacle(product, op);
+    if (MatmulOpInterface matmul = getMatmul(operand))
+      return findEpilogueObstacle(matmul, op);
   for (Operation *user : op->getUsers())
     if (auto quantize = dyn_cast<QuantizeOp>(user))
       return findPrologueObstacle(op, quantize);

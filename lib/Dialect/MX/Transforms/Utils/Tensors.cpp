@@ -1,4 +1,4 @@
-//===- Tensors.cpp - Tensors around products ------------------------------===//
+//===- Tensors.cpp - Tensors around matmuls -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,4 @@
-//===- Tensors.h - Tensors around products ----------------------*- C++ -*-===//
-//-*-===//
+//===- Tensors.h - Tensors around matmuls -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +52,7 @@ mlir::Value makeEmpty(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::ArrayRef<mlir::OpFoldResult> sizes,
                       mlir::Type element, mlir::Attribute encoding = {});
 
-/// Linear scales in the layout that products read.
+/// Linear scales in the layout that matmuls read.
 mlir::Value relayoutScales(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value scales, ScaleLayoutKind layout);
 

@@ -263,7 +263,7 @@ struct Issue {
   }
 
 private:
-  /// Whether the product is added to what the accumulator holds.
+  /// Whether the MMA is added to what the accumulator holds.
   Value isAdded(NVVMBuilder &builder, int64_t step) const {
     return step == 0 && accumulate ? accumulate : builder.i1(step > 0);
   }

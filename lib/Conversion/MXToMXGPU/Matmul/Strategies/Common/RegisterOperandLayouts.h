@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The A of wgmma may be in registers. Kernels whose MMA warpgroups dequantize
-// one operand of a product there multiply it by the other, of bf16, where the
-// copy engine put it: wgmma_upcast_a the A of the product, wgmma_swap_ab its B.
+// one operand of a matmul there multiply it by the other, of bf16, where the
+// copy engine put it: wgmma_upcast_a the A of the matmul, wgmma_swap_ab its B.
 //
 // The reduction is as in memory, where wgmma gives a thread two adjacent
 // elements of each eight: of narrow elements a byte, or two. With the other

@@ -13,18 +13,18 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static WgmmaAttr getInstruction(const ProductKernel &kernel) {
-  return cast<WgmmaAttr>(kernel.product.buffers.mma);
+static WgmmaAttr getInstruction(const MatmulKernel &kernel) {
+  return cast<WgmmaAttr>(kernel.matmul.buffers.mma);
 }
 
-RegisterOperandMainLoop::RegisterOperandMainLoop(ProductKernel &kernel,
+RegisterOperandMainLoop::RegisterOperandMainLoop(MatmulKernel &kernel,
                                                  WorkPolicy &work, OperandB &b,
                                                  RegisterOperand operand)
     : UpcastMainLoop(kernel, work, b), operand(operand),
-      layouts(getInstruction(kernel), kernel.product.schedule.getTileK(),
+      layouts(getInstruction(kernel), kernel.matmul.schedule.getTileK(),
               operand.steps, operand.permuted),
       ofPart(getInstruction(kernel),
-             kernel.product.schedule.getTileK() / getParts(), operand.steps,
+             kernel.matmul.schedule.getTileK() / getParts(), operand.steps,
              operand.permuted) {}
 
 int64_t RegisterOperandMainLoop::getParts() const {
@@ -32,8 +32,8 @@ int64_t RegisterOperandMainLoop::getParts() const {
 }
 
 void RegisterOperandMainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
-  bInputs = body.ring(product.buffers.bInputs, "in_b");
+  inputs = body.ring(matmul.buffers.inputs, "in");
+  bInputs = body.ring(matmul.buffers.bInputs, "in_b");
 }
 
 void RegisterOperandMainLoop::buildRoles(EpiloguePolicy &epilogue) {
@@ -56,7 +56,7 @@ Value RegisterOperandMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
       body, type, tile.elements, body.index(part * type.getColumns()));
   if (isHalfOfRun)
     return relabel(dequantize(tile, ofPart.getDequantized(), Value(),
-                              product.problem.product.blockSize / parts),
+                              matmul.problem.mma.blockSize / parts),
                    ofPart.getOperand());
   auto scales = cast<VectorType>(tile.scales.getType());
   int64_t rows = scales.getDimSize(0), blocks = scales.getDimSize(1) / parts;
@@ -90,7 +90,7 @@ Value RegisterOperandMainLoop::multiply(ForEachWorkTileOp workTile) {
     IntegerAttr column;
     if (parts > 1)
       column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
-    accumulator = start(product.buffers.mma, registers,
+    accumulator = start(matmul.buffers.mma, registers,
                         stage.getBuffer(operand.other), accumulator, column);
     if (isLast)
       ConsumerReleaseOp::create(body, loaded.stage);

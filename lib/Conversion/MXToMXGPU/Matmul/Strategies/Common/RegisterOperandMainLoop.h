@@ -17,7 +17,7 @@
 namespace mx::mxgpu {
 
 /// Columns of the instruction from which on a step's reduction has two parts,
-/// an operand each. With fewer products are short, and what parts cost is more:
+/// an operand each. With fewer, MMAs are short, and what parts cost is more:
 /// on an H200 4 % of the time with up to 48 columns, while they save 6 % with
 /// 128.
 inline constexpr int64_t kColumnsOfParts = 128;
@@ -44,7 +44,7 @@ public:
   void buildRoles(EpiloguePolicy &epilogue) override;
 
 protected:
-  RegisterOperandMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b,
+  RegisterOperandMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b,
                           RegisterOperand operand);
 
   /// The rings of this operand, and of the other.

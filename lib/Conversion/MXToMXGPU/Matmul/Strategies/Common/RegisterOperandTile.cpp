@@ -98,19 +98,19 @@ void mx::mxgpu::forEachRegisterOperandTile(
 /// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
 /// and 2, and later ones.
 static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
-/// The part of a step's products that nothing overlaps, in thousandths, and
+/// The part of a step's MMAs that nothing overlaps, in thousandths, and
 /// cycles of a step's waits: with two parts of a step, and with one.
 struct OverlapCosts {
-  int64_t products, step;
+  int64_t mmas, step;
 };
 static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
 /// More of a step where no other warpgroup works while one waits.
 static constexpr int64_t kAlone = 60;
-/// More that products take than the tensor core needs, in per cent: where the
+/// More that MMAs take than the tensor core needs, in per cent: where the
 /// other operand is permuted with elements of 4 bits, and with others. With
 /// many columns ptxas spills: of 4 bits with 224 and 240, of others with 240
 /// and 256 and a step of 128 elements, less where the operand is A.
-static constexpr int64_t kMoreProducts = 13, kMoreOfRuns = 4,
+static constexpr int64_t kMoreOfMmas = 13, kMoreOfRuns = 4,
                          kMoreOfSpilledRuns = 8, kMoreOfWideRuns = 17,
                          kMoreOfSpilledWideRuns = 40,
                          kMoreOfSpilledWideRunsOfA = 26;
@@ -152,9 +152,8 @@ int64_t RegisterOperandTile::getSharedPercent() const {
          (isPermuted ? kMoreOfPermutedScales : kMoreOfScales);
 }
 
-int64_t
-RegisterOperandTile::getProductCycles(const MatmulBuffers &buffers,
-                                      const target::Rates &rates) const {
+int64_t RegisterOperandTile::getMmaCycles(const MatmulBuffers &buffers,
+                                          const target::Rates &rates) const {
   return ceilDiv(depth, buffers.mma.getMmaShape().k) *
          buffers.mma.getCycles(rates);
 }
@@ -168,21 +167,20 @@ int64_t RegisterOperandTile::getThreadCycles(const MatmulBuffers &buffers,
       getReductionParts(columns) > 1 ? kInParts : kWhole;
   // Per cent of hundredths.
   constexpr int64_t kUnit = 10000;
-  int64_t sum =
-      elements * (getSharedPercent() * kSharedElement * groups +
-                  getElementPercent() * kOwnElement) +
-      getProductCycles(buffers, rates) * costs.products * (kUnit / 1000);
+  int64_t sum = elements * (getSharedPercent() * kSharedElement * groups +
+                            getElementPercent() * kOwnElement) +
+                getMmaCycles(buffers, rates) * costs.mmas * (kUnit / 1000);
   return (sum + kUnit / 2) / kUnit + costs.step + (groups == 1 ? kAlone : 0);
 }
 
-/// Products are slower than the tensor core is, for waits and reads of the
+/// MMAs are slower than the tensor core is, for waits and reads of the
 /// other operand.
 int64_t RegisterOperandTile::getStepCycles(const MatmulBuffers &buffers,
                                            const target::Rates &rates) const {
-  int64_t percent = kMoreProducts;
+  int64_t percent = kMoreOfMmas;
   if (isPermuted)
     percent = getMoreOfRuns(*this);
-  return getProductCycles(buffers, rates) * percent / 100;
+  return getMmaCycles(buffers, rates) * percent / 100;
 }
 
 /// What is dequantized stays in registers, and the instructions of each 64 rows

@@ -30,7 +30,7 @@ struct RegisterOperandTile {
   /// Registers of a thread that multiplies, and of one that loads.
   llvm::SmallVector<int64_t> getRegisters() const;
 
-  /// Between the products of two steps.
+  /// Between the MMAs of two steps.
   int64_t getStepCycles(const MatmulBuffers &buffers,
                         const target::Rates &rates) const;
   /// Of shared memory in a step, or of the threads that dequantize and
@@ -41,8 +41,8 @@ struct RegisterOperandTile {
 private:
   int64_t getElementPercent() const;
   int64_t getSharedPercent() const;
-  int64_t getProductCycles(const MatmulBuffers &buffers,
-                           const target::Rates &rates) const;
+  int64_t getMmaCycles(const MatmulBuffers &buffers,
+                       const target::Rates &rates) const;
   int64_t getThreadCycles(const MatmulBuffers &buffers,
                           const target::Rates &rates) const;
 };

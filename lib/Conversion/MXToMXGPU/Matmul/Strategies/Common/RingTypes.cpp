@@ -1,4 +1,4 @@
-//===- RingTypes.cpp - Types of a product's rings -------------------------===//
+//===- RingTypes.cpp - Types of a matmul's rings --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

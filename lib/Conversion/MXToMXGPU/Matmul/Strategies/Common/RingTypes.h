@@ -1,4 +1,4 @@
-//===- RingTypes.h - Types of a product's rings -----------------*- C++ -*-===//
+//===- RingTypes.h - Types of a matmul's rings ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

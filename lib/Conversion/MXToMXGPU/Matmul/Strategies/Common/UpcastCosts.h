@@ -37,7 +37,7 @@ inline int64_t getUpcastPortCycles(const MatmulProblem &problem,
   int64_t a = buffers.inputs.getStageBytes();
   int64_t b = buffers.bInputs.getStageBytes();
   int64_t rows = fields.tile[0] / fields.strategy.getCtas();
-  int64_t reads = rows / problem.product.instruction->rows;
+  int64_t reads = rows / problem.mma.instruction->rows;
   int64_t bytes =
       2 * a + 2 * b + (1 + reads) * buffers.operands.getStageBytes();
   return std::max(ceilDiv(bytes, rates.smemReadBytesPerClk),

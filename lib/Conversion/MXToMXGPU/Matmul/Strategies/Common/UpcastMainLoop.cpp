@@ -16,20 +16,20 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 void UpcastMainLoop::addOperands(KernelArguments &signature) {
-  signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
+  signature.add(Arg::AMap, encodeElements(matrices.a, matmul.buffers.inputs,
                                           "a", getRowsOfBox()));
   signature.add(Arg::BMap,
-                product.problem.isPackedB
+                matmul.problem.isPackedB
                     ? b.encodePacked()
-                    : encodeElements(matrices.b, product.buffers.bInputs, "b",
+                    : encodeElements(matrices.b, matmul.buffers.bInputs, "b",
                                      b.getBoxRows()));
   addScales(signature);
 }
 
 void UpcastMainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
-  bInputs = body.ring(product.buffers.bInputs, "in_b");
-  operands = body.ring(product.buffers.operands, "operands");
+  inputs = body.ring(matmul.buffers.inputs, "in");
+  bInputs = body.ring(matmul.buffers.bInputs, "in_b");
+  operands = body.ring(matmul.buffers.operands, "operands");
 }
 
 /// Nothing but the loads is an instruction.
@@ -48,18 +48,18 @@ Value UpcastMainLoop::loadWeights(Value buffer, FragmentType type, Value thread,
 
 Value UpcastMainLoop::loadScales(Value buffer, FragmentType type, Value row,
                                  ForEachKOp step, Value thread) {
-  int64_t blockSize = product.problem.product.blockSize;
+  int64_t blockSize = matmul.problem.mma.blockSize;
   FragmentLayoutAttr layout = type.getLayout();
   // The first block of this step in its tile of scales, and how many exist.
   Value inTile = arith::RemUIOp::create(
-      body, step.getK(), body.index(product.problem.getScaleTileK()));
+      body, step.getK(), body.index(matmul.problem.getScaleTileK()));
   Value extent;
   if (!areTilesWhole())
     extent = body.div(step.getExtent(), blockSize);
   auto ofRows = VectorType::get(
       {static_cast<int64_t>(layout.getRowOffsets().size()),
        static_cast<int64_t>(layout.getBlocks(blockSize).size())},
-      product.problem.scales);
+      matmul.problem.scales);
   return LoadFragmentScalesOp::create(body, ofRows, buffer, row,
                                       body.div(inTile, blockSize), extent,
                                       thread, blockSize, type);
@@ -84,7 +84,7 @@ Value UpcastMainLoop::dequantize(LoadedTile tile, FragmentLayoutAttr layout,
   return DequantizeFragmentOp::create(
       body, FragmentType::get(type, layout), tile.elements, tile.scales,
       reference, reference && isFinite(),
-      block ? block : product.problem.product.blockSize);
+      block ? block : matmul.problem.mma.blockSize);
 }
 
 /// The part of a tile of B that this thread has, if it writes other rows than
@@ -108,12 +108,12 @@ Value UpcastMainLoop::getFirstRowOfScalesOfA(ForEachWorkTileOp workTile) {
 }
 
 Value UpcastMainLoop::getFirstRowOfScales(ForEachWorkTileOp workTile) {
-  if (product.getBRows() % kScaleTileRows == 0)
+  if (matmul.getBRows() % kScaleTileRows == 0)
     return body.index(0);
   Value first = workTile.getColumn();
   if (kernel.rank)
     first =
-        body.add(first, body.mul(kernel.rank, body.index(product.getBRows())));
+        body.add(first, body.mul(kernel.rank, body.index(matmul.getBRows())));
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
@@ -123,14 +123,14 @@ void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
   OpBuilder::InsertionGuard guard(body);
   createRole("dequantize", warps, /*elected=*/false, /*kind=*/1);
   bool isMoved = read != written;
-  bool isPacked = product.problem.isPackedB;
+  bool isPacked = matmul.problem.isPackedB;
   Value thread = isMoved ? getPartOfMovedB(body, isPacked) : Value();
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   enterWorkTile(workTile, /*multiplies=*/false);
   Value row = getFirstRowOfScales(workTile);
   ForEachKOp step = forEachTile(workTile);
   auto stage = ConsumerWaitOp::create(body, bInputs);
-  LoadedTile tile = loadTile(stage, "b", "sfb", product.problem.b, read, row,
+  LoadedTile tile = loadTile(stage, "b", "sfb", matmul.problem.b, read, row,
                              step, thread, isPacked);
   Value operand = dequantize(tile, /*layout=*/{}, getReferenceOfB());
   if (isMoved)
@@ -151,17 +151,17 @@ void UpcastMainLoop::buildLoad(int64_t kind) {
   OperandOrigin origin = work.getOperands(workTile);
   b.begin(workTile, origin);
   ForEachKOp step = forEachTile(workTile);
-  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
+  Value k = step.getK(), kTile = body.div(k, matmul.problem.getScaleTileK());
   auto stage = ProducerAcquireOp::create(body, inputs);
   loadA(stage, origin.row, k);
-  if (product.problem.hasScalesOfA())
+  if (matmul.problem.hasScalesOfA())
     TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
                       ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
                       stage.getStage());
   ProducerCommitOp::create(body, stage.getStage(), Value());
   auto bStage = ProducerAcquireOp::create(body, bInputs);
   b.loadElements(bStage, k);
-  if (product.problem.hasScalesOfB())
+  if (matmul.problem.hasScalesOfB())
     b.loadScales(bStage, kTile);
   ProducerCommitOp::create(body, bStage.getStage(), Value());
   launchDependents(workTile);

@@ -72,7 +72,7 @@ protected:
   /// The tile as bf16, or as the type that elements of this kernel have
   /// relative to `reference`, with registers in the order of `layout` if there
   /// is one. `block` columns of the tile have a scale, or as many as of the
-  /// product if it is 0.
+  /// matmul if it is 0.
   mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
                          mlir::Value reference = {}, int64_t block = 0);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A product is the same if its columns are multiplied in another order. A warp
+// A matmul is the same if its columns are multiplied in another order. A warp
 // has adjacent columns of each matrix of B that a tile has parts of, as many of
 // each: what an epilogue region gets for a column is then the same thread's. Of
 // an instruction a thread has two adjacent columns of each eight. Which columns

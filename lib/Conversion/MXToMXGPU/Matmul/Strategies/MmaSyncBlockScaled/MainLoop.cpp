@@ -17,14 +17,14 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-MmaSyncMainLoop::MmaSyncMainLoop(ProductKernel &kernel, WorkPolicy &work,
+MmaSyncMainLoop::MmaSyncMainLoop(MatmulKernel &kernel, WorkPolicy &work,
                                  OperandB &b)
     : MainLoop(kernel, work, b),
-      mma(cast<MmaSyncAttr>(kernel.product.buffers.mma)),
-      layouts(mma, kernel.product.problem) {}
+      mma(cast<MmaSyncAttr>(kernel.matmul.buffers.mma)),
+      layouts(mma, kernel.matmul.problem) {}
 
 void MmaSyncMainLoop::addOperands(KernelArguments &signature) {
-  RingType ring = product.buffers.inputs;
+  RingType ring = matmul.buffers.inputs;
   signature.add(Arg::AMap,
                 encodeElements(matrices.a, ring, "a", schedule.getTileM()));
   signature.add(Arg::BMap,
@@ -33,7 +33,7 @@ void MmaSyncMainLoop::addOperands(KernelArguments &signature) {
 }
 
 void MmaSyncMainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
+  inputs = body.ring(matmul.buffers.inputs, "in");
 }
 
 /// Shared memory is one CTA's. Not told so, ptxas 13.0 spills some bytes for
@@ -48,7 +48,7 @@ void MmaSyncMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 
 Value MmaSyncMainLoop::loadElements(MmaOperand operand, Type element,
                                     Value buffer, int64_t column) {
-  int64_t k = product.problem.product.getK();
+  int64_t k = matmul.problem.mma.getK();
   FragmentType taken = layouts.getTaken(operand, element, k);
   FragmentType type = layouts.getLoaded(operand, element, k);
   bool matrices = bool(type.getLayout().getMatrixRows(getStoredBits(element)));
@@ -61,9 +61,8 @@ Value MmaSyncMainLoop::loadElements(MmaOperand operand, Type element,
 
 Value MmaSyncMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
                                   Value extent) {
-  Type element = product.problem.scales;
-  int64_t count =
-      schedule.getTileK() / int64_t(product.problem.product.blockSize);
+  Type element = matmul.problem.scales;
+  int64_t count = schedule.getTileK() / int64_t(matmul.problem.mma.blockSize);
   FragmentType taken = layouts.getTaken(operand, element, count);
   FragmentType type = layouts.getLoaded(operand, element, count);
   Value loaded = LoadFragmentScalesOp::create(
@@ -95,31 +94,30 @@ Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   Value rowOfA =
       getRowOfScales(work.getFirstRow(workTile), schedule.getTileM());
-  Value rowOfB = getRowOfScales(workTile.getColumn(), product.getBRows());
+  Value rowOfB = getRowOfScales(workTile.getColumn(), matmul.getBRows());
   Value zero = ZeroFragmentOp::create(
       body,
       MmaAttrInterface(mma).getAccumulatorType(body.getF32Type(), mma.getN()));
   ForEachKOp step = forEachTile(workTile, zero);
   Value extent, scaleExtent;
   if (!areTilesWhole()) {
-    if (product.problem.ragged == RaggedKind::Reduction)
+    if (matmul.problem.ragged == RaggedKind::Reduction)
       extent = step.getExtent();
     else
-      scaleExtent =
-          body.div(step.getExtent(), product.problem.product.blockSize);
+      scaleExtent = body.div(step.getExtent(), matmul.problem.mma.blockSize);
   }
   auto stage = ConsumerWaitOp::create(body, inputs);
   Value aScales = loadScales(MmaOperand::AScales, stage.getBuffer("sfa"),
                              rowOfA, scaleExtent);
   Value bScales = loadScales(MmaOperand::BScales, stage.getBuffer("sfb"),
                              rowOfB, scaleExtent);
-  const target::ProductForm &form = product.problem.product;
+  const target::MmaForm &form = matmul.problem.mma;
   int64_t depth = form.getK();
   auto load = [&](int64_t k) {
     Value a =
-        loadElements(MmaOperand::A, product.problem.a, stage.getBuffer("a"), k);
+        loadElements(MmaOperand::A, matmul.problem.a, stage.getBuffer("a"), k);
     Value b =
-        loadElements(MmaOperand::B, product.problem.b, stage.getBuffer("b"), k);
+        loadElements(MmaOperand::B, matmul.problem.b, stage.getBuffer("b"), k);
     return std::pair(a, b);
   };
   Value sum = step.getRegionIterArgs()[0];

@@ -12,7 +12,7 @@ namespace mx::mxgpu {
 
 class MmaSyncMainLoop final : public MainLoop {
 public:
-  MmaSyncMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b);
+  MmaSyncMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b);
 
   void addOperands(KernelArguments &signature) override;
   void createRings() override;

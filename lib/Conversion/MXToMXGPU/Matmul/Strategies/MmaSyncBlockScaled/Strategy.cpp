@@ -1,4 +1,4 @@
-//===- Strategy.cpp - Products by mma.sync with block scales --------------===//
+//===- Strategy.cpp - Matmuls by mma.sync with block scales ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -24,10 +24,10 @@ namespace {
 
 class MmaSyncBlockScaled final : public StrategyOf<MmaSyncBlockScaledAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupProduct(target::kMmaSyncBlockScaled, types.a, types.b,
-                                 types.blockSize, types.scaleFormat);
+    return target::lookupMma(target::kMmaSyncBlockScaled, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -64,7 +64,7 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<MmaSyncMainLoop>(kernel, work, b);
@@ -108,10 +108,9 @@ static int64_t getRowsOfWarp(const MatmulProblem &problem,
 static MmaSyncAttr getMma(const MatmulProblem &problem, ArrayRef<int64_t> tile,
                           int64_t columnWarps) {
   return MmaSyncAttr::get(
-      problem.out.getContext(),
-      static_cast<mxgpu::MmaKind>(problem.product.kind), tile[0], tile[1],
-      tile[0] / getRowsOfWarp(problem, tile, columnWarps), columnWarps,
-      problem.product.blockSize, /*first_scale=*/0);
+      problem.out.getContext(), static_cast<mxgpu::MmaKind>(problem.mma.kind),
+      tile[0], tile[1], tile[0] / getRowsOfWarp(problem, tile, columnWarps),
+      columnWarps, problem.mma.blockSize, /*first_scale=*/0);
 }
 
 MatmulBuffers
@@ -254,7 +253,7 @@ static int64_t getColumnWarpsOfParts(const MatmulProblem &problem) {
   if (!problem.isQuantized)
     return 2;
   bool isShort = getStoredBits(problem.out) == 4 &&
-                 problem.product.blockSize == kLongBlock &&
+                 problem.mma.blockSize == kLongBlock &&
                  ShapedType::isDynamic(problem.n);
   return isShort ? 1 : 4;
 }

@@ -27,9 +27,9 @@ namespace {
 
 class MmaSyncUpcastMainLoop final : public UpcastMainLoop {
 public:
-  MmaSyncUpcastMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+  MmaSyncUpcastMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
       : UpcastMainLoop(kernel, work, b),
-        mma(cast<MmaSyncAttr>(kernel.product.buffers.mma)) {}
+        mma(cast<MmaSyncAttr>(kernel.matmul.buffers.mma)) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
@@ -47,10 +47,10 @@ private:
 
 class MmaSyncUpcastB final : public StrategyOf<MmaSyncUpcastBAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupProduct(target::kMmaSyncBF16, types.a, types.b,
-                                 types.blockSize, types.scaleFormat);
+    return target::lookupMma(target::kMmaSyncBF16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -77,7 +77,7 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<MmaSyncUpcastMainLoop>(kernel, work, b);
@@ -267,8 +267,8 @@ int64_t MmaSyncUpcastB::getPortCycles(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 void MmaSyncUpcastMainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
-  bInputs = body.ring(product.buffers.bInputs, "in_b");
+  inputs = body.ring(matmul.buffers.inputs, "in");
+  bInputs = body.ring(matmul.buffers.bInputs, "in_b");
 }
 
 void MmaSyncUpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
@@ -302,14 +302,13 @@ static Value takeBlocks(KernelBuilder &body, Value scales, int64_t block,
 
 Value MmaSyncUpcastMainLoop::loadB(ConsumerWaitOp stage, Value scales,
                                    int64_t k, int64_t depth) {
-  const MatmulProblem &problem = product.problem;
+  const MatmulProblem &problem = matmul.problem;
   WarpColumns columns(problem, mma);
   auto type = FragmentType::get(problem.b, columns.getLoaded(depth));
-  LoadedTile part = {
-      loadWeights(stage.getBuffer("b"), type, /*thread=*/Value(),
-                  problem.isPackedB, k),
-      takeBlocks(body, scales, problem.product.blockSize, k, depth),
-      stage.getStage()};
+  LoadedTile part = {loadWeights(stage.getBuffer("b"), type, /*thread=*/Value(),
+                                 problem.isPackedB, k),
+                     takeBlocks(body, scales, problem.mma.blockSize, k, depth),
+                     stage.getStage()};
   return relabel(dequantize(part, columns.getOrdered(depth)),
                  columns.getTaken(depth));
 }
@@ -328,8 +327,8 @@ Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
   auto bStage = ConsumerWaitOp::create(body, bInputs);
   Value scales = loadScales(
       bStage.getBuffer("sfb"),
-      FragmentType::get(product.problem.b,
-                        WarpColumns(product.problem, mma).getLoaded(tileK)),
+      FragmentType::get(matmul.problem.b,
+                        WarpColumns(matmul.problem, mma).getLoaded(tileK)),
       row, step);
   ConsumerWaitOp stage;
   Value sum = step.getRegionIterArgs()[0];

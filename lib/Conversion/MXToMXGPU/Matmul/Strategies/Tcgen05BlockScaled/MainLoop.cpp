@@ -1,4 +1,4 @@
-//===- MainLoop.cpp - Products by tcgen05.mma with block scales -----------===//
+//===- MainLoop.cpp - Matmuls by tcgen05.mma with block scales ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -19,8 +19,8 @@ using namespace mx::mxgpu;
 // On the host
 //===----------------------------------------------------------------------===//
 
-BlockScaledMainLoop::BlockScaledMainLoop(ProductKernel &kernel,
-                                         WorkPolicy &work, OperandB &b)
+BlockScaledMainLoop::BlockScaledMainLoop(MatmulKernel &kernel, WorkPolicy &work,
+                                         OperandB &b)
     : MainLoop(kernel, work, b) {}
 
 /// Scales of B come in tiles of 128 rows, of which the tensor core can begin at
@@ -40,9 +40,9 @@ void BlockScaledMainLoop::checkSizes() {
 }
 
 void BlockScaledMainLoop::addOperands(KernelArguments &signature) {
-  const target::ProductForm &form = product.problem.product;
+  const target::MmaForm &form = matmul.problem.mma;
   signature.add(Arg::AMap,
-                encodeElements(matrices.a, *form.a, "a", product.getARows()));
+                encodeElements(matrices.a, *form.a, "a", matmul.getARows()));
   signature.add(Arg::BMap,
                 encodeElements(matrices.b, *form.b, "b", b.getBoxRows()));
   addScales(signature);
@@ -57,7 +57,7 @@ void BlockScaledMainLoop::freeTemporaries() {
 Value BlockScaledMainLoop::encodeElements(Value operand,
                                           const target::OperandForm &form,
                                           StringRef field, int64_t rows) {
-  BufferType buffer = getInput(product.buffers.inputs, field);
+  BufferType buffer = getInput(matmul.buffers.inputs, field);
   auto type = TensorMapType::get(
       op->getContext(), {rows, buffer.getShape().back()},
       buffer.getElementType(), buffer.getSwizzle(), buffer.getPadded());
@@ -72,8 +72,8 @@ Value BlockScaledMainLoop::encodeElements(Value operand,
 //===----------------------------------------------------------------------===//
 
 void BlockScaledMainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
-  accumulators = body.ring(product.buffers.accumulators, "acc");
+  inputs = body.ring(matmul.buffers.inputs, "in");
+  accumulators = body.ring(matmul.buffers.accumulators, "acc");
 }
 
 void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
@@ -92,7 +92,7 @@ static bool startsWithinScaleTile(ScheduleAttr schedule) {
 void BlockScaledMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   createRole("mma", 1, /*elected=*/true, /*kind=*/1,
-             /*onLeader=*/product.getCtas() > 1);
+             /*onLeader=*/matmul.getCtas() > 1);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   Value bOffset;
@@ -107,11 +107,11 @@ void BlockScaledMainLoop::buildMma() {
   auto copyScales = [&](StringRef field, ScalesType type) -> Value {
     return CopyScalesOp::create(body, type, stage.getBuffer(field),
                                 /*tensor_memory=*/Value(), /*place=*/Value(),
-                                product.buffers.scaleStages, IntegerAttr());
+                                matmul.buffers.scaleStages, IntegerAttr());
   };
-  Value aScales = copyScales("sfa", product.buffers.aScales);
-  Value bScales = copyScales("sfb", product.buffers.bScales);
-  MmaOp::create(body, /*accumulator=*/Type(), product.buffers.mma,
+  Value aScales = copyScales("sfa", matmul.buffers.aScales);
+  Value bScales = copyScales("sfb", matmul.buffers.bScales);
+  MmaOp::create(body, /*accumulator=*/Type(), matmul.buffers.mma,
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
                 accumulator.getBuffer("d"), bOffset, accumulate,
                 areTilesWhole() ? Value() : Value(step.getExtent()),

@@ -1,4 +1,4 @@
-//===- MainLoop.h - Products by tcgen05.mma, block scales -------*- C++ -*-===//
+//===- MainLoop.h - Matmuls by tcgen05.mma, block scales --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -17,7 +17,7 @@ namespace mx::mxgpu {
 
 class BlockScaledMainLoop final : public MainLoop {
 public:
-  BlockScaledMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b);
+  BlockScaledMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b);
 
   void checkSizes() override;
   void addOperands(KernelArguments &signature) override;
@@ -33,7 +33,7 @@ private:
 
   void buildMma();
 
-  /// Device memory that only this product needs.
+  /// Device memory that only this matmul needs.
   llvm::SmallVector<mlir::Value> temporaries;
   mlir::Value inputs, accumulators;
 };

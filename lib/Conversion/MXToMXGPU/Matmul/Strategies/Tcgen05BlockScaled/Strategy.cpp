@@ -1,4 +1,4 @@
-//===- Strategy.cpp - Products by tcgen05.mma with block scales -----------===//
+//===- Strategy.cpp - Matmuls by tcgen05.mma with block scales ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -22,10 +22,10 @@ namespace {
 
 class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupProduct(target::kTcgen05BlockScaled, types.a, types.b,
-                                 types.blockSize, types.scaleFormat);
+    return target::lookupMma(target::kTcgen05BlockScaled, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -56,7 +56,7 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
@@ -88,16 +88,16 @@ struct BlockScaledTypes : RingTypes {
 
   RingType getInputs() const {
     return getRing(fields.stages, {"a", "b", "sfa", "sfb"},
-                   {getOperand(tileM / ctas, problem.a, *problem.product.a),
-                    getOperand(tileN / ctas, problem.b, *problem.product.b),
+                   {getOperand(tileM / ctas, problem.a, *problem.mma.a),
+                    getOperand(tileN / ctas, problem.b, *problem.mma.b),
                     getScales(tileM / ctas), getScales(tileN)},
                    {AsyncKind::BulkCopy}, {AsyncKind::MmaCommit}, scope);
   }
 
   MmaAttrInterface getMma() const {
-    auto kind = static_cast<mxgpu::MmaKind>(problem.product.kind);
+    auto kind = static_cast<mxgpu::MmaKind>(problem.mma.kind);
     return Tcgen05MmaAttr::get(context, kind, tileM, tileN, ctas,
-                               problem.product.blockSize);
+                               problem.mma.blockSize);
   }
 };
 
@@ -220,14 +220,14 @@ std::optional<ScheduleError>
 Tcgen05BlockScaled::checkSchedule(const MatmulProblem &problem,
                                   const ScheduleFields &fields,
                                   const target::TargetInfo &target) const {
-  if (std::string error = target::checkMmaKind(target, problem.product.kind);
+  if (std::string error = target::checkMmaKind(target, problem.mma.kind);
       !error.empty())
     return ScheduleError{error};
   Tcgen05BlockScaledAttr own = getOwn(fields);
   if (auto error = checkBlockScaledTile(fields, own.getCtas()))
     return error;
-  if (std::string error = target::checkMmaShape(
-          problem.product.kind, own.getCtas(), fields.tile[0], fields.tile[1]);
+  if (std::string error = target::checkMmaShape(problem.mma.kind, own.getCtas(),
+                                                fields.tile[0], fields.tile[1]);
       !error.empty())
     return ScheduleError{error};
   if (auto error = checkOverlap(problem, fields, own.getOverlap()))
@@ -317,7 +317,7 @@ int64_t Tcgen05BlockScaled::getPortCycles(const MatmulProblem &,
                                           const ScheduleFields &fields,
                                           const MatmulBuffers &buffers,
                                           const target::Rates &rates) const {
-  return getProductPortCycles(fields, buffers, rates);
+  return getMmaPortCycles(fields, buffers, rates);
 }
 
 /// Waits, and scale copies that are not hidden.

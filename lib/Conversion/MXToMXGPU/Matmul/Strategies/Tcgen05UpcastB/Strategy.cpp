@@ -36,14 +36,14 @@ namespace {
 
 class Tcgen05UpcastMainLoop final : public UpcastMainLoop {
 public:
-  Tcgen05UpcastMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+  Tcgen05UpcastMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
       : UpcastMainLoop(kernel, work, b) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
 
 private:
-  int64_t getRowsOfBox() const override { return product.getARows(); }
+  int64_t getRowsOfBox() const override { return matmul.getARows(); }
   void loadA(ProducerAcquireOp stage, Value row, Value k) override;
 
   void buildMma();
@@ -53,10 +53,10 @@ private:
 
 class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupProduct(target::kTcgen05F16, types.a, types.b,
-                                 types.blockSize, types.scaleFormat);
+    return target::lookupMma(target::kTcgen05F16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -89,7 +89,7 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<Tcgen05UpcastMainLoop>(kernel, work, b);
@@ -274,16 +274,16 @@ int64_t Tcgen05UpcastB::getPortCycles(const MatmulProblem &problem,
 
 void Tcgen05UpcastMainLoop::createRings() {
   UpcastMainLoop::createRings();
-  accumulators = body.ring(product.buffers.accumulators, "acc");
+  accumulators = body.ring(matmul.buffers.accumulators, "acc");
 }
 
 void Tcgen05UpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildEpilogue(epilogue, accumulators);
-  int64_t warps = getConvertingWarps(product.getBRows());
+  int64_t warps = getConvertingWarps(matmul.getBRows());
   auto getLayout =
-      product.problem.isPackedB ? getPackedWeights : getRowsOfThreads;
+      matmul.problem.isPackedB ? getPackedWeights : getRowsOfThreads;
   FragmentLayoutAttr layout =
-      getLayout(op->getContext(), warps * target::kWarpSize, product.getBRows(),
+      getLayout(op->getContext(), warps * target::kWarpSize, matmul.getBRows(),
                 schedule.getTileK());
   buildDequantize(warps, layout, layout);
   buildLoad(/*kind=*/2);
@@ -291,7 +291,7 @@ void Tcgen05UpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 }
 
 void Tcgen05UpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
-  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+  OperandBoxes boxes(arguments.get(Arg::AMap), *matmul.problem.mma.a,
                      schedule.getTileK());
   loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
 }
@@ -301,14 +301,14 @@ void Tcgen05UpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
 void Tcgen05UpcastMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   createRole("mma", 1, /*elected=*/true, /*kind=*/2,
-             /*onLeader=*/product.getCtas() > 1);
+             /*onLeader=*/matmul.getCtas() > 1);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   auto accumulator = ProducerAcquireOp::create(body, accumulators);
   ForEachKOp step = forEachTile(workTile);
   auto stage = ConsumerWaitOp::create(body, inputs);
   auto tile = ConsumerWaitOp::create(body, operands);
-  MmaOp::create(body, /*accumulator=*/Type(), product.buffers.mma,
+  MmaOp::create(body, /*accumulator=*/Type(), matmul.buffers.mma,
                 stage.getBuffer("a"), tile.getBuffer("b"),
                 /*a_scales=*/Value(), /*b_scales=*/Value(),
                 accumulator.getBuffer("d"),

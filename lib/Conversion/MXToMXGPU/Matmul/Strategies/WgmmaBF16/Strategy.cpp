@@ -58,11 +58,11 @@ private:
 
 class WgmmaBF16MainLoop final : public MainLoop {
 public:
-  WgmmaBF16MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+  WgmmaBF16MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
       : MainLoop(kernel, work, b),
-        layouts(cast<WgmmaAttr>(kernel.product.buffers.mma),
-                kernel.product.schedule.getTileK(),
-                kernel.product.problem.isQuantized) {}
+        layouts(cast<WgmmaAttr>(kernel.matmul.buffers.mma),
+                kernel.matmul.schedule.getTileK(),
+                kernel.matmul.problem.isQuantized) {}
 
   void addOperands(KernelArguments &signature) override;
   void createRings() override;
@@ -82,9 +82,9 @@ private:
 
 class WgmmaBF16 final : public StrategyOf<WgmmaBF16Attr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &, const target::TargetInfo &) const override {
-    return target::getBF16Product(target::kWgmmaBF16);
+    return target::getBF16Mma(target::kWgmmaBF16);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -114,7 +114,7 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<WgmmaBF16MainLoop>(kernel, work, b);
@@ -148,7 +148,7 @@ MatmulBuffers WgmmaBF16::getBuffers(const MatmulProblem &problem,
   RingTypes types(problem, fields);
   int64_t rows = types.tileM / types.ctas;
   auto mma = WgmmaAttr::get(types.context, rows, types.tileN,
-                            problem.product.getK(), getWgmmaWarpgroups(rows));
+                            problem.mma.getK(), getWgmmaWarpgroups(rows));
   int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
   MatmulBuffers buffers;
   buffers.mma = mma;
@@ -282,7 +282,7 @@ int64_t WgmmaBF16::getPortCycles(const MatmulProblem &,
                                  const ScheduleFields &fields,
                                  const MatmulBuffers &buffers,
                                  const target::Rates &rates) const {
-  return getProductPortCycles(fields, buffers, rates);
+  return getMmaPortCycles(fields, buffers, rates);
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,7 +290,7 @@ int64_t WgmmaBF16::getPortCycles(const MatmulProblem &,
 //===----------------------------------------------------------------------===//
 
 void WgmmaBF16MainLoop::addOperands(KernelArguments &signature) {
-  RingType ring = product.buffers.inputs;
+  RingType ring = matmul.buffers.inputs;
   signature.add(Arg::AMap,
                 encodeElements(matrices.a, ring, "a", layouts.getRowsOfBox()));
   signature.add(Arg::BMap,
@@ -323,7 +323,7 @@ Value WgmmaBF16MainLoop::encodeInterleavedB() {
       host, split,
       AffineMapAttr::get(AffineMap::getPermutationMap(
           ArrayRef<unsigned>{0, 2, 1, 3, 4}, op->getContext())));
-  BufferType buffer = getInput(product.buffers.inputs, "b");
+  BufferType buffer = getInput(matmul.buffers.inputs, "b");
   auto type = TensorMapType::get(
       op->getContext(),
       {b.getBoxRows() / kPart, kPairs, kPairs, 2, buffer.getShape().back()},
@@ -332,7 +332,7 @@ Value WgmmaBF16MainLoop::encodeInterleavedB() {
 }
 
 void WgmmaBF16MainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
+  inputs = body.ring(matmul.buffers.inputs, "in");
 }
 
 void WgmmaBF16MainLoop::buildRoles(EpiloguePolicy &epilogue) {
@@ -347,7 +347,7 @@ Value WgmmaBF16MainLoop::multiply(ForEachWorkTileOp workTile) {
   Value zero = ZeroFragmentOp::create(body, type);
   ForEachKOp step = forEachTile(workTile, zero);
   auto stage = ConsumerWaitOp::create(body, inputs);
-  Value started = start(product.buffers.mma, stage.getBuffer("a"),
+  Value started = start(matmul.buffers.mma, stage.getBuffer("a"),
                         stage.getBuffer("b"), step.getRegionIterArgs()[0]);
   Value next = MmaWaitOp::create(body, started, /*pending=*/0);
   ConsumerReleaseOp::create(body, stage.getStage());

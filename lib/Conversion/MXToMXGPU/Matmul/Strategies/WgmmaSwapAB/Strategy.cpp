@@ -39,8 +39,8 @@ static RegisterOperandTile getSwapABTile(const MatmulProblem &problem,
   return {columns,
           rows,
           depth,
-          problem.product.b->type,
-          problem.product.blockSize,
+          problem.mma.b->type,
+          problem.mma.blockSize,
           problem.isPackedB,
           getPermuted(fields) == Workspace::A,
           /*isOfA=*/false};
@@ -60,7 +60,7 @@ static RowSteps getSwapABRows(const MatmulProblem &problem,
 static WgmmaAttr getSwapABMma(const MatmulProblem &problem,
                               const ScheduleFields &fields) {
   return WgmmaAttr::get(problem.a.getContext(), fields.tile[1], fields.tile[0],
-                        problem.product.getK(),
+                        problem.mma.getK(),
                         getSwapABTile(problem, fields).getWarpgroups());
 }
 
@@ -68,13 +68,13 @@ namespace {
 
 class SwapABMainLoop final : public RegisterOperandMainLoop {
 public:
-  SwapABMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+  SwapABMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
       : RegisterOperandMainLoop(kernel, work, b, getOperand(kernel)) {}
 
 private:
-  static RegisterOperand getOperand(const ProductKernel &kernel) {
-    const MatmulProblem &problem = kernel.product.problem;
-    ScheduleFields fields = kernel.product.schedule.getFields();
+  static RegisterOperand getOperand(const MatmulKernel &kernel) {
+    const MatmulProblem &problem = kernel.matmul.problem;
+    ScheduleFields fields = kernel.matmul.schedule.getFields();
     bool isPermuted = getPermuted(fields) == Workspace::A;
     return {problem.b,
             "b",
@@ -94,7 +94,7 @@ private:
   /// The copy engine loads rows of A as they are.
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }
   void loadA(ProducerAcquireOp stage, Value row, Value k) override {
-    OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+    OperandBoxes boxes(arguments.get(Arg::AMap), *matmul.problem.mma.a,
                        schedule.getTileK());
     loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
   }
@@ -102,10 +102,10 @@ private:
 
 class WgmmaSwapAB final : public StrategyOf<WgmmaSwapABAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
-                                 types.blockSize, types.scaleFormat);
+    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -161,7 +161,7 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<SwapABMainLoop>(kernel, work, b);
@@ -327,7 +327,7 @@ void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
 /// Whether the rows, or on average those of a group, are those of one tile, so
 /// that weights are read by one CTA, and what all CTAs read are rows of A. If
 /// the L2 knows, 1024 rows in 32 groups take 1 to 3 % less time on an H200, and
-/// ten products of one matrix of weights on an H100 1 % less, on average.
+/// ten matmuls of one matrix of weights on an H100 1 % less, on average.
 static bool readsBOnce(const MatmulProblem &problem,
                        const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))

@@ -5,7 +5,7 @@
 // A goes from where it was loaded to the registers of the MMA warpgroups, which
 // dequantize it there; B is bf16, and the instruction reads it where the copy
 // engine put it (../Common/RegisterOperandLayouts.h). It is wgmma_swap_ab with
-// the operands exchanged: for products of many rows and few columns, whose B
+// the operands exchanged: for matmuls of many rows and few columns, whose B
 // costs less to write as bf16 before than A would.
 //
 //===----------------------------------------------------------------------===//
@@ -30,8 +30,8 @@ static RegisterOperandTile getUpcastATile(const MatmulProblem &problem,
   return {rows,
           columns,
           depth,
-          problem.product.a->type,
-          problem.product.blockSize,
+          problem.mma.a->type,
+          problem.mma.blockSize,
           /*isPacked=*/false,
           getPermuted(fields) == Workspace::B,
           /*isOfA=*/true};
@@ -45,14 +45,14 @@ namespace {
 
 class UpcastAMainLoop final : public RegisterOperandMainLoop {
 public:
-  UpcastAMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+  UpcastAMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
       : RegisterOperandMainLoop(kernel, work, b, getOperand(kernel)) {}
 
 private:
-  static RegisterOperand getOperand(const ProductKernel &kernel) {
-    const MatmulProblem &problem = kernel.product.problem;
+  static RegisterOperand getOperand(const MatmulKernel &kernel) {
+    const MatmulProblem &problem = kernel.matmul.problem;
     bool isPermuted =
-        getPermuted(kernel.product.schedule.getFields()) == Workspace::B;
+        getPermuted(kernel.matmul.schedule.getFields()) == Workspace::B;
     return {problem.a,
             "a",
             "sfa",
@@ -76,10 +76,10 @@ private:
 
 class WgmmaUpcastA final : public StrategyOf<WgmmaUpcastAAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
-                                 types.blockSize, types.scaleFormat);
+    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -107,7 +107,7 @@ public:
     fields.pdl = fields.splitK == 1;
   }
 
-  /// As of wgmma_swap_ab; but L2 has what is loaded, as products of this kind
+  /// As of wgmma_swap_ab; but L2 has what is loaded, as matmuls of this kind
   /// are large, and it arrives before the model has it: fitted to seeds 41
   /// and 42 ([shapes] of mx/Target/Rates.h).
   int64_t getHeldPercent(const ScheduleFields &fields) const override {
@@ -137,7 +137,7 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<UpcastAMainLoop>(kernel, work, b);
@@ -160,8 +160,8 @@ MatmulBuffers WgmmaUpcastA::getBuffers(const MatmulProblem &problem,
   RingTypes types(problem, fields);
   auto [rows, columns, depth] = fields.tile;
   int64_t groups = getUpcastATile(problem, fields).getWarpgroups();
-  auto mma = WgmmaAttr::get(types.context, rows, columns,
-                            problem.product.getK(), groups);
+  auto mma =
+      WgmmaAttr::get(types.context, rows, columns, problem.mma.getK(), groups);
   int64_t threads = groups * target::kWarpGroupSize;
   MatmulBuffers buffers;
   buffers.mma = mma;

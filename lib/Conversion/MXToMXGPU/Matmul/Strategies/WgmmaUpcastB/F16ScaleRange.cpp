@@ -1,4 +1,4 @@
-//===- F16ScaleRange.cpp - Products in f16 where scales allow it ----------===//
+//===- F16ScaleRange.cpp - Matmuls in f16 where scales allow it -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -16,22 +16,22 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 /// Builds the kernel of the work tiles of a class.
-static void buildSome(const Product &product, gpu::GPUModuleOp module,
+static void buildSome(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
                       WorkTileClass workTiles, Value aScaleRange,
                       Value bScaleRange) {
-  ProductKernel kernel(product, module);
+  MatmulKernel kernel(matmul, module);
   kernel.workTiles = workTiles;
   kernel.aScaleRange = aScaleRange;
   kernel.bScaleRange = bScaleRange;
   Policies policies(kernel);
   policies.work->viewMatrices();
   policies.epilogue->viewResult();
-  buildProduct(kernel, policies);
+  buildMatmul(kernel, policies);
 }
 
 /// A, and what groups make of it.
-static ScaleRangeOperand getA(ProductKernel &kernel) {
-  MatmulOpInterface op = kernel.product.op;
+static ScaleRangeOperand getA(MatmulKernel &kernel) {
+  MatmulOpInterface op = kernel.matmul.op;
   ScaleRangeOperand a;
   a.elements = kernel.matrices.a;
   a.scales = kernel.matrices.aScales;
@@ -43,8 +43,8 @@ static ScaleRangeOperand getA(ProductKernel &kernel) {
 }
 
 /// B: groups of rows have a matrix each.
-static ScaleRangeOperand getB(ProductKernel &kernel) {
-  MatmulOpInterface op = kernel.product.op;
+static ScaleRangeOperand getB(MatmulKernel &kernel) {
+  MatmulOpInterface op = kernel.matmul.op;
   ScaleRangeOperand b;
   b.elements = kernel.matrices.b;
   b.scales = kernel.matrices.bScales;
@@ -56,9 +56,9 @@ static ScaleRangeOperand getB(ProductKernel &kernel) {
   return b;
 }
 
-void mx::mxgpu::buildByScaleRange(const Product &product,
+void mx::mxgpu::buildByScaleRange(const ScheduledMatmul &matmul,
                                   gpu::GPUModuleOp module) {
-  ProductKernel kernel(product, module);
+  MatmulKernel kernel(matmul, module);
   Policies policies(kernel);
   policies.work->viewMatrices();
   policies.epilogue->viewResult();
@@ -68,7 +68,7 @@ void mx::mxgpu::buildByScaleRange(const Product &product,
   Value b = findScaleRanges(host, module, getB(kernel));
   SmallVector<Value> tables = {a, b};
   SmallVector<WorkTileClass> rest = {WorkTileClass::NotF16};
-  if (MatmulOpInterface op = product.op; !op.getGroupOffsets()) {
+  if (MatmulOpInterface op = matmul.op; !op.getGroupOffsets()) {
     auto [aFinite, bFinite] =
         excludeNaN(host, module, kernel.matrices.a, kernel.matrices.b, a, b);
     tables.append({aFinite, bFinite});
@@ -76,14 +76,14 @@ void mx::mxgpu::buildByScaleRange(const Product &product,
     a = aFinite;
     b = bFinite;
   }
-  buildSome(product, module, WorkTileClass::F16, a, b);
-  ScheduleFields fields = product.schedule.getFields();
+  buildSome(matmul, module, WorkTileClass::F16, a, b);
+  ScheduleFields fields = matmul.schedule.getFields();
   auto own = cast<WgmmaUpcastBAttr>(fields.strategy);
   fields.strategy =
       WgmmaUpcastBAttr::get(own.getContext(), own.getOperandStages(),
                             /*f16_scale_range=*/false, own.getClusterSplit());
-  Product inBF16(product.op, ScheduleAttr::get(host.getContext(), fields),
-                 product.target);
+  ScheduledMatmul inBF16(
+      matmul.op, ScheduleAttr::get(host.getContext(), fields), matmul.target);
   for (WorkTileClass workTiles : rest)
     buildSome(inBF16, module, workTiles, a, b);
   for (Value table : tables)

@@ -1,4 +1,4 @@
-//===- F16ScaleRange.h - Products in f16 where scales allow it --*- C++ -*-===//
+//===- F16ScaleRange.h - Matmuls in f16 where scales allow it ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -33,8 +33,9 @@ std::pair<mlir::Value, mlir::Value>
 excludeNaN(KernelBuilder &host, mlir::gpu::GPUModuleOp module, mlir::Value a,
            mlir::Value b, mlir::Value aTable, mlir::Value bTable);
 
-/// Builds all kernels of a product with `f16_scale_range`, and their launches.
-void buildByScaleRange(const Product &product, mlir::gpu::GPUModuleOp module);
+/// Builds all kernels of a matmul with `f16_scale_range`, and their launches.
+void buildByScaleRange(const ScheduledMatmul &matmul,
+                       mlir::gpu::GPUModuleOp module);
 
 } // namespace mx::mxgpu
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // wgmma fixes which thread holds which elements of A and of the accumulator,
-// but not what their rows and columns mean: a product is the same if rows of A,
+// but not what their rows and columns mean: a matmul is the same if rows of A,
 // columns of B or the reduction are permuted. Threads that read, write and
 // dequantize use this so that what they hold is adjacent in memory:
 //

@@ -1,4 +1,4 @@
-//===- MainLoop.cpp - Products of dequantized operands, by wgmma ----------===//
+//===- MainLoop.cpp - Matmuls of dequantized operands, by wgmma -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -17,8 +17,8 @@ using namespace mx::mxgpu;
 
 void WgmmaUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue, [&](ForEachWorkTileOp workTile) {
-    return product.problem.hasScalesOfA() ? multiplyRegisters(workTile)
-                                          : multiplyMemory(workTile);
+    return matmul.problem.hasScalesOfA() ? multiplyRegisters(workTile)
+                                         : multiplyMemory(workTile);
   });
   buildDequantize(getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
                   layouts.getBLoad(), layouts.getBOperand());
@@ -28,13 +28,13 @@ void WgmmaUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 LoadedTile WgmmaUpcastMainLoop::loadTileOfA(ForEachWorkTileOp workTile,
                                             ForEachKOp step) {
   return loadTile(ConsumerWaitOp::create(body, inputs), "a", "sfa",
-                  product.problem.a, layouts.getALoad(),
+                  matmul.problem.a, layouts.getALoad(),
                   getFirstRowOfScalesOfA(workTile), step);
 }
 
 Value WgmmaUpcastMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
   if (int64_t blocks = layouts.getBlocks(); blocks > 1) {
-    auto type = FragmentType::get(product.problem.a, ofBlock.getALoad());
+    auto type = FragmentType::get(matmul.problem.a, ofBlock.getALoad());
     tile.elements = ExtractRowsOp::create(body, type, tile.elements, block);
     auto scales = cast<VectorType>(tile.scales.getType());
     int64_t rows = scales.getDimSize(0) / blocks;
@@ -53,7 +53,7 @@ Value WgmmaUpcastMainLoop::multiplyMemory(ForEachWorkTileOp workTile) {
   ForEachKOp step = forEachTile(workTile, zero);
   auto stage = ConsumerWaitOp::create(body, inputs);
   auto tile = ConsumerWaitOp::create(body, operands);
-  Value started = start(product.buffers.mma, stage.getBuffer("a"),
+  Value started = start(matmul.buffers.mma, stage.getBuffer("a"),
                         tile.getBuffer("b"), step.getRegionIterArgs()[0]);
   Value next = MmaWaitOp::create(body, started, /*pending=*/0);
   ConsumerReleaseOp::create(body, tile.getStage());

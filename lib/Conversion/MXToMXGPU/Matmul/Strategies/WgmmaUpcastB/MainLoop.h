@@ -1,4 +1,4 @@
-//===- MainLoop.h - Products of dequantized operands, by wgmma  -*- C++ -*-===//
+//===- MainLoop.h - Matmuls of dequantized operands, by wgmma ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -27,12 +27,12 @@ struct ScaleRange {
 
 class WgmmaUpcastMainLoop final : public UpcastMainLoop {
 public:
-  WgmmaUpcastMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+  WgmmaUpcastMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
       : UpcastMainLoop(kernel, work, b),
-        layouts(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
-                kernel.product.schedule.getTileK(),
-                kernel.product.problem.hasScalesOfA(),
-                kernel.product.problem.isPackedB),
+        layouts(llvm::cast<WgmmaAttr>(kernel.matmul.buffers.mma),
+                kernel.matmul.schedule.getTileK(),
+                kernel.matmul.problem.hasScalesOfA(),
+                kernel.matmul.problem.isPackedB),
         ofBlock(layouts.getBlock()) {}
 
   void buildRoles(EpiloguePolicy &epilogue) override;

@@ -4,7 +4,7 @@
 //
 // A row of the table (mxgpu.load_scale_range) tells of 128 rows of an operand,
 // as its tiles of scales have them, and of the reduction that work tiles of a
-// product have. Groups say what that is:
+// matmul have. Groups say what that is:
 //
 //   none               rows of one matrix, the whole reduction
 //   of the reduction   rows of one matrix, a segment: the rows of the table of

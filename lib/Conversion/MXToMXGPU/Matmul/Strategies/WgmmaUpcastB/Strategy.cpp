@@ -1,4 +1,4 @@
-//===- Strategy.cpp - Products of dequantized operands, by wgmma ----------===//
+//===- Strategy.cpp - Matmuls of dequantized operands, by wgmma -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -28,10 +28,10 @@ namespace {
 
 class WgmmaUpcastB final : public StrategyOf<WgmmaUpcastBAttr> {
 public:
-  std::optional<target::ProductForm>
+  std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
-                                 types.blockSize, types.scaleFormat);
+    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -82,17 +82,18 @@ public:
     return kRoles;
   }
 
-  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
                                            WorkPolicy &work,
                                            OperandB &b) const override {
     return std::make_unique<WgmmaUpcastMainLoop>(kernel, work, b);
   }
 
-  void build(const Product &product, gpu::GPUModuleOp module) const override {
-    if (cast<WgmmaUpcastBAttr>(product.schedule.getStrategy())
+  void build(const ScheduledMatmul &matmul,
+             gpu::GPUModuleOp module) const override {
+    if (cast<WgmmaUpcastBAttr>(matmul.schedule.getStrategy())
             .getF16ScaleRange())
-      return buildByScaleRange(product, module);
-    Strategy::build(product, module);
+      return buildByScaleRange(matmul, module);
+    Strategy::build(matmul, module);
   }
 };
 
@@ -100,7 +101,7 @@ struct WgmmaUpcastTypes : RingTypes {
   using RingTypes::RingTypes;
 
   WgmmaAttr getMma() const {
-    return WgmmaAttr::get(context, tileM, tileN, problem.product.getK(),
+    return WgmmaAttr::get(context, tileM, tileN, problem.mma.getK(),
                           getWgmmaWarpgroups(tileM));
   }
 
@@ -319,7 +320,7 @@ void WgmmaUpcastB::forEachLoop(const MatmulProblem &problem,
 /// multiplied: 11 to 14 were measured on an H200.
 static constexpr int64_t kDequantizeCyclesOfA = 11;
 /// The same in f16. Of A 5.7 were measured in the loop alone, and 4 fit the
-/// times of whole products; of B it is no more than 14.
+/// times of whole matmuls; of B it is no more than 14.
 static constexpr int64_t kF16Cycles = 8, kF16CyclesOfA = 4;
 
 int64_t WgmmaUpcastB::getPortCycles(const MatmulProblem &problem,
@@ -332,7 +333,7 @@ int64_t WgmmaUpcastB::getPortCycles(const MatmulProblem &problem,
 }
 
 /// Where wgmma reads A where it was loaded, a loop is longer than each of its
-/// parts: on an H200 by 17 to 27 % in eight products of 4096 x 4096 x 4096 to
+/// parts: on an H200 by 17 to 27 % in eight matmuls of 4096 x 4096 x 4096 to
 /// 131072 x 2048 x 7168, of bf16 and of weights.
 int64_t WgmmaUpcastB::getLoopCycles(const MatmulProblem &problem,
                                     const ScheduleFields &,
@@ -355,7 +356,7 @@ int64_t WgmmaUpcastB::getStepCycles(const MatmulProblem &problem,
 }
 
 /// Of the kernels that look at scales, of the one that would look for NaN,
-/// which groups do not have, and of the products whose work tiles are all
+/// which groups do not have, and of the matmuls whose work tiles are all
 /// computed: those of other scales, which look at one work tile after the
 /// other.
 int64_t WgmmaUpcastB::getOtherKernels(const MatmulProblem &problem,
@@ -368,9 +369,8 @@ int64_t WgmmaUpcastB::getOtherKernels(const MatmulProblem &problem,
   int64_t launches = isGrouped ? 3 : 5, others = isGrouped ? 1 : 2;
   int64_t matrices =
       problem.ragged == RaggedKind::Rows ? orAssumed(problem.groups) : 1;
-  int64_t scales =
-      ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.products,
-              problem.product.blockSize);
+  int64_t scales = ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.matmuls,
+                           problem.mma.blockSize);
   // Segments of a reduction are short, and a work tile's begin and end are what
   // no other overlaps: fitted to gradients on an H200,
   // 97b9083de2a9:benchmarks/products/results/surface-h200-seed23.json to 26.

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is timed, as programs.
+
+usage: cases.py MX_COMPILE DIRECTORY [CASE...]
+
+A case has one program for each *way*: a schedule that is given, or none, which
+leaves the choice to mx-select-schedule, for sizes that it knows or for any rows."""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+# How timing.py times a launch; results that were timed from the host do not say so.
+LAUNCH = "difference of graphs"
+CHIP = "sm_90a"
+LAYER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "moe_layer.mlir"
+# Matmuls whose time is that of reading the weights.
+FEW_ROWS = 1024
+# By way: what the operation's schedule says. "mx" is what mx chooses; fused
+# matmuls dequantize in the kernel, whatever it chooses: to f16 where scales
+# allow it, or always to bf16. With a workspace both operands are dequantized
+# before.
+CHOSEN = {"mx": ""}
+# What a way says instead of a schedule: types do not know the rows.
+DYNAMIC = "dynamic"
+TILE = ("tile = [256, 128, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 4{}>, "
+        "staging = 1, raster = group_m(8), epilogue = tma_store")
+IN_F16 = TILE.format(", f16_scale_range = true")
+FUSED = CHOSEN | {"mx, fused": IN_F16, "mx, fused, bf16": TILE.format("")}
+
+WORKSPACE = "tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, raster = group_m(8), epilogue = tma_store, workspace = ab"
+LARGE_GROUPS = CHOSEN | {"mx, fused": IN_F16, "mx, workspace": WORKSPACE}
+
+PROGRAM = """
+!a = tensor<{a_shape}x{a}{a_layout}>
+!as = tensor<{as_shape}x{s}, #mx.scale_layout<sf_128x4{as_layout}>>
+!w = tensor<{b_shape}x{b}{b_layout}>
+!b = tensor<{b_shape}x{b}{packed_layout}{b_layout}>
+!bs = tensor<{bs_shape}x{s}, #mx.scale_layout<sf_128x4{bs_layout}>>
+!o = tensor<{groups}xi32>
+!out = tensor<{out_shape}xbf16>
+func.func @main({arguments}) -> !out {{
+  {count}%init = tensor.empty({rows}) : !out
+  %y = {op} ins({ins} : {ins_types}){offsets} outs(%init : !out)
+      {block}{schedule} -> !out
+  return %y : !out
+}}
+"""
+# With rows that only a call knows.
+COUNT = """%c0 = arith.constant 0 : index
+  %rows = tensor.dim %a, %c0 : !a
+  """
+# Packed weights take activations of 16 bits: those of MXFP8 are dequantized before.
+DEQUANTIZED = """!x = tensor<{a_shape}xbf16{a_layout}>
+func.func @main({arguments}) -> !out {{
+  {count}%numbers = tensor.empty({rows}) : !x
+  %x = mx.dequantize{ragged} ins(%a, %as : !a, !as){offsets} outs(%numbers : !x) -> !x
+  %init = tensor.empty({rows}) : !out
+  %y = {op} ins(%x, %b, %bs : !x, !b, !bs){offsets} outs(%init : !out)
+      {block}{schedule} -> !out
+  return %y : !out
+}}
+"""
+PACK = """
+func.func @pack(%w: !w) -> !b {
+  %init = tensor.empty() : !b
+  %p = mx.pack_weights ins(%w : !w) outs(%init : !b) -> !b
+  return %p : !b
+}
+"""
+
+
+def by(*extents):
+    return "x".join(str(extent) for extent in extents)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """M x K by N x K. With groups: of rows, each with its own B, or of the
+    reduction ("gradient"), which then has M x K values in all and N x K results
+    for each group, as the gradient of weights has."""
+    name: str
+    m: int
+    n: int
+    k: int
+    a: str = "f8E4M3FN"
+    b: str = "f8E4M3FN"
+    scale: str = "f8E8M0FNU"
+    packed: bool = False
+    groups: int = 0
+    gradient: bool = False
+    # How rows are spread over groups: "" by up to 40 % unevenly; "uniform": each
+    # row's group is drawn, all alike; "zipf": the i-th most frequent as 1 / i.
+    load: str = ""
+    # "wide": scales over 40 binades. "grid": bf16 operands with values of MXFP8.
+    values: str = ""
+    ways: tuple = tuple(CHOSEN.items())
+    # "normal", "fp8", "triton": implementations beside cuBLAS on the same values.
+    peers: tuple = ()
+
+    @property
+    def block(self):
+        return 16 if self.scale == "f8E4M3FN" else 32
+
+    @property
+    def few_rows(self):
+        return self.m <= FEW_ROWS
+
+    @property
+    def flops(self):
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def capacity(self):
+        """Of a ragged reduction, whatever the groups are."""
+        return -(-(self.m + 127 * self.groups) // 128) * 128
+
+    def program(self, way):
+        ways = [name for name, _ in self.ways]
+        return self.name + (f"@{ways.index(way)}" if ways.index(way) else "")
+
+    def _shapes(self, is_dynamic):
+        if self.gradient:
+            ragged = f", #mx.ragged<groups = {self.groups}, align = 128>"
+            scales = f", ragged = reduction, groups = {self.groups}"
+            blocks = self.capacity // self.block
+            return dict(a_shape=by(self.n, self.capacity), as_shape=by(self.n, blocks),
+                        b_shape=by(self.k, self.capacity), bs_shape=by(self.k, blocks),
+                        a_layout=ragged, b_layout=ragged, as_layout=scales, bs_layout=scales,
+                        out_shape=by(self.groups, self.n, self.k))
+        blocks = self.k // self.block
+        batch = (self.groups,) if self.groups else ()
+        rows = f", ragged = rows, groups = {self.groups}" if self.groups else ""
+        m = "?" if is_dynamic else self.m
+        return dict(a_shape=by(m, self.k), as_shape=by(m, blocks),
+                    b_shape=by(*batch, self.n, self.k), bs_shape=by(*batch, self.n, blocks),
+                    a_layout="", b_layout="", as_layout=rows, bs_layout="",
+                    out_shape=by(m, self.n))
+
+    def text(self, way="mx"):
+        body = dict(self.ways)[way]
+        is_dynamic = body == DYNAMIC
+        body = "" if is_dynamic else body
+        schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{body}>}}" if body else ""
+        names = [name for name, element in (("a", self.a), ("as", self.a), ("b", self.b),
+                                            ("bs", self.b)) if name[1:] != "s" or element != "bf16"]
+        offsets = ["o"] if self.groups else []
+        op = "mx.matmul"
+        if self.groups:
+            op = f"mx.grouped_matmul ragged = {'reduction' if self.gradient else 'rows'}"
+        text = PROGRAM + (PACK.replace("{", "{{").replace("}", "}}") if self.packed else "")
+        if self.packed and self.a != "bf16":
+            text = text.replace(PROGRAM[PROGRAM.index("func.func"):], DEQUANTIZED)
+        return text.format(
+            ragged=" ragged = rows" if self.groups else "",
+            packed_layout=", #mx.weight_layout<fragment_64x64>" if self.packed else "", a=self.a,
+            b=self.b, s=self.scale, groups=self.groups, op=op, schedule=schedule,
+            arguments=", ".join(f"%{name}: !{name}" for name in names + offsets),
+            ins=", ".join(f"%{name}" for name in names),
+            ins_types=", ".join(f"!{name}" for name in names),
+            offsets=" offsets(%o : !o)" if self.groups else "",
+            count=COUNT if is_dynamic else "", rows="%rows" if is_dynamic else "",
+            block="block_size = 16 " if self.block == 16 else "", **self._shapes(is_dynamic))
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """examples/moe_layer.mlir in another size: tokens, each with `top` experts. The rows of
+    a token are added up as they come, or in their order."""
+    name: str
+    experts: int
+    top: int
+    tokens: int = 16384
+    hidden: int = 7168
+    inner: int = 2048
+    in_order: bool = False
+    ways: tuple = tuple(CHOSEN.items())
+
+    @property
+    def flops(self):
+        """Of three matmuls forward and their gradients."""
+        return 2 * 3 * 3 * self.tokens * self.top * self.hidden * self.inner
+
+    def program(self, way):
+        return self.name
+
+    def text(self, way="mx"):
+        """The example has H = 384, I = 256, 8 experts, and any number of tokens."""
+        sizes = {"384": self.hidden, "256": self.inner, "512": 2 * self.inner}
+        blocks = {"12": self.hidden // 32, "8": self.inner // 32, "16": 2 * self.inner // 32}
+        text = LAYER.read_text()
+        if not self.in_order:
+            text = text.replace(" order = fixed", "")
+        # Extents of types: (G x) rows x columns or blocks; then slices.
+        text = re.sub(r"(groups = )8\b", rf"\g<1>{self.experts}", text)
+        text = re.sub(r"(tensor<)8x", rf"\g<1>{self.experts}x", text)
+        text = re.sub(r"x(12|8|16)xf8E8M0FNU", lambda m: f"x{blocks[m[1]]}xf8E8M0FNU", text)
+        text = re.sub(r"(?<=[<x])(384|256|512)(?=x)", lambda m: str(sizes[m[1]]), text)
+        text = re.sub(r"(\[0, |\[%p, )256\]", rf"\g<1>{self.inner}]", text)
+        text = text.replace("constant 1143 ", f"constant {127 * self.experts + 127} ")
+        return self._with_static_shapes(text)
+
+    def _with_static_shapes(self, text):
+        """All schedules of mx-select-schedule are for sizes that it knows."""
+        rows = self.tokens * self.top
+        capacity = -(-(rows + 127 * self.experts) // 128) * 128
+        # Sums of rows, before those of tokens.
+        text = re.sub(r"(%(?:z0|dx0) = .*|%(?:z0|dx0) : .*|ins\(%(?:z|dxp) : )!sums",
+                      lambda m: m[0].replace("!sums", "!row_sums"), text)
+        text = text.replace("!sums = ", f"!row_sums = tensor<{rows}x{self.hidden}xf32>\n!sums = ")
+        for name in ("tokens", "sums"):
+            text = text.replace(f"!{name} = tensor<?x", f"!{name} = tensor<{self.tokens}x")
+        text = text.replace("tensor<?x", f"tensor<{rows}x")
+        text = text.replace("x?xf8E4M3FN", f"x{capacity}xf8E4M3FN")
+        text = text.replace("x?xf8E8M0FNU", f"x{capacity // 32}xf8E8M0FNU")
+        text = re.sub(r"tensor\.empty\(%\w+\)", "tensor.empty()", text)
+        return text.replace("[%p, ", f"[{rows}, ")
+
+
+FP4 = dict(a="f4E2M1FN", b="f4E2M1FN")
+PEERS = ("normal", "fp8", "triton")
+CASES = [
+    Case("mxfp8-4096", 4096, 4096, 4096, peers=("normal", "fp8"), ways=tuple(FUSED.items())),
+    Case("mxfp8-8192", 8192, 8192, 8192, peers=PEERS, ways=tuple(FUSED.items())),
+    Case("mxfp8-16384x4096x7168", 16384, 4096, 7168, peers=PEERS, ways=tuple(FUSED.items())),
+    Case("mxfp8-wide-8192", 8192, 8192, 8192, values="wide", ways=tuple(FUSED.items())),
+    Case("grid-8192", 8192, 8192, 8192, a="bf16", b="bf16", values="grid"),
+    Case("mxfp8-e5m2-8192", 8192, 8192, 8192, a="f8E5M2"),
+    Case("mxfp4-8192", 8192, 8192, 8192, **FP4),
+    Case("nvfp4-8192", 8192, 8192, 8192, scale="f8E4M3FN", **FP4),
+    Case("mxfp6-8192", 8192, 8192, 8192, a="f6E2M3FN", b="f6E2M3FN"),
+    Case("mxfp8xmxfp4-8192", 8192, 8192, 8192, b="f4E2M1FN"),
+    Case("bf16xmxfp8-8192", 8192, 8192, 8192, a="bf16"),
+    Case("bf16xmxfp4-8192", 8192, 8192, 8192, a="bf16", b="f4E2M1FN"),
+    Case("bf16xmxfp4-4096x4096x7168", 4096, 4096, 7168, a="bf16", b="f4E2M1FN"),
+    Case("grouped-mxfp8-131072", 131072, 2048, 7168, groups=8, peers=("normal",),
+         ways=tuple(LARGE_GROUPS.items())),
+    Case("gradient-mxfp8-131072", 131072, 2048, 7168, groups=8, gradient=True, peers=("normal",),
+         ways=tuple(LARGE_GROUPS.items())),
+    *(Case(f"grouped-mxfp8{'-packed' * packed}-1024", 1024, 2048, 7168, groups=32, packed=packed)
+      for packed in (False, True)),
+    *(Case(f"grouped-bf16xmxfp4{'-packed' * packed}-1024", 1024, 2048, 7168, a="bf16",
+           b="f4E2M1FN", groups=32, packed=packed) for packed in (False, True)),
+    *(Case(f"bf16xmxfp4{'-packed' * packed}-{m}x{n}x7168", m, n, 7168, a="bf16", b="f4E2M1FN",
+           packed=packed)
+      for m, n in ((16, 4096), (64, 4096), (256, 4096), (16, 32768)) for packed in (False, True)),
+    *(Case(f"bf16x{name}{'-packed' * packed}-{m}x8192x8192", m, 8192, 8192, a="bf16", b=b,
+           scale=scale, packed=packed)
+      for name, b, scale in (("mxfp4", "f4E2M1FN", "f8E8M0FNU"), ("nvfp4", "f4E2M1FN", "f8E4M3FN"),
+                             ("mxfp8", "f8E4M3FN", "f8E8M0FNU"))
+      for m in (1, 16, 64, 256) for packed in (False, True)),
+    Layer("layer-top2of8", 8, 2),
+    Layer("layer-top8of64", 64, 8),
+    Layer("layer-in-order-top2of8", 8, 2, in_order=True),
+    Layer("layer-in-order-top8of64", 64, 8, in_order=True),
+]
+
+
+def group_ends(rows, groups, load):
+    """Where the rows of groups end, always the same (Case.load)."""
+    random = np.random.default_rng(19)
+    if load:
+        shares = 1 / np.arange(1, groups + 1) ** (load == "zipf")
+        sizes = random.multinomial(rows, random.permutation(shares / shares.sum()))
+        return [int(end) for end in np.cumsum(sizes)]
+    shares = random.uniform(0.6, 1.4, groups)
+    return [int(end) for end in np.round(np.cumsum(shares) / shares.sum() * rows)]
+
+
+def compile_way(mx_compile, case, way, directory, quiet=False):
+    """Whether the compiler took it; `quiet`: it does not say why not."""
+    name = case.program(way)
+    source = directory / f"{name}.mlir"
+    source.write_text(case.text(way))
+    command = [mx_compile, source, f"--chip={CHIP}", "-o", directory / name]
+    return subprocess.run(command, stderr=subprocess.DEVNULL if quiet else None).returncode == 0
+
+
+def compile_case(mx_compile, case, directory):
+    return all([compile_way(mx_compile, case, way, directory) for way, _ in case.ways])
+
+
+def main():
+    mx_compile, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    directory.mkdir(parents=True, exist_ok=True)
+    wanted = sys.argv[3:] or [case.name for case in CASES]
+    refused = [case.name for case in CASES
+               if case.name in wanted and not compile_case(mx_compile, case, directory)]
+    if refused:
+        sys.exit(f"not compiled: {', '.join(refused)}")
+
+
+if __name__ == "__main__":
+    main()

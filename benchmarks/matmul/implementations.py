@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What computes a matmul: programs of mx, and its peers. All have a name, a
+count of sets of operands, launch(index), and `out`, which it writes."""
+
+import mx_compiler as mx
+import torch
+
+
+
+def grouped_mm(a, b, ends):
+    """PyTorch's grouped matmul, under the name it has in this version."""
+    if hasattr(torch.nn.functional, "grouped_mm"):
+        return torch.nn.functional.grouped_mm(a, b, offs=ends)
+    return torch._grouped_mm(a, b, offs=ends)
+
+
+class MxProgram:
+    """The entry `main` of a program, on sets of operands."""
+
+    def __init__(self, name, case, directory, problem):
+        self.name, self.case, self.kept = name, case, []
+        self.program = mx.Program(str(directory / case.program(name)))
+        self.entry = self.program["main"]
+        self.sets = [self.wrap(arguments) for arguments in problem.arguments(self)]
+        self.out = torch.empty(problem.out_shape, dtype=torch.bfloat16, device="cuda")
+        self.results = self.arrays([self.out], self.entry.results)
+        self.workspace = self.entry.make_workspace(*self.sets[0])
+        self.count = len(self.sets) - 1  # the last one is for the comparison
+
+    def arrays(self, tensors, values):
+        return [mx.DeviceArray.from_pointer(t.data_ptr(), self.shape(t, value), value.dtype)
+                for t, value in zip(tensors, values)]
+
+    @staticmethod
+    def shape(tensor, value):
+        """As the program has it; the tensor knows what a call decides."""
+        return tuple(tensor.shape[i] if extent is None else extent
+                     for i, extent in enumerate(value.shape))
+
+    def pack(self, elements):
+        """The weights in the order in which threads hold them, ahead of time."""
+        pack = self.program["pack"]
+        packed = torch.empty(elements.shape, dtype=torch.uint8, device="cuda")
+        arguments = self.arrays([elements], pack.arguments)
+        pack.launch(arguments, self.arrays([packed], pack.results),
+                    pack.make_workspace(*arguments), torch.cuda.current_stream().cuda_stream)
+        return packed
+
+    def wrap(self, tensors):
+        self.kept += tensors
+        return self.arrays(tensors, self.entry.arguments)
+
+    def launch(self, index):
+        self.entry.launch(self.sets[index], self.results, self.workspace,
+                          torch.cuda.current_stream().cuda_stream)
+
+
+class Matmul:
+    """cuBLAS, by PyTorch."""
+
+    def __init__(self, name, pairs, shape):
+        self.name = name
+        self.sets = [(a, b.t()) for a, b in pairs]
+        self.count = len(self.sets)
+        self.out = torch.empty(shape, dtype=torch.bfloat16, device="cuda")
+
+    def launch(self, index):
+        torch.mm(*self.sets[index], out=self.out)
+
+
+class RowWise:
+    """Matmuls of fp8 with one f32 scale for each row: another format."""
+    name = "fp8 row-wise, cuBLAS"
+
+    def __init__(self, pairs, shape):
+        self.sets = [(self.quantize(a), self.quantize(b)) for a, b in pairs]
+        self.count, self.out = len(self.sets), None
+
+    @staticmethod
+    def quantize(x):
+        factor = x.abs().amax(1, keepdim=True).float() / 448
+        return (x.float() / factor).to(torch.float8_e4m3fn), factor
+
+    def launch(self, index):
+        (a, fa), (b, fb) = self.sets[index]
+        self.out = torch._scaled_mm(a, b.t(), scale_a=fa, scale_b=fb.t(),
+                                    out_dtype=torch.bfloat16, use_fast_accum=True)
+
+
+class GroupedMatmul:
+    """PyTorch's."""
+
+    def __init__(self, name, pairs, ends):
+        self.name, self.pairs, self.ends = name, pairs, ends
+        self.count, self.out = len(pairs), None
+
+    def launch(self, index):
+        self.out = grouped_mm(*self.pairs[index], self.ends)

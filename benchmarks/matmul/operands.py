@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random operands, and what they stand for."""
+
+import functools
+
+import formats
+import torch
+
+SMALL = (0, 1, -1, 2, -2)  # of exact(): every format has these
+
+
+def decode_table(name):
+    """The value of each code, as float32."""
+    return torch.tensor(formats.values(name), dtype=torch.float32, device="cuda")
+
+
+# Rows that are drawn of a format and a reduction; operands have copies of them in any
+# order, as drawing each row of 64 groups takes longer than all their matmuls.
+ROWS_DRAWN = 2048
+
+
+@functools.lru_cache(maxsize=4)
+def drawn_rows(name, k):
+    """Codes of normal numbers rounded to the format: the bits that quantizers
+    give, so that power is what it is in use."""
+    table = decode_table(name)
+    finite = torch.nonzero(torch.isfinite(table)).flatten()
+    order = finite[torch.argsort(table[finite])]
+    values = table[order]
+    x = torch.randn(ROWS_DRAWN, k, device="cuda")
+    blocks = x.view(ROWS_DRAWN, -1, 32)
+    x = (blocks / blocks.abs().amax(-1, keepdim=True) * values[-1]).view_as(x)
+    above = torch.searchsorted(values, x).clamp(1, len(values) - 1)
+    low, high = values[above - 1], values[above]
+    return order[torch.where(x - low < high - x, above - 1, above)].to(torch.uint8)
+
+
+def random_codes(name, rows, k):
+    return drawn_rows(name, k)[torch.randint(0, ROWS_DRAWN, (rows,), device="cuda")]
+
+
+def small_codes(name, rows, k):
+    table = decode_table(name).tolist()
+    codes = torch.tensor([table.index(value) for value in SMALL], dtype=torch.uint8, device="cuda")
+    return codes[torch.randint(0, len(SMALL), (rows, k), device="cuda")]
+
+
+def pack(codes, name):
+    """As memory holds them: two of 4 bits in a byte, the first in its low half."""
+    if name != "f4E2M1FN":
+        return codes
+    return codes[:, 0::2] | codes[:, 1::2] << 4
+
+
+def random_scales(scale, rows, blocks, kind):
+    """Bytes, and what they stand for."""
+    one = 127 if scale == "f8E8M0FNU" else 0x38  # 8 more doubles that of E4M3
+    if kind == "exact":
+        more = torch.randint(0, 2, (rows, blocks), dtype=torch.uint8, device="cuda")
+        return one + more * (1 if one == 127 else 8), torch.exp2(more.float())
+    if scale == "f8E8M0FNU":
+        first, last = (107, 147) if kind == "wide" else (121, 127)
+        codes = torch.randint(first, last + 1, (rows, blocks), dtype=torch.uint8, device="cuda")
+        return codes, torch.exp2(codes.float() - 127)
+    codes = torch.randint(0x28, 0x48, (rows, blocks), dtype=torch.uint8, device="cuda")
+    return codes, decode_table("f8E4M3FN")[codes.long()]
+
+
+def tile(scales):
+    """In tiles of 128 rows by 4 blocks; 0 beyond the matrix."""
+    rows, blocks = scales.shape
+    full = torch.zeros(-(-rows // 128) * 128, -(-blocks // 4) * 4, dtype=torch.uint8,
+                       device="cuda")
+    full[:rows, :blocks] = scales
+    tiles = full.view(-1, 4, 32, full.shape[1] // 4, 4)
+    return tiles.permute(0, 3, 2, 1, 4).contiguous()
+
+
+def tile_matrices(scales, matrices):
+    """Each of several matrices, one below the other, has tiles of its own."""
+    return torch.stack([tile(part) for part in scales.chunk(matrices)]) if matrices else tile(scales)
+
+
+def tile_groups(scales, ends):
+    """Groups of rows: each starts with a tile of its own (docs/reference/Spec.md)."""
+    rows, blocks = scales.shape
+    tiles = torch.zeros(rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4, dtype=torch.uint8,
+                        device="cuda")
+    for group, (begin, end) in enumerate(zip([0, *ends], ends)):
+        part = tile(scales[begin:end])
+        first = begin // 128 + group
+        tiles[first:first + len(part)] = part
+    return tiles
+
+
+def segments(ends):
+    """Where the groups of a ragged reduction begin."""
+    starts = [0]
+    for begin, end in zip([0, *ends], ends):
+        starts.append(starts[-1] + -(-(end - begin) // 128) * 128)
+    return starts
+
+
+class Operand:
+    """Elements and scales as arguments, and the numbers as bf16, which is exact
+    for these scales. Numbers of bf16 have no scales.
+
+    kind: "" for what quantizers give; "wide": scales over 40 binades; "grid":
+    bf16 numbers that MXFP8 has; "exact": so small integers that all sums are
+    exact in f32, in any order. ends: rows are groups. matrices: how many there are,
+    of as many rows each, one below the other. valid: all other columns are zeros,
+    which belong to no group."""
+
+    def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0):
+        if element == "bf16" and kind != "grid":
+            self.values = self.elements = (
+                torch.randint(-2, 3, (rows, k), device="cuda").bfloat16() if kind == "exact" else
+                torch.randn(rows, k, dtype=torch.bfloat16, device="cuda"))
+            self.scales = None
+            return
+        of_grid = element == "bf16"
+        element = "f8E4M3FN" if of_grid else element
+        block = 16 if scale == "f8E4M3FN" else 32
+        codes = (small_codes if kind == "exact" else random_codes)(element, rows, k)
+        scales, factors = random_scales(scale, rows, k // block, kind)
+        if valid is not None:
+            codes *= valid.to(torch.uint8)
+        table = decode_table(element)
+        self.values = torch.empty(rows, k, dtype=torch.bfloat16, device="cuda")
+        for begin in range(0, rows, 1024):
+            part = table[codes[begin:begin + 1024].long()]
+            part *= factors[begin:begin + 1024].repeat_interleave(block, 1)
+            self.values[begin:begin + 1024] = part  # exact
+            assert torch.equal(self.values[begin:begin + 1024].float(), part)
+        if of_grid:
+            self.elements, self.scales = self.values, None
+            return
+        self.elements = pack(codes, element)
+        self.scales = tile_groups(scales, ends) if ends else tile_matrices(scales, matrices)

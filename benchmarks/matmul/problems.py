@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operands of a case, in the forms that implementations take, and comparisons of
+results.
+
+The last set of operands is for comparison with the bits of cuBLAS: its numbers
+are so small integers that every order of additions gives the same sums."""
+
+import cases
+import implementations
+import operands
+import torch
+from operands import Operand
+
+L2_BYTES = 60 << 20
+CUBLAS, NORMAL = "cuBLAS bf16", "cuBLAS bf16, normal values"
+GROUPED, GROUPED_NORMAL = "torch grouped bf16", "torch grouped bf16, normal values"
+ROWS_COMPARED = 64
+
+
+def count_wrong(found, wide, high, k):
+    """Elements of some rows beyond the bound of docs/reference/Spec.md, in float64."""
+    exact, total = wide @ high.t(), wide.abs() @ high.abs().t()
+    bound = 4 * -(-k // 64) * 5 * 2.0**-23 * total
+    bound += (exact.abs() + bound) * 2.0**-8  # rounded to bf16
+    return int((~((found.double() - exact).abs() <= bound)).sum())
+
+
+def count_far(found, peer):
+    """Elements that differ from the peer's by more than a rounding of the largest."""
+    wrong, largest = 0, peer.abs().amax().float() * 2.0**-7
+    for a, b in zip(found.flatten(0, -2).split(8192), peer.flatten(0, -2).split(8192)):
+        wrong += int((~((a.float() - b.float()).abs() <= largest)).sum())
+    return wrong
+
+
+class Matmul:
+    """M x K by N x K."""
+
+    def __init__(self, case):
+        self.case, self.out_shape = case, (case.m, case.n)
+        count = max(2, -(-2 * L2_BYTES // ((case.m + case.n) * case.k)))
+        if case.few_rows:  # of the smaller of both implementations' weights
+            bits = 4 if case.b == "f4E2M1FN" else 8
+            count = -(-(1 << 30) // (case.n * case.k * bits // 8 * max(1, case.groups)))
+        self.ends = cases.group_ends(case.m, case.groups, case.load) if case.groups else None
+        self.sets = [self.make(case.values) for _ in range(count)] + [self.make("exact")]
+
+    def make(self, kind):
+        case = self.case
+        return [Operand(element, case.scale, rows, case.k, kind)
+                for element, rows in ((case.a, case.m), (case.b, case.n))]
+
+    def arguments(self, program):
+        """Of each set, for mx."""
+        for a, b in self.sets:
+            elements = program.pack(b.elements) if self.case.packed else b.elements
+            yield [t for t in (a.elements, a.scales, elements, b.scales, *self.offsets())
+                   if t is not None]
+
+    def offsets(self):
+        return []
+
+    def peers(self):
+        case, pairs = self.case, [(a.values, b.values) for a, b in self.sets[:-1]]
+        found = [implementations.Matmul(CUBLAS, pairs, self.out_shape)]
+        if "normal" in case.peers:
+            normal = [[torch.randn_like(t) for t in pair] for pair in pairs]
+            found.append(implementations.Matmul(NORMAL, normal, self.out_shape))
+        if "fp8" in case.peers:
+            found.append(implementations.RowWise(pairs, self.out_shape))
+        return found
+
+    def brief_peers(self):
+        """Those of which only a burst is taken: they are far slower."""
+        if "triton" not in self.case.peers:
+            return []
+        import triton_peer
+        # Scales in rows; which ones does not matter for the time.
+        scales = [[torch.full((len(t.elements), self.case.k // 32), 127, dtype=torch.uint8,
+                              device="cuda") for t in pair] for pair in self.sets[:2]]
+        sets = [(a.elements.view(torch.float8_e4m3fn), sa, b.elements.view(torch.float8_e4m3fn), sb)
+                for (a, b), (sa, sb) in zip(self.sets, scales)]
+        return [triton_peer.DotScaled(sets, self.out_shape, tile) for tile in triton_peer.TILES]
+
+    def reference(self, index):
+        a, b = self.sets[index]
+        return torch.mm(a.values, b.values.t())
+
+    def rows_wrong(self, out, index):
+        a, b = self.sets[index]
+        rows = torch.linspace(0, self.case.m - 1, ROWS_COMPARED, device="cuda").long()
+        return count_wrong(out[rows], a.values[rows].double(), b.values.double(), self.case.k)
+
+    def defined(self, out):
+        return out
+
+    def wrong(self, implementation):
+        """Of one set within the bound in some rows and close to the peer
+        everywhere; of the last set, bits that differ."""
+        implementation.out.fill_(float("nan"))
+        implementation.launch(0)
+        wrong = self.rows_wrong(implementation.out, 0)
+        wrong += count_far(self.defined(implementation.out), self.reference(0))
+        implementation.out.fill_(float("nan"))
+        implementation.launch(implementation.count)
+        reference = self.reference(implementation.count)
+        wrong += int((self.defined(implementation.out) != reference).sum())
+        torch.cuda.synchronize()
+        return wrong
+
+
+class GroupedRows(Matmul):
+    """Groups of rows of M x K, each by its own N x K."""
+
+    def make(self, kind):
+        case = self.case
+        if not hasattr(self, "ends_on_device"):
+            self.ends_on_device = torch.tensor(self.ends, dtype=torch.int32, device="cuda")
+        return [Operand(case.a, case.scale, case.m, case.k, kind, ends=self.ends),
+                Operand(case.b, case.scale, case.groups * case.n, case.k, kind,
+                        matrices=case.groups)]
+
+    def offsets(self):
+        return [self.ends_on_device]
+
+    def weights(self, b):
+        return b.view(self.case.groups, self.case.n, self.case.k).transpose(1, 2)
+
+    def peers(self):
+        pairs = [(a.values, self.weights(b.values)) for a, b in self.sets[:-1]]
+        found = [implementations.GroupedMatmul(GROUPED, pairs, self.ends_on_device)]
+        if "normal" in self.case.peers:
+            a, b = self.sets[0]
+            pair = torch.randn_like(a.values), self.weights(torch.randn_like(b.values))
+            found.append(implementations.GroupedMatmul(GROUPED_NORMAL, [pair], self.ends_on_device))
+        return found
+
+    def reference(self, index):
+        a, b = self.sets[index]
+        return implementations.grouped_mm(a.values, self.weights(b.values), self.ends_on_device)
+
+    def rows_wrong(self, out, index):
+        (a, b), wrong = self.sets[index], 0
+        per_group = max(2, ROWS_COMPARED // self.case.groups)
+        for group, (begin, end) in enumerate(zip([0, *self.ends], self.ends)):
+            if begin == end:
+                continue
+            rows = torch.linspace(begin, end - 1, per_group, device="cuda").long()
+            part = b.values[group * self.case.n:(group + 1) * self.case.n]
+            wrong += count_wrong(out[rows], a.values[rows].double(), part.double(), self.case.k)
+        return wrong
+
+
+class Gradient(Matmul):
+    """Of weights: for each group of a reduction N x (its part of M) by K x (that)."""
+
+    def __init__(self, case):
+        self.starts = operands.segments(cases.group_ends(case.m, case.groups, case.load))
+        self.valid = torch.zeros(case.capacity, dtype=torch.bool, device="cuda")
+        ends = cases.group_ends(case.m, case.groups, case.load)
+        for first, begin, end in zip(self.starts, [0, *ends], ends):
+            self.valid[first:first + end - begin] = True
+        self.ends_on_device = torch.tensor(ends, dtype=torch.int32, device="cuda")
+        super().__init__(case)
+        self.out_shape = (case.groups, case.n, case.k)
+
+    def make(self, kind):
+        case = self.case
+        return [Operand(element, case.scale, rows, case.capacity, kind, valid=self.valid)
+                for element, rows in ((case.a, case.n), (case.b, case.k))]
+
+    def offsets(self):
+        return [self.ends_on_device]
+
+    def pair(self, index):
+        """Rows as layers have them: tokens, without what lies between groups."""
+        a, b = (operand.values[:, self.valid].t().contiguous() for operand in self.sets[index])
+        return a.t(), b
+
+    def peers(self):
+        pairs = [self.pair(index) for index in range(len(self.sets) - 1)]
+        found = [implementations.GroupedMatmul(GROUPED, pairs, self.ends_on_device)]
+        if "normal" in self.case.peers:
+            a, b = pairs[0]
+            normal = torch.randn_like(a.t()).t(), torch.randn_like(b)
+            found.append(implementations.GroupedMatmul(GROUPED_NORMAL, [normal], self.ends_on_device))
+        return found
+
+    def reference(self, index):
+        return implementations.grouped_mm(*self.pair(index), self.ends_on_device)
+
+    def rows_wrong(self, out, index):
+        (a, b), wrong = self.sets[index], 0
+        rows = torch.linspace(0, self.case.n - 1, max(1, ROWS_COMPARED // self.case.groups),
+                              device="cuda").long()
+        for group, (begin, end) in enumerate(zip(self.starts, self.starts[1:])):
+            wide = a.values[rows, begin:end].double()
+            for first in range(0, self.case.k, 1024):
+                high = b.values[first:first + 1024, begin:end].double()
+                wrong += count_wrong(out[group, rows, first:first + 1024], wide, high, end - begin)
+        return wrong
+
+
+def make(case):
+    if case.gradient:
+        return Gradient(case)
+    return GroupedRows(case) if case.groups else Matmul(case)

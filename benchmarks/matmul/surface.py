@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matmuls of random shapes beside their peers: how fast mx is on shapes that no schedule
+was tuned on.
+
+    surface.py build MX_COMPILE OUT --seed=S [--shapes=24] [--only=REGEX]   # here
+    surface.py run OUT --results=R.json [--only=REGEX] [--seconds=S]      # on the GPU
+    surface.py show FILE...
+
+Each row of the table is a family of matmuls, from which a seed draws as many shapes.
+Ratios are times, the peer's to mx's: their median, their tenth percentile and the
+worst, which is named. Every shape is timed beside its peer in one process, after the
+results were compared (speed.py says how both is done). "dynamic" is the program whose
+types do not know the rows, "next" the fastest of the schedules that the model ranks
+after its choice, which every fourth shape has. `show` takes raw results or CSV as in
+benchmarks/results/shapes.csv. run --peers=FILE.py: others.py."""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import cases
+import published
+import tune
+from cases import Case, DYNAMIC
+from published import NEXT as NEXT_WAY, time_of
+
+# N and K of feed-forward layers, up and down, and of attention, as published.
+DENSE_MODELS = {  # hidden, intermediate
+    "Llama-3-8B": (4096, 14336), "Llama-3-70B": (8192, 28672), "Llama-3.1-405B": (16384, 53248),
+    "Qwen2.5-7B": (3584, 18944), "Qwen2.5-32B": (5120, 27648), "Qwen2.5-72B": (8192, 29568),
+    "Gemma-2-27B": (4608, 36864), "Phi-3-medium": (5120, 17920), "DeepSeek-V3": (7168, 18432),
+    "Command-R+": (12288, 33792)}
+MOE_MODELS = {  # hidden, intermediate of an expert
+    "Mixtral-8x7B": (4096, 14336), "Mixtral-8x22B": (6144, 16384), "DeepSeek-V3": (7168, 2048),
+    "DeepSeek-V2": (5120, 1536), "Qwen3-235B-A22B": (4096, 1536), "Qwen3-30B-A3B": (2048, 768),
+    "Qwen2-57B-A14B": (3584, 2560), "gpt-oss-120b": (2880, 2880), "OLMoE-7B": (2048, 1024),
+    "DBRX": (6144, 10752)}
+# Elements of the weights of all groups: three sets of operands fit an H100.
+MOST_WEIGHTS = 2 << 30
+FORMATS = {"mxfp8": ("f8E4M3FN", "f8E8M0FNU"), "mxfp4": ("f4E2M1FN", "f8E8M0FNU"),
+           "nvfp4": ("f4E2M1FN", "f8E4M3FN")}
+# How many of the model's next best are timed, of every how many-th shape.
+NEXT, EVERY = 3, 4
+
+
+def log_uniform(source, low, high):
+    return low * (high / low) ** source.random()
+
+
+def multiple(size, of):
+    return max(of, round(size / of) * of)
+
+
+def draw_dense(source, index):
+    """A quarter of the sizes are multiples of 32 alone."""
+    name = ("mxfp8", "mxfp4", "nvfp4")[index % 3]
+    element, scale = FORMATS[name]
+    size = lambda: multiple(log_uniform(source, 2048, 16384), 32 if source.random() < 0.25 else 128)
+    m, n, k = size(), size(), size()
+    return Case(f"{name}-{m}x{n}x{k}", m, n, k, a=element, b=element, scale=scale)
+
+
+def draw_grouped(source, index, gradient=False):
+    model, (hidden, inner) = source.choice(list(MOE_MODELS.items()))
+    n, k = source.choice([(2 * inner, hidden), (hidden, inner)])
+    groups = round(log_uniform(source, 8, 128))
+    groups = max(8, min(groups, MOST_WEIGHTS // (n * k)))
+    m = multiple(log_uniform(source, 4096, 131072), 8)
+    load = ("uniform", "zipf")[index % 2]
+    kind = "gradient" if gradient else "grouped"
+    return Case(f"{kind}-{model}-{groups}-{load}-{m}x{n}x{k}", m, n, k, groups=groups,
+                gradient=gradient, load=load)
+
+
+def draw_weights(source, index, low, high):
+    _, (hidden, inner) = source.choice(list(DENSE_MODELS.items()))
+    n, k = source.choice([(2 * inner, hidden), (hidden, inner), (hidden, hidden)])
+    m = max(low, min(high, round(log_uniform(source, low, high))))
+    name = ("mxfp4", "nvfp4")[index % 2]
+    element, scale = FORMATS[name]
+    return Case(f"bf16x{name}-{m}x{n}x{k}", m, n, k, a="bf16", b=element, scale=scale)
+
+
+def draw_packed(source, index, low, high):
+    case = draw_weights(source, index, low, high)
+    return dataclasses.replace(case, name=case.name.replace("-", "-packed-", 1), packed=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A family, and the median and tenth percentile that are wanted of it on an H200."""
+    name: str
+    title: str
+    draw: object
+    least: tuple
+    limits: tuple = ()
+
+    def cases(self, seed, count):
+        """The same for a seed, and with a smaller count the first of them."""
+        source = random.Random(f"{seed} {self.name}")
+        found = {}
+        while len(found) < count:
+            case = self.draw(source, len(found), *self.limits)
+            ways = {"mx": ""}
+            # The rows of a ragged reduction are those of its groups together.
+            if not case.gradient:
+                ways["mx, dynamic"] = DYNAMIC
+            found[case.name] = dataclasses.replace(case, ways=tuple(ways.items()))
+        return list(found.values())
+
+
+ROWS = [
+    Row("dense", "MXFP8, MXFP4 and NVFP4, dense", draw_dense, (0.94, 0.87)),
+    Row("grouped", "MXFP8, grouped, forward", draw_grouped, (0.94, 0.88)),
+    Row("gradient", "MXFP8, gradient of weights", draw_grouped, (0.90, 0.84), (True,)),
+    *(Row(f"weights{'-packed' * packed}-{low}",
+          f"bf16 × MXFP4 and NVFP4, {low} to {high} rows{', packed' * packed}",
+          draw_packed if packed else draw_weights, least, (low, high))
+      for low, high, of_plain, of_packed in ((1, 64, (1.2, 1.05), (1.45, 1.25)),
+                                             (65, 256, (0.95, 0.85), (1.05, 0.95)),
+                                             (257, 8192, (0.92, 0.85), (0.92, 0.85)))
+      for packed, least in ((False, of_plain), (True, of_packed))),
+]
+DYNAMIC_LEAST = 0.98, 0.95  # of the time with static rows
+
+
+# --- Programs -------------------------------------------------------------------------
+
+
+def with_next(mx_compile, case, out):
+    """The case with the schedules that the model ranks after its choice."""
+    source = out / f"{case.name}.mlir"
+    source.write_text(case.text())
+    text = subprocess.run([mx_compile, source, f"--chip={cases.CHIP}", "--mx-explain", "-o",
+                           out / case.name], stderr=subprocess.PIPE, text=True).stderr
+    more = {NEXT_WAY + text: text for text in tune.listed(text)[1:1 + NEXT]}
+    return dataclasses.replace(case, ways=case.ways + tuple(more.items()))
+
+
+def build(mx_compile, out, seed, shapes, only):
+    out.mkdir(parents=True, exist_ok=True)
+    drawn = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for row in ROWS:
+            if not re.search(only, row.name):
+                continue
+            found = row.cases(seed, shapes)
+            found = [with_next(mx_compile, case, out) if i % EVERY == 0 else case
+                     for i, case in enumerate(found)]
+            # What --mx-explain lists in few words may be more than its schedule says.
+            jobs = {(case.name, way): pool.submit(cases.compile_way, mx_compile, case, way, out,
+                                                  quiet=way.startswith(NEXT_WAY))
+                    for case in found for way, _ in case.ways}
+            refused = [name for name, job in jobs.items()
+                       if not job.result() and not name[1].startswith(NEXT_WAY)]
+            if refused:
+                sys.exit(f"not compiled: {refused}")
+            drawn[row.name] = [dataclasses.asdict(case) for case in found]
+    (out / "surface.json").write_text(json.dumps(dict(seed=seed, rows=drawn), indent=1))
+
+
+# --- Times ----------------------------------------------------------------------------
+
+
+def measure(out, results, only, seconds, beside):
+    import gc
+
+    import implementations
+    import others
+    import problems
+    import speed
+    import timing
+    import torch
+    speed.begin()
+    find_others = others.load(beside)
+    drawn = json.loads((out / "surface.json").read_text())
+    data = json.loads(results.read_text()) if results.exists() else dict(rows={})
+    data |= dict(seed=drawn["seed"], about=speed.describe_machine())
+    for row, shapes in drawn["rows"].items():
+        if not re.search(only, row):
+            continue
+        measured = data["rows"].setdefault(row, {})
+        for fields in shapes:
+            case = Case(**fields | dict(ways=tuple(map(tuple, fields["ways"])), peers=()))
+            problem = problems.make(case)
+            ours = [implementations.MxProgram(way, case, out, problem) for way, _ in case.ways
+                    if (out / case.program(way)).exists()]
+            wrong = sum(problem.wrong(one) for one in ours)
+            more = find_others(problem)
+            others_wrong = others.count_wrong(problem, more)
+            everyone = ours + problem.peers() + more
+            times = timing.measure_one_way(everyone, seconds, case.few_rows)
+            measured[case.name] = dict(wrong=wrong, implementations=times)
+            if more:
+                measured[case.name] |= dict(others_wrong=others_wrong)
+            results.write_text(json.dumps(data, indent=1) + "\n")
+            print(f"{case.name}: {wrong} wrong", {name: time_of(entry) for name, entry in
+                                                  times.items()}, flush=True)
+            del problem, ours, more, everyone
+            gc.collect()
+            torch.cuda.empty_cache()
+
+
+# --- Tables ---------------------------------------------------------------------------
+
+
+def ratios(rows, of, to):
+    """By case: the time in the column `to` to that in `of`."""
+    return {f"{row['case']} ({row['card']}, seed {row['seed']})": row[to] / row[of]
+            for row in rows if of in row and to in row}
+
+
+def spread(found):
+    """Median, tenth percentile, the worst and its name."""
+    values = sorted(found.values())
+    worst = min(found, key=found.get)
+    tenth = values[0] if len(values) < 2 else statistics.quantiles(values, n=10, method="inclusive")[0]
+    return statistics.median(values), tenth, found[worst], worst
+
+
+def summary(row, found, least):
+    median, tenth, worst, name = spread(found)
+    verdict = "met" if median >= least[0] and tenth >= least[1] else "missed"
+    return [row, len(found), f"{median:.2f}", f"{tenth:.2f}", f"{worst:.2f}", name,
+            f"{verdict} ({least[0]}, {least[1]})"]
+
+
+def table(rows):
+    """Of several seeds together."""
+    text = published.header("family", "shapes", "median", "tenth percentile", "worst", "where", "wanted")
+    families = {family.name: [row for row in rows if row["family"] == family.name] for family in ROWS}
+    for family in ROWS:
+        if found := ratios(families[family.name], "mx_us", "peer_us"):
+            text += published.row(*summary(family.title, found, family.least))
+    if dynamic := ratios(rows, "dynamic_us", "mx_us"):
+        text += published.row(*summary("dynamic rows beside static, all", dynamic, DYNAMIC_LEAST))
+    text += "\n" + published.header("the model's next to its choice", "shapes", "median", "tenth percentile",
+                                    "worst", "where")
+    for family in ROWS:
+        if found := ratios(families[family.name], "mx_us", "next_us"):
+            text += published.row(*summary(family.title, found, (0, 0))[:-1])
+    return text + f"\nWrong elements: {sum(row['wrong'] for row in rows)}.\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("build")
+    command.add_argument("mx_compile")
+    command.add_argument("out", type=pathlib.Path)
+    command.add_argument("--seed", type=int, required=True)
+    command.add_argument("--shapes", type=int, default=24)
+    command.add_argument("--only", default="")
+    command = commands.add_parser("run")
+    command.add_argument("out", type=pathlib.Path)
+    command.add_argument("--results", type=pathlib.Path, required=True)
+    command.add_argument("--only", default="")
+    command.add_argument("--seconds", type=float, default=0.25)
+    command.add_argument("--peers", type=pathlib.Path)
+    command = commands.add_parser("show")
+    command.add_argument("results", type=pathlib.Path, nargs="+")
+    command.add_argument("--card", help="rows of this card alone")
+    options = parser.parse_args()
+    if options.command == "build":
+        build(options.mx_compile, options.out, options.seed, options.shapes, options.only)
+    elif options.command == "run":
+        measure(options.out, options.results, options.only, options.seconds, options.peers)
+    else:
+        _, rows = published.load("shapes", options.results)
+        print(table([row for row in rows if options.card in (None, row["card"])]), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+//===- Matmuls.cpp - Which matmuls and schedules are measured -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Matmuls.h"
+#include "mlir/Pass/PassManager.h"
+#include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
+#include "mx/Pipelines/Pipelines.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+using namespace mx::tuning;
+
+LogicalResult mx::tuning::lowerToMatmuls(ModuleOp module,
+                                         const CompileModuleOptions &options) {
+  MXToNVVMOptions nvvm;
+  nvvm.chip = options.chip;
+  nvvm.fuse = options.fuse;
+  nvvm.skipHostCode = false; // there is none
+  PassManager pm(module.getContext());
+  buildMXToMatmulsPipeline(pm, nvvm);
+  return pm.run(module);
+}
+
+/// Adds the completed schedule of a candidate, unless it is there or there are
+/// enough.
+static void addCandidate(std::vector<ScheduleAttr> &found,
+                         ScheduleAttr schedule, int64_t count) {
+  if (static_cast<int64_t>(found.size()) < count &&
+      !llvm::is_contained(found, schedule))
+    found.push_back(schedule);
+}
+
+/// The best schedules at one choice of sizes, `first` before them if it is not
+/// null.
+static SizedMatmul rankAt(MatmulOpInterface op, const MatmulProblem &typed,
+                          const MatmulProblem &sized, ScheduleAttr first,
+                          int64_t count, const target::TargetInfo &target) {
+  SizedMatmul matmul;
+  matmul.problem = sized;
+  if (first)
+    addCandidate(matmul.candidates, first, count);
+  for (const Candidate &candidate : rankWithWorkspaces(op, sized, target)) {
+    if (!isLegalForAllSizes(op, typed, candidate.fields, target))
+      continue;
+    ScheduleFields fields = candidate.fields;
+    completeSchedule(getRemainder(op, sized, fields.workspace, target)->problem,
+                     fields, target);
+    addCandidate(matmul.candidates, ScheduleAttr::get(op->getContext(), fields),
+                 count);
+  }
+  return matmul;
+}
+
+/// The case that runs a matmul of these sizes.
+static size_t findCase(ArrayRef<ScheduleCase> cases,
+                       const MatmulProblem &sized) {
+  for (auto [index, one] : llvm::enumerate(cases))
+    if (fitsLimits(sized, one.limits))
+      return index;
+  return cases.size() - 1;
+}
+
+/// The first case that has its schedule.
+static size_t findFirst(ArrayRef<ScheduleCase> cases, const ScheduleCase &one) {
+  return llvm::find_if(cases,
+                       [&](const ScheduleCase &other) {
+                         return other.schedule == one.schedule;
+                       }) -
+         cases.begin();
+}
+
+/// The sizes at which a matmul with cases is measured: the largest modelled
+/// one of each schedule's first case, or those rows that were asked for, of
+/// which a case that has several takes the largest.
+static std::vector<SizedMatmul> chooseSizes(MatmulOpInterface op,
+                                            const MatmulProblem &typed,
+                                            ArrayRef<ScheduleCase> cases,
+                                            const TuneOptions &asked,
+                                            const target::TargetInfo &target) {
+  std::map<size_t, MatmulProblem> problems;
+  for (auto [index, one] : llvm::enumerate(cases))
+    if (asked.rows.empty() && findFirst(cases, one) == index)
+      problems[index] = one.example;
+  std::vector<int64_t> rows = asked.rows;
+  llvm::sort(rows);
+  for (int64_t size : rows) {
+    // Groups that no type knows are those of an example.
+    MatmulProblem sized = cases.back().example;
+    getSizeOf(sized, ShapedType::isDynamic(typed.m) ? SizeName::M
+                                                    : SizeName::K) = size;
+    problems[findCase(cases, sized)] = sized;
+  }
+  std::vector<SizedMatmul> sizes;
+  for (const auto &[index, problem] : problems) {
+    sizes.push_back(
+        rankAt(op, typed, problem, cases[index].schedule, asked.count, target));
+    sizes.back().index = index;
+  }
+  return sizes;
+}
+
+static bool hasUnknownSize(const MatmulProblem &problem) {
+  return !getUnknown(problem).empty();
+}
+
+std::vector<Matmul> mx::tuning::findMatmuls(ModuleOp module,
+                                            const CompileModuleOptions &options,
+                                            const target::TargetInfo &target) {
+  std::vector<Matmul> matmuls;
+  llvm::StringSet<> forms;
+  module.walk([&](MatmulOpInterface op) {
+    if (op->hasAttr(kScheduleAttrName) || op->hasAttr(kSchedulesAttrName))
+      return;
+    std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
+    std::string form = getMatmulForm(op, options.maxSchedules);
+    if (!problem || !forms.insert(form).second)
+      return;
+    Matmul matmul;
+    matmul.op = op;
+    matmul.form = form;
+    if (!hasUnknownSize(*problem)) {
+      matmul.sizes.push_back(
+          rankAt(op, *problem, *problem, {}, options.tune.count, target));
+    } else if (hasCases(*problem)) {
+      matmul.cases = selectCases(op, *problem, options.maxSchedules, target);
+      if (!matmul.cases.empty())
+        matmul.sizes =
+            chooseSizes(op, *problem, matmul.cases, options.tune, target);
+    } else {
+      op->emitRemark("is not tuned: of sizes that no type knows, only rows, "
+                     "their groups or a reduction over rows are: the model "
+                     "chooses");
+      return;
+    }
+    llvm::erase_if(matmul.sizes, [](const SizedMatmul &sized) {
+      return sized.candidates.empty();
+    });
+    // What no kernel can do is told by the pass that builds kernels.
+    if (!matmul.sizes.empty())
+      matmuls.push_back(std::move(matmul));
+  });
+  return matmuls;
+}

@@ -1,0 +1,298 @@
+//===- Matmul.cpp - Matmuls in terms of loops as mx.matmul ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows, columns and the reduction become one dimension each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Import.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::import;
+
+namespace {
+
+/// The dimensions of one operand of mx.matmul.
+struct Side2D {
+  const Factor *factor = nullptr;
+  /// Rows of A, or of B, which are columns of the result.
+  Index rows;
+  /// Of the scales, in place of the reduction.
+  Blocks blocks;
+};
+
+/// The dimensions of a matmul.
+struct Plan {
+  /// One index for each dimension of the batch.
+  Indices batch;
+  Side2D a, b;
+  Index reduction;
+  /// The result is computed with rows and columns exchanged.
+  bool isTransposed = false;
+  int64_t block = 32;
+
+  Indices getGroups(Index first, Index last) const {
+    Indices groups = batch;
+    groups.push_back(std::move(first));
+    groups.push_back(std::move(last));
+    return groups;
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+/// Finds batch, rows, columns and the reduction.
+static Reason planOperands(const Matmul &matmul, Plan &plan) {
+  LoopPlan loops;
+  if (Reason why =
+          planLoops(matmul.left.elements.dims, matmul.right.elements.dims,
+                    matmul.out, matmul.reductions, loops);
+      !why.empty())
+    return why;
+  plan.a = {&matmul.left, loops.left, {}};
+  plan.b = {&matmul.right, loops.right, {}};
+  if (!loops.isLeftFirst)
+    std::swap(plan.a, plan.b);
+  plan.batch = loops.batch;
+  plan.reduction = loops.reduction;
+  return {};
+}
+
+static Reason checkFactor(Side2D &side, const Plan &plan,
+                          const Options &options) {
+  const Factor &factor = *side.factor;
+  if (cast<RankedTensorType>(factor.elements.tensor.getType()).getEncoding())
+    return "an operand has an encoding";
+  Indices rows = plan.batch;
+  rows.push_back(side.rows);
+  Indices groups = plan.getGroups(side.rows, plan.reduction);
+  FailureOr<Arrangement> found = arrange(factor.elements.dims, groups);
+  if (failed(found))
+    return "the dimensions of an operand cannot be put together to rows and "
+           "a dimension that is summed over";
+  Type element = factor.elements.element;
+  if (!found->isInOrder() && element.getIntOrFloatBitWidth() < 8)
+    return "elements of " + printType(element) +
+           " would have to be transposed: the dimension that is summed over "
+           "has to be their last";
+  if (!factor.scales)
+    return isa<BFloat16Type, Float16Type>(element)
+               ? ""
+               : "one operand has scales, and the other is " +
+                     printType(element) + ", where bf16 or f16 is expected";
+  if (!isElementType(element))
+    return "mx has no elements of " + printType(element);
+  if (factor.throughF16 && !options.wideF16)
+    return "its scaled numbers are f16, which has not the range of their "
+           "scales; wide-f16 keeps that range";
+  return findBlocks(factor, rows, plan.reduction, options, side.blocks);
+}
+
+static Reason makePlan(const Matmul &matmul, const Options &options,
+                       Plan &plan) {
+  if (Reason why = planOperands(matmul, plan); !why.empty())
+    return why;
+  for (Side2D *side : {&plan.a, &plan.b})
+    if (Reason why = checkFactor(*side, plan, options); !why.empty())
+      return why;
+  // Numbers without scales are A.
+  if (plan.a.factor->scales && !plan.b.factor->scales) {
+    std::swap(plan.a, plan.b);
+    // A vector is one of rows as well as of columns.
+    plan.isTransposed = !plan.a.rows.empty() && !plan.b.rows.empty();
+  }
+  if (plan.b.factor->scales)
+    plan.block = getBlockOf(plan.b.factor->scales->element);
+  if (plan.a.factor->scales &&
+      plan.a.factor->scales->element != plan.b.factor->scales->element)
+    return "its operands have scales of different types";
+  return checkResult(matmul.result.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Elements and, if there are some, scales of an operand.
+struct OperandValues {
+  Value elements, scales;
+};
+
+} // namespace
+
+static OperandValues buildOperand(OpBuilder &builder, Location loc,
+                                  const Side2D &side, const Plan &plan,
+                                  const Options &options) {
+  OperandValues values;
+  values.elements = arrangeTensor(builder, loc, side.factor->elements,
+                                  plan.getGroups(side.rows, plan.reduction));
+  if (!side.factor->scales)
+    return values;
+  Indices rows = plan.batch;
+  rows.push_back(side.rows);
+  Value linear =
+      arrangeScales(builder, loc, *side.factor->scales, rows, side.blocks);
+  values.scales = relayoutScales(builder, loc, linear, options.layout);
+  return values;
+}
+
+/// Dimensions that are put together have the same sizes in all that the matmul
+/// reads and writes.
+static void requireSizes(OpBuilder &builder, Location loc, const Matmul &matmul,
+                         const Plan &plan) {
+  Indices groups = plan.getGroups(plan.a.rows, plan.b.rows);
+  groups.push_back(plan.reduction);
+  const Leaf &left = matmul.left.elements, &right = matmul.right.elements;
+  requireSameSizes(builder, loc, right, "the right operand", left, groups);
+  if (matmul.left.scales)
+    requireSameSizes(builder, loc, *matmul.left.scales,
+                     "the scales of the left operand", left, groups);
+  if (matmul.right.scales)
+    requireSameSizes(builder, loc, *matmul.right.scales,
+                     "the scales of the right operand", right, groups);
+  auto root = dyn_cast<DestinationStyleOpInterface>(matmul.root);
+  if (!root)
+    return;
+  Value out = root.getDpsInits()[0];
+  Leaf written{out, matmul.out, getElementTypeOrSelf(out)};
+  requireSameSizes(builder, loc, written, "the result", left, groups);
+  const Side2D &side = plan.a.factor == &matmul.right ? plan.a : plan.b;
+  requireSameSizes(builder, loc, written, "the result", right, side.rows);
+}
+
+/// What the matmul writes to: what is added to, or a new tensor.
+static Value buildOut(OpBuilder &builder, Location loc, const Matmul &matmul,
+                      const Plan &plan, const OperandValues &a,
+                      const OperandValues &b, Type element) {
+  if (matmul.init) {
+    const Side2D &first = plan.isTransposed ? plan.b : plan.a;
+    const Side2D &second = plan.isTransposed ? plan.a : plan.b;
+    Value init = arrangeTensor(
+        builder, loc,
+        {matmul.init, matmul.out, getElementTypeOrSelf(matmul.init)},
+        plan.getGroups(first.rows, second.rows));
+    return plan.isTransposed ? transposeLast(builder, loc, init) : init;
+  }
+  int64_t row = plan.batch.size();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, loc, a.elements);
+  sizes.back() = tensor::getMixedSize(builder, loc, b.elements, row);
+  return makeEmpty(builder, loc, sizes, element);
+}
+
+LogicalResult mx::import::rewriteMatmul(const Matmul &matmul,
+                                        const Options &options, Reason &why) {
+  Plan plan;
+  if (why = makePlan(matmul, options, plan); !why.empty())
+    return failure();
+  OpBuilder builder(matmul.root);
+  Location loc = matmul.root->getLoc();
+  // One rounding, of the f32 sum, as the types say.
+  Operation *rounding = matmul.init ? nullptr : getRounding(matmul.result);
+  Value replaced = rounding ? rounding->getResult(0) : matmul.result;
+  requireSizes(builder, loc, matmul, plan);
+  OperandValues a = buildOperand(builder, loc, plan.a, plan, options);
+  OperandValues b = buildOperand(builder, loc, plan.b, plan, options);
+  Value out = buildOut(builder, loc, matmul, plan, a, b,
+                       getElementTypeOrSelf(replaced));
+  Value result =
+      MatmulOp::create(builder, loc, TypeRange{out.getType()}, a.elements,
+                       a.scales, b.elements, b.scales, /*alpha=*/Value(),
+                       ValueRange{out}, uint64_t(plan.block),
+                       /*accumulate=*/bool(matmul.init), /*epilogueCount=*/0)
+          ->getResult(0);
+  if (plan.isTransposed)
+    result = transposeLast(builder, loc, result);
+  const Side2D &first = plan.isTransposed ? plan.b : plan.a;
+  const Side2D &second = plan.isTransposed ? plan.a : plan.b;
+  result =
+      expandTensor(builder, loc, result, matmul.out, matmul.getSizes(builder),
+                   plan.getGroups(first.rows, second.rows));
+  replaced.replaceAllUsesWith(
+      castTensor(builder, loc, result, replaced.getType()));
+  if (rounding)
+    options.dead->insert(rounding);
+  options.dead->insert(matmul.root);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Matmuls of linalg
+//
+// Any operation of linalg whose body adds a product to its result: matmul,
+// batch_matmul, contract, generic, with the scales before it or in its body.
+//===----------------------------------------------------------------------===//
+
+/// The product that a body adds to the element of its result.
+static arith::MulFOp findProduct(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||
+      op->getNumResults() != 1 || op.getNumReductionLoops() == 0)
+    return {};
+  Block *body = op.getBlock();
+  Value old = body->getArgument(op.getNumDpsInputs());
+  auto sum =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || (sum.getLhs() == old) == (sum.getRhs() == old))
+    return {};
+  Value added = sum.getLhs() == old ? sum.getRhs() : sum.getLhs();
+  return added.getDefiningOp<arith::MulFOp>();
+}
+
+/// The sizes of a destination, by way of what it was made of.
+static SmallVector<OpFoldResult> getSizesOf(OpBuilder &builder, Value out) {
+  while (auto fill = out.getDefiningOp<linalg::FillOp>())
+    out = fill.getDpsInits()[0];
+  if (auto empty = out.getDefiningOp<tensor::EmptyOp>())
+    return empty.getMixedSizes();
+  return tensor::getMixedSizes(builder, out.getLoc(), out);
+}
+
+/// Whether a failure to trace a matmul is worth a remark.
+static LogicalResult giveUp(Reason &why) {
+  if (!why.empty())
+    why = "its operands are not imported: " + why;
+  return failure();
+}
+
+LogicalResult mx::import::importContraction(Operation *root,
+                                            const Options &options,
+                                            Reason &why) {
+  auto op = dyn_cast<linalg::LinalgOp>(root);
+  arith::MulFOp multiply = op ? findProduct(op) : arith::MulFOp();
+  if (!multiply)
+    return failure();
+  Indices loops = getLoops(getLoopSizes(op));
+  FailureOr<Factor> left = traceBody(op, multiply.getLhs(), loops, why);
+  FailureOr<Factor> right = traceBody(op, multiply.getRhs(), loops, why);
+  if (failed(left) || failed(right) || (!left->scales && !right->scales))
+    return giveUp(why);
+  FailureOr<Indices> out = evaluateOperand(op, *op.getDpsInitOperand(0), loops);
+  if (failed(out)) {
+    why = "its loops do not reach all elements of its result";
+    return failure();
+  }
+  Matmul matmul;
+  matmul.root = root;
+  matmul.left = *left;
+  matmul.right = *right;
+  matmul.out = *out;
+  matmul.reductions = getReductions(op, loops);
+  matmul.result = root->getResult(0);
+  Value init = op.getDpsInits()[0];
+  if (!isZeros(init))
+    matmul.init = init;
+  matmul.getSizes = [init](OpBuilder &builder) {
+    return getSizesOf(builder, init);
+  };
+  return rewriteMatmul(matmul, options, why);
+}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matmuls of block-scaled matrices, one at a time, in batches and in groups."""
+
+from . import checks as check
+from .chip_sizes import named_reductions
+from .mlir_text import Body, tensor
+from .quantized import Quantized, elements_type, scales_type
+from .specialize import find_entry, find_plan
+
+_RESULTS = ("bf16", "f16", "f32")
+MODES = ("rows", "masked", "reduction")
+
+
+def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
+    """a b^T, summed in f32: c[m, n] = sum over k of a[m, k] * b[n, k].
+
+    a         a Quantized, [batch..., M, K], or an array of bf16 that is multiplied
+              as it is (weight-only quantization, docs/reference/Formats.md)
+    b         a Quantized, [batch..., N, K], also of `pack_weights` if a is bf16, or an
+              array of bf16 that is multiplied as it is ("sm_90a" and the reference path)
+    dtype     of the result: bf16, f16 or f32
+    alpha     a factor of the result: a number, or f32 without dimensions in device
+              memory. The global scales of NVFP4 are factors too, by themselves
+
+    Returns an array [batch..., M, N]. Raises a TypeError or ValueError that names
+    the argument, before anything is launched."""
+    arrays, about = _take_apart(a, b, None, alpha)
+    entry, signature = find_plan(_plan_matmul, (dtype, *about), arrays,
+                                 (a, b, alpha, dtype))
+    return entry.call(arrays, signature, stream)[0]
+
+
+def _plan_matmul(a, b, alpha, dtype):
+    to = check.element("dtype", dtype, _RESULTS)
+    left, right = _Side("a", a), _Side("b", b)
+    _check_pair(left, right)
+    for side in (left, right):
+        if side.groups:
+            raise ValueError(f"{side.name}: expected a matrix without groups, found "
+                             f"{side.groups} groups of {side.ragged}: use "
+                             "mx_compiler.grouped_matmul")
+    if left.shape[:-2] != right.shape[:-2]:
+        raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
+                         f"{right.shape[:-2]}")
+    return _find_matmul(_matmul_text, left, right, len(left.shape) == 2, to.mlir,
+                        _factor_types(a, b, alpha))
+
+
+def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
+                   stream=None):
+    """A matmul for each group, as those of a mixture of experts.
+
+    offsets   i32 or i64, [groups], in device memory: nothing waits to know it
+    mode      "rows": a is [T, K], quantized with these offsets (or bf16), b [G, N,
+              K], the result [T, N]; the rows of group g end at offsets[g], and those
+              past the last are not defined.
+              "masked": a is [G, M, K], b [G, N, K], the result [G, M, N]; group g
+              uses its first offsets[g] rows, others are not defined.
+              "reduction": a and b are [M, T] and [N, T], quantized along axis -2 with
+              these offsets; the result [G, M, N] has a sum over the T of each group
+    dtype, alpha  as in `matmul`
+
+    Raises a TypeError or ValueError that names the argument, before anything is
+    launched."""
+    arrays, about = _take_apart(a, b, offsets, alpha)
+    entry, signature = find_plan(_plan_grouped, (dtype, mode, *about), arrays,
+                                 (a, b, offsets, alpha, dtype, mode))
+    return entry.call(arrays, signature, stream)[0]
+
+
+def _plan_grouped(a, b, offsets, alpha, dtype, mode):
+    to = check.element("dtype", dtype, _RESULTS)
+    check.one_of("mode", mode, MODES)
+    left, right = _Side("a", a), _Side("b", b)
+    _check_pair(left, right, both="reduction" if mode == "reduction" else None)
+    groups = check.vector("offsets", offsets)
+    if groups is None:
+        raise TypeError("offsets: expected an array of i32 or i64, found None")
+    ranks = {"rows": (2, 3), "masked": (3, 3), "reduction": (2, 2)}[mode]
+    kinds = {"rows": ("rows", None), "masked": (None, None),
+             "reduction": ("reduction", "reduction")}[mode]
+    for side, rank, kind in zip((left, right), ranks, kinds):
+        if len(side.shape) != rank:
+            raise ValueError(f"{side.name}: expected {rank} dimensions with mode "
+                             f"\"{mode}\", found shape {side.shape}")
+        side.check_groups(kind, groups)
+        if rank == 3 and side.shape[0] != groups:
+            raise ValueError(f"{side.name}: expected one matrix for each of {groups} "
+                             f"groups of offsets, found {side.shape[0]}")
+    return _find_matmul(_grouped_text, left, right, mode == "rows", to.mlir,
+                        _factor_types(a, b, alpha), mode, groups,
+                         check.index_type("offsets", offsets))
+
+
+def _find_matmul(make_text, left, right, is_dynamic, *about):
+    """The entry of a matmul; `is_dynamic`: of any number of rows."""
+    with named_reductions("a, b", (left.kind, right.kind),
+                          f"shapes {left.shape} and {right.shape}"):
+        return find_entry(make_text, left.about(is_dynamic), right.about(), *about)
+
+
+class _Side:
+    """An operand: a Quantized, or an array of bf16."""
+
+    def __init__(self, name, x):
+        self.name = name
+        self.format = self.layout = self.ragged = self.groups = None
+        self.is_packed = False
+        if isinstance(x, Quantized):
+            check.quantized(name, x)
+            self.shape = tuple(x.shape)
+            self.format, self.layout = x.format, x.layout
+            self.ragged, self.groups = x.ragged, x.groups
+            self.is_packed = x.packed
+            self.element = x.format.elements
+            if not x.format.has_matmul:
+                raise ValueError(f"{name}: expected a format that supports matmuls, "
+                                 f"found {x.format.name}")
+        else:
+            found, self.shape = check.matrix(
+                name, x, ("bf16",), f": quantize it, as by mx_compiler.quantize({name}), or "
+                "convert it to bfloat16")
+            self.element = found.mlir
+
+    @property
+    def kind(self):
+        return self.format.name if self.format else self.element
+
+    def check_groups(self, kind, groups):
+        if self.format is None:
+            return
+        if (self.ragged, self.groups) != (kind, groups if kind else None):
+            def name(ragged, count):
+                return f"{count} groups of {ragged}" if ragged else "no groups"
+            raise ValueError(f"{self.name}: expected an mx_compiler.Quantized with "
+                             f"{name(kind, groups)}, as mode and offsets say, found "
+                             f"{name(self.ragged, self.groups)}")
+
+    def about(self, dynamic=False):
+        """What the program is made for; `dynamic`: any number of rows."""
+        dims = list(self.shape)
+        if dynamic:
+            dims[-2] = None
+        if self.ragged == "reduction":
+            dims[-1] = None
+        return (self.name, tuple(dims), self.element, self.format, self.layout,
+                self.ragged, self.groups, self.is_packed)
+
+
+def _check_pair(left, right, both=None):
+    if left.is_packed:
+        raise ValueError("a: expected a matrix that is not packed, found packed weights: "
+                         "give them as b, or what mx_compiler.unpack_weights(a) returns")
+    if left.format is not None and right.is_packed:
+        raise ValueError("b: expected weights that are not packed where a is quantized, found "
+                         "packed ones: give a as bf16, or what "
+                         "mx_compiler.unpack_weights(b) returns")
+    if both and left.format is not None and right.format is None:
+        raise TypeError(f"b: expected an mx_compiler.Quantized where a is one, with mode "
+                        f"\"{both}\", found an array: quantize both, or neither")
+    if left.format and right.format and left.format.scales != right.format.scales:
+        raise ValueError(f"b: expected scales of {left.format.scales}, as "
+                         f"{left.format.name} has, found {right.format.name}: "
+                         "quantize one as the other")
+    if both is None and left.shape[-1] != right.shape[-1]:
+        raise ValueError(f"b: expected K = {left.shape[-1]}, the last dimension of a, "
+                         f"found shape {right.shape}")
+
+
+def _take_apart(a, b, offsets, alpha):
+    """The arrays of a matmul in the order of its program, and what else says which
+    program it is. Each call does this: it is as short as it can be."""
+    arrays, about, factors = [], [alpha is None], []
+    for x in (a, b):
+        if type(x) is Quantized:
+            arrays += x[:2]
+            about.append((x[2:7], x[8]))
+            if x[7] is not None:
+                factors.append(x[7])
+        else:
+            arrays.append(x)
+            about.append(None)
+    if offsets is not None:
+        arrays.append(offsets)
+    arrays += factors
+    if alpha is not None:
+        arrays.append(alpha)
+    return arrays, about
+
+
+def _factor_types(a, b, alpha):
+    """Their types: a number is one of the program too, so that nothing is copied."""
+    types = ["tensor<f32>" for x in (a, b)
+             if isinstance(x, Quantized) and x.global_scale is not None]
+    if alpha is not None:
+        check.scalar("alpha", alpha)
+        types.append("f32" if check.is_number(alpha) else "tensor<f32>")
+    return tuple(types)
+
+
+def _types(about):
+    name, dims, element, format, layout, ragged, groups, is_packed = about
+    if format is None:
+        return [(name, tensor(dims, element))]
+    return [(name, elements_type(dims, format, ragged, groups, is_packed)),
+            (f"{name}_scales", scales_type(dims, format, layout, ragged, groups))]
+
+
+def _alpha(body, types):
+    """The arguments that are factors, and their product for the operation."""
+    arguments = [(f"factor{i}", type) for i, type in enumerate(types)]
+    product = None
+    for name, type in arguments:
+        number = (f"%{name}" if type == "f32" else
+                  body.add(f"tensor.extract %{name}[] : {type}"))
+        product = number if product is None else body.add(
+            f"arith.mulf {product}, {number} : f32")
+    return arguments, f"alpha({product}) " if product else ""
+
+
+def _operands(types):
+    return (f"ins({', '.join('%' + name for name, _ in types)} : "
+            f"{', '.join(type for _, type in types)})")
+
+
+def _block(*abouts):
+    blocks = {about[3].block for about in abouts if about[3]}
+    return f"block_size = {blocks.pop()} " if blocks else ""
+
+
+def _matmul_text(left, right, to, factors):
+    body, types = Body(), _types(left) + _types(right)
+    dims = (*left[1][:-1], right[1][-2])
+    result = tensor(dims, to)
+    sizes = ([body.dim(f"%{left[0]}", types[0][1], len(dims) - 2)]
+             if dims[-2] is None else [])
+    arguments, alpha = _alpha(body, factors)
+    out = body.empty(result, sizes)
+    value = body.add(f"mx.matmul {_operands(types)} {alpha}outs({out} : {result}) "
+                     f"{_block(left, right)}-> {result}")
+    return body.function(types + arguments, [result], [value])
+
+
+def _grouped_text(left, right, to, factors, mode, groups, index):
+    body, types = Body(), _types(left) + _types(right)
+    dims = {"rows": (None, right[1][-2]),
+            "masked": (*left[1][:-1], right[1][-2]),
+            "reduction": (groups, left[1][-2], right[1][-2])}[mode]
+    result = tensor(dims, to)
+    sizes = [body.dim("%a", types[0][1], 0)] if mode == "rows" else []
+    arguments, alpha = _alpha(body, factors)
+    ends = f"tensor<{groups}x{index}>"
+    kind = "rows masked" if mode == "masked" else mode
+    out = body.empty(result, sizes)
+    value = body.add(f"mx.grouped_matmul ragged = {kind} {_operands(types)} "
+                     f"offsets(%offsets : {ends}) {alpha}outs({out} : {result}) "
+                     f"{_block(left, right)}-> {result}")
+    return body.function([*types, ("offsets", ends), *arguments], [result], [value])

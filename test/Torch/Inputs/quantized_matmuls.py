@@ -1,0 +1,36 @@
+"""Matmuls of experts and of layers by the definition, with their gradients, and how far
+results are from them. Nothing of mx is called."""
+
+import numpy as np
+import torch
+
+from reference import blocked, exact
+
+
+class Matmul(torch.autograd.Function):
+    """x w^T and its gradients in float64, of what the definition quantizes; x and the
+    results are bf16, as the modules have them between matmuls."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (quantized(x) @ quantized(w).T).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, w = ctx.saved_tensors
+        dx = quantized(dy) @ quantized(w.T).T
+        return dx.to(x.dtype), quantized(dy.T) @ quantized(x.T).T
+
+
+def quantized(x):
+    return torch.from_numpy(blocked(np.ascontiguousarray(exact(x))))
+
+
+def exact_matmul(x, w):
+    return x @ w.T
+
+
+def distance(found, wanted):
+    wanted = exact(wanted)
+    return np.linalg.norm(exact(found) - wanted) / np.linalg.norm(wanted)
