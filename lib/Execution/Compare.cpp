@@ -337,9 +337,9 @@ struct MatmulReference {
   std::vector<double> sums, magnitudes;
 };
 
-ResultComparison compareSums(ResultFormat out, const NpyArray &device,
-                             const MatmulReference &reference,
-                             const MatmulBound &bound) {
+ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
+                               const MatmulReference &reference,
+                               const MatmulBound &bound) {
   ResultComparison found;
   forEachElement(bound.elements, [&](int64_t i) {
     ++found.elements;
@@ -814,7 +814,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
   if (device.shape != sums.shape) {
     comparison.results.push_back(compareBits(device, sums));
   } else if (!hasEpilogue) {
-    comparison.results.push_back(compareSums(out, device, *reference, bound));
+    comparison.results.push_back(compareMatmul(out, device, *reference, bound));
   } else if (device.shape.size() != 2) {
     return llvm::make_error<NoReference>(
         "its epilogue gives more than a matrix");

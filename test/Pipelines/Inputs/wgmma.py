@@ -72,7 +72,7 @@ STORE = """\
         %at{i}_{row} = arith.addi %at, %c{i}_{row} : index
         mxgpu.store_fragment %x{i}_{row}, %c[%r{row}, %at{i}_{row}] when(%has{row}) : vector<2xf32>, memref<?x?xf32>"""
 
-# Two MMAs with sums of their own.
+# Two MMAs with an accumulator each.
 OTHERS = """
   mxgpu.kernel @others(%a_map: !others_am, %b_map: !others_bm, %c: memref<?x?xf32>, %reduction: index) {
     %c0 = arith.constant 0 : index

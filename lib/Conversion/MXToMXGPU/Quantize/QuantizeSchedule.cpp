@@ -62,8 +62,8 @@ struct ProducedChoice {
 
 static constexpr int64_t kAnyBits = std::numeric_limits<int64_t>::max();
 
-/// Rows and columns of the smallest tile. Wider ones are not taken where more
-/// than one of so many columns that they cover lies past the last.
+/// Rows and columns of the smallest tile, and the least fill of a wider one:
+/// the columns past the last are at most one in `kLeastFilled`.
 static constexpr int64_t kNarrowTile = 128, kLeastFilled = 20;
 
 static constexpr RowsChoice kAlongRows[] = {

@@ -45,12 +45,19 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
   ];
 }
 
-class MXGPU_StrategyAttr<string name, string strategy>
+class MXGPU_StrategyAttr<string name, string strategy, dag fields>
     : AttrDef<MXGPU_Dialect, name, [MXGPU_StrategyAttrInterface]> {
   let mnemonic = strategy;
+  let parameters = fields;
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
   // Fields have the same defaults in C++ as in the syntax.
   let skipDefaultBuilders = 1;
+  defvar numbers = !range(!size(fields));
+  defvar names = !foreach(i, numbers, !getdagname(fields, i));
+  defvar types = !foreach(i, numbers, !getdagarg<AttrOrTypeParameter>(fields, i));
+  let builders = [AttrBuilder<
+    !dag(ins, !foreach(t, types, CArg<t.cppType, t.defaultValue>), names),
+    "return $_get($_ctxt, " # !interleave(names, ", ") # ");">];
 }
 
 /// A flag or a number, and what it is where it is left out.
@@ -61,7 +68,10 @@ def MXGPU_TileLoopParameter
                              "::mx::mxgpu::TileLoop::Static">;
 
 def MXGPU_Tcgen05BlockScaledAttr
-    : MXGPU_StrategyAttr<"Tcgen05BlockScaled", "tcgen05_block_scaled"> {
+    : MXGPU_StrategyAttr<"Tcgen05BlockScaled", "tcgen05_block_scaled",
+        (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
+         MXGPU_Count<"0">:$overlap, MXGPU_Count<"1">:$scale_stages,
+         MXGPU_TileLoopParameter:$tile_loop)> {
   let summary = "both operands and their scales, by tcgen05.mma";
   let description = [{
     Operands and scales go to the tensor core as they are (sm_100a, sm_100f,
@@ -82,20 +92,14 @@ def MXGPU_Tcgen05BlockScaledAttr
     Example: `#mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap =
     64, tile_loop = clc>`.
   }];
-  let parameters = (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
-    MXGPU_Count<"0">:$overlap, MXGPU_Count<"1">:$scale_stages,
-    MXGPU_TileLoopParameter:$tile_loop);
-  let builders = [AttrBuilder<(ins
-    CArg<"int64_t", "1">:$ctas, CArg<"int64_t", "1">:$accumulators,
-    CArg<"int64_t", "0">:$overlap, CArg<"int64_t", "1">:$scale_stages,
-    CArg<"::mx::mxgpu::TileLoop", "::mx::mxgpu::TileLoop::Static">:$tile_loop), [{
-      return $_get($_ctxt, ctas, accumulators, overlap, scale_stages, tile_loop);
-    }]>];
   let genVerifyDecl = 1;
 }
 
 def MXGPU_Tcgen05UpcastBAttr
-    : MXGPU_StrategyAttr<"Tcgen05UpcastB", "tcgen05_upcast_b"> {
+    : MXGPU_StrategyAttr<"Tcgen05UpcastB", "tcgen05_upcast_b",
+        (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
+         MXGPU_Count<"2">:$operand_stages,
+         MXGPU_TileLoopParameter:$tile_loop)> {
   let summary = "bf16 by a dequantized B, by tcgen05.mma";
   let description = [{
     A is bf16; threads dequantize B to bf16 in shared memory (sm_100a, sm_100f,
@@ -113,19 +117,13 @@ def MXGPU_Tcgen05UpcastBAttr
 
     Example: `#mxgpu.tcgen05_upcast_b<accumulators = 2>`.
   }];
-  let parameters = (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
-    MXGPU_Count<"2">:$operand_stages, MXGPU_TileLoopParameter:$tile_loop);
-  let builders = [AttrBuilder<(ins
-    CArg<"int64_t", "1">:$ctas, CArg<"int64_t", "1">:$accumulators,
-    CArg<"int64_t", "2">:$operand_stages,
-    CArg<"::mx::mxgpu::TileLoop", "::mx::mxgpu::TileLoop::Static">:$tile_loop), [{
-      return $_get($_ctxt, ctas, accumulators, operand_stages, tile_loop);
-    }]>];
   let genVerifyDecl = 1;
 }
 
 def MXGPU_WgmmaUpcastBAttr
-    : MXGPU_StrategyAttr<"WgmmaUpcastB", "wgmma_upcast_b"> {
+    : MXGPU_StrategyAttr<"WgmmaUpcastB", "wgmma_upcast_b",
+        (ins MXGPU_Count<"2">:$operand_stages, MXGPU_Flag:$f16_scale_range,
+         MXGPU_Flag:$cluster_split)> {
   let summary = "dequantized operands, by wgmma";
   let description = [{
     Warpgroups of their own dequantize B to shared memory; an A with scales is
@@ -142,17 +140,13 @@ def MXGPU_WgmmaUpcastBAttr
 
     Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_scale_range = true>`.
   }];
-  let parameters = (ins MXGPU_Count<"2">:$operand_stages,
-    MXGPU_Flag:$f16_scale_range, MXGPU_Flag:$cluster_split);
-  let builders = [AttrBuilder<(ins CArg<"int64_t", "2">:$operand_stages,
-    CArg<"bool", "false">:$f16_scale_range, CArg<"bool", "false">:$cluster_split), [{
-      return $_get($_ctxt, operand_stages, f16_scale_range, cluster_split);
-    }]>];
   let genVerifyDecl = 1;
 }
 
 def MXGPU_WgmmaSwapABAttr
-    : MXGPU_StrategyAttr<"WgmmaSwapAB", "wgmma_swap_ab"> {
+    : MXGPU_StrategyAttr<"WgmmaSwapAB", "wgmma_swap_ab",
+        (ins MXGPU_Flag:$cluster_split, MXGPU_Count<"1">:$ctas_per_sm,
+         MXGPU_Flag:$permuted_a)> {
   let summary = "bf16 by a B that goes through registers, by wgmma, for any M";
   let description = [{
     The rows of the instruction are columns of the tile: B is dequantized in the
@@ -170,12 +164,6 @@ def MXGPU_WgmmaSwapABAttr
 
     Example: `#mxgpu.wgmma_swap_ab<ctas_per_sm = 2>`.
   }];
-  let parameters = (ins MXGPU_Flag:$cluster_split,
-    MXGPU_Count<"1">:$ctas_per_sm, MXGPU_Flag:$permuted_a);
-  let builders = [AttrBuilder<(ins CArg<"bool", "false">:$cluster_split,
-    CArg<"int64_t", "1">:$ctas_per_sm, CArg<"bool", "false">:$permuted_a), [{
-      return $_get($_ctxt, cluster_split, ctas_per_sm, permuted_a);
-    }]>];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     ::mx::mxgpu::Workspace getPermuted() const {
@@ -186,7 +174,8 @@ def MXGPU_WgmmaSwapABAttr
 }
 
 def MXGPU_WgmmaUpcastAAttr
-    : MXGPU_StrategyAttr<"WgmmaUpcastA", "wgmma_upcast_a"> {
+    : MXGPU_StrategyAttr<"WgmmaUpcastA", "wgmma_upcast_a",
+        (ins MXGPU_Flag:$permuted_b)> {
   let summary = "an A that goes through registers by bf16, by wgmma";
   let description = [{
     A is dequantized in the registers of the warpgroups that multiply, and B is
@@ -202,10 +191,6 @@ def MXGPU_WgmmaUpcastAAttr
 
     Example: `#mxgpu.wgmma_upcast_a<permuted_b = true>`.
   }];
-  let parameters = (ins MXGPU_Flag:$permuted_b);
-  let builders = [AttrBuilder<(ins CArg<"bool", "false">:$permuted_b), [{
-      return $_get($_ctxt, permuted_b);
-    }]>];
   let extraClassDeclaration = [{
     ::mx::mxgpu::Workspace getPermuted() const {
       return getPermutedB() ? ::mx::mxgpu::Workspace::B
@@ -214,7 +199,8 @@ def MXGPU_WgmmaUpcastAAttr
   }];
 }
 
-def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16"> {
+def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
+        (ins MXGPU_Count<"1">:$ctas)> {
   let summary = "bf16 by bf16, by wgmma";
   let description = [{
     Neither operand has scales (sm_90a).
@@ -229,15 +215,12 @@ def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16"> {
 
     Example: `#mxgpu.wgmma_bf16<ctas = 2>`.
   }];
-  let parameters = (ins MXGPU_Count<"1">:$ctas);
-  let builders = [AttrBuilder<(ins CArg<"int64_t", "1">:$ctas), [{
-      return $_get($_ctxt, ctas);
-    }]>];
   let genVerifyDecl = 1;
 }
 
 def MXGPU_MmaSyncBlockScaledAttr
-    : MXGPU_StrategyAttr<"MmaSyncBlockScaled", "mma_sync_block_scaled"> {
+    : MXGPU_StrategyAttr<"MmaSyncBlockScaled", "mma_sync_block_scaled",
+        (ins MXGPU_Count<"1">:$column_warps)> {
   let summary = "both operands and their scales, by mma.sync";
   let description = [{
     Warps load operands and scales from shared memory to registers, and multiply
@@ -256,15 +239,12 @@ def MXGPU_MmaSyncBlockScaledAttr
 
     Example: `#mxgpu.mma_sync_block_scaled<column_warps = 2>`.
   }];
-  let parameters = (ins MXGPU_Count<"1">:$column_warps);
-  let builders = [AttrBuilder<(ins CArg<"int64_t", "1">:$column_warps), [{
-      return $_get($_ctxt, column_warps);
-    }]>];
   let genVerifyDecl = 1;
 }
 
 def MXGPU_MmaSyncUpcastBAttr
-    : MXGPU_StrategyAttr<"MmaSyncUpcastB", "mma_sync_upcast_b"> {
+    : MXGPU_StrategyAttr<"MmaSyncUpcastB", "mma_sync_upcast_b",
+        (ins MXGPU_Count<"1">:$ctas_per_sm)> {
   let summary = "bf16 by a dequantized B, by mma.sync";
   let description = [{
     A is bf16; each warp dequantizes its part of B, packed or not, in registers
@@ -282,10 +262,6 @@ def MXGPU_MmaSyncUpcastBAttr
 
     Example: `#mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>`.
   }];
-  let parameters = (ins MXGPU_Count<"1">:$ctas_per_sm);
-  let builders = [AttrBuilder<(ins CArg<"int64_t", "1">:$ctas_per_sm), [{
-      return $_get($_ctxt, ctas_per_sm);
-    }]>];
   let genVerifyDecl = 1;
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "../Strategies/Common/LayoutModes.h"
+#include "../../Builder/LayoutModes.h"
 #include "mx/Support/WeightLayout.h"
 
 using namespace mlir;

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegisterOperandLayouts.h"
-#include "LayoutModes.h"
+#include "../../../Builder/LayoutModes.h"
 #include "mx/Support/ReductionOrder.h"
 #include "mx/Target/Wgmma.h"
 

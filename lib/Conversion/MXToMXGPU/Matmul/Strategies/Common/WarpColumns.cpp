@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpColumns.h"
-#include "LayoutModes.h"
+#include "../../../Builder/LayoutModes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -20,64 +20,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-namespace {
-
-class MmaSyncBlockScaled final : public StrategyOf<MmaSyncBlockScaledAttr> {
-public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kMmaSyncBlockScaled, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
-  MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
-  std::optional<ScheduleError>
-  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
-  std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
-                 const target::TargetInfo &target) const override;
-  SmallVector<int64_t>
-  getRegisters(const MatmulProblem &problem,
-               const ScheduleFields &fields) const override;
-
-  void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
-  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
-                   bool isPersistent, AddCandidate add) const override;
-  int64_t getPortCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  int64_t getStepCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  std::string describe(const ScheduleFields &fields) const override {
-    int64_t warps = getOwn(fields).getColumnWarps();
-    return warps == 1 ? "" : llvm::formatv(" c{0}", warps).str();
-  }
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<MmaSyncMainLoop>(kernel, work, b);
-  }
-};
-
-} // namespace
-
-const Strategy &mx::mxgpu::getMmaSyncBlockScaled() {
-  static const MmaSyncBlockScaled strategy;
-  return strategy;
-}
-
 //===----------------------------------------------------------------------===//
 // Rings
 //===----------------------------------------------------------------------===//
@@ -111,28 +53,6 @@ static MmaSyncAttr getMma(const MatmulProblem &problem, ArrayRef<int64_t> tile,
       problem.out.getContext(), static_cast<mxgpu::MmaKind>(problem.mma.kind),
       tile[0], tile[1], tile[0] / getRowsOfWarp(problem, tile, columnWarps),
       columnWarps, problem.mma.blockSize, /*first_scale=*/0);
-}
-
-MatmulBuffers
-MmaSyncBlockScaled::getBuffers(const MatmulProblem &problem,
-                               const ScheduleFields &fields) const {
-  RingTypes types(problem, fields);
-  MmaSyncAttr mma =
-      getMma(problem, fields.tile, getOwn(fields).getColumnWarps());
-  int64_t warps = mma.getWarps() * mma.getColumnWarps();
-  MatmulBuffers buffers;
-  buffers.mma = mma;
-  buffers.inputs = types.getRing(
-      fields.stages, {"a", "sfa", "b", "sfb"},
-      {types.getBytes(types.tileM, problem.a, /*isSwizzled=*/true),
-       types.getScales(types.tileM),
-       types.getBytes(types.tileN, problem.b, /*isSwizzled=*/true),
-       types.getScales(types.tileN)},
-      {AsyncKind::BulkCopy}, {AsyncKind::Threads, warps * target::kWarpSize},
-      Scope::Cta);
-  buffers.otherWarps = 1; // loads
-  types.addEpilogue(buffers, MmaSyncLayouts(mma, problem).getResult(), warps);
-  return buffers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,41 +122,6 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
                 kSharing, kScaleTileRows * problem.numB, warps, fields.tile[1]);
 }
 
-std::optional<ScheduleError>
-MmaSyncBlockScaled::checkSchedule(const MatmulProblem &problem,
-                                  const ScheduleFields &fields,
-                                  const target::TargetInfo &) const {
-  if (auto error = checkMmaSyncTile(problem, fields.tile))
-    return error;
-  // Groups begin anywhere, and their scales at whole tiles; a work tile writes
-  // whole tiles of scales.
-  bool isGrouped = problem.ragged != RaggedKind::None;
-  if ((isGrouped || problem.isQuantized) && fields.tile[0] % kScaleTileRows)
-    return refuse("expected a tile of 128 or 256 rows with {0}, found {1}",
-                  isGrouped ? "groups" : "a quantized result", fields.tile[0]);
-  return checkColumnWarps(problem, fields, getOwn(fields).getColumnWarps());
-}
-
-//===----------------------------------------------------------------------===//
-// Registers
-//===----------------------------------------------------------------------===//
-
-SmallVector<int64_t>
-MmaSyncBlockScaled::getRegisters(const MatmulProblem &problem,
-                                 const ScheduleFields &fields) const {
-  return getMmaSyncRegisters(
-      problem, getMma(problem, fields.tile, getOwn(fields).getColumnWarps()));
-}
-
-std::optional<ScheduleError>
-MmaSyncBlockScaled::checkRegisters(const MatmulProblem &problem,
-                                   const ScheduleFields &fields,
-                                   const target::TargetInfo &target) const {
-  return checkMmaSyncRegisters(
-      getMma(problem, fields.tile, getOwn(fields).getColumnWarps()), fields,
-      target);
-}
-
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
@@ -287,66 +172,149 @@ static bool fitsRegisters(const MatmulProblem &problem,
           !ShapedType::isDynamic(problem.k));
 }
 
-/// Warps share rows up to two for each tensor core.
-void MmaSyncBlockScaled::forEachTile(const MatmulProblem &problem,
-                                     AddCandidate add) const {
-  for (int64_t rows : kTileRows)
-    for (int64_t columns : kTileColumns)
-      for (int64_t warps : kColumnWarps) {
-        if (rows * columns > kMostMmaSyncAccumulators ||
-            !isNarrow(problem, columns / warps) ||
-            (problem.numB > 1 && warps != getColumnWarpsOfParts(problem)))
-          continue;
-        for (int64_t depth : {kDepth, 2 * kDepth}) {
-          ScheduleFields fields;
-          fields.strategy =
-              MmaSyncBlockScaledAttr::get(problem.out.getContext(), warps);
-          fields.tile = {rows, columns, depth};
-          if (checkColumnWarps(problem, fields, warps) ||
-              !fitsRegisters(problem, fields))
+//===----------------------------------------------------------------------===//
+// The strategy
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class MmaSyncBlockScaled final : public StrategyOf<MmaSyncBlockScaledAttr> {
+public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupMma(target::kMmaSyncBlockScaled, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override {
+    RingTypes types(problem, fields);
+    MmaSyncAttr mma =
+        getMma(problem, fields.tile, getOwn(fields).getColumnWarps());
+    int64_t warps = mma.getWarps() * mma.getColumnWarps();
+    MatmulBuffers buffers;
+    buffers.mma = mma;
+    buffers.inputs = types.getRing(
+        fields.stages, {"a", "sfa", "b", "sfb"},
+        {types.getBytes(types.tileM, problem.a, /*isSwizzled=*/true),
+         types.getScales(types.tileM),
+         types.getBytes(types.tileN, problem.b, /*isSwizzled=*/true),
+         types.getScales(types.tileN)},
+        {AsyncKind::BulkCopy}, {AsyncKind::Threads, warps * target::kWarpSize},
+        Scope::Cta);
+    buffers.otherWarps = 1; // loads
+    types.addEpilogue(buffers, MmaSyncLayouts(mma, problem).getResult(), warps);
+    return buffers;
+  }
+
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &) const override {
+    if (auto error = checkMmaSyncTile(problem, fields.tile))
+      return error;
+    // Groups begin anywhere, and their scales at whole tiles; a work tile
+    // writes whole tiles of scales.
+    bool isGrouped = problem.ragged != RaggedKind::None;
+    if ((isGrouped || problem.isQuantized) && fields.tile[0] % kScaleTileRows)
+      return refuse("expected a tile of 128 or 256 rows with {0}, found {1}",
+                    isGrouped ? "groups" : "a quantized result",
+                    fields.tile[0]);
+    return checkColumnWarps(problem, fields, getOwn(fields).getColumnWarps());
+  }
+
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override {
+    return checkMmaSyncRegisters(
+        getMma(problem, fields.tile, getOwn(fields).getColumnWarps()), fields,
+        target);
+  }
+
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override {
+    return getMmaSyncRegisters(
+        problem, getMma(problem, fields.tile, getOwn(fields).getColumnWarps()));
+  }
+
+  /// Warps share rows up to two for each tensor core.
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    for (int64_t rows : kTileRows)
+      for (int64_t columns : kTileColumns)
+        for (int64_t warps : kColumnWarps) {
+          if (rows * columns > kMostMmaSyncAccumulators ||
+              !isNarrow(problem, columns / warps) ||
+              (problem.numB > 1 && warps != getColumnWarpsOfParts(problem)))
             continue;
-          fields.registers = getRegisters(problem, fields);
-          add(fields);
+          for (int64_t depth : {kDepth, 2 * kDepth}) {
+            ScheduleFields fields;
+            fields.strategy =
+                MmaSyncBlockScaledAttr::get(problem.out.getContext(), warps);
+            fields.tile = {rows, columns, depth};
+            if (checkColumnWarps(problem, fields, warps) ||
+                !fitsRegisters(problem, fields))
+              continue;
+            fields.registers = getRegisters(problem, fields);
+            add(fields);
+          }
         }
-      }
-}
+  }
 
-/// A second buffer for rows that are stored takes the memory of a stage. Any
-/// takes registers, of which two matrices of B leave none.
-void MmaSyncBlockScaled::forEachLoop(const MatmulProblem &problem,
-                                     ScheduleFields fields, bool,
-                                     AddCandidate add) const {
-  bool isStaged = fields.epilogue == Epilogue::TmaStore;
-  if (isStaged && problem.numB > 1)
-    return;
-  add(fields);
-  if (!isStaged)
-    return;
-  fields.staging = 1;
-  add(fields);
-}
+  /// A second buffer for rows that are stored takes the memory of a stage. Any
+  /// takes registers, of which two matrices of B leave none.
+  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields, bool,
+                   AddCandidate add) const override {
+    bool isStaged = fields.epilogue == Epilogue::TmaStore;
+    if (isStaged && problem.numB > 1)
+      return;
+    add(fields);
+    if (!isStaged)
+      return;
+    fields.staging = 1;
+    add(fields);
+  }
 
-//===----------------------------------------------------------------------===//
-// Costs
-//===----------------------------------------------------------------------===//
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getMmaSyncReadCycles(cast<MmaSyncAttr>(buffers.mma), problem,
+                                fields.tile[2], rates);
+  }
 
-int64_t MmaSyncBlockScaled::getPortCycles(const MatmulProblem &problem,
-                                          const ScheduleFields &fields,
-                                          const MatmulBuffers &buffers,
-                                          const target::Rates &rates) const {
-  return getMmaSyncReadCycles(cast<MmaSyncAttr>(buffers.mma), problem,
-                              fields.tile[2], rates);
-}
+  /// One warp of a tensor core waits for a stage, its scales and first elements
+  /// while nothing is multiplied; of two the other multiplies. The latency of
+  /// loads is assumed.
+  int64_t getStepCycles(const MatmulProblem &, const ScheduleFields &,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    constexpr int64_t kCores = 4, kLoadLatency = 60;
+    auto mma = cast<MmaSyncAttr>(buffers.mma);
+    bool isAlone = mma.getWarps() * mma.getColumnWarps() <= kCores;
+    return rates.stepCycles + (isAlone ? kLoadLatency + rates.mmaLatency : 0);
+  }
 
-/// One warp of a tensor core waits for a stage, its scales and first elements
-/// while nothing is multiplied; of two the other multiplies. The latency of
-/// loads is assumed.
-int64_t MmaSyncBlockScaled::getStepCycles(const MatmulProblem &,
-                                          const ScheduleFields &,
-                                          const MatmulBuffers &buffers,
-                                          const target::Rates &rates) const {
-  constexpr int64_t kCores = 4, kLoadLatency = 60;
-  auto mma = cast<MmaSyncAttr>(buffers.mma);
-  bool isAlone = mma.getWarps() * mma.getColumnWarps() <= kCores;
-  return rates.stepCycles + (isAlone ? kLoadLatency + rates.mmaLatency : 0);
+  std::string describe(const ScheduleFields &fields) const override {
+    int64_t warps = getOwn(fields).getColumnWarps();
+    return warps == 1 ? "" : llvm::formatv(" c{0}", warps).str();
+  }
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<MmaSyncMainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getMmaSyncBlockScaled() {
+  static const MmaSyncBlockScaled strategy;
+  return strategy;
 }

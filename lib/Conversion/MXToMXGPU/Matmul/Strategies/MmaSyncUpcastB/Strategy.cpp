@@ -45,51 +45,7 @@ private:
   MmaSyncAttr mma;
 };
 
-class MmaSyncUpcastB final : public StrategyOf<MmaSyncUpcastBAttr> {
-public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kMmaSyncBF16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
-  MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
-  std::optional<ScheduleError>
-  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
-  std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
-                 const target::TargetInfo &target) const override;
-  SmallVector<int64_t>
-  getRegisters(const MatmulProblem &problem,
-               const ScheduleFields &fields) const override;
-
-  void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
-  int64_t getPortCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<MmaSyncUpcastMainLoop>(kernel, work, b);
-  }
-};
-
 } // namespace
-
-const Strategy &mx::mxgpu::getMmaSyncUpcastB() {
-  static const MmaSyncUpcastB strategy;
-  return strategy;
-}
 
 //===----------------------------------------------------------------------===//
 // Rings
@@ -113,23 +69,6 @@ static MmaSyncAttr getUpcastMma(const MatmulProblem &problem,
                           tile[1],
                           std::max<int64_t>(tile[0] * columns / elements, 1),
                           tile[1] / columns, /*block=*/0, /*first_scale=*/0);
-}
-
-MatmulBuffers MmaSyncUpcastB::getBuffers(const MatmulProblem &problem,
-                                         const ScheduleFields &fields) const {
-  RingTypes types(problem, fields);
-  MmaSyncAttr mma = getUpcastMma(problem, fields.tile);
-  int64_t warps = mma.getWarps() * mma.getColumnWarps();
-  int64_t threads = warps * target::kWarpSize;
-  MatmulBuffers buffers;
-  buffers.mma = mma;
-  buffers.inputs = types.getRing(
-      fields.stages, {"a"}, {types.getDense(types.tileM)},
-      {AsyncKind::BulkCopy}, {AsyncKind::Threads, threads}, Scope::Cta);
-  buffers.bInputs = types.getBInputs(threads);
-  buffers.otherWarps = 1; // loads
-  types.addEpilogue(buffers, WarpColumns(problem, mma).getResult(), warps);
-  return buffers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,31 +126,6 @@ checkMmaSyncUpcastLoop(const MatmulProblem &problem,
                 ctasPerSm, fields.tile[0]);
 }
 
-std::optional<ScheduleError>
-MmaSyncUpcastB::checkSchedule(const MatmulProblem &problem,
-                              const ScheduleFields &fields,
-                              const target::TargetInfo &) const {
-  if (auto error = checkMmaSyncUpcastTile(problem, fields.tile))
-    return error;
-  if (auto error = checkMmaSyncUpcastForm(problem, fields.tile))
-    return error;
-  return checkMmaSyncUpcastLoop(problem, fields, getOwn(fields).getCtasPerSm());
-}
-
-SmallVector<int64_t>
-MmaSyncUpcastB::getRegisters(const MatmulProblem &problem,
-                             const ScheduleFields &fields) const {
-  return getMmaSyncRegisters(problem, getUpcastMma(problem, fields.tile));
-}
-
-std::optional<ScheduleError>
-MmaSyncUpcastB::checkRegisters(const MatmulProblem &problem,
-                               const ScheduleFields &fields,
-                               const target::TargetInfo &target) const {
-  return checkMmaSyncRegisters(getUpcastMma(problem, fields.tile), fields,
-                               target);
-}
-
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
@@ -227,40 +141,107 @@ static bool fitsUpcastRegisters(const MatmulProblem &problem,
   return !isLargestUpcast(tile) || isLean || problem.isQuantized;
 }
 
-void MmaSyncUpcastB::forEachTile(const MatmulProblem &problem,
-                                 AddCandidate add) const {
-  for (int64_t rows : kUpcastRows)
-    for (int64_t columns : kUpcastColumns)
-      for (int64_t ctas : {1, 2}) {
-        ScheduleFields fields;
-        fields.strategy =
-            MmaSyncUpcastBAttr::get(problem.out.getContext(), ctas);
-        fields.tile = {rows, columns, target::kDequantizedTileK};
-        if (checkMmaSyncUpcastTile(problem, fields.tile) ||
-            checkMmaSyncUpcastForm(problem, fields.tile) ||
-            !fitsUpcastRegisters(problem, fields.tile))
-          continue;
-        fields.registers = getRegisters(problem, fields);
-        add(fields);
-      }
-}
-
 //===----------------------------------------------------------------------===//
-// Costs
+// The strategy
 //===----------------------------------------------------------------------===//
 
-/// Of shared memory, or of threads that dequantize: as long for an element as
-/// on an H200, which is assumed.
-int64_t MmaSyncUpcastB::getPortCycles(const MatmulProblem &problem,
-                                      const ScheduleFields &fields,
-                                      const MatmulBuffers &buffers,
-                                      const target::Rates &rates) const {
-  constexpr int64_t kCyclesOfElement = 11;
-  auto mma = cast<MmaSyncAttr>(buffers.mma);
-  int64_t elements = mma.getWarpColumns() * fields.tile[2] / target::kWarpSize;
-  return std::max(getMmaSyncReadCycles(mma, problem, fields.tile[2], rates),
-                  elements * kCyclesOfElement);
-}
+namespace {
+
+class MmaSyncUpcastB final : public StrategyOf<MmaSyncUpcastBAttr> {
+public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupMma(target::kMmaSyncBF16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override {
+    RingTypes types(problem, fields);
+    MmaSyncAttr mma = getUpcastMma(problem, fields.tile);
+    int64_t warps = mma.getWarps() * mma.getColumnWarps();
+    int64_t threads = warps * target::kWarpSize;
+    MatmulBuffers buffers;
+    buffers.mma = mma;
+    buffers.inputs = types.getRing(
+        fields.stages, {"a"}, {types.getDense(types.tileM)},
+        {AsyncKind::BulkCopy}, {AsyncKind::Threads, threads}, Scope::Cta);
+    buffers.bInputs = types.getBInputs(threads);
+    buffers.otherWarps = 1; // loads
+    types.addEpilogue(buffers, WarpColumns(problem, mma).getResult(), warps);
+    return buffers;
+  }
+
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &) const override {
+    if (auto error = checkMmaSyncUpcastTile(problem, fields.tile))
+      return error;
+    if (auto error = checkMmaSyncUpcastForm(problem, fields.tile))
+      return error;
+    return checkMmaSyncUpcastLoop(problem, fields,
+                                  getOwn(fields).getCtasPerSm());
+  }
+
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override {
+    return checkMmaSyncRegisters(getUpcastMma(problem, fields.tile), fields,
+                                 target);
+  }
+
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override {
+    return getMmaSyncRegisters(problem, getUpcastMma(problem, fields.tile));
+  }
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    for (int64_t rows : kUpcastRows)
+      for (int64_t columns : kUpcastColumns)
+        for (int64_t ctas : {1, 2}) {
+          ScheduleFields fields;
+          fields.strategy =
+              MmaSyncUpcastBAttr::get(problem.out.getContext(), ctas);
+          fields.tile = {rows, columns, target::kDequantizedTileK};
+          if (checkMmaSyncUpcastTile(problem, fields.tile) ||
+              checkMmaSyncUpcastForm(problem, fields.tile) ||
+              !fitsUpcastRegisters(problem, fields.tile))
+            continue;
+          fields.registers = getRegisters(problem, fields);
+          add(fields);
+        }
+  }
+
+  /// Of shared memory, or of threads that dequantize: as long for an element as
+  /// on an H200, which is assumed.
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    constexpr int64_t kCyclesOfElement = 11;
+    auto mma = cast<MmaSyncAttr>(buffers.mma);
+    int64_t elements =
+        mma.getWarpColumns() * fields.tile[2] / target::kWarpSize;
+    return std::max(getMmaSyncReadCycles(mma, problem, fields.tile[2], rates),
+                    elements * kCyclesOfElement);
+  }
+
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<MmaSyncUpcastMainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Kernel
@@ -351,4 +332,9 @@ Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
   ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(sum);
   return step.getResult(0);
+}
+
+const Strategy &mx::mxgpu::getMmaSyncUpcastB() {
+  static const MmaSyncUpcastB strategy;
+  return strategy;
 }

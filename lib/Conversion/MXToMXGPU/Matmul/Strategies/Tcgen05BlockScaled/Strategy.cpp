@@ -20,49 +20,6 @@ using namespace mx::mxgpu;
 
 namespace {
 
-class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
-public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kTcgen05BlockScaled, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
-  MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
-  std::optional<ScheduleError>
-  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
-  std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
-                 const target::TargetInfo &target) const override;
-
-  void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
-  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
-                   bool isPersistent, AddCandidate add) const override;
-
-  int64_t getPortCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  int64_t getStepCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  std::string describe(const ScheduleFields &fields) const override;
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"in the epilogue", "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
-  }
-};
-
 /// Types of tensor cores that take operands and scales as they are.
 struct BlockScaledTypes : RingTypes {
   using RingTypes::RingTypes;
@@ -102,33 +59,6 @@ struct BlockScaledTypes : RingTypes {
 };
 
 } // namespace
-
-const Strategy &mx::mxgpu::getTcgen05BlockScaled() {
-  static const Tcgen05BlockScaled strategy;
-  return strategy;
-}
-
-//===----------------------------------------------------------------------===//
-// Rings
-//===----------------------------------------------------------------------===//
-
-MatmulBuffers
-Tcgen05BlockScaled::getBuffers(const MatmulProblem &problem,
-                               const ScheduleFields &fields) const {
-  BlockScaledTypes types(problem, fields);
-  Tcgen05BlockScaledAttr own = getOwn(fields);
-  MatmulBuffers buffers;
-  buffers.mma = types.getMma();
-  buffers.inputs = types.getInputs();
-  buffers.accumulators =
-      types.getAccumulators(own.getAccumulators(), own.getOverlap());
-  buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
-  buffers.bScales = types.getTmemScales(fields.tile[1]);
-  buffers.scaleStages = own.getScaleStages();
-  buffers.otherWarps = 2; // loads, and the tensor core
-  types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
-  return buffers;
-}
 
 //===----------------------------------------------------------------------===//
 // Rules
@@ -196,50 +126,6 @@ static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
                 columns / problem.numB, overlap);
 }
 
-std::optional<ScheduleError>
-Tcgen05BlockScaled::checkRegisters(const MatmulProblem &,
-                                   const ScheduleFields &fields,
-                                   const target::TargetInfo &) const {
-  constexpr int64_t kEpilogue = target::kEpilogueRegisters;
-  constexpr int64_t kOther = target::kIssueRegisters;
-  ArrayRef<int64_t> registers = fields.registers;
-  // Threads are launched with the mean of both, which must be below 256.
-  constexpr int64_t kSum =
-      2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
-  if (registers.size() == 2 && registers[0] >= kEpilogue &&
-      registers[1] >= kOther && registers[0] + registers[1] <= kSum)
-    return std::nullopt;
-  return refuse(
-      "expected at least {0} registers for the epilogue and {1} for the other "
-      "roles, at most {2} together, found registers = [{3:$[, ]}]",
-      kEpilogue, kOther, kSum,
-      llvm::make_range(registers.begin(), registers.end()));
-}
-
-std::optional<ScheduleError>
-Tcgen05BlockScaled::checkSchedule(const MatmulProblem &problem,
-                                  const ScheduleFields &fields,
-                                  const target::TargetInfo &target) const {
-  if (std::string error = target::checkMmaKind(target, problem.mma.kind);
-      !error.empty())
-    return ScheduleError{error};
-  Tcgen05BlockScaledAttr own = getOwn(fields);
-  if (auto error = checkBlockScaledTile(fields, own.getCtas()))
-    return error;
-  if (std::string error = target::checkMmaShape(problem.mma.kind, own.getCtas(),
-                                                fields.tile[0], fields.tile[1]);
-      !error.empty())
-    return ScheduleError{error};
-  if (auto error = checkOverlap(problem, fields, own.getOverlap()))
-    return error;
-  // The copies of a step are done when its stage is released.
-  if (fields.stages && own.getScaleStages() > fields.stages)
-    return refuse(
-        "expected at most as many scale stages as stages ({0}), found {1}",
-        fields.stages, own.getScaleStages());
-  return checkColumns(problem, fields.tile[1]);
-}
-
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
@@ -257,80 +143,165 @@ static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
   return choices;
 }
 
-void Tcgen05BlockScaled::forEachTile(const MatmulProblem &problem,
-                                     AddCandidate add) const {
-  // The second CTA of a pair would multiply nothing.
-  bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
-  for (int64_t ctas : {1, 2}) {
-    if (ctas > 1 && !hasPairs)
-      continue;
-    for (int64_t columns : getColumnChoices(problem, ctas))
-      for (int64_t depth : {128, 256}) {
-        ScheduleFields fields;
-        fields.strategy =
-            Tcgen05BlockScaledAttr::get(problem.out.getContext(), ctas);
-        fields.tile = {128 * ctas, columns, depth};
-        add(fields);
-      }
-  }
-}
-
-void Tcgen05BlockScaled::forEachLoop(const MatmulProblem &,
-                                     ScheduleFields fields, bool isPersistent,
-                                     AddCandidate add) const {
-  struct Slots {
-    int64_t accumulators, overlap;
-  };
-  int64_t ctas = fields.strategy.getCtas();
-  constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
-  for (Slots slots : kSlots) {
-    if (slots.overlap && fields.tile[1] != kOverlapping)
-      continue;
-    // One work tile a worker has no next accumulator.
-    if (slots.accumulators > 1 && !isPersistent)
-      continue;
-    for (int64_t scaleStages : {1, 2})
-      for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
-        if (loop == TileLoop::Clc && !isPersistent)
-          continue;
-        fields.strategy = Tcgen05BlockScaledAttr::get(
-            fields.strategy.getContext(), ctas, slots.accumulators,
-            slots.overlap, scaleStages, loop);
-        add(fields);
-      }
-  }
-}
-
-std::string Tcgen05BlockScaled::describe(const ScheduleFields &fields) const {
-  Tcgen05BlockScaledAttr own = getOwn(fields);
-  std::string text = llvm::formatv(" a{0}", own.getAccumulators());
-  if (own.getOverlap())
-    text += llvm::formatv("-{0}", own.getOverlap());
-  return text + llvm::formatv(" f{0}", own.getScaleStages()).str();
-}
-
 //===----------------------------------------------------------------------===//
-// Costs
+// The strategy
 //===----------------------------------------------------------------------===//
 
-int64_t Tcgen05BlockScaled::getPortCycles(const MatmulProblem &,
-                                          const ScheduleFields &fields,
-                                          const MatmulBuffers &buffers,
-                                          const target::Rates &rates) const {
-  return getMmaPortCycles(fields, buffers, rates);
-}
+namespace {
 
-/// Waits, and scale copies that are not hidden.
-int64_t Tcgen05BlockScaled::getStepCycles(const MatmulProblem &,
-                                          const ScheduleFields &fields,
-                                          const MatmulBuffers &buffers,
-                                          const target::Rates &rates) const {
-  int64_t cycles = rates.stepCycles;
-  if (buffers.scaleStages > 1)
+class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
+public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupMma(target::kTcgen05BlockScaled, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override {
+    BlockScaledTypes types(problem, fields);
+    Tcgen05BlockScaledAttr own = getOwn(fields);
+    MatmulBuffers buffers;
+    buffers.mma = types.getMma();
+    buffers.inputs = types.getInputs();
+    buffers.accumulators =
+        types.getAccumulators(own.getAccumulators(), own.getOverlap());
+    buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
+    buffers.bScales = types.getTmemScales(fields.tile[1]);
+    buffers.scaleStages = own.getScaleStages();
+    buffers.otherWarps = 2; // loads, and the tensor core
+    types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
+    return buffers;
+  }
+
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override {
+    if (std::string error = target::checkMmaKind(target, problem.mma.kind);
+        !error.empty())
+      return ScheduleError{error};
+    Tcgen05BlockScaledAttr own = getOwn(fields);
+    if (auto error = checkBlockScaledTile(fields, own.getCtas()))
+      return error;
+    if (std::string error = target::checkMmaShape(
+            problem.mma.kind, own.getCtas(), fields.tile[0], fields.tile[1]);
+        !error.empty())
+      return ScheduleError{error};
+    if (auto error = checkOverlap(problem, fields, own.getOverlap()))
+      return error;
+    // The copies of a step are done when its stage is released.
+    if (fields.stages && own.getScaleStages() > fields.stages)
+      return refuse(
+          "expected at most as many scale stages as stages ({0}), found {1}",
+          fields.stages, own.getScaleStages());
+    return checkColumns(problem, fields.tile[1]);
+  }
+
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &, const ScheduleFields &fields,
+                 const target::TargetInfo &) const override {
+    constexpr int64_t kEpilogue = target::kEpilogueRegisters;
+    constexpr int64_t kOther = target::kIssueRegisters;
+    ArrayRef<int64_t> registers = fields.registers;
+    // Threads are launched with the mean of both, which must be below 256.
+    constexpr int64_t kSum =
+        2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
+    if (registers.size() == 2 && registers[0] >= kEpilogue &&
+        registers[1] >= kOther && registers[0] + registers[1] <= kSum)
+      return std::nullopt;
+    return refuse("expected at least {0} registers for the epilogue and {1} "
+                  "for the other "
+                  "roles, at most {2} together, found registers = [{3:$[, ]}]",
+                  kEpilogue, kOther, kSum,
+                  llvm::make_range(registers.begin(), registers.end()));
+  }
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    // The second CTA of a pair would multiply nothing.
+    bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
+    for (int64_t ctas : {1, 2}) {
+      if (ctas > 1 && !hasPairs)
+        continue;
+      for (int64_t columns : getColumnChoices(problem, ctas))
+        for (int64_t depth : {128, 256}) {
+          ScheduleFields fields;
+          fields.strategy =
+              Tcgen05BlockScaledAttr::get(problem.out.getContext(), ctas);
+          fields.tile = {128 * ctas, columns, depth};
+          add(fields);
+        }
+    }
+  }
+
+  void forEachLoop(const MatmulProblem &, ScheduleFields fields,
+                   bool isPersistent, AddCandidate add) const override {
+    struct Slots {
+      int64_t accumulators, overlap;
+    };
+    int64_t ctas = fields.strategy.getCtas();
+    constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
+    for (Slots slots : kSlots) {
+      if (slots.overlap && fields.tile[1] != kOverlapping)
+        continue;
+      // One work tile a worker has no next accumulator.
+      if (slots.accumulators > 1 && !isPersistent)
+        continue;
+      for (int64_t scaleStages : {1, 2})
+        for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
+          if (loop == TileLoop::Clc && !isPersistent)
+            continue;
+          fields.strategy = Tcgen05BlockScaledAttr::get(
+              fields.strategy.getContext(), ctas, slots.accumulators,
+              slots.overlap, scaleStages, loop);
+          add(fields);
+        }
+    }
+  }
+
+  int64_t getPortCycles(const MatmulProblem &, const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getMmaPortCycles(fields, buffers, rates);
+  }
+
+  /// Waits, and scale copies that are not hidden.
+  int64_t getStepCycles(const MatmulProblem &, const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    int64_t cycles = rates.stepCycles;
+    if (buffers.scaleStages > 1)
+      return cycles;
+    cycles += rates.copyLatency;
+    for (ScalesType scales : {buffers.aScales, buffers.bScales})
+      cycles += scales.getColumns() / target::kScaleColumnsPerGroup *
+                rates.scaleTileCycles;
     return cycles;
-  cycles += rates.copyLatency;
-  for (ScalesType scales : {buffers.aScales, buffers.bScales})
-    cycles += scales.getColumns() / target::kScaleColumnsPerGroup *
-              rates.scaleTileCycles;
-  return cycles;
+  }
+
+  std::string describe(const ScheduleFields &fields) const override {
+    Tcgen05BlockScaledAttr own = getOwn(fields);
+    std::string text = llvm::formatv(" a{0}", own.getAccumulators());
+    if (own.getOverlap())
+      text += llvm::formatv("-{0}", own.getOverlap());
+    return text + llvm::formatv(" f{0}", own.getScaleStages()).str();
+  }
+
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"in the epilogue", "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getTcgen05BlockScaled() {
+  static const Tcgen05BlockScaled strategy;
+  return strategy;
 }

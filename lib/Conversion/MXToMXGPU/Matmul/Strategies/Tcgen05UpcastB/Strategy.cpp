@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"
-#include "../Common/LayoutModes.h"
+#include "../../../Builder/LayoutModes.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastCosts.h"
 #include "../Common/UpcastMainLoop.h"
@@ -51,51 +51,6 @@ private:
   Value accumulators;
 };
 
-class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
-public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kTcgen05F16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
-  MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
-  std::optional<ScheduleError>
-  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
-  std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
-                 const target::TargetInfo &target) const override;
-  SmallVector<int64_t>
-  getRegisters(const MatmulProblem &problem,
-               const ScheduleFields &fields) const override;
-
-  void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
-  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
-                   bool isPersistent, AddCandidate add) const override;
-
-  int64_t getPortCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  std::string describe(const ScheduleFields &fields) const override {
-    return llvm::formatv(" a{0}", getOwn(fields).getAccumulators());
-  }
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {
-        "in the epilogue", "where they dequantize", "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<Tcgen05UpcastMainLoop>(kernel, work, b);
-  }
-};
-
 struct Tcgen05UpcastTypes : RingTypes {
   using RingTypes::RingTypes;
 
@@ -111,33 +66,6 @@ struct Tcgen05UpcastTypes : RingTypes {
 };
 
 } // namespace
-
-const Strategy &mx::mxgpu::getTcgen05UpcastB() {
-  static const Tcgen05UpcastB strategy;
-  return strategy;
-}
-
-//===----------------------------------------------------------------------===//
-// Rings
-//===----------------------------------------------------------------------===//
-
-MatmulBuffers Tcgen05UpcastB::getBuffers(const MatmulProblem &problem,
-                                         const ScheduleFields &fields) const {
-  Tcgen05UpcastTypes types(problem, fields);
-  Tcgen05UpcastBAttr own = getOwn(fields);
-  int64_t warps = getConvertingWarps(types.tileN / types.ctas);
-  MatmulBuffers buffers;
-  buffers.mma = types.getMma();
-  buffers.inputs = types.getAInputs();
-  buffers.bInputs = types.getBInputs(warps * target::kWarpSize);
-  buffers.operands =
-      types.getOperands(own.getOperandStages(), warps * target::kWarpSize,
-                        {AsyncKind::MmaCommit});
-  buffers.accumulators = types.getAccumulators(own.getAccumulators());
-  buffers.otherWarps = warps + 2; // loads, and the tensor core
-  types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
-  return buffers;
-}
 
 //===----------------------------------------------------------------------===//
 // Rules
@@ -174,99 +102,140 @@ checkUpcastTile(const ScheduleFields &fields) {
 /// latter ptxas 13.0 spills, although it uses fewer.
 constexpr int64_t kConverterRegisters = 128, kOtherRegisters = 80;
 
-SmallVector<int64_t>
-Tcgen05UpcastB::getRegisters(const MatmulProblem &,
-                             const ScheduleFields &) const {
-  return {168, kConverterRegisters, 88};
-}
+//===----------------------------------------------------------------------===//
+// The strategy
+//===----------------------------------------------------------------------===//
 
-/// A warpgroup for the epilogue, those that convert, and one for the others.
-std::optional<ScheduleError>
-Tcgen05UpcastB::checkRegisters(const MatmulProblem &,
-                               const ScheduleFields &fields,
-                               const target::TargetInfo &target) const {
-  constexpr int64_t kLeast[] = {target::kEpilogueRegisters, kConverterRegisters,
-                                kOtherRegisters};
-  ArrayRef<int64_t> found = fields.registers;
-  int64_t converters =
-      getConvertingWarps(fields.tile[1] / fields.strategy.getCtas()) /
-      target::kWarpGroupWarps;
-  int64_t groups = converters + 2;
-  int64_t all = getRegistersOfGroups(groups, target);
-  if (found.size() == std::size(kLeast)) {
-    auto isEnough = [](auto pair) {
-      return std::get<0>(pair) >= std::get<1>(pair);
-    };
-    int64_t sum = found[0] + converters * found[1] + found[2];
-    if (llvm::all_of(llvm::zip(found, kLeast), isEnough) && sum <= all)
-      return std::nullopt;
+namespace {
+
+class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
+public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupMma(target::kTcgen05F16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
   }
-  return refuse(
-      "expected at least {0} registers for the epilogue, {1} where b is "
-      "converted and {2} for the other roles, in 1, {3} and 1 warpgroups that "
-      "have at most {4} together, found registers = [{5:$[, ]}]",
-      kLeast[0], kLeast[1], kLeast[2], converters, all,
-      llvm::make_range(found.begin(), found.end()));
-}
 
-std::optional<ScheduleError>
-Tcgen05UpcastB::checkSchedule(const MatmulProblem &,
-                              const ScheduleFields &fields,
-                              const target::TargetInfo &target) const {
-  if (std::string error = target::checkMmaKind(target, target::MmaKind::F16);
-      !error.empty())
-    return ScheduleError{error};
-  return checkUpcastTile(fields);
-}
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override {
+    Tcgen05UpcastTypes types(problem, fields);
+    Tcgen05UpcastBAttr own = getOwn(fields);
+    int64_t warps = getConvertingWarps(types.tileN / types.ctas);
+    MatmulBuffers buffers;
+    buffers.mma = types.getMma();
+    buffers.inputs = types.getAInputs();
+    buffers.bInputs = types.getBInputs(warps * target::kWarpSize);
+    buffers.operands =
+        types.getOperands(own.getOperandStages(), warps * target::kWarpSize,
+                          {AsyncKind::MmaCommit});
+    buffers.accumulators = types.getAccumulators(own.getAccumulators());
+    buffers.otherWarps = warps + 2; // loads, and the tensor core
+    types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
+    return buffers;
+  }
 
-//===----------------------------------------------------------------------===//
-// Candidates
-//===----------------------------------------------------------------------===//
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override {
+    if (std::string error = target::checkMmaKind(target, target::MmaKind::F16);
+        !error.empty())
+      return ScheduleError{error};
+    return checkUpcastTile(fields);
+  }
 
-void Tcgen05UpcastB::forEachTile(const MatmulProblem &problem,
-                                 AddCandidate add) const {
-  // The second CTA of a pair would multiply nothing.
-  bool hasPairs =
-      ShapedType::isDynamic(problem.m) || problem.m > target::kTmemLanes;
-  for (int64_t ctas : {1, 2})
-    for (int64_t columns : getUpcastColumns(ctas)) {
-      if (ctas > 1 && !hasPairs)
-        continue;
-      ScheduleFields fields;
-      fields.strategy = Tcgen05UpcastBAttr::get(problem.out.getContext(), ctas);
-      fields.tile = {target::kTmemLanes * ctas, columns,
-                     target::kDequantizedTileK};
-      fields.registers = getRegisters(problem, fields);
+  /// A warpgroup for the epilogue, those that convert, and one for the others.
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override {
+    constexpr int64_t kLeast[] = {target::kEpilogueRegisters,
+                                  kConverterRegisters, kOtherRegisters};
+    ArrayRef<int64_t> found = fields.registers;
+    int64_t converters =
+        getConvertingWarps(fields.tile[1] / fields.strategy.getCtas()) /
+        target::kWarpGroupWarps;
+    int64_t groups = converters + 2;
+    int64_t all = getRegistersOfGroups(groups, target);
+    if (found.size() == std::size(kLeast)) {
+      auto isEnough = [](auto pair) {
+        return std::get<0>(pair) >= std::get<1>(pair);
+      };
+      int64_t sum = found[0] + converters * found[1] + found[2];
+      if (llvm::all_of(llvm::zip(found, kLeast), isEnough) && sum <= all)
+        return std::nullopt;
+    }
+    return refuse(
+        "expected at least {0} registers for the epilogue, {1} where b is "
+        "converted and {2} for the other roles, in 1, {3} and 1 warpgroups "
+        "that "
+        "have at most {4} together, found registers = [{5:$[, ]}]",
+        kLeast[0], kLeast[1], kLeast[2], converters, all,
+        llvm::make_range(found.begin(), found.end()));
+  }
+
+  SmallVector<int64_t> getRegisters(const MatmulProblem &,
+                                    const ScheduleFields &) const override {
+    return {168, kConverterRegisters, 88};
+  }
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    // The second CTA of a pair would multiply nothing.
+    bool hasPairs =
+        ShapedType::isDynamic(problem.m) || problem.m > target::kTmemLanes;
+    for (int64_t ctas : {1, 2})
+      for (int64_t columns : getUpcastColumns(ctas)) {
+        if (ctas > 1 && !hasPairs)
+          continue;
+        ScheduleFields fields;
+        fields.strategy =
+            Tcgen05UpcastBAttr::get(problem.out.getContext(), ctas);
+        fields.tile = {target::kTmemLanes * ctas, columns,
+                       target::kDequantizedTileK};
+        fields.registers = getRegisters(problem, fields);
+        add(fields);
+      }
+  }
+
+  /// One work tile a worker has no next accumulator.
+  void forEachLoop(const MatmulProblem &, ScheduleFields fields,
+                   bool isPersistent, AddCandidate add) const override {
+    add(fields);
+    if (!isPersistent)
+      return;
+    Tcgen05UpcastBAttr own = getOwn(fields);
+    for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
+      fields.strategy = Tcgen05UpcastBAttr::get(own.getContext(), own.getCtas(),
+                                                /*accumulators=*/2,
+                                                own.getOperandStages(), loop);
       add(fields);
     }
-}
-
-/// One work tile a worker has no next accumulator.
-void Tcgen05UpcastB::forEachLoop(const MatmulProblem &, ScheduleFields fields,
-                                 bool isPersistent, AddCandidate add) const {
-  add(fields);
-  if (!isPersistent)
-    return;
-  Tcgen05UpcastBAttr own = getOwn(fields);
-  for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
-    fields.strategy = Tcgen05UpcastBAttr::get(own.getContext(), own.getCtas(),
-                                              /*accumulators=*/2,
-                                              own.getOperandStages(), loop);
-    add(fields);
   }
-}
 
-//===----------------------------------------------------------------------===//
-// Costs
-//===----------------------------------------------------------------------===//
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getUpcastPortCycles(problem, fields, buffers, rates,
+                               kDequantizeCycles);
+  }
 
-int64_t Tcgen05UpcastB::getPortCycles(const MatmulProblem &problem,
-                                      const ScheduleFields &fields,
-                                      const MatmulBuffers &buffers,
-                                      const target::Rates &rates) const {
-  return getUpcastPortCycles(problem, fields, buffers, rates,
-                             kDequantizeCycles);
-}
+  std::string describe(const ScheduleFields &fields) const override {
+    return llvm::formatv(" a{0}", getOwn(fields).getAccumulators());
+  }
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {
+        "in the epilogue", "where they dequantize", "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<Tcgen05UpcastMainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Kernel
@@ -318,4 +287,9 @@ void Tcgen05UpcastMainLoop::buildMma() {
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
   ProducerCommitOp::create(body, accumulator.getStage(), empty);
+}
+
+const Strategy &mx::mxgpu::getTcgen05UpcastB() {
+  static const Tcgen05UpcastB strategy;
+  return strategy;
 }

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"
+#include "../../../Builder/LayoutModes.h"
 #include "../../MainLoop/MainLoop.h"
-#include "../Common/LayoutModes.h"
 #include "../Common/RingTypes.h"
 #include "../Common/Warpgroups.h"
 #include "../WgmmaUpcastB/Layouts.h"
@@ -80,53 +80,7 @@ private:
   BF16Layouts layouts;
 };
 
-class WgmmaBF16 final : public StrategyOf<WgmmaBF16Attr> {
-public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &, const target::TargetInfo &) const override {
-    return target::getBF16Mma(target::kWgmmaBF16);
-  }
-
-  MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
-  std::optional<ScheduleError>
-  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
-  std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
-                 const target::TargetInfo &target) const override;
-  SmallVector<int64_t>
-  getRegisters(const MatmulProblem &problem,
-               const ScheduleFields &fields) const override;
-
-  void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
-
-  int64_t getLoopCycles(const MatmulProblem &, const ScheduleFields &fields,
-                        int64_t longest) const override;
-  int64_t getPortCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<WgmmaBF16MainLoop>(kernel, work, b);
-  }
-};
-
 } // namespace
-
-const Strategy &mx::mxgpu::getWgmmaBF16() {
-  static const WgmmaBF16 strategy;
-  return strategy;
-}
 
 //===----------------------------------------------------------------------===//
 // Layouts and rings
@@ -141,26 +95,6 @@ FragmentLayoutAttr BF16Layouts::getResult() const {
                      rows(groups, mma.getM() / groups)},
                     {columns(2, 1), rows(2, 8), rows(blocks, 16),
                      columns(mma.getN() / 8, 8)});
-}
-
-MatmulBuffers WgmmaBF16::getBuffers(const MatmulProblem &problem,
-                                    const ScheduleFields &fields) const {
-  RingTypes types(problem, fields);
-  int64_t rows = types.tileM / types.ctas;
-  auto mma = WgmmaAttr::get(types.context, rows, types.tileN,
-                            problem.mma.getK(), getWgmmaWarpgroups(rows));
-  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
-  MatmulBuffers buffers;
-  buffers.mma = mma;
-  buffers.inputs = types.getRing(
-      fields.stages, {"a", "b"},
-      {types.getDense(rows), types.getDense(types.tileN)},
-      {AsyncKind::BulkCopy}, {AsyncKind::AsyncThreads, threads}, types.scope);
-  buffers.otherWarps = 1; // loads
-  types.addEpilogue(
-      buffers, BF16Layouts(mma, types.tileK, problem.isQuantized).getResult(),
-      threads / target::kWarpSize);
-  return buffers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,95 +129,130 @@ checkBF16Tile(const ScheduleFields &fields) {
   return std::nullopt;
 }
 
-std::optional<ScheduleError>
-WgmmaBF16::checkSchedule(const MatmulProblem &problem,
-                         const ScheduleFields &fields,
-                         const target::TargetInfo &target) const {
-  if (auto error = checkBF16Tile(fields))
-    return error;
-  if (problem.isQuantized &&
-      fields.tile[0] / fields.strategy.getCtas() % kScaleTileRows != 0)
-    return refuse(
-        "expected a tile of 128 or 256 rows with a quantized result, found {0}",
-        fields.tile[0]);
-  // One box of each CTA goes to both.
-  if (fields.strategy.getCtas() > 1 && problem.numB > 2)
-    return refuse("expected at most 2 B matrices for a CTA pair that shares "
-                  "what it loads of them, found {0}",
-                  problem.numB);
-  return std::nullopt;
-}
-
 //===----------------------------------------------------------------------===//
-// Registers
+// The strategy
 //===----------------------------------------------------------------------===//
 
-/// Those of a warpgroup that multiplies, and of the loads: of three, all that
-/// they are launched with; of two, more than a thread may have.
-SmallVector<int64_t>
-WgmmaBF16::getRegisters(const MatmulProblem &,
-                        const ScheduleFields &fields) const {
-  if (getWgmmaWarpgroups(fields.tile[0] / fields.strategy.getCtas()) == 1)
-    return {208, 40};
-  return {232, 40};
-}
+namespace {
 
-std::optional<ScheduleError>
-WgmmaBF16::checkRegisters(const MatmulProblem &problem,
-                          const ScheduleFields &fields,
-                          const target::TargetInfo &target) const {
-  // With fewer than 168, ptxas 13.0 spills in the epilogue of 128 accumulators.
-  constexpr int64_t kLeast[] = {168, 24};
-  return checkTwoRoles(
-      fields, getWgmmaWarpgroups(fields.tile[0] / fields.strategy.getCtas()),
-      kLeast, target);
-}
+class WgmmaBF16 final : public StrategyOf<WgmmaBF16Attr> {
+public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &, const target::TargetInfo &) const override {
+    return target::getBF16Mma(target::kWgmmaBF16);
+  }
 
-//===----------------------------------------------------------------------===//
-// Candidates
-//===----------------------------------------------------------------------===//
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override {
+    RingTypes types(problem, fields);
+    int64_t rows = types.tileM / types.ctas;
+    auto mma = WgmmaAttr::get(types.context, rows, types.tileN,
+                              problem.mma.getK(), getWgmmaWarpgroups(rows));
+    int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+    MatmulBuffers buffers;
+    buffers.mma = mma;
+    buffers.inputs = types.getRing(
+        fields.stages, {"a", "b"},
+        {types.getDense(rows), types.getDense(types.tileN)},
+        {AsyncKind::BulkCopy}, {AsyncKind::AsyncThreads, threads}, types.scope);
+    buffers.otherWarps = 1; // loads
+    types.addEpilogue(
+        buffers, BF16Layouts(mma, types.tileK, problem.isQuantized).getResult(),
+        threads / target::kWarpSize);
+    return buffers;
+  }
 
-/// Of 256 rows a CTA loads A by boxes of 16, and reads more of L2 for as much
-/// work: tiles as large of 128 rows are as fast or faster.
-void WgmmaBF16::forEachTile(const MatmulProblem &problem,
-                            AddCandidate add) const {
-  // Pairs whose CTAs have 64 rows took 1.1 to 1.4 times as long on an H100 as
-  // CTAs with the rows of both.
-  for (auto [ctas, rows] :
-       {std::pair<int64_t, int64_t>(1, 64), {1, 128}, {2, 128}})
-    for (int64_t columns : kBF16Columns) {
-      ScheduleFields fields;
-      fields.strategy = WgmmaBF16Attr::get(problem.out.getContext(), ctas);
-      fields.tile = {rows * ctas, columns, target::kDequantizedTileK};
-      fields.registers = getRegisters(problem, fields);
-      add(fields);
-    }
-}
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override {
+    if (auto error = checkBF16Tile(fields))
+      return error;
+    if (problem.isQuantized &&
+        fields.tile[0] / fields.strategy.getCtas() % kScaleTileRows != 0)
+      return refuse("expected a tile of 128 or 256 rows with a quantized "
+                    "result, found {0}",
+                    fields.tile[0]);
+    // One box of each CTA goes to both.
+    if (fields.strategy.getCtas() > 1 && problem.numB > 2)
+      return refuse("expected at most 2 B matrices for a CTA pair that shares "
+                    "what it loads of them, found {0}",
+                    problem.numB);
+    return std::nullopt;
+  }
 
-//===----------------------------------------------------------------------===//
-// Costs
-//===----------------------------------------------------------------------===//
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override {
+    // With fewer than 168, ptxas 13.0 spills in the epilogue of 128
+    // accumulators.
+    constexpr int64_t kLeast[] = {168, 24};
+    return checkTwoRoles(
+        fields, getWgmmaWarpgroups(fields.tile[0] / fields.strategy.getCtas()),
+        kLeast, target);
+  }
 
-/// Both warpgroups read all columns of a step, and each its rows: the fewer
-/// columns, the more of the time is reading. Fitted to 300 timings on an H200,
-/// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
-/// and 2 ([shapes] of mx/Target/Rates.h).
-int64_t WgmmaBF16::getLoopCycles(const MatmulProblem &,
-                                 const ScheduleFields &fields,
-                                 int64_t longest) const {
-  constexpr int64_t kMostColumns = 256, kPercent = 105, kPercentOfColumns = 28;
-  return longest *
-         (kPercent * kMostColumns +
-          kPercentOfColumns * (kMostColumns - fields.tile[1])) /
-         (100 * kMostColumns);
-}
+  /// Those of a warpgroup that multiplies, and of the loads: of three, all that
+  /// they are launched with; of two, more than a thread may have.
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &,
+               const ScheduleFields &fields) const override {
+    if (getWgmmaWarpgroups(fields.tile[0] / fields.strategy.getCtas()) == 1)
+      return {208, 40};
+    return {232, 40};
+  }
 
-int64_t WgmmaBF16::getPortCycles(const MatmulProblem &,
-                                 const ScheduleFields &fields,
-                                 const MatmulBuffers &buffers,
-                                 const target::Rates &rates) const {
-  return getMmaPortCycles(fields, buffers, rates);
-}
+  /// Of 256 rows a CTA loads A by boxes of 16, and reads more of L2 for as much
+  /// work: tiles as large of 128 rows are as fast or faster.
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    // Pairs whose CTAs have 64 rows took 1.1 to 1.4 times as long on an H100 as
+    // CTAs with the rows of both.
+    for (auto [ctas, rows] :
+         {std::pair<int64_t, int64_t>(1, 64), {1, 128}, {2, 128}})
+      for (int64_t columns : kBF16Columns) {
+        ScheduleFields fields;
+        fields.strategy = WgmmaBF16Attr::get(problem.out.getContext(), ctas);
+        fields.tile = {rows * ctas, columns, target::kDequantizedTileK};
+        fields.registers = getRegisters(problem, fields);
+        add(fields);
+      }
+  }
+
+  /// Both warpgroups read all columns of a step, and each its rows: the fewer
+  /// columns, the more of the time is reading. Fitted to 300 timings on an
+  /// H200, seeds 1
+  /// (0155d274a222:benchmarks/products/results/surface-h200-seed1.json) and 2
+  /// ([shapes] of mx/Target/Rates.h).
+  int64_t getLoopCycles(const MatmulProblem &, const ScheduleFields &fields,
+                        int64_t longest) const override {
+    constexpr int64_t kMostColumns = 256, kPercent = 105,
+                      kPercentOfColumns = 28;
+    return longest *
+           (kPercent * kMostColumns +
+            kPercentOfColumns * (kMostColumns - fields.tile[1])) /
+           (100 * kMostColumns);
+  }
+
+  int64_t getPortCycles(const MatmulProblem &, const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getMmaPortCycles(fields, buffers, rates);
+  }
+
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<WgmmaBF16MainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Kernel
@@ -368,4 +337,9 @@ void WgmmaBF16MainLoop::buildLoads() {
   b.loadElements(stage, k);
   ProducerCommitOp::create(body, stage.getStage(), Value());
   launchDependents(workTile);
+}
+
+const Strategy &mx::mxgpu::getWgmmaBF16() {
+  static const WgmmaBF16 strategy;
+  return strategy;
 }

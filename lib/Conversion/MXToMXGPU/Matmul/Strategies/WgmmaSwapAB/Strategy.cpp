@@ -100,107 +100,7 @@ private:
   }
 };
 
-class WgmmaSwapAB final : public StrategyOf<WgmmaSwapABAttr> {
-public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
-  MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
-  std::optional<ScheduleError>
-  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
-  std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
-                 const target::TargetInfo &target) const override;
-  SmallVector<int64_t>
-  getRegisters(const MatmulProblem &problem,
-               const ScheduleFields &fields) const override;
-
-  void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
-  bool excludesOthers() const override { return true; }
-  void refineSplit(const MatmulProblem &problem,
-                   ScheduleFields &fields) const override;
-  StrategyAttrInterface
-  getClusterSplit(const ScheduleFields &fields) const override {
-    WgmmaSwapABAttr own = getOwn(fields);
-    return WgmmaSwapABAttr::get(own.getContext(), /*cluster_split=*/true,
-                                own.getCtasPerSm(), own.getPermutedA());
-  }
-
-  /// A thread has elements of all rows.
-  bool distributesParts() const override { return true; }
-
-  /// Rows that are added to others are so 8 bytes at a time, as a thread has
-  /// two adjacent columns: 8 ms more of a layer of 131072 rows on an H200.
-  int64_t getDirectStorePercent(const MatmulProblem &problem,
-                                int64_t) const override {
-    constexpr int64_t kOfReductions = 350, kOfStores = 100;
-    return problem.isScattered ? kOfReductions : kOfStores;
-  }
-
-  /// While a part of a step is multiplied, the step before is released.
-  int64_t getHeldPercent(const ScheduleFields &fields) const override {
-    return getReductionParts(fields.tile[0]) > 1 ? 100 : 0;
-  }
-  int64_t getStepCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  int64_t getPortCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<SwapABMainLoop>(kernel, work, b);
-  }
-
-  std::string describe(const ScheduleFields &fields) const override {
-    return getOwn(fields).getPermutedA() ? " swap permuted" : " swap";
-  }
-};
-
 } // namespace
-
-const Strategy &mx::mxgpu::getWgmmaSwapAB() {
-  static const WgmmaSwapAB strategy;
-  return strategy;
-}
-
-//===----------------------------------------------------------------------===//
-// Rings
-//===----------------------------------------------------------------------===//
-
-MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
-                                      const ScheduleFields &fields) const {
-  RingTypes types(problem, fields);
-  WgmmaAttr mma = getSwapABMma(problem, fields);
-  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
-  MatmulBuffers buffers;
-  buffers.mma = mma;
-  buffers.inputs = types.getDenseInputs(threads);
-  buffers.bInputs = types.getBInputs(threads);
-  buffers.otherWarps = 1; // loads
-  types.addEpilogue(buffers,
-                    RegisterOperandLayouts(mma, types.tileK,
-                                           getSwapABRows(problem, fields),
-                                           /*permuted=*/0)
-                        .getResultOfB(),
-                    threads / target::kWarpSize);
-  return buffers;
-}
 
 //===----------------------------------------------------------------------===//
 // Rules
@@ -243,86 +143,9 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                 needed, rows, columns, depth, found, ctas);
 }
 
-std::optional<ScheduleError>
-WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
-                           const ScheduleFields &fields,
-                           const target::TargetInfo &target) const {
-  if (auto error = checkRegisterOperandTile(getSwapABTile(problem, fields),
-                                            getSwapABNames()))
-    return error;
-  if (problem.numB > kMostParts)
-    return refuse("expected at most {0} B matrices with wgmma_swap_ab, the "
-                  "rows that a thread has of each instruction, found {1}",
-                  kMostParts, problem.numB);
-  if (!canReadB(problem))
-    return ScheduleError{
-        "expected no wgmma_swap_ab with packed weights in parts, as a thread "
-        "has the same row of both parts, and of packed weights adjacent rows "
-        "of one: leave it out, or pack no weights"};
-  if (getOwn(fields).getPermutedA())
-    if (std::string why = explainNotPermuted(problem, Workspace::A);
-        !why.empty())
-      return ScheduleError{why};
-  if (problem.isQuantized)
-    return ScheduleError{
-        "expected no wgmma_swap_ab with a quantized result, whose blocks are "
-        "columns that many threads have: leave it out"};
-  if (fields.epilogue != Epilogue::Direct)
-    return refuse("expected epilogue = direct with wgmma_swap_ab, where each "
-                  "warp has columns of all rows, found {0}",
-                  stringifyEpilogue(fields.epilogue));
-  if (fields.strategy.getCtasPerSm() > 1)
-    return checkSharedRegisters(problem, fields, target);
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Registers
-//===----------------------------------------------------------------------===//
-
-/// A thread's accumulators, elements of B before and after they are
-/// dequantized, and room for addresses.
-SmallVector<int64_t>
-WgmmaSwapAB::getRegisters(const MatmulProblem &problem,
-                          const ScheduleFields &fields) const {
-  if (fields.strategy.getCtasPerSm() > 1)
-    return {};
-  return getSwapABTile(problem, fields).getRegisters();
-}
-
-std::optional<ScheduleError>
-WgmmaSwapAB::checkRegisters(const MatmulProblem &problem,
-                            const ScheduleFields &fields,
-                            const target::TargetInfo &target) const {
-  SmallVector<int64_t> least = getRegisters(problem, fields);
-  if (least.empty())
-    return ScheduleError{"expected no registers with ctas_per_sm, which says "
-                         "how many a thread has"};
-  return checkTwoRoles(fields, getSwapABTile(problem, fields).getWarpgroups(),
-                       least, target);
-}
-
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
-
-void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
-                              AddCandidate add) const {
-  if (problem.numB > kMostParts || !canReadB(problem))
-    return;
-  forEachRegisterOperandTile([&](int64_t columns, int64_t rows, int64_t depth) {
-    ScheduleFields fields;
-    fields.strategy = WgmmaSwapABAttr::get(
-        problem.out.getContext(), /*cluster_split=*/false,
-        /*ctas_per_sm=*/1, problem.canPermute == Workspace::A);
-    fields.tile = {rows, columns, depth};
-    if (checkRegisterOperandTile(getSwapABTile(problem, fields),
-                                 getSwapABNames()))
-      return;
-    fields.registers = getRegisters(problem, fields);
-    add(fields);
-  });
-}
 
 /// Whether the rows, or on average those of a group, are those of one tile, so
 /// that weights are read by one CTA, and what all CTAs read are rows of A. If
@@ -336,31 +159,179 @@ static bool readsBOnce(const MatmulProblem &problem,
          fields.tile[0];
 }
 
-void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
-                              ScheduleFields &fields) const {
-  // On an H200 3 % of the time with small M, but with a kernel that adds splits
-  // 4 % more.
-  fields.pdl = fields.splitK == 1 || fields.strategy.getClusterSplit();
-  bool readsOnce = fields.pdl && readsBOnce(problem, fields);
-  fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
-  fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
-}
-
 //===----------------------------------------------------------------------===//
-// Costs
+// The strategy
 //===----------------------------------------------------------------------===//
 
-int64_t WgmmaSwapAB::getStepCycles(const MatmulProblem &problem,
-                                   const ScheduleFields &fields,
-                                   const MatmulBuffers &buffers,
-                                   const target::Rates &rates) const {
-  return getSwapABTile(problem, fields).getStepCycles(buffers, rates);
-}
+namespace {
 
-int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &problem,
-                                   const ScheduleFields &fields,
-                                   const MatmulBuffers &buffers,
-                                   const target::Rates &rates) const {
-  return getSwapABTile(problem, fields)
-      .getPortCycles(buffers, buffers.bInputs, buffers.inputs, rates);
+class WgmmaSwapAB final : public StrategyOf<WgmmaSwapABAttr> {
+public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override {
+    RingTypes types(problem, fields);
+    WgmmaAttr mma = getSwapABMma(problem, fields);
+    int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+    MatmulBuffers buffers;
+    buffers.mma = mma;
+    buffers.inputs = types.getDenseInputs(threads);
+    buffers.bInputs = types.getBInputs(threads);
+    buffers.otherWarps = 1; // loads
+    types.addEpilogue(buffers,
+                      RegisterOperandLayouts(mma, types.tileK,
+                                             getSwapABRows(problem, fields),
+                                             /*permuted=*/0)
+                          .getResultOfB(),
+                      threads / target::kWarpSize);
+    return buffers;
+  }
+
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override {
+    if (auto error = checkRegisterOperandTile(getSwapABTile(problem, fields),
+                                              getSwapABNames()))
+      return error;
+    if (problem.numB > kMostParts)
+      return refuse("expected at most {0} B matrices with wgmma_swap_ab, the "
+                    "rows that a thread has of each instruction, found {1}",
+                    kMostParts, problem.numB);
+    if (!canReadB(problem))
+      return ScheduleError{
+          "expected no wgmma_swap_ab with packed weights in parts, as a thread "
+          "has the same row of both parts, and of packed weights adjacent rows "
+          "of one: leave it out, or pack no weights"};
+    if (getOwn(fields).getPermutedA())
+      if (std::string why = explainNotPermuted(problem, Workspace::A);
+          !why.empty())
+        return ScheduleError{why};
+    if (problem.isQuantized)
+      return ScheduleError{
+          "expected no wgmma_swap_ab with a quantized result, whose blocks are "
+          "columns that many threads have: leave it out"};
+    if (fields.epilogue != Epilogue::Direct)
+      return refuse("expected epilogue = direct with wgmma_swap_ab, where each "
+                    "warp has columns of all rows, found {0}",
+                    stringifyEpilogue(fields.epilogue));
+    if (fields.strategy.getCtasPerSm() > 1)
+      return checkSharedRegisters(problem, fields, target);
+    return std::nullopt;
+  }
+
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override {
+    SmallVector<int64_t> least = getRegisters(problem, fields);
+    if (least.empty())
+      return ScheduleError{"expected no registers with ctas_per_sm, which says "
+                           "how many a thread has"};
+    return checkTwoRoles(fields, getSwapABTile(problem, fields).getWarpgroups(),
+                         least, target);
+  }
+
+  /// A thread's accumulators, elements of B before and after they are
+  /// dequantized, and room for addresses.
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override {
+    if (fields.strategy.getCtasPerSm() > 1)
+      return {};
+    return getSwapABTile(problem, fields).getRegisters();
+  }
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    if (problem.numB > kMostParts || !canReadB(problem))
+      return;
+    forEachRegisterOperandTile(
+        [&](int64_t columns, int64_t rows, int64_t depth) {
+          ScheduleFields fields;
+          fields.strategy = WgmmaSwapABAttr::get(
+              problem.out.getContext(), /*cluster_split=*/false,
+              /*ctas_per_sm=*/1, problem.canPermute == Workspace::A);
+          fields.tile = {rows, columns, depth};
+          if (checkRegisterOperandTile(getSwapABTile(problem, fields),
+                                       getSwapABNames()))
+            return;
+          fields.registers = getRegisters(problem, fields);
+          add(fields);
+        });
+  }
+
+  bool excludesOthers() const override { return true; }
+  void refineSplit(const MatmulProblem &problem,
+                   ScheduleFields &fields) const override {
+    // On an H200 3 % of the time with small M, but with a kernel that adds
+    // splits 4 % more.
+    fields.pdl = fields.splitK == 1 || fields.strategy.getClusterSplit();
+    bool readsOnce = fields.pdl && readsBOnce(problem, fields);
+    fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
+    fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
+  }
+
+  StrategyAttrInterface
+  getClusterSplit(const ScheduleFields &fields) const override {
+    WgmmaSwapABAttr own = getOwn(fields);
+    return WgmmaSwapABAttr::get(own.getContext(), /*cluster_split=*/true,
+                                own.getCtasPerSm(), own.getPermutedA());
+  }
+
+  /// A thread has elements of all rows.
+  bool distributesParts() const override { return true; }
+
+  /// Rows that are added to others are so 8 bytes at a time, as a thread has
+  /// two adjacent columns: 8 ms more of a layer of 131072 rows on an H200.
+  int64_t getDirectStorePercent(const MatmulProblem &problem,
+                                int64_t) const override {
+    constexpr int64_t kOfReductions = 350, kOfStores = 100;
+    return problem.isScattered ? kOfReductions : kOfStores;
+  }
+
+  /// While a part of a step is multiplied, the step before is released.
+  int64_t getHeldPercent(const ScheduleFields &fields) const override {
+    return getReductionParts(fields.tile[0]) > 1 ? 100 : 0;
+  }
+  int64_t getStepCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getSwapABTile(problem, fields).getStepCycles(buffers, rates);
+  }
+
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getSwapABTile(problem, fields)
+        .getPortCycles(buffers, buffers.bInputs, buffers.inputs, rates);
+  }
+
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<SwapABMainLoop>(kernel, work, b);
+  }
+
+  std::string describe(const ScheduleFields &fields) const override {
+    return getOwn(fields).getPermutedA() ? " swap permuted" : " swap";
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getWgmmaSwapAB() {
+  static const WgmmaSwapAB strategy;
+  return strategy;
 }

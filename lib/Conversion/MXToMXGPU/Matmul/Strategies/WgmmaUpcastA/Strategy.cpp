@@ -74,6 +74,10 @@ private:
   }
 };
 
+} // namespace
+
+namespace {
+
 class WgmmaUpcastA final : public StrategyOf<WgmmaUpcastAAttr> {
 public:
   std::optional<target::MmaForm>
@@ -83,10 +87,49 @@ public:
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
+                           const ScheduleFields &fields) const override {
+    RingTypes types(problem, fields);
+    auto [rows, columns, depth] = fields.tile;
+    int64_t groups = getUpcastATile(problem, fields).getWarpgroups();
+    auto mma = WgmmaAttr::get(types.context, rows, columns, problem.mma.getK(),
+                              groups);
+    int64_t threads = groups * target::kWarpGroupSize;
+    MatmulBuffers buffers;
+    buffers.mma = mma;
+    buffers.inputs = types.getAInputs(threads);
+    buffers.bInputs = types.getDenseBInputs(threads);
+    buffers.otherWarps = 1; // loads
+    types.addEpilogue(buffers,
+                      RegisterOperandLayouts(mma, types.tileK,
+                                             RowSteps::ofInstruction(),
+                                             /*permuted=*/0)
+                          .getResultOfA(),
+                      threads / target::kWarpSize);
+    return buffers;
+  }
+
   std::optional<ScheduleError>
   checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
+                const target::TargetInfo &) const override {
+    if (auto error = checkRegisterOperandTile(getUpcastATile(problem, fields),
+                                              getUpcastANames()))
+      return error;
+    // Groups begin anywhere, and their scales at whole tiles.
+    if (problem.ragged != RaggedKind::None && fields.tile[0] % kScaleTileRows)
+      return refuse("expected a tile of 128 or 256 rows with groups, found {0}",
+                    fields.tile[0]);
+    if (getOwn(fields).getPermutedB())
+      if (std::string why = explainNotPermuted(problem, Workspace::B);
+          !why.empty())
+        return ScheduleError{why};
+    if (problem.isQuantized)
+      return ScheduleError{
+          "expected no wgmma_upcast_a with a quantized result, of whose blocks "
+          "a "
+          "thread has two adjacent columns of each eight: leave it out"};
+    return std::nullopt;
+  }
+
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
@@ -101,7 +144,21 @@ public:
   }
 
   void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
+                   AddCandidate add) const override {
+    forEachRegisterOperandTile(
+        [&](int64_t rows, int64_t columns, int64_t depth) {
+          ScheduleFields fields;
+          fields.strategy = WgmmaUpcastAAttr::get(
+              problem.out.getContext(), problem.canPermute == Workspace::B);
+          fields.tile = {rows, columns, depth};
+          if (checkRegisterOperandTile(getUpcastATile(problem, fields),
+                                       getUpcastANames()))
+            return;
+          fields.registers = getRegisters(problem, fields);
+          add(fields);
+        });
+  }
+
   void refineSplit(const MatmulProblem &,
                    ScheduleFields &fields) const override {
     fields.pdl = fields.splitK == 1;
@@ -153,63 +210,4 @@ public:
 const Strategy &mx::mxgpu::getWgmmaUpcastA() {
   static const WgmmaUpcastA strategy;
   return strategy;
-}
-
-MatmulBuffers WgmmaUpcastA::getBuffers(const MatmulProblem &problem,
-                                       const ScheduleFields &fields) const {
-  RingTypes types(problem, fields);
-  auto [rows, columns, depth] = fields.tile;
-  int64_t groups = getUpcastATile(problem, fields).getWarpgroups();
-  auto mma =
-      WgmmaAttr::get(types.context, rows, columns, problem.mma.getK(), groups);
-  int64_t threads = groups * target::kWarpGroupSize;
-  MatmulBuffers buffers;
-  buffers.mma = mma;
-  buffers.inputs = types.getAInputs(threads);
-  buffers.bInputs = types.getDenseBInputs(threads);
-  buffers.otherWarps = 1; // loads
-  types.addEpilogue(buffers,
-                    RegisterOperandLayouts(mma, types.tileK,
-                                           RowSteps::ofInstruction(),
-                                           /*permuted=*/0)
-                        .getResultOfA(),
-                    threads / target::kWarpSize);
-  return buffers;
-}
-
-std::optional<ScheduleError>
-WgmmaUpcastA::checkSchedule(const MatmulProblem &problem,
-                            const ScheduleFields &fields,
-                            const target::TargetInfo &) const {
-  if (auto error = checkRegisterOperandTile(getUpcastATile(problem, fields),
-                                            getUpcastANames()))
-    return error;
-  // Groups begin anywhere, and their scales at whole tiles.
-  if (problem.ragged != RaggedKind::None && fields.tile[0] % kScaleTileRows)
-    return refuse("expected a tile of 128 or 256 rows with groups, found {0}",
-                  fields.tile[0]);
-  if (getOwn(fields).getPermutedB())
-    if (std::string why = explainNotPermuted(problem, Workspace::B);
-        !why.empty())
-      return ScheduleError{why};
-  if (problem.isQuantized)
-    return ScheduleError{
-        "expected no wgmma_upcast_a with a quantized result, of whose blocks a "
-        "thread has two adjacent columns of each eight: leave it out"};
-  return std::nullopt;
-}
-
-void WgmmaUpcastA::forEachTile(const MatmulProblem &problem,
-                               AddCandidate add) const {
-  forEachRegisterOperandTile([&](int64_t rows, int64_t columns, int64_t depth) {
-    ScheduleFields fields;
-    fields.strategy = WgmmaUpcastAAttr::get(problem.out.getContext(),
-                                            problem.canPermute == Workspace::B);
-    fields.tile = {rows, columns, depth};
-    if (checkRegisterOperandTile(getUpcastATile(problem, fields),
-                                 getUpcastANames()))
-      return;
-    fields.registers = getRegisters(problem, fields);
-    add(fields);
-  });
 }

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layouts.h"
-#include "../Common/LayoutModes.h"
+#include "../../../Builder/LayoutModes.h"
 #include "../Common/Warpgroups.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Target/Wgmma.h"

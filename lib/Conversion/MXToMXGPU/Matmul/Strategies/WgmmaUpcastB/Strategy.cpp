@@ -26,77 +26,6 @@ using namespace mx::mxgpu;
 
 namespace {
 
-class WgmmaUpcastB final : public StrategyOf<WgmmaUpcastBAttr> {
-public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
-  MatmulBuffers getBuffers(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const override;
-  std::optional<ScheduleError>
-  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
-                const target::TargetInfo &target) const override;
-  std::optional<ScheduleError>
-  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
-                 const target::TargetInfo &target) const override;
-  SmallVector<int64_t>
-  getRegisters(const MatmulProblem &problem,
-               const ScheduleFields &fields) const override;
-
-  void forEachTile(const MatmulProblem &problem,
-                   AddCandidate add) const override;
-  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
-                   bool isPersistent, AddCandidate add) const override;
-  StrategyAttrInterface
-  getClusterSplit(const ScheduleFields &fields) const override {
-    WgmmaUpcastBAttr own = getOwn(fields);
-    return WgmmaUpcastBAttr::get(own.getContext(), own.getOperandStages(),
-                                 own.getF16ScaleRange(),
-                                 /*cluster_split=*/true);
-  }
-
-  int64_t getStepCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  int64_t getLoopCycles(const MatmulProblem &problem, const ScheduleFields &,
-                        int64_t longest) const override;
-  int64_t getOtherKernels(const MatmulProblem &problem,
-                          const ScheduleFields &fields, const Grid &grid,
-                          int64_t waves,
-                          const target::Rates &rates) const override;
-  std::string describe(const ScheduleFields &fields) const override {
-    return getOwn(fields).getF16ScaleRange() ? " f16" : "";
-  }
-
-  int64_t getPortCycles(const MatmulProblem &problem,
-                        const ScheduleFields &fields,
-                        const MatmulBuffers &buffers,
-                        const target::Rates &rates) const override;
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {
-        "where they multiply", "where they dequantize", "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<WgmmaUpcastMainLoop>(kernel, work, b);
-  }
-
-  void build(const ScheduledMatmul &matmul,
-             gpu::GPUModuleOp module) const override {
-    if (cast<WgmmaUpcastBAttr>(matmul.schedule.getStrategy())
-            .getF16ScaleRange())
-      return buildByScaleRange(matmul, module);
-    Strategy::build(matmul, module);
-  }
-};
-
 struct WgmmaUpcastTypes : RingTypes {
   using RingTypes::RingTypes;
 
@@ -125,35 +54,6 @@ struct WgmmaUpcastTypes : RingTypes {
 
 } // namespace
 
-const Strategy &mx::mxgpu::getWgmmaUpcastB() {
-  static const WgmmaUpcastB strategy;
-  return strategy;
-}
-
-//===----------------------------------------------------------------------===//
-// Rings
-//===----------------------------------------------------------------------===//
-
-MatmulBuffers WgmmaUpcastB::getBuffers(const MatmulProblem &problem,
-                                       const ScheduleFields &fields) const {
-  WgmmaUpcastTypes types(problem, fields);
-  WgmmaUpcastBAttr own = getOwn(fields);
-  MatmulBuffers buffers;
-  buffers.mma = types.getMma();
-  buffers.inputs = types.getAInputs();
-  buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
-  buffers.operands = types.getOperands(
-      own.getOperandStages(), types.getDequantizeThreads(),
-      {AsyncKind::AsyncThreads, types.getThreads()}, own.getF16ScaleRange());
-  buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
-  types.addEpilogue(buffers,
-                    UpcastLayouts(types.getMma(), types.tileK,
-                                  problem.hasScalesOfA(), problem.isPackedB)
-                        .getResult(),
-                    types.getThreads() / target::kWarpSize);
-  return buffers;
-}
-
 //===----------------------------------------------------------------------===//
 // Rules
 //===----------------------------------------------------------------------===//
@@ -179,51 +79,6 @@ checkWgmmaUpcastTile(const ScheduleFields &fields) {
     return refuse("expected a tile of {0} reduction elements, found {1}",
                   target::kDequantizedTileK, fields.tile[2]);
   return std::nullopt;
-}
-
-/// A thread's accumulators, its elements of A and of B, and room for addresses.
-/// All warpgroups together have the registers of an SM.
-SmallVector<int64_t>
-WgmmaUpcastB::getRegisters(const MatmulProblem &problem,
-                           const ScheduleFields &fields) const {
-  if (fields.tile[0] < 2 * target::kWgmmaM)
-    return {216, 128, 40};
-  if (!problem.hasScalesOfA()) // nothing of A
-    return {168, 136, 40};
-  if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
-    return {184, 104, 40};
-  return {200, 72, 40};
-}
-
-/// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
-/// has no instruction.
-std::optional<ScheduleError>
-WgmmaUpcastB::checkRegisters(const MatmulProblem &problem,
-                             const ScheduleFields &fields,
-                             const target::TargetInfo &target) const {
-  SmallVector<int64_t> least = getRegisters(problem, fields);
-  ArrayRef<int64_t> found = fields.registers;
-  // Warpgroups that multiply, that dequantize, and one that loads.
-  int64_t multipliers = getWgmmaWarpgroups(fields.tile[0]);
-  int64_t dequantizers = getDequantizeWarps(fields.tile[0], fields.tile[1]) /
-                         target::kWarpGroupWarps;
-  int64_t groups = multipliers + dequantizers + 1;
-  int64_t all = getRegistersOfGroups(groups, target);
-  if (found.size() == least.size()) {
-    auto isEnough = [](auto pair) {
-      return std::get<0>(pair) >= std::get<1>(pair);
-    };
-    int64_t sum = multipliers * found[0] + dequantizers * found[1] + found[2];
-    if (llvm::all_of(llvm::zip(found, least), isEnough) && sum <= all)
-      return std::nullopt;
-  }
-  return refuse("expected at least {0} registers where a tile of {1} x {2} is "
-                "multiplied, {3} where B is dequantized and {4} where tiles "
-                "are loaded, in {5}, {6} and 1 warpgroups that have at most "
-                "{7} together, found registers = [{8:$[, ]}]",
-                least[0], fields.tile[0], fields.tile[1], least[1], least[2],
-                multipliers, dequantizers, all,
-                llvm::make_range(found.begin(), found.end()));
 }
 
 /// How many rows a tile must have, for reasons other than registers.
@@ -261,57 +116,6 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-std::optional<ScheduleError>
-WgmmaUpcastB::checkSchedule(const MatmulProblem &problem,
-                            const ScheduleFields &fields,
-                            const target::TargetInfo &target) const {
-  if (getOwn(fields).getF16ScaleRange())
-    if (auto error = checkWindow(problem, fields))
-      return error;
-  if (auto error = checkWgmmaUpcastTile(fields))
-    return error;
-  if (auto error = checkWgmmaRows(problem, fields.tile[0]))
-    return error;
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Candidates
-//===----------------------------------------------------------------------===//
-
-void WgmmaUpcastB::forEachTile(const MatmulProblem &problem,
-                               AddCandidate add) const {
-  for (int64_t rows : {64, 128, 256})
-    for (int64_t columns : {64, 128, 256}) {
-      ScheduleFields fields;
-      fields.strategy = getDefault(problem.out.getContext());
-      fields.tile = {rows, columns, target::kDequantizedTileK};
-      if (checkWgmmaUpcastTile(fields))
-        continue;
-      fields.registers = getRegisters(problem, fields);
-      add(fields);
-    }
-}
-
-/// Also in f16, with more tiles of B ahead: the MMA warpgroups are faster. On
-/// an H200 the largest tile is: 128 x 128 takes a quarter more time, which the
-/// model does not see. Not with scales that are other ones in each call: where
-/// one does not fit, a second kernel takes longer than all that f16 gains.
-void WgmmaUpcastB::forEachLoop(const MatmulProblem &problem,
-                               ScheduleFields fields, bool,
-                               AddCandidate add) const {
-  add(fields);
-  if (fields.tile[0] != 256 || fields.tile[1] != 128 || problem.isQuantizedHere)
-    return;
-  WgmmaUpcastBAttr own = getOwn(fields);
-  fields.strategy =
-      WgmmaUpcastBAttr::get(own.getContext(), /*operand_stages=*/4,
-                            /*f16_scale_range=*/true, own.getClusterSplit());
-  if (fields.epilogue == Epilogue::TmaStore)
-    fields.staging = 1;
-  add(fields);
-}
-
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//
@@ -323,60 +127,222 @@ static constexpr int64_t kDequantizeCyclesOfA = 11;
 /// times of whole matmuls; of B it is no more than 14.
 static constexpr int64_t kF16Cycles = 8, kF16CyclesOfA = 4;
 
-int64_t WgmmaUpcastB::getPortCycles(const MatmulProblem &problem,
-                                    const ScheduleFields &fields,
-                                    const MatmulBuffers &buffers,
-                                    const target::Rates &rates) const {
-  return getUpcastPortCycles(
-      problem, fields, buffers, rates,
-      getOwn(fields).getF16ScaleRange() ? kF16Cycles : kDequantizeCycles);
-}
+namespace {
 
-/// Where wgmma reads A where it was loaded, a loop is longer than each of its
-/// parts: on an H200 by 17 to 27 % in eight matmuls of 4096 x 4096 x 4096 to
-/// 131072 x 2048 x 7168, of bf16 and of weights.
-int64_t WgmmaUpcastB::getLoopCycles(const MatmulProblem &problem,
-                                    const ScheduleFields &,
-                                    int64_t longest) const {
-  return problem.hasScalesOfA() ? longest : longest * 7 / 6;
-}
+class WgmmaUpcastB final : public StrategyOf<WgmmaUpcastBAttr> {
+public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
+                             types.blockSize, types.scaleFormat);
+  }
 
-/// Waits, and what the MMA warpgroups dequantize of A before.
-int64_t WgmmaUpcastB::getStepCycles(const MatmulProblem &problem,
-                                    const ScheduleFields &fields,
-                                    const MatmulBuffers &buffers,
-                                    const target::Rates &rates) const {
-  if (!problem.hasScalesOfA())
-    return rates.stepCycles;
-  return rates.stepCycles + (getOwn(fields).getF16ScaleRange()
-                                 ? kF16CyclesOfA
-                                 : kDequantizeCyclesOfA) *
-                                ceilDiv(fields.tile[0] * fields.tile[2],
-                                        buffers.inputs.getConsumerThreads());
-}
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override {
+    WgmmaUpcastTypes types(problem, fields);
+    WgmmaUpcastBAttr own = getOwn(fields);
+    MatmulBuffers buffers;
+    buffers.mma = types.getMma();
+    buffers.inputs = types.getAInputs();
+    buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
+    buffers.operands = types.getOperands(
+        own.getOperandStages(), types.getDequantizeThreads(),
+        {AsyncKind::AsyncThreads, types.getThreads()}, own.getF16ScaleRange());
+    buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
+    types.addEpilogue(buffers,
+                      UpcastLayouts(types.getMma(), types.tileK,
+                                    problem.hasScalesOfA(), problem.isPackedB)
+                          .getResult(),
+                      types.getThreads() / target::kWarpSize);
+    return buffers;
+  }
 
-/// Of the kernels that look at scales, of the one that would look for NaN,
-/// which groups do not have, and of the matmuls whose work tiles are all
-/// computed: those of other scales, which look at one work tile after the
-/// other.
-int64_t WgmmaUpcastB::getOtherKernels(const MatmulProblem &problem,
-                                      const ScheduleFields &fields,
-                                      const Grid &grid, int64_t waves,
-                                      const target::Rates &rates) const {
-  if (!getOwn(fields).getF16ScaleRange())
-    return 0;
-  bool isGrouped = problem.ragged != RaggedKind::None;
-  int64_t launches = isGrouped ? 3 : 5, others = isGrouped ? 1 : 2;
-  int64_t matrices =
-      problem.ragged == RaggedKind::Rows ? orAssumed(problem.groups) : 1;
-  int64_t scales = ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.matmuls,
-                           problem.mma.blockSize);
-  // Segments of a reduction are short, and a work tile's begin and end are what
-  // no other overlaps: fitted to gradients on an H200,
-  // 97b9083de2a9:benchmarks/products/results/surface-h200-seed23.json to 26.
-  constexpr int64_t kSegmentCycles = 1500;
-  bool isOfSegments = problem.ragged == RaggedKind::Reduction;
-  return launches * rates.nextKernel + ceilDiv(scales, rates.hbmBytesPerClk) +
-         others * waves * rates.loadLatency +
-         (isOfSegments ? waves * kSegmentCycles : 0);
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override {
+    if (getOwn(fields).getF16ScaleRange())
+      if (auto error = checkWindow(problem, fields))
+        return error;
+    if (auto error = checkWgmmaUpcastTile(fields))
+      return error;
+    if (auto error = checkWgmmaRows(problem, fields.tile[0]))
+      return error;
+    return std::nullopt;
+  }
+
+  /// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
+  /// has no instruction.
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override {
+    SmallVector<int64_t> least = getRegisters(problem, fields);
+    ArrayRef<int64_t> found = fields.registers;
+    // Warpgroups that multiply, that dequantize, and one that loads.
+    int64_t multipliers = getWgmmaWarpgroups(fields.tile[0]);
+    int64_t dequantizers = getDequantizeWarps(fields.tile[0], fields.tile[1]) /
+                           target::kWarpGroupWarps;
+    int64_t groups = multipliers + dequantizers + 1;
+    int64_t all = getRegistersOfGroups(groups, target);
+    if (found.size() == least.size()) {
+      auto isEnough = [](auto pair) {
+        return std::get<0>(pair) >= std::get<1>(pair);
+      };
+      int64_t sum = multipliers * found[0] + dequantizers * found[1] + found[2];
+      if (llvm::all_of(llvm::zip(found, least), isEnough) && sum <= all)
+        return std::nullopt;
+    }
+    return refuse(
+        "expected at least {0} registers where a tile of {1} x {2} is "
+        "multiplied, {3} where B is dequantized and {4} where tiles "
+        "are loaded, in {5}, {6} and 1 warpgroups that have at most "
+        "{7} together, found registers = [{8:$[, ]}]",
+        least[0], fields.tile[0], fields.tile[1], least[1], least[2],
+        multipliers, dequantizers, all,
+        llvm::make_range(found.begin(), found.end()));
+  }
+
+  /// A thread's accumulators, its elements of A and of B, and room for
+  /// addresses. All warpgroups together have the registers of an SM.
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override {
+    if (fields.tile[0] < 2 * target::kWgmmaM)
+      return {216, 128, 40};
+    if (!problem.hasScalesOfA()) // nothing of A
+      return {168, 136, 40};
+    if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
+      return {184, 104, 40};
+    return {200, 72, 40};
+  }
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    for (int64_t rows : {64, 128, 256})
+      for (int64_t columns : {64, 128, 256}) {
+        ScheduleFields fields;
+        fields.strategy = getDefault(problem.out.getContext());
+        fields.tile = {rows, columns, target::kDequantizedTileK};
+        if (checkWgmmaUpcastTile(fields))
+          continue;
+        fields.registers = getRegisters(problem, fields);
+        add(fields);
+      }
+  }
+
+  /// Also in f16, with more tiles of B ahead: the MMA warpgroups are faster. On
+  /// an H200 the largest tile is: 128 x 128 takes a quarter more time, which
+  /// the model does not see. Not with scales that are other ones in each call:
+  /// where one does not fit, a second kernel takes longer than all that f16
+  /// gains.
+  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields, bool,
+                   AddCandidate add) const override {
+    add(fields);
+    if (fields.tile[0] != 256 || fields.tile[1] != 128 ||
+        problem.isQuantizedHere)
+      return;
+    WgmmaUpcastBAttr own = getOwn(fields);
+    fields.strategy =
+        WgmmaUpcastBAttr::get(own.getContext(), /*operand_stages=*/4,
+                              /*f16_scale_range=*/true, own.getClusterSplit());
+    if (fields.epilogue == Epilogue::TmaStore)
+      fields.staging = 1;
+    add(fields);
+  }
+
+  StrategyAttrInterface
+  getClusterSplit(const ScheduleFields &fields) const override {
+    WgmmaUpcastBAttr own = getOwn(fields);
+    return WgmmaUpcastBAttr::get(own.getContext(), own.getOperandStages(),
+                                 own.getF16ScaleRange(),
+                                 /*cluster_split=*/true);
+  }
+
+  /// Waits, and what the MMA warpgroups dequantize of A before.
+  int64_t getStepCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    if (!problem.hasScalesOfA())
+      return rates.stepCycles;
+    return rates.stepCycles + (getOwn(fields).getF16ScaleRange()
+                                   ? kF16CyclesOfA
+                                   : kDequantizeCyclesOfA) *
+                                  ceilDiv(fields.tile[0] * fields.tile[2],
+                                          buffers.inputs.getConsumerThreads());
+  }
+
+  /// Where wgmma reads A where it was loaded, a loop is longer than each of its
+  /// parts: on an H200 by 17 to 27 % in eight matmuls of 4096 x 4096 x 4096 to
+  /// 131072 x 2048 x 7168, of bf16 and of weights.
+  int64_t getLoopCycles(const MatmulProblem &problem, const ScheduleFields &,
+                        int64_t longest) const override {
+    return problem.hasScalesOfA() ? longest : longest * 7 / 6;
+  }
+
+  /// Of the kernels that look at scales, of the one that would look for NaN,
+  /// which groups do not have, and of the matmuls whose work tiles are all
+  /// computed: those of other scales, which look at one work tile after the
+  /// other.
+  int64_t getOtherKernels(const MatmulProblem &problem,
+                          const ScheduleFields &fields, const Grid &grid,
+                          int64_t waves,
+                          const target::Rates &rates) const override {
+    if (!getOwn(fields).getF16ScaleRange())
+      return 0;
+    bool isGrouped = problem.ragged != RaggedKind::None;
+    int64_t launches = isGrouped ? 3 : 5, others = isGrouped ? 1 : 2;
+    int64_t matrices =
+        problem.ragged == RaggedKind::Rows ? orAssumed(problem.groups) : 1;
+    int64_t scales =
+        ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.matmuls,
+                problem.mma.blockSize);
+    // Segments of a reduction are short, and a work tile's begin and end are
+    // what no other overlaps: fitted to gradients on an H200,
+    // 97b9083de2a9:benchmarks/products/results/surface-h200-seed23.json to 26.
+    constexpr int64_t kSegmentCycles = 1500;
+    bool isOfSegments = problem.ragged == RaggedKind::Reduction;
+    return launches * rates.nextKernel + ceilDiv(scales, rates.hbmBytesPerClk) +
+           others * waves * rates.loadLatency +
+           (isOfSegments ? waves * kSegmentCycles : 0);
+  }
+
+  std::string describe(const ScheduleFields &fields) const override {
+    return getOwn(fields).getF16ScaleRange() ? " f16" : "";
+  }
+
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getUpcastPortCycles(
+        problem, fields, buffers, rates,
+        getOwn(fields).getF16ScaleRange() ? kF16Cycles : kDequantizeCycles);
+  }
+
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {
+        "where they multiply", "where they dequantize", "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<WgmmaUpcastMainLoop>(kernel, work, b);
+  }
+
+  void build(const ScheduledMatmul &matmul,
+             gpu::GPUModuleOp module) const override {
+    if (cast<WgmmaUpcastBAttr>(matmul.schedule.getStrategy())
+            .getF16ScaleRange())
+      return buildByScaleRange(matmul, module);
+    Strategy::build(matmul, module);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getWgmmaUpcastB() {
+  static const WgmmaUpcastB strategy;
+  return strategy;
 }

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_LAYOUTMODES_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_LAYOUTMODES_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_LAYOUTMODES_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_LAYOUTMODES_H
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "llvm/ADT/STLExtras.h"
@@ -60,4 +60,4 @@ inline FragmentLayoutAttr getRowsOfThreads(mlir::MLIRContext *context,
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_LAYOUTMODES_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_LAYOUTMODES_H
