@@ -4,10 +4,10 @@
 // Checks what callers give, forwards, records the error.
 //===----------------------------------------------------------------------===//
 
+#include "../Error.h"
 #include "../group/Group.h"
 #include "../group/Nccl.h"
 #include "Calls.h"
-#include "../Error.h"
 
 #include "mx/Support/GroupLimits.h"
 

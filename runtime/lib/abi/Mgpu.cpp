@@ -7,9 +7,9 @@
 // begin with the words of MLIR's CUDA wrappers.
 //===----------------------------------------------------------------------===//
 
+#include "../Error.h"
 #include "../device/CheckedLaunch.h"
 #include "Calls.h"
-#include "../Error.h"
 
 #include <algorithm>
 #include <array>

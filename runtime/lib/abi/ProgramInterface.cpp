@@ -4,9 +4,9 @@
 // Checks pointers, forwards, records the error: nothing is decided here.
 //===----------------------------------------------------------------------===//
 
+#include "../Error.h"
 #include "../program/Program.h"
 #include "Calls.h"
-#include "../Error.h"
 
 using namespace mx;
 using namespace mx::runtime;

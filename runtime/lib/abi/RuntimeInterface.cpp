@@ -5,9 +5,9 @@
 // decided here.
 //===----------------------------------------------------------------------===//
 
+#include "../Error.h"
 #include "../device/CheckedLaunch.h"
 #include "Calls.h"
-#include "../Error.h"
 
 #include "mx/Support/Version.h"
 

@@ -165,7 +165,8 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
 
 /// What the verifier could not see in dynamic shapes. The groups of ragged rows
 /// have tiles of scales of their own, and, transposed, whole tiles of columns.
-static void requireInputSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
+static void requireInputSizes(KernelBuilder &host, QuantizeOp op,
+                              unsigned index) {
   int64_t axis = op.getAxis(index);
   Value rows = getQuantizedDim(host, op, 1 - axis);
   Value columns = getQuantizedDim(host, op, axis);
