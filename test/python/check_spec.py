@@ -65,7 +65,7 @@ PAGES = [
     Pages(("docs/reference/Spec.md",), ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp"),
           "test/Dialect/MX/IR/invalid*.mlir", functions),
     Pages(("docs/reference/KernelSpec.md", "docs/reference/KernelOperations.md"),
-          ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h"),
+          ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h", "include/mx/Dialect/MXGPU/IR/*.td"),
           "test/Dialect/MXGPU/**/*.mlir", comments),
 ]
 

@@ -105,7 +105,7 @@ struct Rates {
   /// less, as they are f32; and those before, which the next work tile waits
   /// for, as most SMs do.
   unsigned directLastPercent = 100, stagedLastPercent = 100;
-  unsigned directPartPercent = 100;
+  unsigned directPartialPercent = 100;
   unsigned directPercent = 100, stagedPercent = 100;
   /// Hand-over of an accumulator between the tensor core and the epilogue: a
   /// barrier's flip seen by a waiting warp and back (assumed).

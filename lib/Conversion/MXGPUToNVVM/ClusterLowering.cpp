@@ -24,10 +24,11 @@ namespace {
 
 /// A part lies in shared memory as one chunk of words after the other of all
 /// threads, so that adjacent threads have adjacent ones.
-class PartWords {
+class PartialWords {
 public:
-  PartWords(NVVMBuilder &builder, AddPartsOp op, Value thread, int64_t words)
-      : builder(builder), chunk(words % kPartChunk ? 1 : kPartChunk),
+  PartialWords(NVVMBuilder &builder, AddPartialsOp op, Value thread,
+               int64_t words)
+      : builder(builder), chunk(words % kPartialChunk ? 1 : kPartialChunk),
         count(words / chunk),
         stride(chunk * 4 * op.getType().getLayout().getNumThreads()) {
     Value bytes = builder.mul(thread, builder.i32(chunk * 4));
@@ -83,7 +84,7 @@ private:
 } // namespace
 
 /// A branch for each rank from `rank` on, as registers have no numbers.
-static Value addShares(NVVMBuilder &builder, PartWords &words,
+static Value addShares(NVVMBuilder &builder, PartialWords &words,
                        ArrayRef<Value> part, int64_t parts, VectorType type,
                        int64_t rank = 0) {
   auto add = [&] {
@@ -120,16 +121,17 @@ static std::optional<int64_t> getClusterSize(Operation *op) {
 }
 
 /// All parts are there when the cluster has met.
-static LogicalResult lowerAddParts(AddPartsOp op, AddPartsOp::Adaptor adaptor,
-                                   ConversionPatternRewriter &rewriter) {
+static LogicalResult lowerAddPartials(AddPartialsOp op,
+                                      AddPartialsOp::Adaptor adaptor,
+                                      ConversionPatternRewriter &rewriter) {
   std::optional<int64_t> parts = getClusterSize(op);
   if (!parts || !op.getOffset())
     return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
   auto type = cast<VectorType>(adaptor.getAccumulator().getType());
   Value own = adaptor.getAccumulator();
-  PartWords words(builder, op, builder.toI32(adaptor.getThread()),
-                  type.getNumElements());
+  PartialWords words(builder, op, builder.toI32(adaptor.getThread()),
+                     type.getNumElements());
   SmallVector<Value> part = splitWords(builder, own);
   words.store(part);
   builder.syncCluster();
@@ -151,8 +153,8 @@ static LogicalResult lowerAddParts(AddPartsOp op, AddPartsOp::Adaptor adaptor,
   return success();
 }
 
-static Values lowerEndParts(NVVMBuilder &builder, EndPartsOp,
-                            EndPartsOp::Adaptor) {
+static Values lowerEndPartials(NVVMBuilder &builder, EndPartialsOp,
+                               EndPartialsOp::Adaptor) {
   builder.syncCluster();
   return {};
 }
@@ -177,6 +179,7 @@ static Values lowerLaunchDependents(NVVMBuilder &builder, LaunchDependentsOp,
 
 void mx::mxgpu::populateClusterPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter) {
-  addPatterns<lowerAddParts, lowerEndParts, lowerCtaRank, lowerWaitDependencies,
-              lowerLaunchDependents>(converter, patterns);
+  addPatterns<lowerAddPartials, lowerEndPartials, lowerCtaRank,
+              lowerWaitDependencies, lowerLaunchDependents>(converter,
+                                                            patterns);
 }

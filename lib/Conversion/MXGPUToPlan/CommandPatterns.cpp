@@ -207,7 +207,7 @@ static SmallVector<Value> getParameters(PlanBuilder &builder, Type type,
   Value bytes = builder.div(builder.mul(view.offset, bits), 8);
   view.buffer = mxplan::PartOp::create(builder, view.buffer.getType(),
                                        view.buffer, bytes);
-  return getParts(cast<MemRefType>(taken), view);
+  return getViewParameters(cast<MemRefType>(taken), view);
 }
 
 static LogicalResult lowerLaunch(LaunchOp op, OneToN<LaunchOp> operands,

@@ -79,7 +79,8 @@ View mx::mxgpu::getView(PlanBuilder &builder, MemRefType type,
   return view;
 }
 
-SmallVector<Value> mx::mxgpu::getParts(MemRefType type, const View &view) {
+SmallVector<Value> mx::mxgpu::getViewParameters(MemRefType type,
+                                                const View &view) {
   return llvm::map_to_vector(getKernelParameters(type),
                              [&](KernelParameter parameter) {
                                switch (parameter.kind) {
@@ -99,7 +100,7 @@ void mx::mxgpu::replaceByView(ConversionPatternRewriter &rewriter,
                               Operation *op, const View &view) {
   auto type = cast<MemRefType>(op->getResult(0).getType());
   rewriter.replaceOpWithMultiple(
-      op, SmallVector<SmallVector<Value>>{getParts(type, view)});
+      op, SmallVector<SmallVector<Value>>{getViewParameters(type, view)});
 }
 
 void mx::mxgpu::replaceByBuffer(ConversionPatternRewriter &rewriter,

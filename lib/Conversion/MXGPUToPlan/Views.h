@@ -40,8 +40,8 @@ struct View {
 View getView(PlanBuilder &builder, mlir::MemRefType type,
              mlir::ValueRange parts);
 /// What stands for a memref of `type` in a plan.
-llvm::SmallVector<mlir::Value> getParts(mlir::MemRefType type,
-                                        const View &view);
+llvm::SmallVector<mlir::Value> getViewParameters(mlir::MemRefType type,
+                                                 const View &view);
 /// Replaces the only result of an operation, a memref, by what stands for it.
 void replaceByView(mlir::ConversionPatternRewriter &rewriter,
                    mlir::Operation *op, const View &view);

@@ -9,13 +9,13 @@
 // CHECK-NOT:     mxgpu.sm_count
 // CHECK:         mxgpu.launch @kernels::@parts_matmul grid(%c8{{.*}})
 // CHECK-NOT:     mxgpu.launch
-// CHECK:       mxgpu.kernel @parts_matmul({{.*}} parts(4) min_ctas(2)
+// CHECK:       mxgpu.kernel @parts_matmul({{.*}} cluster_splits(4) min_ctas(2)
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [16, 64] split(4 step 64)
 // CHECK:         mxgpu.role @multiply warps(4) {
 // CHECK:           %[[PART:.*]] = mxgpu.for_each_k
 // CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
-// CHECK-NEXT:      %[[ADDED:.*]] = mxgpu.add_parts %[[PART]] thread(%[[THREAD]]) distributed
-// CHECK-NEXT:      mxgpu.end_parts
+// CHECK-NEXT:      %[[ADDED:.*]] = mxgpu.add_partials %[[PART]] thread(%[[THREAD]]) distributed
+// CHECK-NEXT:      mxgpu.end_partials
 // CHECK-COUNT-4:   scf.if
 !x = memref<16x512xbf16>
 !w = memref<128x512xf4E2M1FN>
@@ -30,12 +30,12 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 // -----
 
 // Threads of their own may dequantize B, and A too.
-// CHECK-LABEL: mxgpu.kernel @dequantized_matmul({{.*}} parts(2)
+// CHECK-LABEL: mxgpu.kernel @dequantized_matmul({{.*}} cluster_splits(2)
 // CHECK:         mxgpu.tile_scheduler static {{.*}} split(2 step 64)
-// CHECK:         mxgpu.add_parts %{{.*}} thread(%{{.*}}) :
+// CHECK:         mxgpu.add_partials %{{.*}} thread(%{{.*}}) :
 // CHECK:         scf.if
 // CHECK:         mxgpu.store_fragment
-// CHECK:         mxgpu.end_parts
+// CHECK:         mxgpu.end_partials
 // CHECK:         mxgpu.role @dequantize
 // CHECK-NOT:     mxgpu.kernel
 !a = memref<128x512xf8E4M3FN>

@@ -44,6 +44,24 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 // -----
 
 // USE scaled error
+// SET schedule = tile = [128, 256, 128], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 3, overlap = 64>
+// expected-error @below {{expected an overlap only of 2 accumulators, found 3}}
+
+// -----
+
+// USE scaled error
+// SET schedule = tile = [128, 128, 128], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 64>
+// expected-error @below {{expected an overlap only of accumulators of 256 columns, found 128}}
+
+// -----
+
+// USE scaled error
+// SET schedule = tile = [128, 128, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<scale_stages = 3>
+// expected-error @below {{expected at most as many scale stages as stages (2), found 3}}
+
+// -----
+
+// USE scaled error
 // SET schedule = tile = [128, 128, 64], stages = 4
 // expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
 

@@ -270,7 +270,7 @@ static Values lowerExtractRows(NVVMBuilder &builder, ExtractRowsOp op,
   return {vector::ShuffleOp::create(
       builder, registers, registers,
       getRegistersOfPart(op.getFragment().getType(), op.getType(),
-                         op.getPart()))};
+                         op.getIndex()))};
 }
 
 static Values lowerConcatRows(NVVMBuilder &builder, ConcatRowsOp op,
@@ -278,8 +278,8 @@ static Values lowerConcatRows(NVVMBuilder &builder, ConcatRowsOp op,
                               const TypeConverter &converter) {
   auto type = cast<VectorType>(converter.convertType(op.getType()));
   SmallVector<Value> elements(type.getNumElements());
-  for (auto [part, registers] : llvm::enumerate(adaptor.getParts())) {
-    auto of = cast<FragmentType>(op.getParts()[part].getType());
+  for (auto [part, registers] : llvm::enumerate(adaptor.getFragments())) {
+    auto of = cast<FragmentType>(op.getFragments()[part].getType());
     for (auto [i, number] :
          llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
       elements[number] = vector::ExtractOp::create(

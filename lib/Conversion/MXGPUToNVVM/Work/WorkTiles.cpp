@@ -244,7 +244,7 @@ Problem mx::mxgpu::getProblem(NVVMBuilder &builder, TileSchedulerOp source) {
                 getTiles(builder, source.getColumns(), source.getTile()[1])};
   Value tiles = builder.mul(grid.rows, grid.columns);
   Value workTiles = tiles;
-  if (source.getNumSplits() > 1 && getParts(source) == 1)
+  if (source.getNumSplits() > 1 && getClusterSplits(source) == 1)
     workTiles = builder.mul(tiles, builder.i32(source.getNumSplits()));
   return {source, grid, tiles, workTiles};
 }
@@ -255,8 +255,8 @@ Value mx::mxgpu::toIndex(NVVMBuilder &builder, Value number) {
 
 /// Where split number `part` of the reduction begins, and the one before it
 /// ends.
-static Value getPartStart(NVVMBuilder &builder, TileSchedulerOp source,
-                          Value part) {
+static Value getSplitStart(NVVMBuilder &builder, TileSchedulerOp source,
+                           Value part) {
   Value step = builder.index(*source.getSplitStep());
   Value splits = builder.index(source.getNumSplits());
   Value steps = toIndex(builder, getTiles(builder, source.getReduction(),
@@ -273,7 +273,7 @@ SmallVector<Value> mx::mxgpu::getWorkTile(NVVMBuilder &builder,
   Value slice = builder.index(0), start = slice, end = source.getReduction();
   if (source.getNumSplits() > 1) {
     Value part;
-    if (getParts(source) > 1) {
+    if (getClusterSplits(source) > 1) {
       part = builder.ctaRank();
     } else {
       part = arith::DivUIOp::create(builder, workTile, problem.tiles);
@@ -281,9 +281,9 @@ SmallVector<Value> mx::mxgpu::getWorkTile(NVVMBuilder &builder,
                                        builder.mul(part, problem.tiles));
     }
     slice = toIndex(builder, part);
-    start = getPartStart(builder, source, slice);
+    start = getSplitStart(builder, source, slice);
     Value next =
-        getPartStart(builder, source, builder.add(slice, builder.index(1)));
+        getSplitStart(builder, source, builder.add(slice, builder.index(1)));
     end = arith::MinUIOp::create(builder, next, end);
   }
   Tiles tile = buildTile(builder, source.getRaster(), problem.grid, workTile);
@@ -330,7 +330,7 @@ SingleWorkTile mx::mxgpu::getSingleWorkTile(NVVMBuilder &builder,
 
 /// Whether the CTAs of a cluster have the same work tile.
 static bool isOfCluster(Operation *op) {
-  return isInPair(op) || getParts(op) > 1;
+  return isInPair(op) || getClusterSplits(op) > 1;
 }
 
 Value mx::mxgpu::getFirstWorkTile(NVVMBuilder &builder, Operation *op) {

@@ -27,7 +27,7 @@ static std::unique_ptr<WorkPolicy> createWork(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   switch (op.getRaggedOrNone()) {
   case RaggedKind::None:
-    if (kernel.matmul.schedule.getParts() > 1)
+    if (kernel.matmul.schedule.getClusterSplits() > 1)
       return std::make_unique<ClusterWork>(kernel);
     if (kernel.matmul.schedule.getSplitK() > 1)
       return std::make_unique<SplitWork>(kernel);
@@ -166,11 +166,12 @@ static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   Value workTiles = work.getWorkTiles();
   requireAtMost(host, workTiles, kMaxWorkTiles, "work tiles");
   Value clusters = workTiles;
-  int64_t ctas = strategy.getCtas() * schedule.getParts();
+  int64_t ctas = strategy.getCtas() * schedule.getClusterSplits();
   // As many as run at once. Those that share a reduction have one work tile
   // each: all threads of a cluster meet, also those that would load for the
   // next one.
-  if (strategy.getTileLoop() == TileLoop::Static && schedule.getParts() == 1) {
+  if (strategy.getTileLoop() == TileLoop::Static &&
+      schedule.getClusterSplits() == 1) {
     Value running = SmCountOp::create(host);
     if (int64_t ctas = strategy.getCtasPerSm(); ctas > 1)
       running = host.mul(running, host.index(ctas));
@@ -187,7 +188,7 @@ void mx::mxgpu::buildMatmul(MatmulKernel &kernel, const Policies &policies) {
       kernel.module, policies.work->getKernelName(),
       ValueRange(kernel.arguments.getHostValues()).getTypes(), schedule);
   kernelOp.setCluster(schedule.getStrategy().getCtas());
-  kernelOp.setParts(schedule.getParts());
+  kernelOp.setClusterSplits(schedule.getClusterSplits());
   if (int64_t ctas = schedule.getStrategy().getCtasPerSm(); ctas > 1)
     kernelOp.setMinCtas(ctas);
   enterKernel(kernel, kernelOp);
@@ -237,7 +238,7 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
     schedule = ScheduleAttr::get(op->getContext(), withDirectStores(fields));
   }
   ScheduledMatmul matmul(op, schedule, target);
-  if (schedule.getSplitK() > schedule.getParts())
+  if (schedule.getSplitK() > schedule.getClusterSplits())
     buildSplit(matmul, module);
   else
     matmul.strategy.build(matmul, module);

@@ -43,9 +43,9 @@ static Value allocateParts(KernelBuilder &host, Value out,
 }
 
 /// The matmul of the operands alone.
-static void buildPartsMatmul(const ScheduledMatmul &matmul,
-                             gpu::GPUModuleOp module, KernelBuilder &host,
-                             Value parts) {
+static void buildPartialsMatmul(const ScheduledMatmul &matmul,
+                                gpu::GPUModuleOp module, KernelBuilder &host,
+                                Value parts) {
   MatmulOpInterface op = matmul.op;
   auto plain = MatmulOp::create(
       host, TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
@@ -65,7 +65,7 @@ void mx::mxgpu::buildSplit(const ScheduledMatmul &matmul,
   checkSizes(kernel, Policies(kernel));
   KernelBuilder &host = kernel.host;
   Value parts = allocateParts(host, kernel.matrices.out, matmul.schedule);
-  buildPartsMatmul(matmul, module, host, parts);
+  buildPartialsMatmul(matmul, module, host, parts);
   buildSum(matmul, module, parts);
   memref::DeallocOp::create(host, parts);
 }
@@ -78,10 +78,10 @@ static constexpr int64_t kSumWarps = 8, kSumColumns = 8;
 static constexpr int64_t kSumTileN = kSumColumns * target::kWarpSize;
 
 namespace {
-class SumKernel : public KernelPart {
+class SumKernel : public KernelComponent {
 public:
   explicit SumKernel(MatmulKernel &kernel)
-      : KernelPart(kernel), elements(kernel.body, op) {}
+      : KernelComponent(kernel), elements(kernel.body, op) {}
 
   void build(Value parts) {
     kernel.arguments = getSumArguments(kernel, parts, elements.region);
@@ -98,7 +98,7 @@ public:
 private:
   void buildRole();
   void launch(KernelOp kernelOp, ValueRange values);
-  Value addParts(Value row, const Columns &columns);
+  Value addPartials(Value row, const Columns &columns);
   void storeRow(Value accumulators, Value row, Value column, Value empty);
 
   Value getResult() const { return arguments.get(Arg::Result); }
@@ -142,13 +142,13 @@ void SumKernel::buildRole() {
   elements.region.emitScalars(body, row);
   Value empty = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
                                       workTile.getStart(), workTile.getEnd());
-  Value accumulators = addParts(row, {column, kSumColumns, {}, {}});
+  Value accumulators = addPartials(row, {column, kSumColumns, {}, {}});
   storeRow(accumulators, row, column, empty);
 }
 
 /// The sum of all splits in `columns` of a row; after the last column of the
 /// result there may be others, of the same tile.
-Value SumKernel::addParts(Value row, const Columns &columns) {
+Value SumKernel::addPartials(Value row, const Columns &columns) {
   OpBuilder::InsertionGuard guard(body);
   Value parts = arguments.get(Arg::Parts);
   Value first = loadColumns(body, parts, row, columns);

@@ -260,8 +260,8 @@ static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
 }
 
 /// Each B matrix has whole scale tiles, and so has a quantized result.
-static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
-                                               const ScheduleFields &fields) {
+static std::optional<ScheduleError>
+checkMatricesOfB(const MatmulProblem &problem, const ScheduleFields &fields) {
   if (problem.numB == 1 && !problem.isQuantized)
     return std::nullopt;
   if (problem.isQuantized && fields.l2Out != CacheHint::None)
@@ -318,7 +318,7 @@ mx::mxgpu::checkRules(const MatmulProblem &problem,
     return error;
   if (auto error = checkGroups(problem, fields))
     return error;
-  if (auto error = checkParts(problem, fields))
+  if (auto error = checkMatricesOfB(problem, fields))
     return error;
   if (auto error = checkSplit(problem, fields))
     return error;
@@ -360,7 +360,7 @@ MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
   MatmulBuffers buffers =
       getStrategy(problem, fields).getBuffers(problem, fields);
   if (fields.strategy.getClusterSplit())
-    buffers.partBytes = getPartBytesOf(buffers.accumulatorLayout);
+    buffers.partialBytes = getPartialBytesOf(buffers.accumulatorLayout);
   return buffers;
 }
 
@@ -389,7 +389,8 @@ static SmallVector<ScalesRequest, 2> getScales(const MatmulBuffers &buffers) {
 
 ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
                                const target::TargetInfo &target)
-    : MemoryLayout(getRequests(buffers), getScales(buffers), buffers.partBytes),
+    : MemoryLayout(getRequests(buffers), getScales(buffers),
+                   buffers.partialBytes),
       buffers(buffers) {
   tmemAllocated = target::tmemAllocationColumns(
       target, static_cast<unsigned>(tmem.getUsed()));

@@ -111,7 +111,7 @@ getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
   fields.strategy = inCluster;
   for (int64_t parts : {2, 3, 4, 6, 8}) {
     fields.splitK = parts;
-    bool isLegal = parts == 2 || strategy.distributesParts();
+    bool isLegal = parts == 2 || strategy.distributesPartials();
     if (isLegal && parts <= steps &&
         tiles * parts <= getGrid(problem, fields, target).workers)
       choices.push_back({parts, inCluster});

@@ -231,8 +231,8 @@ StringRef ModelledCost::getPipe() const {
 /// the shared memory of another, on an H200; for each part beyond two more, on
 /// an H100: 29571104fae6:benchmarks/products/results/surface-h100-seed14.json
 /// to 16 ([shapes] of mx/Target/Rates.h).
-static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24,
-                         kMoreParts = 400;
+static constexpr int64_t kMeetingCycles = 700, kPartialBytesPerClk = 24,
+                         kMoreSplits = 400;
 
 /// The SMs' work and what L2 or HBM gives them meanwhile: about the eighth root
 /// of the sum of both eighth powers, which is 9 % more where both are equal.
@@ -304,8 +304,9 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   int64_t latency = rates.directLatency;
   int64_t percent = rates.directPercent;
   // Threads with many accumulators spill them.
-  bool isLowPart = isSplit && fields.tile[0] <= kScaleTileRows;
-  int64_t last = isLowPart ? rates.directPartPercent : rates.directLastPercent;
+  bool isLowPartial = isSplit && fields.tile[0] <= kScaleTileRows;
+  int64_t last =
+      isLowPartial ? rates.directPartialPercent : rates.directLastPercent;
   if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
     int64_t bytes = storedBytes * (readsC ? 2 : 1);
@@ -322,7 +323,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
     percent = fields.staging == 1 ? last : int64_t(rates.stagedPercent);
   }
   // CTAs that share the sum store a part of it each.
-  bool isShared = isInCluster && strategy.distributesParts();
+  bool isShared = isInCluster && strategy.distributesPartials();
   if (isShared)
     cost.epilogue = ceilDiv(cost.epilogue, fields.splitK);
   RingType accumulators = buffers.accumulators;
@@ -340,16 +341,16 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   int64_t cache = rates.l2Bytes / 2;
   int64_t outBytes =
       grid.matmuls * ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
-  int64_t partBytes = isSplit ? grid.m * grid.n * 4 * fields.splitK : 0;
-  int64_t written = isSplit ? partBytes : outBytes;
+  int64_t partialBytes = isSplit ? grid.m * grid.n * 4 * fields.splitK : 0;
+  int64_t written = isSplit ? partialBytes : outBytes;
   cost.l2 = ceilDiv(grid.aBytes * grid.columnTiles +
                         grid.bBytes * grid.rowTiles + written,
                     rates.l2BytesPerClk);
   int64_t hbmBytes = getLoadTraffic(grid, fields, cache);
   if (!isSplit)
     hbmBytes += outBytes * (problem.accumulate ? 2 : 1);
-  else if (partBytes > cache)
-    hbmBytes += partBytes;
+  else if (partialBytes > cache)
+    hbmBytes += partialBytes;
   cost.hbm = ceilDiv(hbmBytes, rates.hbmBytesPerClk);
   cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
@@ -357,15 +358,15 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   // The cluster meets twice, and its first CTA reads the other parts, or each
   // some of them.
   if (isInCluster)
-    cost.sum = 2 * kMeetingCycles + (fields.splitK - 2) * kMoreParts +
-               ceilDiv((fields.splitK - 1) * buffers.partBytes,
-                       kPartBytesPerClk * (isShared ? fields.splitK : 1));
+    cost.sum = 2 * kMeetingCycles + (fields.splitK - 2) * kMoreSplits +
+               ceilDiv((fields.splitK - 1) * buffers.partialBytes,
+                       kPartialBytesPerClk * (isShared ? fields.splitK : 1));
   if (isSplit) {
     // The splits are read back, and the result is written.
-    int64_t bytes = partBytes + outBytes * (problem.accumulate ? 2 : 1);
+    int64_t bytes = partialBytes + outBytes * (problem.accumulate ? 2 : 1);
     cost.sum = rates.nextKernel + rates.sumLatency +
-               ceilDiv(bytes, partBytes > cache ? rates.hbmBytesPerClk
-                                                : rates.l2BytesPerClk);
+               ceilDiv(bytes, partialBytes > cache ? rates.hbmBytesPerClk
+                                                   : rates.l2BytesPerClk);
   }
   // A cluster has one work tile, and the next takes its place when it has
   // ended.

@@ -134,39 +134,39 @@ LogicalResult RelabelFragmentOp::verify() {
   return success();
 }
 
-int64_t AddPartsOp::getPartBytes() {
+int64_t AddPartialsOp::getPartialBytes() {
   FragmentType type = getAccumulator().getType();
-  return getPartBytesOf(type.getLayout());
+  return getPartialBytesOf(type.getLayout());
 }
 
-LogicalResult AddPartsOp::verify() {
+LogicalResult AddPartialsOp::verify() {
   if (failed(verifyInRole(*this)))
     return failure();
   FragmentType type = getAccumulator().getType();
-  // add_parts C1
+  // add_partials C1
   if (!type.getElementType().isF32())
     return emitOpError("expected an accumulator of f32, found ") << type;
-  // add_parts C3
-  if (getDistributed() && type.getLayout().getNumValues() % kPartChunk)
+  // add_partials C3
+  if (getDistributed() && type.getLayout().getNumValues() % kPartialChunk)
     return emitOpError("expected a multiple of ")
-           << kPartChunk << " registers of a thread with distributed, found "
+           << kPartialChunk << " registers of a thread with distributed, found "
            << type.getLayout().getNumValues() << " in " << type;
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (!kernel)
     return success();
-  // add_parts C2
-  if (kernel.getParts() == 1)
-    return emitOpError("expected to be inside a kernel with parts(n)");
+  // add_partials C2
+  if (kernel.getClusterSplits() == 1)
+    return emitOpError("expected to be inside a kernel with cluster_splits(n)");
   return verifyHolders(*this, type.getLayout());
 }
 
-LogicalResult EndPartsOp::verify() {
+LogicalResult EndPartialsOp::verify() {
   if (failed(verifyInRole(*this)))
     return failure();
   auto kernel = (*this)->getParentOfType<KernelOp>();
-  // end_parts C1
-  if (kernel && kernel.getParts() == 1)
-    return emitOpError("expected to be inside a kernel with parts(n)");
+  // end_partials C1
+  if (kernel && kernel.getClusterSplits() == 1)
+    return emitOpError("expected to be inside a kernel with cluster_splits(n)");
   return success();
 }
 
@@ -199,21 +199,22 @@ static LogicalResult verifyPartOfRows(Operation *op, FragmentType whole,
 }
 
 LogicalResult ExtractRowsOp::verify() {
-  return verifyPartOfRows(*this, getFragment().getType(), getType(), getPart());
+  return verifyPartOfRows(*this, getFragment().getType(), getType(),
+                          getIndex());
 }
 
 LogicalResult ConcatRowsOp::verify() {
   FragmentType whole = getType();
   // concat_rows C1
-  if (getParts().empty())
+  if (getFragments().empty())
     return emitOpError("expected parts, found none");
-  FragmentType part = cast<FragmentType>(getParts().front().getType());
+  FragmentType part = cast<FragmentType>(getFragments().front().getType());
   // concat_rows C2
-  for (Type other : getParts().getTypes())
+  for (Type other : getFragments().getTypes())
     if (other != part)
       return emitOpError("expected parts of one type, found ")
              << part << " and " << other;
-  int64_t count = getParts().size();
+  int64_t count = getFragments().size();
   if (failed(verifyPartOfRows(*this, whole, part, count - 1)))
     return failure();
   // concat_rows C3

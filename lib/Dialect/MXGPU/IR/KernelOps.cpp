@@ -108,10 +108,11 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected a cluster of 1 or 2 CTAs, found ")
            << getCluster();
   // kernel C69
-  if (getParts() != 1 && (!isPartCount(getParts()) || isPair()))
+  if (getClusterSplits() != 1 &&
+      (!isClusterSplitCount(getClusterSplits()) || isPair()))
     return emitOpError("expected 2 to 8 parts, of CTAs that are no pairs, "
                        "found ")
-           << getParts();
+           << getClusterSplits();
   // kernel C5
   if (IntegerAttr bytes = getSmemBytesAttr(); bytes && bytes.getInt() < 0)
     return emitOpError("expected smem_bytes of at least 0, found ")
@@ -296,18 +297,18 @@ LogicalResult mx::mxgpu::verifyInRole(Operation *op) {
   return op->emitOpError("expected to be inside a role");
 }
 
-int64_t mx::mxgpu::getParts(Operation *op) {
+int64_t mx::mxgpu::getClusterSplits(Operation *op) {
   auto kernel = op->getParentOfType<KernelOp>();
-  return kernel ? kernel.getParts() : 1;
+  return kernel ? kernel.getClusterSplits() : 1;
 }
 
 LogicalResult CtaRankOp::verify() {
-  if (isInPair(*this) || getParts(*this) > 1 ||
+  if (isInPair(*this) || getClusterSplits(*this) > 1 ||
       !(*this)->getParentOfType<KernelOp>())
     return success();
   // cta_rank C1
   return emitOpError(
-      "expected to be inside a kernel with cluster(2) or parts(n)");
+      "expected to be inside a kernel with cluster(2) or cluster_splits(n)");
 }
 
 /// What stands before is set-up; a tensor map is a parameter, and rings lie in

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScheduleRules.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "llvm/ADT/StringSet.h"

@@ -78,7 +78,7 @@ void LoadSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "fragment");
 }
 
-void AddPartsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+void AddPartialsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "added");
 }
 
@@ -164,7 +164,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   };
   for (auto [keyword, name] :
        {std::pair("cluster", getClusterAttrName(result.name)),
-        std::pair("parts", getPartsAttrName(result.name)),
+        std::pair("cluster_splits", getClusterSplitsAttrName(result.name)),
         std::pair("min_ctas", getMinCtasAttrName(result.name)),
         std::pair("registers", getRegistersAttrName(result.name)),
         std::pair("smem", getSmemBytesAttrName(result.name))})
@@ -213,8 +213,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   }
   if (getCluster() != 1)
     printer << " cluster(" << getCluster() << ')';
-  if (getParts() != 1)
-    printer << " parts(" << getParts() << ')';
+  if (getClusterSplits() != 1)
+    printer << " cluster_splits(" << getClusterSplits() << ')';
   if (getMinCtas())
     printer << " min_ctas(" << *getMinCtas() << ')';
   if (getRegisters())
@@ -227,9 +227,10 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
-       getQuantizeScheduleAttrName(), getClusterAttrName(), getPartsAttrName(),
-       getMinCtasAttrName(), getRegistersAttrName(), getSmemBytesAttrName(),
-       getTmemColumnsAttrName(), getTmemSlotAttrName(), getTmemWarpAttrName()});
+       getQuantizeScheduleAttrName(), getClusterAttrName(),
+       getClusterSplitsAttrName(), getMinCtasAttrName(), getRegistersAttrName(),
+       getSmemBytesAttrName(), getTmemColumnsAttrName(), getTmemSlotAttrName(),
+       getTmemWarpAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

@@ -113,7 +113,7 @@ RingPlace MemoryLayout::placeColumns(const RingRequest &ring) {
 
 MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
                            ArrayRef<ScalesRequest> scaleRequests,
-                           int64_t partBytes) {
+                           int64_t partialBytes) {
   auto isInTmem = [](const RingRequest &ring) {
     return ring.type.getSpace() == Space::Tmem;
   };
@@ -126,8 +126,8 @@ MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
                                  target::kMBarrierBytes);
       place.stride = kBarrierBytes;
     }
-  if (partBytes)
-    part = smem.take({"part of the accumulator", "", "", 1, partBytes}, 16);
+  if (partialBytes)
+    part = smem.take({"part of the accumulator", "", "", 1, partialBytes}, 16);
   for (const ScalesRequest &request : scaleRequests)
     scales.push_back(tmem.take({"scales ", "", request.field, request.slots,
                                 request.type.getColumns()},

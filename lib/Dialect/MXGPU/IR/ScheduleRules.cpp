@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// They need neither element types nor a chip; see Schedule.h for those that do.
+// They need neither element types nor a chip;
+// mx/Conversion/MXToMXGPU/Schedule.h declares those that do, and
+// MXGPUStrategies.td those of strategies' fields.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScheduleRules.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 using namespace mlir;
@@ -44,17 +47,25 @@ verifyRegisterCounts(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// Numbers of a field that counts something, with what it counts.
-using Count = std::pair<int64_t, const char *>;
+LogicalResult
+mx::mxgpu::verifyCount(function_ref<InFlightDiagnostic()> emitError,
+                       int64_t value, StringRef what) {
+  if (value >= 1 && value <= kMaxStages)
+    return success();
+  return emitError() << "expected 1 to " << kMaxStages << ' ' << what
+                     << ", found " << value;
+}
 
-/// At least 1, and no more than any memory holds.
-static LogicalResult verifyCounts(function_ref<InFlightDiagnostic()> emitError,
-                                  ArrayRef<Count> counts) {
-  for (auto [value, name] : counts)
-    if (value < 1 || value > kMaxStages)
-      return emitError() << "expected 1 to " << kMaxStages << ' ' << name
-                         << ", found " << value;
-  return success();
+LogicalResult
+mx::mxgpu::verifyChoice(function_ref<InFlightDiagnostic()> emitError,
+                        int64_t value, ArrayRef<int64_t> choices,
+                        StringRef what) {
+  if (llvm::is_contained(choices, value))
+    return success();
+  InFlightDiagnostic error = emitError() << "expected ";
+  llvm::interleaveComma(choices.drop_back(), error);
+  return error << " or " << choices.back() << ' ' << what << ", found "
+               << value;
 }
 
 LogicalResult
@@ -68,8 +79,8 @@ ScheduleAttr::verifyFields(function_ref<InFlightDiagnostic()> emitError,
                        << fields.stages;
   // schedule C4
   if (failed(
-          verifyCounts(emitError, {{fields.splitK, "splits of the reduction"},
-                                   {fields.staging, "staging buffers"}})))
+          verifyCount(emitError, fields.splitK, "splits of the reduction")) ||
+      failed(verifyCount(emitError, fields.staging, "staging buffers")))
     return failure();
   // schedule C7
   if (fields.epilogue != Epilogue::TmaStore &&
@@ -79,97 +90,12 @@ ScheduleAttr::verifyFields(function_ref<InFlightDiagnostic()> emitError,
                        << stringifyEpilogue(fields.epilogue);
   // schedule C10
   StrategyAttrInterface strategy = fields.strategy;
-  if (strategy && strategy.getClusterSplit() && !isPartCount(fields.splitK))
+  if (strategy && strategy.getClusterSplit() &&
+      !isClusterSplitCount(fields.splitK))
     return emitError() << "expected cluster_split only with split_k from 2 to "
                           "8, the CTAs of a cluster, found "
                        << fields.splitK;
   return verifyRegisterCounts(emitError, fields.registers);
-}
-
-//===----------------------------------------------------------------------===//
-// Strategies
-//===----------------------------------------------------------------------===//
-
-/// CTAs that share a tile.
-static LogicalResult verifyCtas(function_ref<InFlightDiagnostic()> emitError,
-                                int64_t ctas) {
-  if (ctas != 1 && ctas != 2)
-    return emitError() << "expected 1 or 2 CTAs that share a tile, found "
-                       << ctas;
-  return success();
-}
-
-LogicalResult
-Tcgen05BlockScaledAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               int64_t ctas, int64_t accumulators,
-                               int64_t overlap, int64_t scaleStages, TileLoop) {
-  // tcgen05_block_scaled C1
-  if (failed(verifyCtas(emitError, ctas)))
-    return failure();
-  // tcgen05_block_scaled C2
-  if (failed(verifyCounts(emitError, {{accumulators, "accumulators"},
-                                      {scaleStages, "scale stages"}})))
-    return failure();
-  // tcgen05_block_scaled C3
-  if (overlap != 0 && overlap != 64 && overlap != 128)
-    return emitError() << "expected an overlap of 64 or 128 columns, found "
-                       << overlap;
-  // tcgen05_block_scaled C4
-  if (overlap && accumulators != 2)
-    return emitError() << "expected an overlap only of 2 accumulators, found "
-                       << accumulators;
-  return success();
-}
-
-LogicalResult
-Tcgen05UpcastBAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                           int64_t ctas, int64_t accumulators,
-                           int64_t operandStages, TileLoop) {
-  // tcgen05_upcast_b C1
-  if (failed(verifyCtas(emitError, ctas)))
-    return failure();
-  // tcgen05_upcast_b C2
-  return verifyCounts(emitError, {{accumulators, "accumulators"},
-                                  {operandStages, "operand stages"}});
-}
-
-LogicalResult
-WgmmaUpcastBAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                         int64_t operandStages, bool, bool) {
-  // wgmma_upcast_b C1
-  return verifyCounts(emitError, {{operandStages, "operand stages"}});
-}
-
-LogicalResult
-WgmmaSwapABAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool,
-                        int64_t ctasPerSm, bool) {
-  // wgmma_swap_ab C1
-  return verifyCounts(emitError, {{ctasPerSm, "CTAs of an SM"}});
-}
-
-LogicalResult
-WgmmaBF16Attr::verify(function_ref<InFlightDiagnostic()> emitError,
-                      int64_t ctas) {
-  // wgmma_bf16 C1
-  return verifyCtas(emitError, ctas);
-}
-
-LogicalResult
-MmaSyncBlockScaledAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               int64_t columnWarps) {
-  // mma_sync_block_scaled C1
-  if (columnWarps != 1 && columnWarps != 2 && columnWarps != 4 &&
-      columnWarps != 8)
-    return emitError() << "expected 1, 2, 4 or 8 column warps, found "
-                       << columnWarps;
-  return success();
-}
-
-LogicalResult
-MmaSyncUpcastBAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                           int64_t ctasPerSm) {
-  // mma_sync_upcast_b C1
-  return verifyCounts(emitError, {{ctasPerSm, "CTAs of an SM"}});
 }
 
 //===----------------------------------------------------------------------===//

@@ -115,7 +115,7 @@ LogicalResult TileSchedulerOp::verify() {
              << ", found " << stringifyAsyncKind(producer);
   }
   // tile_scheduler C12
-  if (int64_t parts = getParts(*this);
+  if (int64_t parts = getClusterSplits(*this);
       parts > 1 && (getNumSplits() != parts || getWorkTiles() || getSingle()))
     return emitOpError("expected static work with ")
            << parts << " splits, the parts of the kernel, found "

@@ -97,11 +97,11 @@ struct AllocatePass final : mxgpu::impl::MXGPUAllocateBase<AllocatePass> {
     SmallVector<ScalesRequest> scaleRequests;
     SmallVector<std::pair<CopyScalesOp, size_t>> copies =
         collectScales(kernel, scaleRequests);
-    int64_t partBytes = 0;
-    kernel.walk([&](AddPartsOp add) {
-      partBytes = std::max(partBytes, add.getPartBytes());
+    int64_t partialBytes = 0;
+    kernel.walk([&](AddPartialsOp add) {
+      partialBytes = std::max(partialBytes, add.getPartialBytes());
     });
-    MemoryLayout layout(ringRequests, scaleRequests, partBytes);
+    MemoryLayout layout(ringRequests, scaleRequests, partialBytes);
     if (std::string why = target::checkTcgen05(target);
         layout.tmemSlot && !why.empty())
       return kernel.emitOpError(why);
@@ -115,7 +115,7 @@ struct AllocatePass final : mxgpu::impl::MXGPUAllocateBase<AllocatePass> {
       ring.setBarriers(place.barriers);
       ring.setStride(place.stride);
     }
-    kernel.walk([&](AddPartsOp add) { add.setOffset(layout.part); });
+    kernel.walk([&](AddPartialsOp add) { add.setOffset(layout.part); });
     for (auto [copy, index] : copies)
       copy.setColumn(layout.scales[index]);
     if (layout.tmemSlot) {

@@ -121,14 +121,14 @@ gpu.module @kernels {
 // -----
 
 // USE kernel error
-// SET head = () parts(9)
+// SET head = () cluster_splits(9)
 // kernel C69
 // expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 9}}
 
 // -----
 
 // USE kernel error
-// SET head = () cluster(2) parts(2)
+// SET head = () cluster(2) cluster_splits(2)
 // kernel C69
 // expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 2}}
 

@@ -161,13 +161,13 @@ gpu.module @kernels {
 
 !x = !mxgpu.fragment<32x2xf32, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 1 column]>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel() parts(2) {
+  mxgpu.kernel @kernel() cluster_splits(2) {
     mxgpu.role @role warps(1) {
       %x = mxgpu.zero_fragment : !x
       %thread = mxgpu.thread_id
-      // add_parts C3
-      // expected-error @below {{'mxgpu.add_parts' op expected a multiple of 4 registers of a thread with distributed, found 2 in}}
-      %y = mxgpu.add_parts %x thread(%thread) distributed : !x
+      // add_partials C3
+      // expected-error @below {{'mxgpu.add_partials' op expected a multiple of 4 registers of a thread with distributed, found 2 in}}
+      %y = mxgpu.add_partials %x thread(%thread) distributed : !x
     }
   }
 }
@@ -176,13 +176,13 @@ gpu.module @kernels {
 
 !x = !mxgpu.fragment<32x16xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel() parts(2) {
+  mxgpu.kernel @kernel() cluster_splits(2) {
     mxgpu.role @role warps(1) {
       %x = mxgpu.zero_fragment : !x
       %thread = mxgpu.thread_id
-      // add_parts C1
-      // expected-error @below {{'mxgpu.add_parts' op expected an accumulator of f32, found}}
-      %y = mxgpu.add_parts %x thread(%thread) : !x
+      // add_partials C1
+      // expected-error @below {{'mxgpu.add_partials' op expected an accumulator of f32, found}}
+      %y = mxgpu.add_partials %x thread(%thread) : !x
     }
   }
 }
@@ -192,9 +192,9 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @role warps(1) {
-      // end_parts C1
-      // expected-error @below {{'mxgpu.end_parts' op expected to be inside a kernel with parts(n)}}
-      mxgpu.end_parts
+      // end_partials C1
+      // expected-error @below {{'mxgpu.end_partials' op expected to be inside a kernel with cluster_splits(n)}}
+      mxgpu.end_partials
     }
   }
 }
@@ -207,9 +207,9 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %x = mxgpu.zero_fragment : !x
       %thread = mxgpu.thread_id
-      // add_parts C2
-      // expected-error @below {{'mxgpu.add_parts' op expected to be inside a kernel with parts(n)}}
-      %y = mxgpu.add_parts %x thread(%thread) : !x
+      // add_partials C2
+      // expected-error @below {{'mxgpu.add_partials' op expected to be inside a kernel with cluster_splits(n)}}
+      %y = mxgpu.add_partials %x thread(%thread) : !x
     }
   }
 }

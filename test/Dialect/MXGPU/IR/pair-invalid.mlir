@@ -5,7 +5,7 @@
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     // cta_rank C1
-    // expected-error @below {{'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or parts(n)}}
+    // expected-error @below {{'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or cluster_splits(n)}}
     %rank = mxgpu.cta_rank
     mxgpu.role @role warps(1) {
     }

@@ -49,9 +49,9 @@
 // CHECK-NEXT: flip-leader 1: rejected, 'mxgpu.role' op expected a role of both CTAs for threads of ring "in_b", found one on_leader
 // CHECK-NEXT: flip-leader 2: rejected, 'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "in", found one on_leader
 // CHECK-NEXT: flip-leader 3: rejected, 'mxgpu.role' op expected a role on_leader for mma_commit of ring "in", found one of both CTAs
-// CHECK-NEXT: flip-scope 0: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or parts(n)
-// CHECK-NEXT: flip-scope 1: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or parts(n)
-// CHECK-NEXT: flip-scope 2: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or parts(n)
+// CHECK-NEXT: flip-scope 0: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or cluster_splits(n)
+// CHECK-NEXT: flip-scope 1: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or cluster_splits(n)
+// CHECK-NEXT: flip-scope 2: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or cluster_splits(n)
 // CHECK-NEXT: count-by-rank 0: rejected, 'mxgpu.for_each_k' op expected equally many iterations in both CTAs of a pair, found operands that depend on mxgpu.cta_rank
 // CHECK-NOT: {{.}}
 

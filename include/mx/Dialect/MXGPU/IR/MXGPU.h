@@ -149,21 +149,23 @@ llvm::StringRef getBufferName(mlir::Value buffer);
 /// outside a kernel: functions that kernels become say it in each operation.
 bool isInPair(mlir::Operation *op);
 /// CTAs that share the reduction of a work tile of its kernel.
-int64_t getParts(mlir::Operation *op);
+int64_t getClusterSplits(mlir::Operation *op);
 /// Bytes of shared memory of a part of an f32 accumulator.
-inline int64_t getPartBytesOf(FragmentLayoutAttr layout) {
+inline int64_t getPartialBytesOf(FragmentLayoutAttr layout) {
   return layout.getNumThreads() * layout.getNumValues() * 4;
 }
 /// Whether as many may: clusters of any chip have up to 8 CTAs.
-inline bool isPartCount(int64_t count) { return count >= 2 && count <= 8; }
+inline bool isClusterSplitCount(int64_t count) {
+  return count >= 2 && count <= 8;
+}
 
 /// Registers that are words of a thread's part, and of a sum that CTAs share
 /// belong to one of them.
-inline constexpr int64_t kPartChunk = 4;
+inline constexpr int64_t kPartialChunk = 4;
 /// The first of a thread's `count` registers that CTA `rank` of `parts` has of
 /// a distributed sum.
 inline int64_t getFirstOfShare(int64_t count, int64_t rank, int64_t parts) {
-  return count / kPartChunk * rank / parts * kPartChunk;
+  return count / kPartialChunk * rank / parts * kPartialChunk;
 }
 
 /// The role that `op` is part of, or null.

@@ -88,7 +88,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     int64_t getTileN() const { return getTile()[1]; }
     int64_t getTileK() const { return getTile()[2]; }
     /// CTAs of a cluster that share the reduction of a tile.
-    int64_t getParts() const {
+    int64_t getClusterSplits() const {
       return getStrategy().getClusterSplit() ? getSplitK() : 1;
     }
     /// All fields, to change some of them and build another schedule.

@@ -84,35 +84,35 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
   let hasFolder = 1;
 }
 
-def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
+def MXGPU_AddPartialsOp : MXGPU_Op<"add_partials", [
     MXGPU_NamesResult, AllTypesMatch<["accumulator", "result"]>,
     MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_SharedMemory>]>]> {
-  let summary = "add what the CTAs of a cluster have";
+  let summary = "add the partial accumulators of a cluster";
   let description = [{
-    In a kernel with `parts(n)` each CTA of a cluster has a part of the
-    accumulator of a work tile. The result is their sum in the CTA with rank 0,
-    whose register v of thread t is that of all parts, added in the order of
-    their ranks; in the others it is the CTA's own part. Each CTA puts its part into its
-    shared memory, and the first reads it there (PTX ISA, distributed shared
-    memory).
-    With `distributed` each CTA has some registers of the sum, of each four or
-    none: with n CTAs and V registers, CTA r those from `V / 4 * r / n * 4` on,
-    up to those of the next CTA. The others are those of its own part.
-    All threads of the role take part in all CTAs of the cluster, and no other
-    threads of the kernel wait for the cluster. `mxgpu.end_parts` follows, when
-    the first CTA has done what others need not wait for.
+    In a kernel with `cluster_splits(n)` each CTA of a cluster computes a
+    partial accumulator of a work tile, over its split of the reduction, and
+    puts it into its shared memory. CTA 0 reads them there (PTX ISA, distributed
+    shared memory): register v of its thread t is the sum over all CTAs, added
+    in the order of their ranks. The result of the other CTAs is their own
+    partial accumulator.
+    With `distributed` each CTA sums some registers, in groups of four: with n
+    CTAs and V registers, CTA r sums registers `V / 4 * r / n * 4` up to the
+    first of CTA r + 1. Its other registers are partial.
+    All threads of the role take part, in all CTAs of the cluster, and no other
+    threads of the kernel wait for the cluster. `mxgpu.end_partials` follows
+    the last use of the sum that other CTAs may wait for.
 
     `thread` is the thread's number within its role. `mxgpu-allocate` sets the
-    `offset` of the parts in shared memory.
+    `offset` of the partial accumulator in shared memory.
 
     Example:
 
     ```mlir
-    %all = mxgpu.add_parts %accumulator thread(%thread) : !accumulator
+    %all = mxgpu.add_partials %accumulator thread(%thread) : !accumulator
     scf.if %is_first {
       // stores %all
     }
-    mxgpu.end_parts
+    mxgpu.end_partials
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$accumulator, Index:$thread,
@@ -124,16 +124,16 @@ def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Of a part in shared memory.
-    int64_t getPartBytes();
+    /// Bytes of a partial accumulator in shared memory.
+    int64_t getPartialBytes();
   }];
 }
 
-def MXGPU_EndPartsOp : MXGPU_Op<"end_parts"> {
-  let summary = "wait until the parts of a cluster have been read";
+def MXGPU_EndPartialsOp : MXGPU_Op<"end_partials"> {
+  let summary = "wait until the partial accumulators have been read";
   let description = [{
-    After it the CTAs may end, or write the next parts. All threads of the role
-    of `mxgpu.add_parts` wait, in all CTAs of the cluster.
+    Afterwards the CTAs may end, or write the next partial accumulators. All
+    threads of the role of `mxgpu.add_partials` wait, in all CTAs of the cluster.
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
@@ -143,7 +143,7 @@ def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
   let summary = "some rows of a fragment";
   let description = [{
     The result's layout is the operand's without one mode of its registers,
-    which counts rows: the result has the rows where that mode is `part`,
+    which counts rows: the result has the rows where that mode is `index`,
     numbered anew. Every thread keeps some of its registers.
 
     Example: the second of two blocks of 64 rows.
@@ -158,10 +158,10 @@ def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
             values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
     ```
   }];
-  let arguments = (ins MXGPU_FragmentType:$fragment, I64Attr:$part);
+  let arguments = (ins MXGPU_FragmentType:$fragment, I64Attr:$index);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $fragment `[` $part `]` attr-dict `:` type($fragment) `->` type($result)
+    $fragment `[` $index `]` attr-dict `:` type($fragment) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -169,9 +169,9 @@ def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
 def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
   let summary = "a fragment of the rows of several";
   let description = [{
-    The inverse of `mxgpu.extract_rows`: the parts' layout is the result's
-    without one mode of its registers, which counts rows; where the mode is i,
-    they are those of part i.
+    The inverse of `mxgpu.extract_rows`: the operands' layout is the result's
+    without one mode of its registers, which counts rows; index i of the mode
+    selects operand i.
 
     Example: the accumulator of two blocks of 64 rows.
 
@@ -179,9 +179,9 @@ def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
     %accumulator = mxgpu.concat_rows %low, %high : !half -> !whole
     ```
   }];
-  let arguments = (ins Variadic<MXGPU_FragmentType>:$parts);
+  let arguments = (ins Variadic<MXGPU_FragmentType>:$fragments);
   let results = (outs MXGPU_FragmentType:$result);
-  let assemblyFormat = "$parts attr-dict `:` type($parts) `->` type($result)";
+  let assemblyFormat = "$fragments attr-dict `:` type($fragments) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -19,7 +19,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     Contains the rings, the tile scheduler and the roles of a kernel. Set-up
     (barrier initialization and its fence, allocation of tensor memory) and
     tear-down are implied and do not appear in its body. With `cluster(2)` its
-    CTAs come in pairs, whose leader is the CTA with rank 0. With `parts(n)` they
+    CTAs come in pairs, whose leader is the CTA with rank 0. With `cluster_splits(n)` they
     come in clusters of n that share each work tile: every CTA has one split of
     its reduction, the one of its rank. `min_ctas(n)`
     limits the registers so that an SM can hold n CTAs at a time.
@@ -47,7 +47,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     OptionalAttr<MXGPU_ScheduleAttr>:$schedule,
     OptionalAttr<MXGPU_QuantizeScheduleAttr>:$quantize_schedule,
     DefaultValuedAttr<I64Attr, "1">:$cluster,
-    DefaultValuedAttr<I64Attr, "1">:$parts,
+    DefaultValuedAttr<I64Attr, "1">:$cluster_splits,
     OptionalAttr<I64Attr>:$min_ctas,
     OptionalAttr<I64Attr>:$registers,
     OptionalAttr<I64Attr>:$smem_bytes,
@@ -76,7 +76,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     /// Whether CTAs come in pairs.
     bool isPair() { return getCluster() == 2; }
     /// CTAs of a cluster.
-    int64_t getClusterSize() { return getCluster() * getParts(); }
+    int64_t getClusterSize() { return getCluster() * getClusterSplits(); }
   }];
 }
 
@@ -146,7 +146,7 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     With `split(n step k)` a work tile has one of n splits of the reduction.
     Splits begin at multiples of `k` elements and differ in length by at most
     `k`; some are empty if there are fewer steps than splits. In a kernel with
-    `parts(n)` a work tile has all n splits, and each CTA of its cluster the one
+    `cluster_splits(n)` a work tile has all n splits, and each CTA of its cluster the one
     of its rank; such a scheduler is `static`.
 
     With `ragged(offsets)` rows belong to groups, which end at these offsets.

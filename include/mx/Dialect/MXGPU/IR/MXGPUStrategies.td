@@ -45,33 +45,58 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
   ];
 }
 
+/// A field with its default and its rule: a C++ expression of a LogicalResult in
+/// `$_self` and `emitError`. ScheduleRules.h has the functions. Rules of several
+/// fields, and those of types, shapes and chips, are in the strategy's folder.
+class MXGPU_Field<string type, string default, string check = "::llvm::success()">
+    : DefaultValuedParameter<type, default> {
+  string rule = check;
+}
+def MXGPU_Flag : MXGPU_Field<"bool", "false">;
+def MXGPU_TileLoopField : MXGPU_Field<"::mx::mxgpu::TileLoop",
+                                      "::mx::mxgpu::TileLoop::Static">;
+class MXGPU_Count<string default, string what>
+    : MXGPU_Field<"int64_t", default,
+                  "verifyCount(emitError, $_self, \"" # what # "\")">;
+class MXGPU_Choice<string default, list<int> choices, string what>
+    : MXGPU_Field<"int64_t", default,
+                  "verifyChoice(emitError, $_self, {" #
+                  !interleave(choices, ", ") # "}, \"" # what # "\")">;
+def MXGPU_Ctas : MXGPU_Choice<"1", [1, 2], "CTAs that share a tile">;
+
+/// A strategy's attribute: tablegen makes its builder, with the defaults of the
+/// syntax, and its verifier, of the rules of its fields in their order.
 class MXGPU_StrategyAttr<string name, string strategy, dag fields>
     : AttrDef<MXGPU_Dialect, name, [MXGPU_StrategyAttrInterface]> {
   let mnemonic = strategy;
   let parameters = fields;
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
-  // Fields have the same defaults in C++ as in the syntax.
   let skipDefaultBuilders = 1;
+  let genVerifyDecl = 1;
   defvar numbers = !range(!size(fields));
   defvar names = !foreach(i, numbers, !getdagname(fields, i));
-  defvar types = !foreach(i, numbers, !getdagarg<AttrOrTypeParameter>(fields, i));
+  defvar types = !foreach(i, numbers, !getdagarg<MXGPU_Field>(fields, i));
+  defvar rules = !foreach(i, numbers, !subst("$_self", names[i], types[i].rule));
   let builders = [AttrBuilder<
     !dag(ins, !foreach(t, types, CArg<t.cppType, t.defaultValue>), names),
     "return $_get($_ctxt, " # !interleave(names, ", ") # ");">];
+  let extraClassDefinition =
+    "::llvm::LogicalResult $cppClass::verify(::llvm::function_ref<" #
+    "::mlir::InFlightDiagnostic()> emitError, " #
+    !interleave(!foreach(i, numbers, types[i].cppType # " " # names[i]), ", ") #
+    ") {\n  return ::llvm::success(::llvm::succeeded(" #
+    !interleave(rules, ") && ::llvm::succeeded(") # "));\n}\n";
 }
-
-/// A flag or a number, and what it is where it is left out.
-def MXGPU_Flag : DefaultValuedParameter<"bool", "false">;
-class MXGPU_Count<string default> : DefaultValuedParameter<"int64_t", default>;
-def MXGPU_TileLoopParameter
-    : DefaultValuedParameter<"::mx::mxgpu::TileLoop",
-                             "::mx::mxgpu::TileLoop::Static">;
 
 def MXGPU_Tcgen05BlockScaledAttr
     : MXGPU_StrategyAttr<"Tcgen05BlockScaled", "tcgen05_block_scaled",
-        (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
-         MXGPU_Count<"0">:$overlap, MXGPU_Count<"1">:$scale_stages,
-         MXGPU_TileLoopParameter:$tile_loop)> {
+        (ins MXGPU_Ctas:$ctas, // tcgen05_block_scaled C1
+         // tcgen05_block_scaled C2
+         MXGPU_Count<"1", "accumulators">:$accumulators,
+         // tcgen05_block_scaled C3
+         MXGPU_Choice<"0", [0, 64, 128], "columns of an overlap">:$overlap,
+         MXGPU_Count<"1", "scale stages">:$scale_stages,
+         MXGPU_TileLoopField:$tile_loop)> {
   let summary = "both operands and their scales, by tcgen05.mma";
   let description = [{
     Operands and scales go to the tensor core as they are (sm_100a, sm_100f,
@@ -92,14 +117,15 @@ def MXGPU_Tcgen05BlockScaledAttr
     Example: `#mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap =
     64, tile_loop = clc>`.
   }];
-  let genVerifyDecl = 1;
 }
 
 def MXGPU_Tcgen05UpcastBAttr
     : MXGPU_StrategyAttr<"Tcgen05UpcastB", "tcgen05_upcast_b",
-        (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
-         MXGPU_Count<"2">:$operand_stages,
-         MXGPU_TileLoopParameter:$tile_loop)> {
+        (ins MXGPU_Ctas:$ctas, // tcgen05_upcast_b C1
+         // tcgen05_upcast_b C2
+         MXGPU_Count<"1", "accumulators">:$accumulators,
+         MXGPU_Count<"2", "operand stages">:$operand_stages,
+         MXGPU_TileLoopField:$tile_loop)> {
   let summary = "bf16 by a dequantized B, by tcgen05.mma";
   let description = [{
     A is bf16; threads dequantize B to bf16 in shared memory (sm_100a, sm_100f,
@@ -117,12 +143,12 @@ def MXGPU_Tcgen05UpcastBAttr
 
     Example: `#mxgpu.tcgen05_upcast_b<accumulators = 2>`.
   }];
-  let genVerifyDecl = 1;
 }
 
 def MXGPU_WgmmaUpcastBAttr
     : MXGPU_StrategyAttr<"WgmmaUpcastB", "wgmma_upcast_b",
-        (ins MXGPU_Count<"2">:$operand_stages, MXGPU_Flag:$f16_scale_range,
+        (ins // wgmma_upcast_b C1
+         MXGPU_Count<"2", "operand stages">:$operand_stages, MXGPU_Flag:$f16_scale_range,
          MXGPU_Flag:$cluster_split)> {
   let summary = "dequantized operands, by wgmma";
   let description = [{
@@ -140,12 +166,13 @@ def MXGPU_WgmmaUpcastBAttr
 
     Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_scale_range = true>`.
   }];
-  let genVerifyDecl = 1;
 }
 
 def MXGPU_WgmmaSwapABAttr
     : MXGPU_StrategyAttr<"WgmmaSwapAB", "wgmma_swap_ab",
-        (ins MXGPU_Flag:$cluster_split, MXGPU_Count<"1">:$ctas_per_sm,
+        (ins MXGPU_Flag:$cluster_split,
+         // wgmma_swap_ab C1
+         MXGPU_Count<"1", "CTAs of an SM">:$ctas_per_sm,
          MXGPU_Flag:$permuted_a)> {
   let summary = "bf16 by a B that goes through registers, by wgmma, for any M";
   let description = [{
@@ -164,7 +191,6 @@ def MXGPU_WgmmaSwapABAttr
 
     Example: `#mxgpu.wgmma_swap_ab<ctas_per_sm = 2>`.
   }];
-  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     ::mx::mxgpu::Workspace getPermuted() const {
       return getPermutedA() ? ::mx::mxgpu::Workspace::A
@@ -200,7 +226,7 @@ def MXGPU_WgmmaUpcastAAttr
 }
 
 def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
-        (ins MXGPU_Count<"1">:$ctas)> {
+        (ins MXGPU_Ctas:$ctas)> { // wgmma_bf16 C1
   let summary = "bf16 by bf16, by wgmma";
   let description = [{
     Neither operand has scales (sm_90a).
@@ -215,12 +241,12 @@ def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
 
     Example: `#mxgpu.wgmma_bf16<ctas = 2>`.
   }];
-  let genVerifyDecl = 1;
 }
 
 def MXGPU_MmaSyncBlockScaledAttr
     : MXGPU_StrategyAttr<"MmaSyncBlockScaled", "mma_sync_block_scaled",
-        (ins MXGPU_Count<"1">:$column_warps)> {
+        (ins // mma_sync_block_scaled C1
+         MXGPU_Choice<"1", [1, 2, 4, 8], "column warps">:$column_warps)> {
   let summary = "both operands and their scales, by mma.sync";
   let description = [{
     Warps load operands and scales from shared memory to registers, and multiply
@@ -239,12 +265,12 @@ def MXGPU_MmaSyncBlockScaledAttr
 
     Example: `#mxgpu.mma_sync_block_scaled<column_warps = 2>`.
   }];
-  let genVerifyDecl = 1;
 }
 
 def MXGPU_MmaSyncUpcastBAttr
     : MXGPU_StrategyAttr<"MmaSyncUpcastB", "mma_sync_upcast_b",
-        (ins MXGPU_Count<"1">:$ctas_per_sm)> {
+        (ins // mma_sync_upcast_b C1
+         MXGPU_Count<"1", "CTAs of an SM">:$ctas_per_sm)> {
   let summary = "bf16 by a dequantized B, by mma.sync";
   let description = [{
     A is bf16; each warp dequantizes its part of B, packed or not, in registers
@@ -262,7 +288,6 @@ def MXGPU_MmaSyncUpcastBAttr
 
     Example: `#mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>`.
   }];
-  let genVerifyDecl = 1;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUSTRATEGIES_TD

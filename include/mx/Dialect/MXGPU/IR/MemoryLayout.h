@@ -86,7 +86,7 @@ struct MemoryLayout {
   /// Rings lie in their order, then the barriers of those in tensor memory, and
   /// a part of the accumulator of a cluster; scales follow the rings there.
   MemoryLayout(llvm::ArrayRef<RingRequest> rings,
-               llvm::ArrayRef<ScalesRequest> scales, int64_t partBytes = 0);
+               llvm::ArrayRef<ScalesRequest> scales, int64_t partialBytes = 0);
 
   Memory smem, tmem;
   llvm::SmallVector<RingPlace> rings;

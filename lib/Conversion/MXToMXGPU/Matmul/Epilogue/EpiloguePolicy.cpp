@@ -36,7 +36,7 @@ std::pair<size_t, size_t> RegisterAccumulator::getRowsOf(size_t rows) {
   if (!rank)
     return {0, rows};
   int64_t count = matmul.buffers.accumulatorLayout.getNumValues();
-  int64_t parts = matmul.schedule.getParts();
+  int64_t parts = matmul.schedule.getClusterSplits();
   auto getRow = [&](int64_t rank) -> size_t {
     return getFirstOfShare(count, rank, parts) * int64_t(rows) / count;
   };
@@ -233,7 +233,7 @@ ScaleWordPlace mx::mxgpu::getScaleWord(KernelBuilder &body, Value row) {
 //===----------------------------------------------------------------------===//
 
 EpiloguePolicy::EpiloguePolicy(MatmulKernel &kernel, WorkPolicy &work)
-    : KernelPart(kernel), work(work), elements(kernel.body, op) {}
+    : KernelComponent(kernel), work(work), elements(kernel.body, op) {}
 
 void EpiloguePolicy::viewResult() {}
 void EpiloguePolicy::checkColumns(Value) {}

@@ -170,7 +170,7 @@ struct ThreadRow {
   ResultElements elements;
 };
 
-class EpiloguePolicy : public KernelPart {
+class EpiloguePolicy : public KernelComponent {
 public:
   // On the host.
 

@@ -23,7 +23,7 @@ FragmentEpilogue::FragmentEpilogue(MatmulKernel &kernel, WorkPolicy &work)
 
 /// Of a split reduction the kernel that adds the splits stores the result.
 static CacheHint getCacheHint(ScheduleAttr schedule) {
-  bool isPart = schedule.getSplitK() > schedule.getParts();
+  bool isPart = schedule.getSplitK() > schedule.getClusterSplits();
   return isPart ? CacheHint::None : schedule.getL2Out();
 }
 

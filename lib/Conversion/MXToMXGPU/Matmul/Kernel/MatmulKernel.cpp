@@ -42,12 +42,12 @@ MatmulKernel::MatmulKernel(const ScheduledMatmul &matmul,
     : matmul(matmul), module(module), host(matmul.op->getLoc(), matmul.op),
       body(host), matrices(matmul.op) {}
 
-KernelPart::KernelPart(MatmulKernel &kernel)
+KernelComponent::KernelComponent(MatmulKernel &kernel)
     : kernel(kernel), matmul(kernel.matmul), op(matmul.op),
       schedule(matmul.schedule), host(kernel.host), body(kernel.body),
       matrices(kernel.matrices), arguments(kernel.arguments) {}
 
-KernelPart::~KernelPart() = default;
+KernelComponent::~KernelComponent() = default;
 
 void KernelArguments::add(Arg name, OpFoldResult value) {
   assert(llvm::none_of(entries, [&](Entry &e) { return e.name == name; }) &&

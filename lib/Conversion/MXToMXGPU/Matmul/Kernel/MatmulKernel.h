@@ -124,13 +124,13 @@ struct MatmulKernel {
 };
 
 /// A part of the builder. It has short names for what is read most.
-class KernelPart {
+class KernelComponent {
 public:
-  KernelPart(const KernelPart &) = delete;
-  virtual ~KernelPart();
+  KernelComponent(const KernelComponent &) = delete;
+  virtual ~KernelComponent();
 
 protected:
-  explicit KernelPart(MatmulKernel &kernel);
+  explicit KernelComponent(MatmulKernel &kernel);
 
   MatmulKernel &kernel;
   const ScheduledMatmul &matmul;

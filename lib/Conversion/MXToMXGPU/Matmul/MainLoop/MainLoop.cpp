@@ -24,7 +24,7 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 
 OperandB::OperandB(MatmulKernel &kernel, WorkPolicy &work)
-    : KernelPart(kernel), work(work) {}
+    : KernelComponent(kernel), work(work) {}
 WholeB::WholeB(MatmulKernel &kernel, WorkPolicy &work)
     : OperandB(kernel, work) {}
 PartsB::PartsB(MatmulKernel &kernel, WorkPolicy &work)
@@ -270,7 +270,7 @@ void OperandB::loadPackedRows(ProducerAcquireOp stage, Value row, Value k,
 //===----------------------------------------------------------------------===//
 
 MainLoop::MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b)
-    : KernelPart(kernel), work(work), b(b) {}
+    : KernelComponent(kernel), work(work), b(b) {}
 
 void MainLoop::checkSizes() {}
 void MainLoop::freeTemporaries() {}
@@ -351,11 +351,11 @@ void MainLoop::storeAccumulator(EpiloguePolicy &epilogue,
 /// Where CTAs share a sum, each stores its rows, when all have been read.
 void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                            Value multiplied, Value empty) {
-  multiplied = AddPartsOp::create(body, multiplied.getType(), multiplied,
-                                  ThreadIdOp::create(body),
-                                  /*distributed=*/true, IntegerAttr());
-  EndPartsOp::create(body);
-  for (int64_t rank = 0; rank < schedule.getParts(); ++rank) {
+  multiplied = AddPartialsOp::create(body, multiplied.getType(), multiplied,
+                                     ThreadIdOp::create(body),
+                                     /*distributed=*/true, IntegerAttr());
+  EndPartialsOp::create(body);
+  for (int64_t rank = 0; rank < schedule.getClusterSplits(); ++rank) {
     OpBuilder::InsertionGuard guard(body);
     auto ifOp = scf::IfOp::create(body, isRank(rank), /*withElse=*/false);
     body.setInsertionPointToStart(ifOp.thenBlock());
@@ -365,12 +365,12 @@ void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
 
 /// The sum of the parts of a cluster. What follows is for the CTA that has it,
 /// and the others wait for it.
-Value MainLoop::addPartsOfCluster(Value accumulator) {
-  accumulator = AddPartsOp::create(body, accumulator.getType(), accumulator,
-                                   ThreadIdOp::create(body),
-                                   /*distributed=*/false, IntegerAttr());
+Value MainLoop::addPartialsOfCluster(Value accumulator) {
+  accumulator = AddPartialsOp::create(body, accumulator.getType(), accumulator,
+                                      ThreadIdOp::create(body),
+                                      /*distributed=*/false, IntegerAttr());
   auto ifOp = scf::IfOp::create(body, isRank(0), /*withElse=*/false);
-  EndPartsOp::create(body);
+  EndPartialsOp::create(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   return accumulator;
 }
@@ -385,11 +385,11 @@ void MainLoop::buildMultiply(
   Value empty = work.isEmpty(workTile);
   enterWorkTile(workTile, /*multiplies=*/true);
   Value multiplied = multiply(workTile);
-  bool hasParts = schedule.getParts() > 1;
-  if (hasParts && matmul.strategy.distributesParts())
+  bool isSplitInCluster = schedule.getClusterSplits() > 1;
+  if (isSplitInCluster && matmul.strategy.distributesPartials())
     return storeShares(epilogue, workTile, multiplied, empty);
-  if (hasParts)
-    multiplied = addPartsOfCluster(multiplied);
+  if (isSplitInCluster)
+    multiplied = addPartialsOfCluster(multiplied);
   storeAccumulator(epilogue, workTile, multiplied, empty);
 }
 

@@ -22,7 +22,7 @@ namespace mx::mxgpu {
 
 /// How tiles of B are loaded. A tile has consecutive rows of B (WholeB), or as
 /// many of each of several parts, which lie one below the other (PartsB).
-class OperandB : public KernelPart {
+class OperandB : public KernelComponent {
 public:
   OperandB(MatmulKernel &kernel, WorkPolicy &work);
 
@@ -138,7 +138,7 @@ void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
 // Main loops
 //===----------------------------------------------------------------------===//
 
-class MainLoop : public KernelPart {
+class MainLoop : public KernelComponent {
 public:
   // On the host.
 
@@ -225,7 +225,7 @@ private:
                         std::optional<int64_t> rank = std::nullopt);
   void storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                    mlir::Value multiplied, mlir::Value empty);
-  mlir::Value addPartsOfCluster(mlir::Value accumulator);
+  mlir::Value addPartialsOfCluster(mlir::Value accumulator);
   mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
 };
 

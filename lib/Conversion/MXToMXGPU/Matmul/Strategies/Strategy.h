@@ -87,7 +87,7 @@ public:
   }
   /// Whether each of them adds and stores some rows of the sum, rather than one
   /// of them all.
-  virtual bool distributesParts() const { return false; }
+  virtual bool distributesPartials() const { return false; }
   /// Adds to `fields` what depends on the split of the reduction.
   virtual void refineSplit(const MatmulProblem &problem,
                            ScheduleFields &fields) const {}

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-WorkPolicy::WorkPolicy(MatmulKernel &kernel) : KernelPart(kernel) {}
+WorkPolicy::WorkPolicy(MatmulKernel &kernel) : KernelComponent(kernel) {}
 
 //===----------------------------------------------------------------------===//
 // What one matrix without groups needs

@@ -49,7 +49,7 @@ struct StoreOrigin {
   mlir::Value hasAllRows;
 };
 
-class WorkPolicy : public KernelPart {
+class WorkPolicy : public KernelComponent {
 public:
   // On the host.
 

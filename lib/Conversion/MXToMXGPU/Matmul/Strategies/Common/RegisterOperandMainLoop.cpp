@@ -24,10 +24,10 @@ RegisterOperandMainLoop::RegisterOperandMainLoop(MatmulKernel &kernel,
       layouts(getInstruction(kernel), kernel.matmul.schedule.getTileK(),
               operand.steps, operand.permuted),
       ofPart(getInstruction(kernel),
-             kernel.matmul.schedule.getTileK() / getParts(), operand.steps,
-             operand.permuted) {}
+             kernel.matmul.schedule.getTileK() / getReductionSlices(),
+             operand.steps, operand.permuted) {}
 
-int64_t RegisterOperandMainLoop::getParts() const {
+int64_t RegisterOperandMainLoop::getReductionSlices() const {
   return getReductionParts(getInstruction(kernel).getN());
 }
 
@@ -43,7 +43,7 @@ void RegisterOperandMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 }
 
 Value RegisterOperandMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
-  int64_t parts = getParts();
+  int64_t parts = getReductionSlices();
   if (parts == 1)
     return relabel(dequantize(tile, layouts.getDequantized()),
                    layouts.getOperand());
@@ -70,7 +70,7 @@ Value RegisterOperandMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
 /// An instruction reads its registers until it is finished: the next but one of
 /// a step may have them again.
 Value RegisterOperandMainLoop::multiply(ForEachWorkTileOp workTile) {
-  int64_t parts = getParts();
+  int64_t parts = getReductionSlices();
   auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());
   Value row = getFirstRow(workTile);
   OpBuilder::InsertionGuard guard(body);

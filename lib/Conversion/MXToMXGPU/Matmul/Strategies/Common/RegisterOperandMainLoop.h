@@ -55,7 +55,7 @@ protected:
   virtual mlir::Value getFirstRow(ForEachWorkTileOp workTile) = 0;
 
 private:
-  int64_t getParts() const;
+  int64_t getReductionSlices() const;
   mlir::Value multiply(ForEachWorkTileOp workTile);
   /// A part of a step's tile, as the instruction takes it.
   mlir::Value dequantizePart(LoadedTile tile, int64_t part);

@@ -113,8 +113,11 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
 /// more than those of a B matrix, which the epilogue reads first.
 static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
                                                  const ScheduleFields &fields,
-                                                 int64_t overlap) {
-  int64_t columns = fields.tile[1];
+                                                 Tcgen05BlockScaledAttr own) {
+  int64_t columns = fields.tile[1], overlap = own.getOverlap();
+  if (overlap && own.getAccumulators() != 2)
+    return refuse("expected an overlap only of 2 accumulators, found {0}",
+                  own.getAccumulators());
   if (overlap && columns != kOverlapping)
     return refuse(
         "expected an overlap only of accumulators of {0} columns, found {1}",
@@ -187,7 +190,7 @@ public:
             problem.mma.kind, own.getCtas(), fields.tile[0], fields.tile[1]);
         !error.empty())
       return ScheduleError{error};
-    if (auto error = checkOverlap(problem, fields, own.getOverlap()))
+    if (auto error = checkOverlap(problem, fields, own))
       return error;
     // The copies of a step are done when its stage is released.
     if (fields.stages && own.getScaleStages() > fields.stages)

@@ -107,7 +107,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Parts of B, of which a thread has a row each.
-static constexpr int64_t kMostParts = 2;
+static constexpr int64_t kMaxMatricesOfB = 2;
 /// Whether threads hold of B what packed weights give them, if it is packed.
 static bool canReadB(const MatmulProblem &problem) {
   if (!problem.isPackedB)
@@ -198,10 +198,10 @@ public:
     if (auto error = checkRegisterOperandTile(getSwapABTile(problem, fields),
                                               getSwapABNames()))
       return error;
-    if (problem.numB > kMostParts)
+    if (problem.numB > kMaxMatricesOfB)
       return refuse("expected at most {0} B matrices with wgmma_swap_ab, the "
                     "rows that a thread has of each instruction, found {1}",
-                    kMostParts, problem.numB);
+                    kMaxMatricesOfB, problem.numB);
     if (!canReadB(problem))
       return ScheduleError{
           "expected no wgmma_swap_ab with packed weights in parts, as a thread "
@@ -247,7 +247,7 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    if (problem.numB > kMostParts || !canReadB(problem))
+    if (problem.numB > kMaxMatricesOfB || !canReadB(problem))
       return;
     forEachRegisterOperandTile(
         [&](int64_t columns, int64_t rows, int64_t depth) {
@@ -283,7 +283,7 @@ public:
   }
 
   /// A thread has elements of all rows.
-  bool distributesParts() const override { return true; }
+  bool distributesPartials() const override { return true; }
 
   /// Rows that are added to others are so 8 bytes at a time, as a thread has
   /// two adjacent columns: 8 ms more of a layer of 131072 rows on an H200.
