@@ -10,25 +10,24 @@
 
 #include "RegisterOperandLayouts.h"
 #include "../../../Builder/LayoutModes.h"
+#include "WgmmaLayouts.h"
 #include "mx/Support/ReductionOrder.h"
-#include "mx/Target/Wgmma.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Of a matrix of the instruction: rows of a warp, and lanes that share none.
-static constexpr int64_t kWarpRows = target::kWgmmaM / target::kWarpGroupWarps,
-                         kRowLanes = 8;
+/// Lanes that share no row of a matrix of the instruction.
+static constexpr int64_t kRowLanes = 8;
 
 RowSteps RowSteps::ofInstruction() {
-  return {1, kRowLanes, kWarpRows, target::kWgmmaM};
+  return {1, kRowLanes, kWgmmaWarpRows, target::kWgmmaM};
 }
 
-RowSteps RowSteps::ofPairs() { return {2, 1, kWarpRows, target::kWgmmaM}; }
+RowSteps RowSteps::ofPairs() { return {2, 1, kWgmmaWarpRows, target::kWgmmaM}; }
 
 RowSteps RowSteps::ofHalves(int64_t rows) {
-  return {1, rows / 2, kWarpRows / 2, target::kWgmmaM / 2};
+  return {1, rows / 2, kWgmmaWarpRows / 2, target::kWgmmaM / 2};
 }
 
 FragmentLayoutAttr

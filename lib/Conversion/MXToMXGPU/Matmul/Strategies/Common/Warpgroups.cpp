@@ -80,3 +80,13 @@ mx::mxgpu::checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
                 "ptxas chooses those of others",
                 kMmaSyncWarps, getWarps(mma));
 }
+
+int64_t mx::mxgpu::getMmaSyncReadCycles(MmaSyncAttr mma,
+                                        const MatmulProblem &problem,
+                                        int64_t depth,
+                                        const target::Rates &rates) {
+  int64_t bits = mma.getWarpRows() * getStoredBits(problem.a) +
+                 mma.getWarpColumns() * getStoredBits(problem.b);
+  int64_t warps = mma.getWarps() * mma.getColumnWarps();
+  return ceilDiv(warps * bits * depth, 8 * rates.smemReadBytesPerClk);
+}

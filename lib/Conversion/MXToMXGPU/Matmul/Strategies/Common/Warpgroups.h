@@ -12,6 +12,7 @@
 
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/Rates.h"
 #include "mx/Target/TargetInfo.h"
 
 namespace mx::mxgpu {
@@ -37,6 +38,11 @@ llvm::SmallVector<int64_t> getMmaSyncRegisters(const MatmulProblem &problem,
 std::optional<ScheduleError>
 checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
                       const target::TargetInfo &target);
+
+/// Cycles in which the warps of mma.sync read their rows of A and of B from
+/// shared memory, for a tile of `depth` elements of the reduction.
+int64_t getMmaSyncReadCycles(MmaSyncAttr mma, const MatmulProblem &problem,
+                             int64_t depth, const target::Rates &rates);
 
 } // namespace mx::mxgpu
 

@@ -58,13 +58,3 @@ FragmentType MmaSyncLayouts::getLoaded(MmaOperand operand, Type element,
 FragmentLayoutAttr MmaSyncLayouts::getResult() const {
   return isMoved ? columns.getResult() : columns.getAccumulator();
 }
-
-int64_t mx::mxgpu::getMmaSyncReadCycles(MmaSyncAttr mma,
-                                        const MatmulProblem &problem,
-                                        int64_t depth,
-                                        const target::Rates &rates) {
-  int64_t bits = mma.getWarpRows() * getStoredBits(problem.a) +
-                 mma.getWarpColumns() * getStoredBits(problem.b);
-  int64_t warps = mma.getWarps() * mma.getColumnWarps();
-  return ceilDiv(warps * bits * depth, 8 * rates.smemReadBytesPerClk);
-}

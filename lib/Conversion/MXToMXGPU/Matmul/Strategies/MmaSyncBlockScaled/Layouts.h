@@ -1,4 +1,4 @@
-//===- Layouts.h - Who holds what where warps multiply ----------*- C++ -*-===//
+//===- Layouts.h - Register layouts of mma.sync -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -21,7 +21,6 @@
 #include "../Common/WarpColumns.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
-#include "mx/Target/Rates.h"
 
 namespace mx::mxgpu {
 
@@ -50,11 +49,6 @@ private:
   /// elements of 4 bits meet bytes.
   bool isMoved, isMixed;
 };
-
-/// Cycles in which the warps read their elements of a tile of `depth` elements
-/// of the reduction from shared memory: each its rows of A and of B.
-int64_t getMmaSyncReadCycles(MmaSyncAttr mma, const MatmulProblem &problem,
-                             int64_t depth, const target::Rates &rates);
 
 } // namespace mx::mxgpu
 

@@ -14,7 +14,6 @@
 #include "../Common/UpcastMainLoop.h"
 #include "../Common/WarpColumns.h"
 #include "../Common/Warpgroups.h"
-#include "../MmaSyncBlockScaled/Layouts.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"

@@ -15,7 +15,7 @@
 #include "../../MainLoop/MainLoop.h"
 #include "../Common/RingTypes.h"
 #include "../Common/Warpgroups.h"
-#include "../WgmmaUpcastB/Layouts.h"
+#include "../Common/WgmmaLayouts.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
@@ -28,7 +28,7 @@ namespace {
 
 /// Which thread holds which elements. An A whose warps have several blocks is
 /// loaded in another order, so that a warp has adjacent rows
-/// (../WgmmaUpcastB/Layouts.h). And where the result is quantized, rows of B
+/// (../Common/WgmmaLayouts.h). And where the result is quantized, rows of B
 /// are loaded in the order that gives a thread 8 adjacent columns of each 32: a
 /// tensor map has a dimension for each mode of a row's number.
 class BF16Layouts {

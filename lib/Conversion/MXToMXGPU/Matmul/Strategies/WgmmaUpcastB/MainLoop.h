@@ -5,8 +5,8 @@
 // The tensor core knows no scales: operands are dequantized to bf16, exactly.
 // Others dequantize B (UpcastMainLoop.h). The threads that multiply
 // dequantize tiles of A in their registers, where they also hold the
-// accumulator. Layouts.h says which thread holds what. An A of bf16 needs no
-// converter: wgmma reads it where it was loaded.
+// accumulator. Common/WgmmaLayouts.h says which thread holds what. An A of bf16
+// needs no converter: wgmma reads it where it was loaded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_MAINLOOP_H
 
 #include "../Common/UpcastMainLoop.h"
-#include "Layouts.h"
+#include "../Common/WgmmaLayouts.h"
 
 namespace mx::mxgpu {
 

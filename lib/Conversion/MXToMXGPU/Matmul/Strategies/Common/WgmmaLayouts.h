@@ -1,4 +1,4 @@
-//===- Layouts.h - Who holds what of dequantized tiles -------- -*- C++ -*-===//
+//===- WgmmaLayouts.h - Register layouts of A, B and sums -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -27,12 +27,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_LAYOUTS_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_LAYOUTS_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WGMMALAYOUTS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WGMMALAYOUTS_H
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/Wgmma.h"
 
 namespace mx::mxgpu {
+
+/// Rows of an instruction's A that a warp multiplies.
+inline constexpr int64_t kWgmmaWarpRows =
+    target::kWgmmaM / target::kWarpGroupWarps;
 
 /// Warps that dequantize B of a tile: low tiles leave registers for twice as
 /// many, and have less else to wait for. A thread has whole blocks of scales.
@@ -80,4 +85,4 @@ private:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_LAYOUTS_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WGMMALAYOUTS_H

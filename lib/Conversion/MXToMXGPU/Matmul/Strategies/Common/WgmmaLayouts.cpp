@@ -1,4 +1,4 @@
-//===- Layouts.cpp - Who holds what of dequantized tiles ------------------===//
+//===- WgmmaLayouts.cpp - Register layouts of A, B and sums ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Layouts.h"
+#include "WgmmaLayouts.h"
 #include "../../../Builder/LayoutModes.h"
 #include "../Common/Warpgroups.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
@@ -71,11 +71,8 @@ FragmentLayoutAttr UpcastLayouts::getAOperand() const {
   return FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values);
 }
 
-/// Rows of a warp in a block.
-static constexpr int64_t kWarpRows = target::kWgmmaM / target::kWarpGroupWarps;
-
 int64_t UpcastLayouts::getRowsOfBox() const {
-  return readsA || mma.getBlocks() == 1 ? mma.getM() : kWarpRows;
+  return readsA || mma.getBlocks() == 1 ? mma.getM() : kWgmmaWarpRows;
 }
 
 SmallVector<int64_t> UpcastLayouts::getFirstRows() const {
@@ -87,7 +84,7 @@ SmallVector<int64_t> UpcastLayouts::getFirstRows() const {
     for (int64_t block = 0; block < blocks; ++block)
       for (int64_t warp = 0; warp < target::kWarpGroupWarps; ++warp)
         rows.push_back(group * target::kWgmmaM * blocks +
-                       (warp * blocks + block) * kWarpRows);
+                       (warp * blocks + block) * kWgmmaWarpRows);
   return rows;
 }
 
