@@ -121,7 +121,8 @@ Value TestMainLoop::multiply(ForEachWorkTileOp workTile) {
 
 namespace {
 
-class TestStrategy final : public StrategyOf<TestStrategyAttr> {
+class TestStrategy final
+    : public StrategyOf<TestStrategyAttr, TestMainLoop, kMultiply> {
 public:
   std::optional<target::MmaForm>
   match(const OperandTypes &types,
@@ -130,8 +131,7 @@ public:
     if (std::string_view(target.chip) != "sm_test" || types.a != kType ||
         types.b != kType)
       return std::nullopt;
-    return target::lookupMma(kMultiply, types.a, types.b, types.blockSize,
-                             types.scaleFormat);
+    return StrategyOf::match(types, target);
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -159,12 +159,6 @@ public:
     return getMmaPortCycles(fields, buffers, rates);
   }
   ArrayRef<StringLiteral> getRoles() const override { return {}; }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<TestMainLoop>(kernel, work, b);
-  }
 };
 
 } // namespace

@@ -23,6 +23,12 @@ void Strategy::forEachLoop(const MatmulProblem &, ScheduleFields fields, bool,
   add(fields);
 }
 
+ArrayRef<StringLiteral> Strategy::getRoles() const {
+  static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                             "elsewhere"};
+  return kRoles;
+}
+
 int64_t Strategy::getStepCycles(const MatmulProblem &, const ScheduleFields &,
                                 const MatmulBuffers &,
                                 const target::Rates &rates) const {

@@ -139,8 +139,8 @@ public:
   virtual std::string describe(const ScheduleFields &fields) const {
     return {};
   }
-  /// Where threads have the registers of a schedule, in its order.
-  virtual llvm::ArrayRef<llvm::StringLiteral> getRoles() const = 0;
+  /// The roles of the registers of a schedule, in its order.
+  virtual llvm::ArrayRef<llvm::StringLiteral> getRoles() const;
 
   // Kernels.
 
@@ -152,10 +152,22 @@ public:
                      mlir::gpu::GPUModuleOp module) const;
 };
 
-/// A strategy of which `AttrT` is the attribute.
-template <typename AttrT>
+/// A strategy with its attribute, its main loop and the instruction whose MMAs
+/// it takes.
+template <typename AttrT, typename MainLoopT,
+          const target::MmaInstruction &Instruction>
 class StrategyOf : public Strategy {
 public:
+  std::optional<target::MmaForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupMma(Instruction, types.a, types.b, types.blockSize,
+                             types.scaleFormat);
+  }
+  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const final {
+    return std::make_unique<MainLoopT>(kernel, work, b);
+  }
   llvm::StringRef getName() const final { return AttrT::name; }
   bool isOf(StrategyAttrInterface attr) const final {
     return llvm::isa<AttrT>(attr);

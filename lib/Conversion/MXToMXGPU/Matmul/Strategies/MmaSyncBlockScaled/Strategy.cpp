@@ -178,14 +178,10 @@ static bool fitsRegisters(const MatmulProblem &problem,
 
 namespace {
 
-class MmaSyncBlockScaled final : public StrategyOf<MmaSyncBlockScaledAttr> {
+class MmaSyncBlockScaled final
+    : public StrategyOf<MmaSyncBlockScaledAttr, MmaSyncMainLoop,
+                        target::kMmaSyncBlockScaled> {
 public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kMmaSyncBlockScaled, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
   MatmulBuffers getBuffers(const MatmulProblem &problem,
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
@@ -298,17 +294,6 @@ public:
   std::string describe(const ScheduleFields &fields) const override {
     int64_t warps = getOwn(fields).getColumnWarps();
     return warps == 1 ? "" : llvm::formatv(" c{0}", warps).str();
-  }
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<MmaSyncMainLoop>(kernel, work, b);
   }
 };
 

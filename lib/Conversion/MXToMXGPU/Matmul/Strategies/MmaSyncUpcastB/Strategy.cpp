@@ -146,14 +146,10 @@ static bool fitsUpcastRegisters(const MatmulProblem &problem,
 
 namespace {
 
-class MmaSyncUpcastB final : public StrategyOf<MmaSyncUpcastBAttr> {
+class MmaSyncUpcastB final
+    : public StrategyOf<MmaSyncUpcastBAttr, MmaSyncUpcastMainLoop,
+                        target::kMmaSyncBF16> {
 public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kMmaSyncBF16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
   MatmulBuffers getBuffers(const MatmulProblem &problem,
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
@@ -225,18 +221,6 @@ public:
         mma.getWarpColumns() * fields.tile[2] / target::kWarpSize;
     return std::max(getMmaSyncReadCycles(mma, problem, fields.tile[2], rates),
                     elements * kCyclesOfElement);
-  }
-
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<MmaSyncUpcastMainLoop>(kernel, work, b);
   }
 };
 

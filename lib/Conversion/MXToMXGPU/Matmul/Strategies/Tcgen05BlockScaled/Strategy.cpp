@@ -152,14 +152,10 @@ static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
 
 namespace {
 
-class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
+class Tcgen05BlockScaled final
+    : public StrategyOf<Tcgen05BlockScaledAttr, BlockScaledMainLoop,
+                        target::kTcgen05BlockScaled> {
 public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kTcgen05BlockScaled, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
   MatmulBuffers getBuffers(const MatmulProblem &problem,
                            const ScheduleFields &fields) const override {
     BlockScaledTypes types(problem, fields);
@@ -293,12 +289,6 @@ public:
   ArrayRef<StringLiteral> getRoles() const override {
     static constexpr StringLiteral kRoles[] = {"in the epilogue", "elsewhere"};
     return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
   }
 };
 

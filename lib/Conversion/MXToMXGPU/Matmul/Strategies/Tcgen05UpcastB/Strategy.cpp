@@ -108,14 +108,10 @@ constexpr int64_t kConverterRegisters = 128, kOtherRegisters = 80;
 
 namespace {
 
-class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
+class Tcgen05UpcastB final
+    : public StrategyOf<Tcgen05UpcastBAttr, Tcgen05UpcastMainLoop,
+                        target::kTcgen05F16> {
 public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kTcgen05F16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
   MatmulBuffers getBuffers(const MatmulProblem &problem,
                            const ScheduleFields &fields) const override {
     Tcgen05UpcastTypes types(problem, fields);
@@ -226,12 +222,6 @@ public:
     static constexpr StringLiteral kRoles[] = {
         "in the epilogue", "where they dequantize", "elsewhere"};
     return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<Tcgen05UpcastMainLoop>(kernel, work, b);
   }
 };
 

@@ -135,7 +135,8 @@ checkBF16Tile(const ScheduleFields &fields) {
 
 namespace {
 
-class WgmmaBF16 final : public StrategyOf<WgmmaBF16Attr> {
+class WgmmaBF16 final
+    : public StrategyOf<WgmmaBF16Attr, WgmmaBF16MainLoop, target::kWgmmaBF16> {
 public:
   std::optional<target::MmaForm>
   match(const OperandTypes &, const target::TargetInfo &) const override {
@@ -237,18 +238,6 @@ public:
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override {
     return getMmaPortCycles(fields, buffers, rates);
-  }
-
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<WgmmaBF16MainLoop>(kernel, work, b);
   }
 };
 

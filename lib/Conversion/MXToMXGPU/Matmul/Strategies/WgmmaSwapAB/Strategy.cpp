@@ -165,14 +165,9 @@ static bool readsBOnce(const MatmulProblem &problem,
 
 namespace {
 
-class WgmmaSwapAB final : public StrategyOf<WgmmaSwapABAttr> {
+class WgmmaSwapAB final
+    : public StrategyOf<WgmmaSwapABAttr, SwapABMainLoop, target::kWgmmaBF16> {
 public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
   MatmulBuffers getBuffers(const MatmulProblem &problem,
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
@@ -310,18 +305,6 @@ public:
                         const target::Rates &rates) const override {
     return getSwapABTile(problem, fields)
         .getPortCycles(buffers, buffers.bInputs, buffers.inputs, rates);
-  }
-
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<SwapABMainLoop>(kernel, work, b);
   }
 
   std::string describe(const ScheduleFields &fields) const override {

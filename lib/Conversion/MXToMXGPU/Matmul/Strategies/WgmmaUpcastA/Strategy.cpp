@@ -78,14 +78,9 @@ private:
 
 namespace {
 
-class WgmmaUpcastA final : public StrategyOf<WgmmaUpcastAAttr> {
+class WgmmaUpcastA final
+    : public StrategyOf<WgmmaUpcastAAttr, UpcastAMainLoop, target::kWgmmaBF16> {
 public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
   MatmulBuffers getBuffers(const MatmulProblem &problem,
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
@@ -187,17 +182,6 @@ public:
   int64_t getDirectStorePercent(const MatmulProblem &,
                                 int64_t bits) const override {
     return bits > 16 ? 100 : 250;
-  }
-  ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                               "elsewhere"};
-    return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<UpcastAMainLoop>(kernel, work, b);
   }
 
   std::string describe(const ScheduleFields &fields) const override {

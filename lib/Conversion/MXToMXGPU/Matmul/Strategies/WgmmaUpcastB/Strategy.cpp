@@ -129,14 +129,10 @@ static constexpr int64_t kF16Cycles = 8, kF16CyclesOfA = 4;
 
 namespace {
 
-class WgmmaUpcastB final : public StrategyOf<WgmmaUpcastBAttr> {
+class WgmmaUpcastB final
+    : public StrategyOf<WgmmaUpcastBAttr, WgmmaUpcastMainLoop,
+                        target::kWgmmaBF16> {
 public:
-  std::optional<target::MmaForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    return target::lookupMma(target::kWgmmaBF16, types.a, types.b,
-                             types.blockSize, types.scaleFormat);
-  }
-
   MatmulBuffers getBuffers(const MatmulProblem &problem,
                            const ScheduleFields &fields) const override {
     WgmmaUpcastTypes types(problem, fields);
@@ -323,12 +319,6 @@ public:
     static constexpr StringLiteral kRoles[] = {
         "where they multiply", "where they dequantize", "elsewhere"};
     return kRoles;
-  }
-
-  std::unique_ptr<MainLoop> createMainLoop(MatmulKernel &kernel,
-                                           WorkPolicy &work,
-                                           OperandB &b) const override {
-    return std::make_unique<WgmmaUpcastMainLoop>(kernel, work, b);
   }
 
   void build(const ScheduledMatmul &matmul,
