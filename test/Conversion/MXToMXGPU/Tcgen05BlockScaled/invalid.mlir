@@ -77,3 +77,15 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 // USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]
 // expected-error @below {{expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [200, 72, 40]}}
+
+// -----
+
+// USE scaled error
+// SET schedule = tile = [128, 128, 128], stages = 2, registers = [208, 32]
+// expected-error @below {{'mx.matmul' op expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [208, 32]}}
+
+// -----
+
+// USE scaled error
+// SET schedule = tile = [128, 128, 128], stages = 2, registers = [256, 248]
+// expected-error @below {{'mx.matmul' op expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [256, 248]}}

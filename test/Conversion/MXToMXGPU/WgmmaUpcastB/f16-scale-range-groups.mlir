@@ -78,7 +78,7 @@ func.func @reduction(%a: !ra, %as: !ras, %b: !rb, %bs: !rbs, %o: memref<3xi64>, 
 // CHECK:           arith.muli %[[MATRIX]], %c200
 
 // CHECK:       mxgpu.kernel @rows_grouped_matmul(
-// A tile behind the group's last one is that again.
+// Tiles past the last of a group repeat it.
 // CHECK:         mxgpu.role @multiply
 // CHECK:           %[[ROWS:.*]] = arith.subi %end, %row
 // CHECK:           %[[TILES:.*]] = arith.ceildivui %[[ROWS]], %c128
@@ -98,7 +98,7 @@ func.func @rows(%a: !wa, %as: !was, %b: !wb, %bs: !wbs, %o: memref<5xi32>, %y: m
 
 // -----
 
-// Groups with matrices have so many rows of theirs as is said.
+// Masked groups: the counts limit the rows of each matrix.
 
 // CHECK:       mxgpu.kernel @masked_scale_range(%{{.*}}, %{{.*}}, %[[COUNTS:.*]]: memref<5xi32>,
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [1, 1] of(%c15, %c1, %c0)

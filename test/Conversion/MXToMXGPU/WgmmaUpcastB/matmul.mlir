@@ -1,8 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// A matmul on a chip that knows no scales. Both operands come by TMA, each
-// through a ring of its own. Those who multiply dequantize A in registers; a
-// warpgroup dequantizes B from one ring to another, from which wgmma reads.
+// TMA loads both operands into rings of their own. The MMA warpgroups dequantize A in
+// registers. Another warpgroup dequantizes B into a third ring, from which wgmma reads.
 
 // CHECK-DAG: ![[$A_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN>
 // CHECK-DAG: ![[$B_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN, sw64>
@@ -120,8 +119,8 @@ func.func @blocks(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 
 // -----
 
-// Low and narrow tiles begin within a tile of scales. A reduction that ends
-// within a tile says how many blocks exist: what lies behind may be NaN.
+// Tiles of 64 rows or columns begin within a tile of scales. A reduction that ends within a
+// tile passes the number of its blocks: scales past them may be NaN.
 
 // CHECK-LABEL: mxgpu.kernel @low_matmul(
 // CHECK:         mxgpu.role @multiply warps(4)

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// Where it pays the operands are dequantized before: both of large matmuls,
-// the few rows of groups, whose weights are then dequantized in registers.
+// Operands are dequantized to memory first if that is cheaper: both of large matmuls, or the
+// rows of small groups, whose weights are then dequantized in registers.
 
 !a = tensor<8192x8192xf8E4M3FN>
 !s = tensor<8192x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -36,46 +36,8 @@ func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -
 
 // -----
 
-// Of many rows and few columns, B costs less to write before than A would.
-
-!a = tensor<15360x14208xf4E2M1FN>
-!as = tensor<15360x444xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!b = tensor<2432x14208xf4E2M1FN>
-!bs = tensor<2432x444xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<15360x2432xbf16>
-
-// CHECK-LABEL: mx.matmul in @tall: 15360 x 2432 x 14208, e2m1 x bf16
-// CHECK-NEXT:  schedule: {{.*}}upcast_a<permuted_b = true>, workspace = b{{.*}}epilogue = tma_store
-// CHECK:       b is permuted to memory before:
-// CHECK:       1 {{.*}} upcast_a permuted_b
-func.func @tall(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
-  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) -> !y
-  return %0 : !y
-}
-
-// -----
-
-// The gradient of weights: where tiles' scales may lie within a window, to look at them
-// costs less than to dequantize both operands. Elements that have no such conversion are
-// dequantized. Each group has its part of the reduction, and all tiles.
-
-!a = tensor<4096x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!as = tensor<4096x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
-!b = tensor<1536x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!bs = tensor<1536x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
-!y = tensor<8x4096x1536xbf16>
-
-// CHECK-LABEL: mx.grouped_matmul in @gradient: 4096 x 1536 x 132096, e4m3 x e4m3
-// CHECK-NEXT:  schedule: {{.*}}f16_scale_range
-// CHECK:       1536 work tiles in 12 waves
-// CHECK:       before {{ *}}total
-func.func @gradient(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>, %y: !y) -> !y {
-  %0 = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<8xi32>)
-      outs(%y : !y) -> !y
-  return %0 : !y
-}
-
-// -----
+// Elements without a conversion to f16 are dequantized. Each group covers all tiles with its
+// part of the reduction.
 
 !a = tensor<2048x132096xf8E5M2, #mx.ragged<groups = 8, align = 128>>
 !as = tensor<2048x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>

@@ -1,7 +1,9 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_120a"
 
-// Schedules that kernels by mma.sync do not have, and matmuls that they do not do.
+// Schedules that mma_sync_block_scaled rejects.
+
+
 
 // -----
 
@@ -70,100 +72,6 @@ func.func @main(%a: !e, %s: !s, %y: !y) {
 // USE scaled error
 // SET schedule = tile = [64, 64, 128], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
-
-// -----
-
-// TEMPLATE converted
-// SET schedule = none
-!x = memref<256x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // BLOCK error
-  // END
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
-  return
-}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [48, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected a tile of 16, 32, 64 or 128 rows, found 48}}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [64, 96, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 64 x 96}}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [128, 256, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 128 x 256}}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [64, 64, 128], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected a tile of 64 reduction elements, found 128}}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>
-// expected-error @below {{expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 rows, found 2 with 64}}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [64, 64, 64], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected epilogue = direct, as warps share rows of the result, found epilogue = tma_store}}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
-
-// -----
-
-// USE converted error
-// SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
-// expected-error @below {{expected strategy = #mxgpu.mma_sync_upcast_b, by which sm_120a multiplies bf16 by f4E2M1FN, found #mxgpu.mma_sync_block_scaled}}
-
-// -----
-
-!x = memref<16x256xbf16>
-!w = memref<1x256x256xf4E2M1FN>
-!s = memref<1x2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x128xf32>
-func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected at least 216 registers where a tile of 128 x 256 is multiplied and 24 where tiles are loaded, in 2 and 1 warpgroups that have at most 504 together, found registers = [208, 40]}}
-  mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], registers = [208, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>} epilogue {
-    ^bb0(%a: f32, %b: f32, %row: index, %column: index):
-      %v = arith.mulf %a, %b : f32
-      mx.yield %v : f32
-    }
-  return
-}
-
-// -----
-
-!x = memref<16x256xbf16>
-!w = memref<1x256x256xf4E2M1FN>
-!s = memref<1x2x2x32x4x4xf8E8M0FNU>
-!q = memref<16x256xf8E4M3FN>
-!qs = memref<1x2x32x4x4xf8E8M0FNU>
-func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs) {
-  // expected-error @below {{expected a tile of 128 rows with a quantized result, found 64}}
-  mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%q, %qs : !q, !qs)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>}
-  return
-}
 
 // -----
 

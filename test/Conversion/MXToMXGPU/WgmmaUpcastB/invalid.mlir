@@ -31,7 +31,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
-// Two warpgroups have 128 sums a thread.
+// Two warpgroups hold 128 accumulators in each thread.
 // USE dequantized error
 // SET schedule = tile = [256, 256, 64], stages = 4
 // expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}

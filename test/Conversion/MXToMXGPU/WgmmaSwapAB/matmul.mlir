@@ -1,9 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// With wgmma_swap_ab the rows of wgmma are rows of B. Those who multiply read B as wgmma
-// takes its A, but for which rows they are, and dequantize it in their registers.
-// A of bf16 is read where it was loaded. The sums are relabelled: threads have two
-// adjacent columns in a few rows of the result.
+// Rows of wgmma are rows of B. The MMA warpgroups load B in the register layout of the first
+// operand of wgmma and dequantize it there. A of bf16 stays in shared memory. Accumulators are
+// relabelled: each thread stores two adjacent columns of the result.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<16x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 // CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>

@@ -1,0 +1,228 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+
+// What has no kernel is refused at the operation, with what is supported.
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected a schedule: run mx-select-schedule first}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf4E2M1FN>) {
+  // expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 128 elements for kind::mxf8f6f4 of e4m3 and e2m1 on the GPU, found 64}}
+  // expected-note @below {{the nearest are 0 and 128}}
+  // expected-note @below {{the copy engine takes rows of e2m1 in multiples of 128 elements}}
+  mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf4E2M1FN>, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[1, 128]>>) {
+  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[1, 128]>>'}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[1, 128]>>, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+// Rows that lie apart, but not where the copy engine finds them.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected rows of b at a stride of a multiple of 16 elements, at least 64, on the GPU, found 136}}
+  // expected-note @below {{the nearest are 128 and 144}}
+  mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf8E4M3FN, strided<[136, 1]>>, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+// Rows that overlap.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[32, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected rows of a at a stride of a multiple of 16 elements, at least 64, on the GPU, found 32}}
+  // expected-note @below {{the nearest is 64}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[32, 1]>>, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+// Of 6 bits, which are packed first.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf6E2M3FN, strided<[128, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf6E2M3FN, strided<[128, 1]>>'}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf6E2M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %l: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.matmul' op expected scales of b in layout sf_128x4 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
+  mx.matmul ins(%a, %s, %a, %l : !a, !s, !a, memref<128x2xf8E8M0FNU>) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %s: !s, %z: memref<128x128xf16, strided<[256, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected a result with identity layout on the GPU, found 'memref<128x128xf16, strided<[256, 1]>>'}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%z : memref<128x128xf16, strided<[256, 1]>>)
+  return
+}
+
+// -----
+
+// A batch.
+func.func @main(%a: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>, %y: memref<2x128x128xf32>) {
+  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
+  mx.matmul ins(%a, %s, %a, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>, memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) outs(%y : memref<2x128x128xf32>)
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a schedule: run mx-select-schedule first}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected no split_k with groups, found 2}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], split_k = 2, stages = 2>}
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected tile_loop = static with groups, found clc}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>>}
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<300x2xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<300x2xf8E8M0FNU>'}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<300x2xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2>}
+  return
+}
+
+// -----
+
+// Scales that the tensor cores would not read.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x256x256xf8E4M3FN>
+!bs = memref<4x2x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x256xf8E4M3FN>, %s: memref<300x8xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scales of the result in layout sf_128x4 on the GPU, found 'memref<300x8xf8E8M0FNU>'}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<300x8xf8E8M0FNU>) 
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
+  return
+}
+
+// -----
+
+// Scales of 96 columns are no word.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x96x256xf8E4M3FN>
+!bs = memref<4x1x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x96xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a result of parts, or quantized, to have a multiple of 128 columns on the GPU, found 96}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x96xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) 
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
+  return
+}
+
+// -----
+
+// Each part has a tile of scales.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x512x256xf8E4M3FN>
+!bs = memref<4x4x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x256xf8E4M3FN>, %s: memref<6x2x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a tile with a multiple of 128 columns for each of 2 B matrices, found 128 columns}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<6x2x32x4x4xf8E8M0FNU>) num_b = 2
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} epilogue {
+  ^bb0(%x: f32, %y: f32, %row: index, %col: index):
+    mx.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+// Three parts are no two halves.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x384x256xf8E4M3FN>
+!bs = memref<4x3x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x128xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a tile with a multiple of 128 columns for each of 3 B matrices, found 192 columns}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x128xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) num_b = 3
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 192, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>>} epilogue {
+  ^bb0(%x: f32, %y: f32, %z: f32, %row: index, %col: index):
+    mx.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+// Rows of the list are adjacent.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x256x256xf8E4M3FN>
+!bs = memref<4x2x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<100x256xf32>, %s: memref<300xi32, strided<[2]>>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scatter with identity layout on the GPU, found 'memref<300xi32, strided<[2]>>'}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) scatter(%s : memref<300xi32, strided<[2]>>) outs(%e : memref<100x256xf32>) 
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
+  return
+}

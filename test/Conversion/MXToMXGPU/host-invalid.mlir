@@ -1,0 +1,78 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+
+func.func @main(%x: tensor<128x64xbf16>, %e: tensor<128x64xf8E4M3FN>, %s: tensor<1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected memrefs, found 'tensor<128x64xbf16>': bufferize first}}
+  %0:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%e, %s : tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+// The host cannot reach the memory of the device.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index) {
+  // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index, %zero: bf16) {
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
+  return
+}
+
+// -----
+
+// The device cannot reach the memory of the host. A constant is copied, but not
+// what may change.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+memref.global "private" @variable : memref<128x64xbf16> = dense<1.0>
+func.func @main(%a: !a, %s: !s) {
+  // expected-error @below {{'memref.get_global' op expected tensors in device memory, found one in the memory of the host}}
+  %x = memref.get_global @variable : memref<128x64xbf16>
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %s: !s) {
+  // expected-error @below {{'memref.alloca' op expected tensors in device memory, found one in the memory of the host}}
+  %x = memref.alloca() : memref<128x64xbf16>
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  return
+}
+
+// -----
+
+// Kernels are launched from functions of the host.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+%x = memref.alloc() : memref<128x64xbf16>
+%a = memref.alloc() : !a
+%s = memref.alloc() : !s
+// expected-error @below {{'mx.quantize' op expected to be inside a function of the host}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+gpu.module @kernels {
+  gpu.func @kernel(%x: memref<128x64xbf16>, %a: !a, %s: !s) kernel {
+    // expected-error @below {{'mx.quantize' op expected to be inside a function of the host}}
+    mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+    gpu.return
+  }
+}
