@@ -1,9 +1,13 @@
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm -o %t
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm -o %t
 
 // Programs that a user would write: what has no kernel of its own runs as a
 // simple one, with a remark that says why, and what the GPU path does not take
 // yet is refused at what was written, with the reason and what to do.
 
+// -----
+
+// CASES
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
@@ -21,8 +25,6 @@ func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
   return %y : !y
 }
 
-// -----
-
 !e = tensor<128x256xf8E4M3FN>
 !s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
@@ -35,8 +37,6 @@ func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
   %y = mx.matmul ins(%a, %as, %b, %bs : !e4, !s4, !e, !s) outs(%0 : !y) -> !y
   return %y : !y
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
@@ -55,8 +55,6 @@ func.func @const_scales(%x: !m, %w: !e) -> !y {
   %y = mx.matmul ins(%q#0, %q#1, %w, %t : !e, !s, !e, !s) outs(%0 : !y) -> !y
   return %y : !y
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
@@ -77,8 +75,6 @@ func.func @const_weights(%x: !m) -> !y {
   return %y : !y
 }
 
-// -----
-
 !m = tensor<128x256xbf16>
 !e4 = tensor<128x256xf4E2M1FN>
 !s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<sf_128x4>>
@@ -93,8 +89,6 @@ func.func @nvfp4_amax(%x: !m) -> (!e4, !s4) {
   %q:2 = mx.quantize ins(%x : !m) global_scale(%g) outs(%e0, %s0 : !e4, !s4) block_size = 16 -> !e4, !s4
   return %q#0, %q#1 : !e4, !s4
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
@@ -122,8 +116,6 @@ func.func @second_use(%x: !m, %w: !w) -> (!y, !y) {
   return %y, %z : !y, !y
 }
 
-// -----
-
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
@@ -149,8 +141,6 @@ func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
   return %z : !y
 }
 
-// -----
-
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
@@ -174,8 +164,6 @@ func.func @reads_outs(%x: !m, %w: !w, %acc: !y) -> !y {
   } -> !y
   return %z : !y
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
@@ -201,8 +189,6 @@ func.func @transposed(%x: !m, %w: !w) -> !y {
   return %z : !y
 }
 
-// -----
-
 !e = tensor<128x256xf8E4M3FN>
 !s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !f = tensor<128x256xf32>
@@ -221,8 +207,6 @@ func.func @dequantize_scale(%e: !e, %s: !s) -> !f {
   return %z : !f
 }
 
-// -----
-
 !f = tensor<128x256xf32>
 func.func @elementwise_alone(%x: !f) -> !f {
   %z0 = tensor.empty() : !f
@@ -236,8 +220,6 @@ func.func @elementwise_alone(%x: !f) -> !f {
   } -> !f
   return %z : !f
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
@@ -257,8 +239,6 @@ func.func @addf(%x: !m, %w: !w, %b: !y) -> !y {
   return %z : !y
 }
 
-// -----
-
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !y = tensor<128x128xf32>
@@ -269,8 +249,6 @@ func.func @broadcast(%x: !m, %w: !w, %b: tensor<128xf32>) -> !y {
   return %z : !y
 }
 
-// -----
-
 !f = tensor<128x256xf32>
 func.func @transpose(%x: !f) -> tensor<256x128xf32> {
   %0 = tensor.empty() : tensor<256x128xf32>
@@ -278,8 +256,6 @@ func.func @transpose(%x: !f) -> tensor<256x128xf32> {
   %z = linalg.transpose ins(%x : !f) outs(%0 : tensor<256x128xf32>) permutation = [1, 0]
   return %z : tensor<256x128xf32>
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
@@ -298,8 +274,6 @@ func.func @pad(%x: tensor<100x256xbf16>) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-// -----
-
 !m = tensor<128x256xbf16>
 !y = tensor<128x128xf32>
 func.func @fill1(%x: !m) -> !y {
@@ -309,8 +283,6 @@ func.func @fill1(%x: !m) -> !y {
   %z = linalg.fill ins(%c : f32) outs(%0 : !y) -> !y
   return %z : !y
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
@@ -330,8 +302,6 @@ func.func @slice_returned(%x: !m, %w: !w) -> tensor<128x64xf32> {
   %z = tensor.extract_slice %y[0, 64] [128, 64] [1, 1] : !y to tensor<128x64xf32>
   return %z : tensor<128x64xf32>
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
@@ -353,8 +323,6 @@ func.func @insert_slice(%x: !m, %w: !w) -> tensor<128x256xf32> {
   %z = tensor.insert_slice %y into %0[0, 128] [128, 128] [1, 1] : !y into !f
   return %z : !f
 }
-
-// -----
 
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
@@ -378,8 +346,6 @@ func.func @concat(%x: !m, %w: !w) -> tensor<128x256xf32> {
   return %z : !f
 }
 
-// -----
-
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
@@ -399,8 +365,6 @@ func.func @extract(%x: !m, %w: !w) -> f32 {
   %z = tensor.extract %y[%c, %c] : !y
   return %z : f32
 }
-
-// -----
 
 !f = tensor<128x256xf32>
 func.func @softmax(%x: !f) -> !f {

@@ -2,6 +2,7 @@
 # RUN: %python %s %expand_cases
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,37 +36,54 @@ note
 """
 
 
-def expand(case):
-    """The exit status, the expanded case or the error."""
+def expand(text):
+    """The expanded cases, or the error."""
     with tempfile.TemporaryDirectory() as folder:
         source, result = pathlib.Path(folder, "in.mlir"), pathlib.Path(folder, "out.mlir")
-        source.write_text(TEMPLATE + case)
+        source.write_text(TEMPLATE + text)
         done = subprocess.run([*sys.argv[1:], source, result], capture_output=True, text=True)
         if done.returncode:
             return done.stderr.strip().removeprefix(f"{source}:")
-        head, _, text = result.read_text().split("\n// -----\n")
-        assert head == f"// {source}:1\n// Copied.\n", head
-        place, text = text.split("\n", 1)
-        assert place == f"// {source}:26", place
-        return text.strip("\n")
+        head, _, *cases = result.read_text().replace(f"{source}:", "").split("\n// -----\n")
+        assert head == "// 1\n// Copied.\n", head
+        return [re.sub(r"\n+", "\n", case.strip("\n")) for case in cases]
+
+
+def case(text):
+    """The case of the section below the templates."""
+    expanded = expand(text)
+    if isinstance(expanded, str):
+        return expanded
+    place, _, text = "\n// -----\n".join(expanded).partition("\n")
+    assert place == "// 26", place
+    return text
 
 
 # Defaults, other texts, other blocks, and the lines of a block at its depth.
-assert expand("\n// Why.\n// USE op\n") == "// Why.\nop 1 {\n  inner 1\n}"
-assert expand("\n// USE op\n// SET n = 2 = 2\n") == "op 2 = 2 {\n  inner 2 = 2\n}"
-assert expand("\n// USE op body\nloop {\n  ${n}\n}\n") == "op 1 {\n  loop {\n    1\n  }\n}"
-assert expand("\n// USE op\n// BLOCK body\n// BLOCK above\nx\n") == "op 1 {\n  x\n}"
+assert case("\n// Why.\n// USE op\n") == "// Why.\nop 1 {\n  inner 1\n}"
+assert case("\n// USE op\n// SET n = 2 = 2\n") == "op 2 = 2 {\n  inner 2 = 2\n}"
+assert case("\n// USE op body\nloop {\n  ${n}\n}\n") == "op 1 {\n  loop {\n    1\n  }\n}"
+assert case("\n// USE op\n// BLOCK body\n// BLOCK above\nx\n") == "op 1 {\n  x\n}"
 # A template made of another keeps the blocks of both replaceable.
-assert expand("\n// USE both\n") == "op 1 {\n  note\n  inner 1\n}"
-assert expand("\n// USE both above\n// SET n = 3\nx\n\n") == "op 3 {\n  x\n  inner 3\n}"
-assert expand("\nop\n") == "op"
+assert case("\n// USE both\n") == "op 1 {\n  note\n  inner 1\n}"
+assert case("\n// USE both above\n// SET n = 3\nx\n\n") == "op 3 {\n  x\n  inner 3\n}"
+assert case("\nop\n") == "op"
 # A name that the template lacks would leave a case without its difference.
-assert expand("\n// USE up\n") == "26: error: expected one of op, both, found up"
-assert expand("\n// USE op\n// SET m = 2\n") == "26: error: expected one of n, found m"
-assert expand("\n// USE op tail\nx\n") == "26: error: expected one of above, body, found tail"
-assert expand("\n// USE op\n// BLOCK tail\nx\n") == "26: error: expected one of above, body, found tail"
-assert expand("\n// USE op\nx\n") == "26: error: expected a block, found 'x'"
+assert case("\n// USE up\n") == "26: error: expected one of op, both, found up"
+assert case("\n// USE op\n// SET m = 2\n") == "26: error: expected one of n, found m"
+assert case("\n// USE op tail\nx\n") == "26: error: expected one of above, body, found tail"
+assert case("\n// USE op\n// BLOCK tail\nx\n") == "26: error: expected one of above, body, found tail"
+assert case("\n// USE op\nx\n") == "26: error: expected a block, found 'x'"
 # A separator that is missing would join two cases, or make a template of a case.
-assert expand("\n// USE op body\nx\n\n// USE op\n") == "26: error: expected one case in a section, found USE, USE"
-assert expand("\n// USE op body\nx\n\n// TEMPLATE new\n") == "26: error: expected one case in a section, found USE, TEMPLATE"
-assert expand("\n// TEMPLATE new\nx\n") == " error: expected a case of each template, found none of new"
+assert case("\n// USE op body\nx\n\n// USE op\n") == "26: error: expected one case in a section, found USE, USE"
+assert case("\n// USE op body\nx\n\n// TEMPLATE new\n") == "26: error: expected one case in a section, found USE, TEMPLATE"
+assert case("\n// TEMPLATE new\nx\n") == " error: expected a case of each template, found none of new"
+assert case("\n// TEMPLATE op\nx\n") == "26: error: expected one template op, found another"
+# Paragraphs are cases, each with its line; prose belongs to the next one.
+assert expand("\n// CASES op body\nx ${n}\n\n// Why.\n\n// SET n = 2\n// BLOCK above\ny\n") == [
+    "// 29\nop 1 {\n  x 1\n}", "// 31\nop 2 {\n  y\n  // Why.\n}"]
+assert expand("\n// CASES\nop a\n\n// expected-error {{x}}\n\nop b\n// -----\nop c\n") == [
+    "// 29\nop a", "// 31\n// expected-error {{x}}", "// 33\nop b", "// 35\nop c"]
+assert case("\n// CASES op\n// SET n = 2\n\n// SET m = 2\n") == "31: error: expected one of n, found m"
+# A blank line that is missing would join two cases.
+assert case("\n// CASES op body\nx\n// SET n = 2\ny\n") == "29: error: expected texts above the code of a case, found n = 2"

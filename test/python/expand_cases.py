@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Expand the cases of an IR test that differ from a template in a few lines.
 
-    expand_cases.py TEST OUTPUT
+    expand_cases.py TEST... OUTPUT
 
-TEST is split at `// -----`. A section with the line `// TEMPLATE name` defines a
+Each TEST is split at `// -----`. A section with the line `// TEMPLATE name` defines a
 template and is not part of OUTPUT:
 
     // SET key = text      default of every ${key} below
@@ -14,8 +14,12 @@ A section with the line `// USE template` is a case: the template with other
 texts (`// SET key = text`) and other blocks (`// BLOCK name`, up to the next
 block or the end). `// USE template block` begins that block at once. Lines of a
 block are indented as the block that they replace. `// TEMPLATE name` above `// USE`
-makes the case a template. Other sections are copied. A template without a case, and a
-second case in a section, are errors: nothing would test them.
+makes the case a template.
+
+In a section with the line `// CASES template block`, each paragraph below is such a case;
+below `// CASES` alone, each paragraph is a section. A paragraph of prose belongs to the
+next one. Other sections are copied. A template without a case, a second case in a section
+and a `// SET` below the code of a paragraph are errors: nothing would test them.
 """
 
 import pathlib
@@ -23,7 +27,7 @@ import re
 import sys
 import textwrap
 
-DIRECTIVE = re.compile(r"\s*// (TEMPLATE|USE|SET|BLOCK|END)\b ?(.*)")
+DIRECTIVE = re.compile(r"\s*// (TEMPLATE|USE|CASES|SET|BLOCK|END)\b ?(.*)")
 
 
 def directive(line):
@@ -72,15 +76,17 @@ class Template:
         return [re.sub(r"\$\{(\w+)\}", lambda key: self.sets[key[1]], line) for line in lines]
 
 
-def use(lines, templates):
-    """The template of a case, with its own texts and blocks."""
-    name, *block = directive(lines[0])[1].split()
+def use(text, lines, templates):
+    """The template of a case, `name [block]`, with its own texts and blocks."""
+    name, *block = text.split()
     if name not in templates:
         raise ValueError(f"expected one of {', '.join(templates)}, found {name}")
     sets, blocks, block = {}, {each: [] for each in block}, block[0] if block else None
-    for line in lines[1:]:
+    for line in lines:
         word, rest = directive(line)
         if word == "SET":
+            if any(code(each) for text in blocks.values() for each in text):
+                raise ValueError(f"expected texts above the code of a case, found {rest}")
             key, value = rest.split(" = ", 1)
             sets[key] = value
         elif word == "BLOCK":
@@ -94,35 +100,80 @@ def use(lines, templates):
     return templates[name].derived(sets, blocks)
 
 
-def expand(text, file):
-    templates, used, sections, number = {}, set(), [], 1
-    for section in re.split(r"^// -----\n", text, flags=re.M):
-        lines = section.splitlines()
+def code(line):
+    return bool(line.strip()) and not line.lstrip().startswith("//")
+
+
+def paragraphs(lines):
+    """Index of the first line, and lines of each case; prose belongs to the next one."""
+    found, start, prose = [], 0, True
+    for index, line in enumerate([*lines, ""]):
+        if line:
+            prose = prose and not code(line) and directive(line)[0] is None and "expected-" not in line
+        elif not prose:
+            found.append((start, [each for each in lines[start:index] if each]))
+            start, prose = index + 1, True
+    return found
+
+
+class Expansion:
+    def __init__(self):
+        self.templates, self.used, self.sections = {}, set(), []
+
+    def add(self, place, lines, template=None, head=()):
+        lines = [*head, *template.lines(), ""] if template else lines
+        self.sections.append("\n".join([f"// {place}", *lines]) + "\n")
+
+    def use(self, text, lines):
+        template = use(text, lines, self.templates)
+        self.used.add(text.split()[0])
+        return template
+
+    def cases(self, file, number, text, lines):
+        for start, paragraph in paragraphs(lines):
+            place, template, head = f"{file}:{number + start}", None, 0
+            if text:
+                # Without a block to begin, comments are above the template.
+                while " " not in text and head < len(paragraph) and not directive(paragraph[head])[0]:
+                    head += 1
+                try:
+                    template = self.use(text, paragraph[head:])
+                except ValueError as error:
+                    sys.exit(f"{place}: error: {error}")
+            self.add(place, paragraph, template, paragraph[:head])
+
+    def section(self, file, number, lines):
         words = [directive(line)[0] for line in lines]
+        found = [word for word in words if word in ("TEMPLATE", "USE", "CASES")]
+        if found not in ([], ["USE"], ["CASES"], ["TEMPLATE"], ["TEMPLATE", "USE"]):
+            raise ValueError(f"expected one case in a section, found {', '.join(found)}")
+        start = words.index(found[-1]) if found else 0
+        text = directive(lines[start])[1] if found else ""
+        if "CASES" in found:
+            self.cases(file, number + start + 1, text, lines[start + 1:])
+        elif "TEMPLATE" in found:
+            template = self.use(text, lines[start + 1:]) if "USE" in found else Template.parse(lines[start + 1:])
+            name = directive(lines[words.index("TEMPLATE")])[1]
+            if name in self.templates:
+                raise ValueError(f"expected one template {name}, found another")
+            self.templates[name] = template
+        else:
+            self.add(f"{file}:{number}", lines, self.use(text, lines[start + 1:]) if found else None, lines[:start])
+
+
+def expand(text, file):
+    expansion, number = Expansion(), 1
+    for section in re.split(r"^// -----\n", text, flags=re.M):
         try:
-            template = None
-            found = [word for word in words if word in ("TEMPLATE", "USE")]
-            if found not in ([], ["USE"], ["TEMPLATE"], ["TEMPLATE", "USE"]):
-                raise ValueError(f"expected one case in a section, found {', '.join(found)}")
-            if "USE" in words:
-                start = words.index("USE")
-                template = use(lines[start:], templates)
-                used.add(directive(lines[start])[1].split()[0])
-            if "TEMPLATE" in words:
-                start = words.index("TEMPLATE")
-                templates[directive(lines[start])[1]] = template or Template.parse(lines[start + 1:])
-            else:
-                if template:
-                    lines = lines[:start] + template.lines() + [""]
-                sections.append("\n".join([f"// {file}:{number}", *lines]) + "\n")
+            expansion.section(file, number, section.splitlines())
         except ValueError as error:
             sys.exit(f"{file}:{number}: error: {error}")
         number += section.count("\n") + 1
-    if unused := templates.keys() - used:
+    if unused := expansion.templates.keys() - expansion.used:
         sys.exit(f"{file}: error: expected a case of each template, found none of {', '.join(sorted(unused))}")
-    return "// -----\n".join(sections)
+    return "// -----\n".join(expansion.sections)
 
 
 if __name__ == "__main__":
-    source = pathlib.Path(sys.argv[1])
-    pathlib.Path(sys.argv[2]).write_text(expand(source.read_text(), source))
+    *sources, output = map(pathlib.Path, sys.argv[1:])
+    output.write_text("// -----\n".join(expand(source.read_text(), source) for source in sources))

@@ -1,5 +1,7 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mxgpu-host-to-gpu --mxgpu-lower-kernels
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mxgpu-host-to-gpu --mxgpu-lower-kernels
 
+// CASES
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
   mxgpu.kernel @kernel() {
@@ -7,8 +9,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 }
-
-// -----
 
 // Sizes alone are not enough.
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -18,8 +18,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -31,8 +29,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// -----
-
 !acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
@@ -42,8 +38,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -56,8 +50,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 }
-
-// -----
 
 module attributes {gpu.container_module} {
   func.func @main(%n: index) {
@@ -73,15 +65,11 @@ module attributes {gpu.container_module} {
   }
 }
 
-// -----
-
 func.func @main(%x: memref<?x?xf64>) {
   // expected-error @below {{'mxgpu.encode_tensor_map' op expected elements of one byte, f16, bf16 or f32, found 'f64'}}
   %map = mxgpu.encode_tensor_map %x : memref<?x?xf64> -> !mxgpu.tensor_map<32x32xf64>
   return
 }
-
-// -----
 
 module attributes {gpu.container_module} {
   func.func @main(%x: memref<4x4xf32, strided<[8, 1]>>) {
@@ -92,8 +80,6 @@ module attributes {gpu.container_module} {
   gpu.module @kernels {
   }
 }
-
-// -----
 
 module attributes {gpu.container_module} {
   func.func @main(%x: memref<4x4xf32, strided<[8, 1]>>) {

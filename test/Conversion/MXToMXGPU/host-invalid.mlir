@@ -1,33 +1,32 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-func.func @main(%x: tensor<128x64xbf16>, %e: tensor<128x64xf8E4M3FN>, %s: tensor<1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected memrefs, found 'tensor<128x64xbf16>': bufferize first}}
-  %0:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%e, %s : tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>
+// TEMPLATE function
+// SET arguments = %x: tensor<128x64xbf16>, %e: tensor<128x64xf8E4M3FN>, %s: tensor<1x1x32x4x4xf8E8M0FNU>
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
 
 // -----
+
+// CASES function body
+// expected-error @below {{'mx.quantize' op expected memrefs, found 'tensor<128x64xbf16>': bufferize first}}
+%0:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%e, %s : tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>
 
 // The host cannot reach the memory of the device.
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index) {
-  // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
-  memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
-  return
-}
+// SET arguments = %x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index
+// expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index, %zero: bf16) {
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
-  // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
-  memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
-  return
-}
+// SET arguments = %x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index, %zero: bf16
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+// expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
 
 // -----
 
@@ -45,17 +44,15 @@ func.func @main(%a: !a, %s: !s) {
 
 // -----
 
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%a: !a, %s: !s) {
-  // expected-error @below {{'memref.alloca' op expected tensors in device memory, found one in the memory of the host}}
-  %x = memref.alloca() : memref<128x64xbf16>
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
-  return
-}
+// USE function body
+// SET arguments = %a: !a, %s: !s
+// expected-error @below {{'memref.alloca' op expected tensors in device memory, found one in the memory of the host}}
+%x = memref.alloca() : memref<128x64xbf16>
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
 // -----
 
+// CASES
 // Kernels are launched from functions of the host.
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
@@ -64,8 +61,6 @@ func.func @main(%a: !a, %s: !s) {
 %s = memref.alloc() : !s
 // expected-error @below {{'mx.quantize' op expected to be inside a function of the host}}
 mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
-
-// -----
 
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>

@@ -1,10 +1,14 @@
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_90a
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_100a
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_120a
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_90a
+// RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_100a
+// RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_120a
 
 // Static sizes beyond the limits of launches are errors of the compilation.
 // Coordinates of copies have 32 bits: 2^31 rounded down to tiles is the limit.
 
+// -----
+
+// CASES
 !s = tensor<2147483648x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !t = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @rows(%a: tensor<2147483648x128xf8E4M3FN>, %as: !s, %b: tensor<64x128xf8E4M3FN>, %bs: !t, %c: tensor<2147483648x64xf32>) -> tensor<2147483648x64xf32> {
@@ -12,8 +16,6 @@ func.func @rows(%a: tensor<2147483648x128xf8E4M3FN>, %as: !s, %b: tensor<64x128x
   %y = mx.matmul ins(%a, %as, %b, %bs : tensor<2147483648x128xf8E4M3FN>, !s, tensor<64x128xf8E4M3FN>, !t) outs(%c : tensor<2147483648x64xf32>) -> tensor<2147483648x64xf32>
   return %y : tensor<2147483648x64xf32>
 }
-
-// -----
 
 // Columns, beside a number of rows that the run tells.
 !s = tensor<4294967296x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -23,16 +25,12 @@ func.func @columns(%a: tensor<?x128xbf16>, %b: tensor<4294967296x128xf8E4M3FN>, 
   return %y : tensor<?x4294967296xf32>
 }
 
-// -----
-
 !s = tensor<64x134217728xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @reduction(%a: tensor<64x4294967296xf8E4M3FN>, %s: !s, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
   // expected-error @below {{expected at most 2147483392 columns of a on the GPU, found 4294967296}}
   %y = mx.matmul ins(%a, %s, %a, %s : tensor<64x4294967296xf8E4M3FN>, !s, tensor<64x4294967296xf8E4M3FN>, !s) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %y : tensor<64x64xf32>
 }
-
-// -----
 
 // The limit holds for the rows of all matrices of a batch together.
 !s = tensor<1048576x4096x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -44,8 +42,6 @@ func.func @batch(%a: tensor<1048576x4096x128xf8E4M3FN>, %as: !s, %b: tensor<1048
   return %y : tensor<1048576x4096x8xf32>
 }
 
-// -----
-
 // Each size is within the limits, and their tiles are not.
 !s = tensor<1073741824x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @tiles(%a: tensor<1073741824x128xf8E4M3FN>, %s: !s, %c: tensor<1073741824x1073741824xbf16>) -> tensor<1073741824x1073741824xbf16> {
@@ -54,15 +50,11 @@ func.func @tiles(%a: tensor<1073741824x128xf8E4M3FN>, %s: !s, %c: tensor<1073741
   return %y : tensor<1073741824x1073741824xbf16>
 }
 
-// -----
-
 func.func @quantize(%x: tensor<1048576x1048576x32xbf16>, %e: tensor<1048576x1048576x32xf8E4M3FN>, %s: tensor<1048576x1048576x1xf8E8M0FNU>) -> (tensor<1048576x1048576x32xf8E4M3FN>, tensor<1048576x1048576x1xf8E8M0FNU>) {
   // expected-error @below {{expected at most 2147483392 rows of input in tiles on the GPU, found 1099511627776}}
   %q:2 = mx.quantize ins(%x : tensor<1048576x1048576x32xbf16>) outs(%e, %s : tensor<1048576x1048576x32xf8E4M3FN>, tensor<1048576x1048576x1xf8E8M0FNU>) -> tensor<1048576x1048576x32xf8E4M3FN>, tensor<1048576x1048576x1xf8E8M0FNU>
   return %q#0, %q#1 : tensor<1048576x1048576x32xf8E4M3FN>, tensor<1048576x1048576x1xf8E8M0FNU>
 }
-
-// -----
 
 // The number of elements has more than 63 bits.
 func.func @overflow(%x: tensor<1099511627776x1099511627776xbf16>, %e: tensor<1099511627776x1099511627776xf8E4M3FN>, %s: tensor<1099511627776x34359738368xf8E8M0FNU>) -> (tensor<1099511627776x1099511627776xf8E4M3FN>, tensor<1099511627776x34359738368xf8E8M0FNU>) {
@@ -70,8 +62,6 @@ func.func @overflow(%x: tensor<1099511627776x1099511627776xbf16>, %e: tensor<109
   %q:2 = mx.quantize ins(%x : tensor<1099511627776x1099511627776xbf16>) outs(%e, %s : tensor<1099511627776x1099511627776xf8E4M3FN>, tensor<1099511627776x34359738368xf8E8M0FNU>) -> tensor<1099511627776x1099511627776xf8E4M3FN>, tensor<1099511627776x34359738368xf8E8M0FNU>
   return %q#0, %q#1 : tensor<1099511627776x1099511627776xf8E4M3FN>, tensor<1099511627776x34359738368xf8E8M0FNU>
 }
-
-// -----
 
 // A kernel has one CTA for 256 elements.
 func.func @simple(%x: tensor<1099511627776xf32>) -> tensor<1099511627776xf32> {

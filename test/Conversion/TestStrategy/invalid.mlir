@@ -1,5 +1,7 @@
-// RUN: mx-test-opt %s --split-input-file --verify-diagnostics --mx-to-mxgpu=chip=sm_test
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-test-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-mxgpu=chip=sm_test
 
+// CASES
 // The rules of schedules ask the strategy, and messages name it.
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -11,8 +13,6 @@ func.func @tile(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// -----
-
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
@@ -22,8 +22,6 @@ func.func @registers(%a: !a, %s: !s, %out: !d) -> !d {
       {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], registers = [168, 40]>} -> !d
   return %d : !d
 }
-
-// -----
 
 // Too much shared memory for two CTAs on an SM of the chip.
 !a = tensor<256x1024xf8E4M3FN>
@@ -42,8 +40,6 @@ func.func @memory(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// -----
-
 // A strategy of another tensor core.
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -55,8 +51,6 @@ func.func @strategy(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// -----
-
 // Operands that it does not multiply.
 !a = tensor<256x1024xf8E5M2>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -67,13 +61,9 @@ func.func @operands(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// -----
-
 // A field that it lacks cannot be written.
 // expected-error @below {{expected '>'}}
 #schedule = #mxgpu.schedule<tile = [16, 64, 128], strategy = #mx_test.strategy<cluster_split = true>>
-
-// -----
 
 // expected-error @below {{expected ctas_per_sm of at least 1, found 0}}
 #schedule = #mxgpu.schedule<tile = [16, 64, 128], strategy = #mx_test.strategy<ctas_per_sm = 0>>

@@ -1,49 +1,44 @@
-// RUN: mx-opt %s --split-input-file --verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics
 
-func.func @read(%x: !mxplan.buffer, %at: index) {
-  // expected-error @below {{'mxplan.read' op expected index, or an integer or float of 8, 16, 32 or 64 bits, found 'i1'}}
-  %0 = mxplan.read %x[%at] : i1
+// TEMPLATE function
+// SET arguments = %x: !mxplan.buffer, %n: index
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
 
 // -----
 
-func.func @byte(%x: !mxplan.buffer, %n: index) {
-  // expected-error @below {{'mxplan.fill' op attribute 'byte' failed to satisfy constraint}}
-  mxplan.fill %x, 256 bytes(%n)
-  return
-}
+// CASES function body
+// SET arguments = %x: !mxplan.buffer, %at: index
+// expected-error @below {{'mxplan.read' op expected index, or an integer or float of 8, 16, 32 or 64 bits, found 'i1'}}
+%0 = mxplan.read %x[%at] : i1
+
+// expected-error @below {{'mxplan.fill' op attribute 'byte' failed to satisfy constraint}}
+mxplan.fill %x, 256 bytes(%n)
+
+// expected-error @below {{'mxplan.encode_tensor_map' op expected 2 dims and 1 strides for a box of 2 dimensions, found 1 and 1}}
+%0 = mxplan.encode_tensor_map %x offset(%n) dims(%n) strides(%n) : !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 
 // -----
 
-func.func @dims(%x: !mxplan.buffer, %n: index) {
-  // expected-error @below {{'mxplan.encode_tensor_map' op expected 2 dims and 1 strides for a box of 2 dimensions, found 1 and 1}}
-  %0 = mxplan.encode_tensor_map %x offset(%n) dims(%n) strides(%n) : !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
-  return
-}
-
-// -----
-
+// CASES
 // expected-error @below {{'func.func' op expected arguments of types ('!mxplan.buffer', 'index'), as mxplan.arguments says, found ('!mxplan.buffer')}}
 func.func @arguments(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<?xf32>, memref<?xf32>>]} {
   return
 }
-
-// -----
 
 // expected-error @below {{'func.func' op expected results of types (), as mxplan.results says, found ('index')}}
 func.func @results(%n: index) -> index attributes {mxplan.results = []} {
   return %n : index
 }
 
-// -----
-
 // expected-error @below {{'func.func' op expected mxplan.results to be an array of #mxplan.value, found 7 : i64}}
 func.func @form() attributes {mxplan.results = 7} {
   return
 }
-
-// -----
 
 // expected-error @below {{'func.func' op expected mxplan.arguments and mxplan.results of func.func, found mxplan.entry}}
 func.func @entry() attributes {mxplan.entry} {
@@ -52,14 +47,14 @@ func.func @entry() attributes {mxplan.entry} {
 
 // -----
 
-func.func @nothing(%n: index) {
-  // expected-error @below {{'mxplan.launch' op expected a kernel, found nothing named @kernels::@kernel}}
-  mxplan.launch @kernels::@kernel grid(%n) args()
-  return
-}
+// USE function body
+// SET arguments = %n: index
+// expected-error @below {{'mxplan.launch' op expected a kernel, found nothing named @kernels::@kernel}}
+mxplan.launch @kernels::@kernel grid(%n) args()
 
 // -----
 
+// CASES
 module attributes {gpu.container_module} {
   func.func @count(%x: !mxplan.buffer, %n: index) {
     // expected-error @below {{'mxplan.launch' op expected 3 parameters, found 1}}
@@ -73,8 +68,6 @@ module attributes {gpu.container_module} {
     }
   }
 }
-
-// -----
 
 module attributes {gpu.container_module} {
   func.func @types(%x: !mxplan.buffer, %n: index, %m: i64) {
@@ -90,8 +83,6 @@ module attributes {gpu.container_module} {
   }
 }
 
-// -----
-
 module attributes {gpu.container_module} {
   func.func @lowered(%x: !mxplan.buffer, %n: index) {
     // expected-error @below {{'mxplan.launch' op expected 2 parameters, found 1}}
@@ -105,39 +96,28 @@ module attributes {gpu.container_module} {
 
 // -----
 
-func.func @part(%x: !mxplan.buffer, %n: index) {
-  // expected-error @below {{'mxplan.part' op expected to be a parameter of launches, found a use by 'mxplan.copy'}}
-  %p = mxplan.part %x from %n
-  mxplan.copy %p to %x bytes(%n)
-  return
-}
+// CASES function body
+// expected-error @below {{'mxplan.part' op expected to be a parameter of launches, found a use by 'mxplan.copy'}}
+%p = mxplan.part %x from %n
+mxplan.copy %p to %x bytes(%n)
+
+// SET arguments = 
+// expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found nothing named @nobody}}
+%c = mxplan.constant @nobody
+
+// SET arguments = 
+// expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found func.func named @f}}
+%c = mxplan.constant @f
 
 // -----
 
-func.func @nothing() {
-  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found nothing named @nobody}}
-  %c = mxplan.constant @nobody
-  return
-}
-
-// -----
-
-func.func @function() {
-  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found func.func named @function}}
-  %c = mxplan.constant @function
-  return
-}
-
-// -----
-
+// CASES
 memref.global "private" @variable : memref<2xf32> = dense<1.0>
 func.func @variable_user() {
   // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found memref.global named @variable}}
   %c = mxplan.constant @variable
   return
 }
-
-// -----
 
 memref.global "private" constant @elsewhere : memref<2xf32>
 func.func @external() {
@@ -146,15 +126,12 @@ func.func @external() {
   return
 }
 
-// -----
-
 memref.global "private" constant @short : memref<4xf32> = dense_resource<short>
 func.func @short_user() {
   // expected-error @below {{'mxplan.constant' op expected the resource 'short' to have the 16 bytes of tensor<4xf32>, found 12}}
   %c = mxplan.constant @short
   return
 }
-
 {-#
   dialect_resources: {
     builtin: {

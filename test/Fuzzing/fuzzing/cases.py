@@ -20,11 +20,14 @@ DTYPES = {"f64": ("<f8", 8), "f32": ("<f4", 4), "f16": ("<f2", 2), "bf16": ("<u2
 
 CHIPS = list(runpy.run_path(
     pathlib.Path(__file__).resolve().parents[3] / "python/mx_compiler/_runtime/chips.py")["CHIPS"].values())
+EXPAND = runpy.run_path(pathlib.Path(__file__).resolve().parents[2] / "python/expand_cases.py")["expand"]
 
 
 def pieces(path):
     """The parts of a test file, each with the flags that its RUN lines give mx-opt."""
     text = path.read_text()
+    if "%expand_cases" in text:
+        text = EXPAND(text, path)
     runs = re.sub(r"\\\n\s*//\s*RUN:", " ", text)
     flags = []
     for run in re.findall(r"RUN:.*?\bmx-opt\b([^|>\n]*)", runs):

@@ -1,153 +1,95 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
 // What has no kernel is refused at the operation, with what is supported.
 
+// -----
+
+// TEMPLATE function
+// SET arguments = %a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected a schedule: run mx-select-schedule first}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
 
 // -----
 
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf4E2M1FN>) {
-  // expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 128 elements for kind::mxf8f6f4 of e4m3 and e2m1 on the GPU, found 64}}
-  // expected-note @below {{the nearest are 0 and 128}}
-  // expected-note @below {{the copy engine takes rows of e2m1 in multiples of 128 elements}}
-  mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf4E2M1FN>, !s) outs(%y : !y)
-  return
-}
+// CASES function body
+// SET arguments = %a: !a, %s: !s, %y: !y
+// expected-error @below {{'mx.matmul' op expected a schedule: run mx-select-schedule first}}
+mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
 
-// -----
+// SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf4E2M1FN>
+// expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 128 elements for kind::mxf8f6f4 of e4m3 and e2m1 on the GPU, found 64}}
+// expected-note @below {{the nearest are 0 and 128}}
+// expected-note @below {{the copy engine takes rows of e2m1 in multiples of 128 elements}}
+mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf4E2M1FN>, !s) outs(%y : !y)
 
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[1, 128]>>) {
-  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[1, 128]>>'}}
-  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[1, 128]>>, !s, !a, !s) outs(%y : !y)
-  return
-}
-
-// -----
+// SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[1, 128]>>
+// expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[1, 128]>>'}}
+mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[1, 128]>>, !s, !a, !s) outs(%y : !y)
 
 // Rows that lie apart, but not where the copy engine finds them.
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136, 1]>>) {
-  // expected-error @below {{'mx.matmul' op expected rows of b at a stride of a multiple of 16 elements, at least 64, on the GPU, found 136}}
-  // expected-note @below {{the nearest are 128 and 144}}
-  mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf8E4M3FN, strided<[136, 1]>>, !s) outs(%y : !y)
-  return
-}
-
-// -----
+// SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136, 1]>>
+// expected-error @below {{'mx.matmul' op expected rows of b at a stride of a multiple of 16 elements, at least 64, on the GPU, found 136}}
+// expected-note @below {{the nearest are 128 and 144}}
+mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf8E4M3FN, strided<[136, 1]>>, !s) outs(%y : !y)
 
 // Rows that overlap.
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[32, 1]>>) {
-  // expected-error @below {{'mx.matmul' op expected rows of a at a stride of a multiple of 16 elements, at least 64, on the GPU, found 32}}
-  // expected-note @below {{the nearest is 64}}
-  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[32, 1]>>, !s, !a, !s) outs(%y : !y)
-  return
-}
-
-// -----
+// SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[32, 1]>>
+// expected-error @below {{'mx.matmul' op expected rows of a at a stride of a multiple of 16 elements, at least 64, on the GPU, found 32}}
+// expected-note @below {{the nearest is 64}}
+mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[32, 1]>>, !s, !a, !s) outs(%y : !y)
 
 // Of 6 bits, which are packed first.
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf6E2M3FN, strided<[128, 1]>>) {
-  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf6E2M3FN, strided<[128, 1]>>'}}
-  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf6E2M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
-  return
-}
+// SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf6E2M3FN, strided<[128, 1]>>
+// expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf6E2M3FN, strided<[128, 1]>>'}}
+mx.matmul ins(%b, %s, %a, %s : memref<128x64xf6E2M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
 
-// -----
+// SET arguments = %a: !a, %s: !s, %y: !y, %l: memref<128x2xf8E8M0FNU>
+// expected-error @below {{'mx.matmul' op expected scales of b in layout sf_128x4 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
+mx.matmul ins(%a, %s, %a, %l : !a, !s, !a, memref<128x2xf8E8M0FNU>) outs(%y : !y)
 
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %l: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.matmul' op expected scales of b in layout sf_128x4 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
-  mx.matmul ins(%a, %s, %a, %l : !a, !s, !a, memref<128x2xf8E8M0FNU>) outs(%y : !y)
-  return
-}
-
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%a: !a, %s: !s, %z: memref<128x128xf16, strided<[256, 1]>>) {
-  // expected-error @below {{'mx.matmul' op expected a result with identity layout on the GPU, found 'memref<128x128xf16, strided<[256, 1]>>'}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%z : memref<128x128xf16, strided<[256, 1]>>)
-  return
-}
-
-// -----
+// SET arguments = %a: !a, %s: !s, %z: memref<128x128xf16, strided<[256, 1]>>
+// expected-error @below {{'mx.matmul' op expected a result with identity layout on the GPU, found 'memref<128x128xf16, strided<[256, 1]>>'}}
+mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%z : memref<128x128xf16, strided<[256, 1]>>)
 
 // A batch.
-func.func @main(%a: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>, %y: memref<2x128x128xf32>) {
-  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
-  mx.matmul ins(%a, %s, %a, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>, memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) outs(%y : memref<2x128x128xf32>)
-  return
-}
+// SET arguments = %a: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>, %y: memref<2x128x128xf32>
+// expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
+mx.matmul ins(%a, %s, %a, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>, memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) outs(%y : memref<2x128x128xf32>)
+
+// expected-error @below {{'mx.grouped_matmul' op expected a schedule: run mx-select-schedule first}}
+mx.grouped_matmul ragged = rows
+    ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+    offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+
+// expected-error @below {{'mx.grouped_matmul' op expected no split_k with groups, found 2}}
+mx.grouped_matmul ragged = rows
+    ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+    offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+    {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], split_k = 2, stages = 2>}
+
+// expected-error @below {{'mx.grouped_matmul' op expected tile_loop = static with groups, found clc}}
+mx.grouped_matmul ragged = rows
+    ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+    offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+    {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>>}
+
+// SET arguments = %a: memref<300x64xf8E4M3FN>, %as: memref<300x2xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>
+// expected-error @below {{'mx.grouped_matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<300x2xf8E8M0FNU>'}}
+mx.grouped_matmul ragged = rows
+    ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<300x2xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+    offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+    {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2>}
 
 // -----
 
-func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected a schedule: run mx-select-schedule first}}
-  mx.grouped_matmul ragged = rows
-      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
-      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
-  return
-}
-
-// -----
-
-func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected no split_k with groups, found 2}}
-  mx.grouped_matmul ragged = rows
-      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
-      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], split_k = 2, stages = 2>}
-  return
-}
-
-// -----
-
-func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected tile_loop = static with groups, found clc}}
-  mx.grouped_matmul ragged = rows
-      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
-      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>>}
-  return
-}
-
-// -----
-
-func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<300x2xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<300x2xf8E8M0FNU>'}}
-  mx.grouped_matmul ragged = rows
-      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<300x2xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
-      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2>}
-  return
-}
-
-// -----
-
+// CASES
 // Scales that the tensor cores would not read.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
@@ -161,8 +103,6 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// -----
-
 // Scales of 96 columns are no word.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
@@ -175,8 +115,6 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
   return
 }
-
-// -----
 
 // Each part has a tile of scales.
 !a = memref<300x256xf8E4M3FN>
@@ -194,8 +132,6 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// -----
-
 // Three parts are no two halves.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
@@ -211,8 +147,6 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   }
   return
 }
-
-// -----
 
 // Rows of the list are adjacent.
 !a = memref<300x256xf8E4M3FN>

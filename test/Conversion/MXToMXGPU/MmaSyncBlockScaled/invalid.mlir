@@ -3,8 +3,6 @@
 
 // Schedules that mma_sync_block_scaled rejects.
 
-
-
 // -----
 
 // TEMPLATE scaled
@@ -21,60 +19,37 @@ func.func @main(%a: !e, %s: !s, %y: !y) {
 
 // -----
 
-// USE scaled error
+// CASES scaled error
 // SET schedule = tile = [48, 64, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected a tile of 16, 32, 64, 128 or 256 rows, found 48}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [64, 96, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected a tile of 32, 64, 128 or 256 columns, found 96}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [256, 256, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected a tile of 128 reduction elements, found 64}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [64, 64, 256], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected a tile of 128 reduction elements, found 256}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [64, 32, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>
 // expected-error @below {{expected at least 32 columns of each warp, found 32 of 4 column warps}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [256, 128, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>
 // expected-error @below {{expected at most 8 warps that multiply, found 32 of 4 column warps and a tile of 256 x 128}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 64, 128], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 2>
 // expected-error @below {{expected column_warps = 1 with epilogue = tma_store, found 2}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [64, 64, 128], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
 
 // -----
 
+// CASES
 !a = memref<300x256xf8E4M3FN>
 !as = memref<3x2x32x4x4xf8E8M0FNU>
 !b = memref<1x256x256xf8E4M3FN>
@@ -87,8 +62,6 @@ func.func @blocks(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<1xi32>, %q: !q,
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 2>>}
   return
 }
-
-// -----
 
 !a = memref<300x256xf8E4M3FN>
 !as = memref<3x2x32x4x4xf8E8M0FNU>

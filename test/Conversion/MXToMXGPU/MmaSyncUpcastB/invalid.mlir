@@ -3,8 +3,6 @@
 
 // Schedules that mma_sync_upcast_b rejects.
 
-
-
 // -----
 
 // TEMPLATE converted
@@ -22,54 +20,34 @@ func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
 
 // -----
 
-// USE converted error
+// CASES converted error
 // SET schedule = tile = [48, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
 // expected-error @below {{expected a tile of 16, 32, 64 or 128 rows, found 48}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [64, 96, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
 // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 64 x 96}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [128, 256, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
 // expected-error @below {{expected a tile of 32, 64 or 128 columns, or of 256 with at most 64 rows or two matrices of b, found 128 x 256}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [64, 64, 128], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
 // expected-error @below {{expected a tile of 64 reduction elements, found 128}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>
 // expected-error @below {{expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 rows, found 2 with 64}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [64, 64, 64], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_upcast_b
 // expected-error @below {{expected epilogue = direct, as warps share rows of the result, found epilogue = tma_store}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
 // expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected strategy = #mxgpu.mma_sync_upcast_b, by which sm_120a multiplies bf16 by f4E2M1FN, found #mxgpu.mma_sync_block_scaled}}
 
 // -----
 
+// CASES
 !x = memref<16x256xbf16>
 !w = memref<1x256x256xf4E2M1FN>
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
@@ -84,8 +62,6 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
     }
   return
 }
-
-// -----
 
 !x = memref<16x256xbf16>
 !w = memref<1x256x256xf4E2M1FN>

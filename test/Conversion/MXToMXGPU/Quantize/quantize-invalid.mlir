@@ -1,4 +1,5 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
 // A tile would have columns of two values.
 !a = memref<128x192xf8E4M3FN>
@@ -14,12 +15,24 @@ func.func @main(%x: memref<128x96xbf16>, %e: !a, %s: !s) {
 
 // -----
 
-// Rows that the copy engine cannot take.
-func.func @main(%x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
-  mx.quantize ins(%x : memref<128x60xbf16>) outs(%e, %s : memref<60x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
+// TEMPLATE function
+// SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!x = memref<2x128x64xbf16, strided<[16384, 64, 1]>>
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
+
+// -----
+
+// Rows that the copy engine cannot take.
+// USE function body
+// SET arguments = %x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>
+// expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
+mx.quantize ins(%x : memref<128x60xbf16>) outs(%e, %s : memref<60x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
 
 // -----
 
@@ -32,43 +45,23 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E5M2, strided<[128,
 
 // -----
 
-func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf4E2M1FN>, %s: memref<128x4xf8E4M3FN>, %g: f32) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
-  mx.quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<128x4xf8E4M3FN>) block_size = 16 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
-  return
-}
+// CASES function body
+// SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf4E2M1FN>, %s: memref<128x4xf8E4M3FN>, %g: f32
+// expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+mx.quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<128x4xf8E4M3FN>) block_size = 16 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
 
-// -----
+// expected-error @below {{'mx.quantize' op expected a schedule whose threads cover rows of 8 vectors, and a tile of 128 rows in whole passes, found 96 threads}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96, vector = 16>}
 
-func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule whose threads cover rows of 8 vectors, and a tile of 128 rows in whole passes, found 96 threads}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96, vector = 16>}
-  return
-}
+// expected-error @below {{'mx.quantize' op expected a schedule with at most 256 elements of a tile for each thread, found 512}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 16>}
 
-// -----
+// expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
 
-func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with at most 256 elements of a tile for each thread, found 512}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 16>}
-  return
-}
-
-// -----
-
-func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
-  return
-}
-
-// -----
-
-func.func @main(%x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>) {
-  // expected-error @below {{'mx.amax' op expected an input without gaps on the GPU, found 'memref<4x8xf32, strided<[16, 1]>>'}}
-  mx.amax ins(%x : memref<4x8xf32, strided<[16, 1]>>) outs(%m : memref<f32>)
-  return
-}
+// SET arguments = %x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>
+// expected-error @below {{'mx.amax' op expected an input without gaps on the GPU, found 'memref<4x8xf32, strided<[16, 1]>>'}}
+mx.amax ins(%x : memref<4x8xf32, strided<[16, 1]>>) outs(%m : memref<f32>)
 
 // -----
 
@@ -82,49 +75,28 @@ func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1
 
 // -----
 
-!a = memref<128x64xf8E4M3FN>
-func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
-  mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
-      outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
-  return
-}
+// CASES function body
+// SET arguments = %x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>
+// expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
+    outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
 
-// -----
+// SET arguments = %x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s
+// expected-error @below {{'mx.quantize' op expected a schedule with a tile of at most 256 rows and columns for axes [0], found [128, 384]}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 384], threads = 128>}
 
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with a tile of at most 256 rows and columns for axes [0], found [128, 384]}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 384], threads = 128>}
-  return
-}
-
-// -----
-
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of the rows of a stage, found 96 for an axis}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
-  return
-}
-
-// -----
+// SET arguments = %x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s
+// expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of the rows of a stage, found 96 for an axis}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
 
 // NVFP4's blocks of 16 may leave rows that the copy engine cannot store.
-func.func @main(%x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<64x3xf8E4M3FN>, %g: f32) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
-  mx.quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
-  return
-}
+// SET arguments = %x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<64x3xf8E4M3FN>, %g: f32
+// expected-error @below {{'mx.quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
+mx.quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
 
-// -----
-
-!x = memref<2x128x64xbf16, strided<[16384, 64, 1]>>
-func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
-  mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
-  return
-}
+// SET arguments = %x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>
+// expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
+mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
 
 // -----
 
@@ -142,48 +114,30 @@ func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf
 
 // -----
 
-func.func @main(%x: memref<2x64x40xbf16>, %e: memref<2x40x64xf4E2M1FN>, %s: memref<2x40x2xf8E8M0FNU>, %y: memref<2x64x36xbf16>, %f: memref<2x36x64xf4E2M1FN>, %t: memref<2x36x2xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<2x64x40xbf16>) outs(%e, %s : memref<2x40x64xf4E2M1FN>, memref<2x40x2xf8E8M0FNU>) axes = [0]
-  // expected-error @below {{'mx.quantize' op expected dimension 2 of input to be a multiple of 8 with axes [0] on the GPU, found 36: pad it to 40}}
-  mx.quantize ins(%y : memref<2x64x36xbf16>) outs(%f, %t : memref<2x36x64xf4E2M1FN>, memref<2x36x2xf8E8M0FNU>) axes = [0]
-  return
-}
+// CASES function body
+// SET arguments = %x: memref<2x64x40xbf16>, %e: memref<2x40x64xf4E2M1FN>, %s: memref<2x40x2xf8E8M0FNU>, %y: memref<2x64x36xbf16>, %f: memref<2x36x64xf4E2M1FN>, %t: memref<2x36x2xf8E8M0FNU>
+mx.quantize ins(%x : memref<2x64x40xbf16>) outs(%e, %s : memref<2x40x64xf4E2M1FN>, memref<2x40x2xf8E8M0FNU>) axes = [0]
+// expected-error @below {{'mx.quantize' op expected dimension 2 of input to be a multiple of 8 with axes [0] on the GPU, found 36: pad it to 40}}
+mx.quantize ins(%y : memref<2x64x36xbf16>) outs(%f, %t : memref<2x36x64xf4E2M1FN>, memref<2x36x2xf8E8M0FNU>) axes = [0]
 
-// -----
+// SET arguments = %x: memref<128x64xbf16, strided<[1, 128]>>, %e: !a, %s: !s
+// expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
+mx.quantize ins(%x : memref<128x64xbf16, strided<[1, 128]>>) outs(%e, %s : !a, !s)
 
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16, strided<[1, 128]>>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
-  mx.quantize ins(%x : memref<128x64xbf16, strided<[1, 128]>>) outs(%e, %s : !a, !s)
-  return
-}
-
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xf32, strided<[66, 1]>>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 4 elements, at least 64, on the GPU, found 66}}
-  // expected-note @below {{the nearest are 64 and 68}}
-  mx.quantize ins(%x : memref<128x64xf32, strided<[66, 1]>>) outs(%e, %s : !a, !s)
-  return
-}
-
-// -----
+// SET arguments = %x: memref<128x64xf32, strided<[66, 1]>>, %e: !a, %s: !s
+// expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 4 elements, at least 64, on the GPU, found 66}}
+// expected-note @below {{the nearest are 64 and 68}}
+mx.quantize ins(%x : memref<128x64xf32, strided<[66, 1]>>) outs(%e, %s : !a, !s)
 
 // Rows that overlap.
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16, strided<[0, 1]>>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 0}}
-  // expected-note @below {{the nearest is 64}}
-  mx.quantize ins(%x : memref<128x64xbf16, strided<[0, 1]>>) outs(%e, %s : !a, !s)
-  return
-}
+// SET arguments = %x: memref<128x64xbf16, strided<[0, 1]>>, %e: !a, %s: !s
+// expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 0}}
+// expected-note @below {{the nearest is 64}}
+mx.quantize ins(%x : memref<128x64xbf16, strided<[0, 1]>>) outs(%e, %s : !a, !s)
 
 // -----
 
+// CASES
 // Elements that share bytes.
 !x = memref<128x64xf4E2M1FN, strided<[128, 1]>>
 !a = memref<128x64xf8E4M3FN>
@@ -197,8 +151,6 @@ func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
       }
   return
 }
-
-// -----
 
 // The threads that compute what is quantized come on top.
 !x = memref<128x128xf32>
@@ -215,8 +167,6 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
   return
 }
 
-// -----
-
 // They read 8 columns at a time, where a copy takes 16 bytes.
 !x = memref<128x12xf32>
 !q = memref<12x128xf8E4M3FN>
@@ -226,8 +176,6 @@ func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
   mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s) axes = [0]
   return
 }
-
-// -----
 
 // What a prologue may hold is what an epilogue may.
 !x = memref<128x128xbf16>
@@ -246,11 +194,9 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 
 // -----
 
-func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
-  return
-}
+// USE function body
+// expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
 
 // -----
 
@@ -264,35 +210,26 @@ func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<
 
 // -----
 
+// CASES function body
 // One warp cannot serve both axes.
-func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of the rows of a stage, found 16 for an axis}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
-  return
-}
-
-// -----
+// SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>
+// expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of the rows of a stage, found 16 for an axis}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
 
 // A vector would have two scales.
-func.func @main(%x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
-  mx.quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)
-      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>} prologue {
-  ^bb0(%a: bf16, %row: index, %col: index):
-    mx.yield %a : bf16
-  }
-  return
+// SET arguments = %x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>
+// expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+mx.quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)
+    {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>} prologue {
+^bb0(%a: bf16, %row: index, %col: index):
+  mx.yield %a : bf16
 }
 
-// -----
-
-func.func @main(%x: memref<128x64xi8>, %n: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected input_scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
-  mx.quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) prologue {
-  ^bb0(%a: bf16, %row: index, %col: index):
-    mx.yield %a : bf16
-  }
-  return
+// SET arguments = %x: memref<128x64xi8>, %n: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>
+// expected-error @below {{'mx.quantize' op expected input_scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
+mx.quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) prologue {
+^bb0(%a: bf16, %row: index, %col: index):
+  mx.yield %a : bf16
 }
 
 // -----
@@ -308,8 +245,7 @@ func.func @main(%x: memref<256x128xbf16>, %e: !e, %s: !s, %t: memref<128x256xf8E
 
 // -----
 
-func.func @main(%x: memref<2x128x64xf8E4M3FN>, %n: memref<2x128x2xf8E8M0FNU>, %e: memref<2x64x128xf8E4M3FN>, %s: memref<2x64x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a matrix with input_scales on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
-  mx.quantize ins(%x : memref<2x128x64xf8E4M3FN>) input_scales(%n : memref<2x128x2xf8E8M0FNU>) outs(%e, %s : memref<2x64x128xf8E4M3FN>, memref<2x64x4xf8E8M0FNU>) axes = [0]
-  return
-}
+// USE function body
+// SET arguments = %x: memref<2x128x64xf8E4M3FN>, %n: memref<2x128x2xf8E8M0FNU>, %e: memref<2x64x128xf8E4M3FN>, %s: memref<2x64x4xf8E8M0FNU>
+// expected-error @below {{'mx.quantize' op expected a matrix with input_scales on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
+mx.quantize ins(%x : memref<2x128x64xf8E4M3FN>) input_scales(%n : memref<2x128x2xf8E8M0FNU>) outs(%e, %s : memref<2x64x128xf8E4M3FN>, memref<2x64x4xf8E8M0FNU>) axes = [0]

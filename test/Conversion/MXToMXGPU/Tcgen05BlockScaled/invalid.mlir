@@ -19,73 +19,40 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
-// USE scaled error
+// CASES scaled error
 // SET schedule = tile = [256, 128, 128], stages = 4
 // expected-error @below {{'mx.matmul' op expected a tile of 128 rows of one CTA, found 256}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>
 // expected-error @below {{expected a tile of 256 rows of two CTAs, found 128}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 72, 128], stages = 4
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 16, found 72}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [256, 48, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 256, 128], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 3, overlap = 64>
 // expected-error @below {{expected an overlap only of 2 accumulators, found 3}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 64>
 // expected-error @below {{expected an overlap only of accumulators of 256 columns, found 128}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<scale_stages = 3>
 // expected-error @below {{expected at most as many scale stages as stages (2), found 3}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 128, 64], stages = 4
 // expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab
 // expected-error @below {{expected strategy = #mxgpu.tcgen05_block_scaled, by which sm_100a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_swap_ab}}
 
-// -----
-
 // The epilogue, and the other roles.
-// USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]
 // expected-error @below {{expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [200, 72, 40]}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 2, registers = [208, 32]
 // expected-error @below {{'mx.matmul' op expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [208, 32]}}
 
-// -----
-
-// USE scaled error
 // SET schedule = tile = [128, 128, 128], stages = 2, registers = [256, 248]
 // expected-error @below {{'mx.matmul' op expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [256, 248]}}

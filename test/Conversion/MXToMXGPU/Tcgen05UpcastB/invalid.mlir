@@ -20,57 +20,33 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// USE converted error
+// CASES converted error
 // SET schedule = tile = [256, 128, 64], stages = 4
 // expected-error @below {{expected a tile of 128 rows where a is bf16, found 256}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [128, 192, 64], stages = 4
 // expected-error @below {{expected a tile of 64, 128 or 256 columns where a is bf16, found 192}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [128, 128, 128], stages = 4
 // expected-error @below {{expected a tile of 64 reduction elements where a is bf16, found 128}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [128, 128, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>
 // expected-error @below {{expected a tile of 256 rows of two CTAs where a is bf16, found 128}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [256, 64, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>
 // expected-error @below {{expected a tile of 128 or 256 columns of two CTAs where a is bf16, found 64}}
 
-// -----
-
 // Of the epilogue and the other roles, as where the tensor core takes scales.
-// USE converted error
 // SET schedule = tile = [128, 128, 64], registers = [232, 64], stages = 4
 // expected-error @below {{expected at least 152 registers for the epilogue, 128 where b is converted and 80 for the other roles, in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [128, 128, 64], registers = [152, 120, 80], stages = 4
 // expected-error @below {{found registers = [152, 120, 80]}}
 
-// -----
-
-// USE converted error
 // SET schedule = tile = [128, 128, 64], registers = [184, 128, 80], stages = 4
 // expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [184, 128, 80]}}
 
-// -----
-
 // Narrow tiles are converted by one warpgroup.
-// USE converted error
 // SET schedule = tile = [128, 64, 64], registers = [256, 176, 80], stages = 4
 // expected-error @below {{in 1, 1 and 1 warpgroups that have at most 504 together, found registers = [256, 176, 80]}}
 

@@ -31,48 +31,31 @@ func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
 
 // -----
 
-// USE swapped error
+// CASES swapped error
 // SET schedule = tile = [24, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab
 // expected-error @below {{expected a tile of a multiple of 16 rows with wgmma_swap_ab, found 24}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [16, 32, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns with wgmma_swap_ab, found 32}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [16, 64, 256], stages = 4, strategy = #mxgpu.wgmma_swap_ab
 // expected-error @below {{expected a tile of 64 or 128 reduction elements with wgmma_swap_ab, found 256}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [128, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab
 // expected-error @below {{expected a tile of at most 96 rows with 256 columns and wgmma_swap_ab, the accumulator that registers hold, found 128}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, epilogue = tma_store
 // expected-error @below {{expected epilogue = direct with wgmma_swap_ab, where each warp has columns of all rows, found tma_store}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [96, 40]
 // expected-error @below {{expected at least 104 registers where a tile of 16 x 256 is multiplied and 40 where tiles are loaded, in 4 and 1 warpgroups that have at most 480 together, found registers = [96, 40]}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [216, 128, 40]
 // expected-error @below {{expected at least 200 registers where a tile of 16 x 64 is multiplied and 40 where tiles are loaded, in 1 and 1 warpgroups that have at most 512 together, found registers = [216, 128, 40]}}
 
 // -----
 
+// CASES
 !x = memref<16x256xbf16>
 !w = memref<1x256x256xf4E2M1FN>
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
@@ -88,8 +71,6 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
   return
 }
 
-// -----
-
 !x = memref<16x256xbf16>
 !w = memref<1x256x256xf4E2M1FN>
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
@@ -101,8 +82,6 @@ func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
-
-// -----
 
 !x = memref<16x256xbf16>
 !w = memref<1x512x256xf4E2M1FN>
@@ -118,8 +97,6 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
     }
   return
 }
-
-// -----
 
 !x = memref<16x256xbf16>
 !w = memref<1x4x4x128x32xf4E2M1FN>
@@ -138,19 +115,13 @@ func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 
 // -----
 
-// USE swapped error
+// CASES swapped error
 // SET schedule = tile = [64, 64, 128], stages = 1, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>
 // expected-error @below {{expected 112 registers of a thread for a tile of 64 x 64 x 128, found 96 with ctas_per_sm = 4}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 2>, registers = [200, 40]
 // expected-error @below {{expected no registers with ctas_per_sm, which says how many a thread has}}
 
-// -----
-
-// USE swapped error
 // SET schedule = tile = [16, 64, 128], stages = 8, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>
 // expected-error @below {{expected at most 57344 bytes of shared memory on sm_90a, found 74240}}
 // expected-note @below {{in.a: 4096}}

@@ -1,7 +1,11 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-materialize-layouts --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mx-materialize-layouts --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a
 
 // What a permuted A needs.
 
+// -----
+
+// CASES
 !x = tensor<64x128xbf16>
 !b = tensor<64x128xf4E2M1FN>
 !bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -12,8 +16,6 @@ func.func @no_workspace(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
   return %0 : !y
 }
-
-// -----
 
 !x = tensor<64x128xbf16>
 !b = tensor<64x128xf4E2M1FN>
@@ -26,8 +28,6 @@ func.func @not_permuted(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
   return %0 : !y
 }
 
-// -----
-
 !x = tensor<64x48xbf16>
 !b = tensor<64x48xf4E2M1FN>
 !bs = tensor<64x3xf8E4M3FN, #mx.scale_layout<sf_128x4>>
@@ -38,8 +38,6 @@ func.func @multiple(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>, workspace = a>} -> !y
   return %0 : !y
 }
-
-// -----
 
 !x = tensor<64x?xbf16>
 !b = tensor<64x?xf4E2M1FN>
@@ -52,8 +50,6 @@ func.func @unknown(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
   return %0 : !y
 }
 
-// -----
-
 !x = tensor<64x128xbf16>
 !b = tensor<64x128xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
 !bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -65,10 +61,7 @@ func.func @packed(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
   return %0 : !y
 }
 
-// -----
-
 // A tensor that is the destination of a permutation is not permuted itself.
-
 !x = tensor<64x128xbf16>
 !b = tensor<64x128xf4E2M1FN>
 !bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -81,10 +74,7 @@ func.func @destination(%x: !x, %b: !b, %bs: !bs, %y: !y) -> (!x, !y) {
   return %p, %0 : !x, !y
 }
 
-// -----
-
 // What a program permutes itself has another meaning than the schedule says.
-
 !x = tensor<64x128xbf16>
 !b = tensor<64x128xf4E2M1FN>
 !bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,55 +1,40 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-dequantize-operands=chip=sm_90a --convert-mx-to-mxgpu="chip=sm_90a"
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mx-dequantize-operands=chip=sm_90a --convert-mx-to-mxgpu="chip=sm_90a"
 
 // Schedules with wgmma_upcast_a that kernels do not have.
 
+// -----
+
+// TEMPLATE function
+// SET arguments = %a: !a, %s: !s, %b: !b, %y: !y
 !a = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !b = memref<256x256xbf16>
 !y = memref<256x256xf32>
-func.func @strategy(%a: !a, %s: !s, %b: !b, %y: !y) {
-  // expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_a, by which sm_90a multiplies f8E4M3FN by bf16, found #mxgpu.wgmma_swap_ab}}
-  mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!b = memref<256x256xbf16>
-!y = memref<256x256xf32>
-func.func @rows(%a: !a, %s: !s, %b: !b, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128, 192 or 256 rows with wgmma_upcast_a, found 32}}
-  mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [32, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
-  return
-}
+// CASES function body
+// expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_a, by which sm_90a multiplies f8E4M3FN by bf16, found #mxgpu.wgmma_swap_ab}}
+mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
+
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 rows with wgmma_upcast_a, found 32}}
+mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [32, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
+
+// expected-error @below {{expected a tile of a multiple of 16 columns with wgmma_upcast_a, found 40}}
+mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 40, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
+
+// expected-error @below {{expected a tile of at most 96 columns with 256 rows and wgmma_upcast_a, the accumulator that registers hold, found 128}}
+mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
 
 // -----
 
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!b = memref<256x256xbf16>
-!y = memref<256x256xf32>
-func.func @columns(%a: !a, %s: !s, %b: !b, %y: !y) {
-  // expected-error @below {{expected a tile of a multiple of 16 columns with wgmma_upcast_a, found 40}}
-  mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 40, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
-  return
-}
-
-// -----
-
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!b = memref<256x256xbf16>
-!y = memref<256x256xf32>
-func.func @sums(%a: !a, %s: !s, %b: !b, %y: !y) {
-  // expected-error @below {{expected a tile of at most 96 columns with 256 rows and wgmma_upcast_a, the accumulator that registers hold, found 128}}
-  mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
-  return
-}
-
-// -----
-
+// CASES
 !a = memref<256x256xf8E4M3FN>
 !s = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x256x256xbf16>
@@ -60,8 +45,6 @@ func.func @groups(%a: !a, %s: !s, %b: !b, %o: memref<4xi32>, %y: !y) {
       {mxgpu.schedule = #mxgpu.schedule<tile = [192, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
   return
 }
-
-// -----
 
 !a = memref<256x256xf8E4M3FN>
 !s = memref<6x2x32x4x4xf8E8M0FNU>
@@ -75,8 +58,6 @@ func.func @quantized(%a: !a, %s: !s, %b: !b, %o: memref<4xi32>, %q: !q, %qs: !qs
   return
 }
 
-// -----
-
 !a = tensor<256x256xf8E4M3FN>
 !s = tensor<2x2x32x4x4xf8E8M0FNU>
 !y = tensor<256x256xf32>
@@ -87,8 +68,6 @@ func.func @no_workspace(%a: !a, %s: !s, %y: !y) -> !y {
   return %0 : !y
 }
 
-// -----
-
 !a = tensor<256x48xf4E2M1FN>
 !s = tensor<2x1x32x4x4xf8E4M3FN>
 !y = tensor<256x256xf32>
@@ -98,8 +77,6 @@ func.func @multiple(%a: !a, %s: !s, %y: !y) -> !y {
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], workspace = b, strategy = #mxgpu.wgmma_upcast_a<permuted_b = true>>} -> !y
   return %0 : !y
 }
-
-// -----
 
 !a = tensor<256x256xbf16>
 !b = tensor<256x256xf8E4M3FN>

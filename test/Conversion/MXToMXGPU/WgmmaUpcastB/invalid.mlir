@@ -19,58 +19,38 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
-// USE dequantized error
+// CASES dequantized error
 // SET schedule = tile = [192, 128, 64], stages = 4
 // expected-error @below {{'mx.matmul' op expected a tile of 64, 128 or 256 rows, found 192}}
 
-// -----
-
-// USE dequantized error
 // SET schedule = tile = [128, 192, 64], stages = 4
 // expected-error @below {{expected a tile of 64, 128 or 256 columns, found 192}}
 
-// -----
-
 // Two warpgroups hold 128 accumulators in each thread.
-// USE dequantized error
 // SET schedule = tile = [256, 256, 64], stages = 4
 // expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
 
-// -----
-
-// USE dequantized error
 // SET schedule = tile = [128, 128, 128], stages = 4
 // expected-error @below {{expected a tile of 64 reduction elements, found 128}}
 
-// -----
-
-// USE dequantized error
 // SET schedule = tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>
 // expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_b, by which sm_90a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_bf16<ctas = 2>}}
 
-// -----
-
 // Of the epilogue and the other roles, as on sm_100a.
-// USE dequantized error
 // SET schedule = tile = [128, 128, 64], stages = 4, registers = [232, 64]
 // expected-error @below {{expected at least 200 registers where a tile of 128 x 128 is multiplied, 72 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
 
-// -----
-
 // A thread has two rows of B.
-// USE dequantized error
 // SET schedule = tile = [128, 256, 64], stages = 4, registers = [200, 72, 40]
 // expected-error @below {{104 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [200, 72, 40]}}
 
-// -----
-
 // More than an SM has.
-// USE dequantized error
 // SET schedule = tile = [64, 256, 64], stages = 4, registers = [240, 152, 120]
 // expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [240, 152, 120]}}
 
 // -----
 
+// CASES
 // Groups begin anywhere, and their scales at tiles of 128 rows.
 !a = memref<256x256xf8E4M3FN>
 !as = memref<4x2x32x4x4xf8E8M0FNU>
@@ -83,8 +63,6 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y) {
       offsets(%o : memref<2xi32>) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4>}
   return
 }
-
-// -----
 
 // A work tile writes whole tiles of scales.
 !x = memref<256x256xbf16>
@@ -99,8 +77,6 @@ func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
   return
 }
 
-// -----
-
 // Blocks and scales are stored by operations that take no hint.
 !x = memref<256x256xbf16>
 !b = memref<2x256x256xf8E4M3FN>
@@ -114,8 +90,6 @@ func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
   return
 }
 
-// -----
-
 !a = memref<256x256xf8E5M2>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
@@ -127,12 +101,9 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
-// USE dequantized error
+// CASES dequantized error
 // SET schedule = tile = [64, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>
 // expected-error @below {{expected a tile of 128 or 256 rows and 64 or 128 columns with f16_scale_range, found another}}
 
-// -----
-
-// USE dequantized error
 // SET schedule = tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>, split_k = 2
 // expected-error @below {{expected a reduction that is not split with f16_scale_range, found another}}

@@ -1,7 +1,8 @@
-// RUN: mx-opt %s --mx-materialize-layouts --split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --mx-materialize-layouts --split-input-file -verify-diagnostics
 
+// CASES
 #tiled = #mx.scale_layout<sf_128x4>
-
 // A cast would be a no-op that changes what the bytes mean.
 func.func @cast(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU> {
   // expected-error @below {{'tensor.cast' op cannot carry the layout #mx.scale_layout<sf_128x4> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim}}
@@ -9,10 +10,7 @@ func.func @cast(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU
   return %0 : tensor<256x16xf8E8M0FNU>
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 // A slice of rows is no slice of tiles.
 func.func @extract_slice(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<64x16xf8E8M0FNU, #tiled> {
   // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
@@ -21,10 +19,7 @@ func.func @extract_slice(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<64x16xf
   return %0 : tensor<64x16xf8E8M0FNU, #tiled>
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 func.func @collapse_shape(%s: tensor<2x128x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled> {
   // expected-error @below {{'tensor.collapse_shape' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   %0 = tensor.collapse_shape %s [[0, 1], [2]]
@@ -32,18 +27,13 @@ func.func @collapse_shape(%s: tensor<2x128x16xf8E8M0FNU, #tiled>) -> tensor<256x
   return %0 : tensor<256x16xf8E8M0FNU, #tiled>
 }
 
-// -----
-
 func.func @linear_too(%s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear>>) -> tensor<256x16xf8E8M0FNU> {
   // expected-error @below {{'tensor.cast' op cannot carry the layout #mx.scale_layout<linear>}}
   %0 = tensor.cast %s : tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear>> to tensor<256x16xf8E8M0FNU>
   return %0 : tensor<256x16xf8E8M0FNU>
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 func.func @branch(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled> {
   // expected-error @above {{'func.func' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   // expected-error @below {{'cf.br' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
@@ -52,10 +42,7 @@ func.func @branch(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0F
   return %t : tensor<256x16xf8E8M0FNU, #tiled>
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 // Inside another type there is no rule for it.
 func.func private @callee(tensor<256x16xf8E8M0FNU, #tiled>)
 func.func @function_type() {
@@ -64,20 +51,14 @@ func.func @function_type() {
   return
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 func.func @constant() -> tensor<256x16xf8E8M0FNU, #tiled> {
   // expected-error @below {{'arith.constant' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   %0 = arith.constant dense<1.0> : tensor<256x16xf8E8M0FNU, #tiled>
   return %0 : tensor<256x16xf8E8M0FNU, #tiled>
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 // Three tiles of rows may be 257 rows or 384.
 func.func @lost_size(%s: tensor<?x16xf8E8M0FNU, #tiled>) -> index {
   %c0 = arith.constant 0 : index
@@ -86,10 +67,7 @@ func.func @lost_size(%s: tensor<?x16xf8E8M0FNU, #tiled>) -> index {
   return %0 : index
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 // The operation that would tell runs only if %p holds.
 func.func @size_known_elsewhere(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, #tiled>,
                                 %init: tensor<?x64xf32>, %p: i1) -> index {
@@ -103,28 +81,20 @@ func.func @size_known_elsewhere(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0
   return %0 : index
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 func.func @variable_dimension(%s: tensor<256x16xf8E8M0FNU, #tiled>, %d: index) -> index {
   // expected-error @below {{'tensor.dim' op expected a constant dimension below 2 of a tensor in layout #mx.scale_layout<sf_128x4>, found a variable}}
   %0 = tensor.dim %s, %d : tensor<256x16xf8E8M0FNU, #tiled>
   return %0 : index
 }
 
-// -----
-
 #tiled = #mx.scale_layout<sf_128x4>
-
 func.func @dimension_out_of_range(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> index {
   %c2 = arith.constant 2 : index
   // expected-error @below {{'tensor.dim' op expected a constant dimension below 2 of a tensor in layout #mx.scale_layout<sf_128x4>, found 2}}
   %0 = tensor.dim %s, %c2 : tensor<256x16xf8E8M0FNU, #tiled>
   return %0 : index
 }
-
-// -----
 
 // Three tiles of rows may be 129 rows or 192.
 func.func @lost_size_of_weights(%w: tensor<?x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>) -> index {
@@ -133,8 +103,6 @@ func.func @lost_size_of_weights(%w: tensor<?x64xf8E4M3FN, #mx.weight_layout<frag
   %0 = tensor.dim %w, %c0 : tensor<?x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
   return %0 : index
 }
-
-// -----
 
 func.func @slice_of_weights(%w: tensor<128x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>) -> tensor<64x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>> {
   // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.weight_layout<fragment_64x64> to a physical tensor}}

@@ -1,5 +1,7 @@
-// RUN: mx-opt %s --transform-interpreter --split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --transform-interpreter --split-input-file -verify-diagnostics
 
+// CASES
 // Packed scales: a tile of rows would be cut.
 func.func @rows_cut_a_tile(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<2x4x32x4x4xf8E8M0FNU>, %b: tensor<96x512xf8E4M3FN>,
     %sb: tensor<96x16xf8E8M0FNU>, %init: tensor<256x96xf32>) -> tensor<256x96xf32> {
@@ -19,8 +21,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // And so a tile of blocks.
 func.func @reduction_cuts_a_tile(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<2x4x32x4x4xf8E8M0FNU>, %b: tensor<96x512xf8E4M3FN>,
@@ -42,8 +42,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 
-// -----
-
 // Linear scales: a block would be cut.
 func.func @reduction_cuts_a_block(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<96x512xf8E4M3FN>,
     %sb: tensor<96x16xf8E8M0FNU>, %init: tensor<256x96xf32>) -> tensor<256x96xf32> {
@@ -63,8 +61,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // Each tile would overwrite the one before.
 func.func @no_partial_sums(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<96x512xf8E4M3FN>,
@@ -86,8 +82,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 
-// -----
-
 // Each tile would round.
 func.func @rounded_partial_sums(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<96x512xf8E4M3FN>,
     %sb: tensor<96x16xf8E8M0FNU>, %init: tensor<256x96xbf16>) -> tensor<256x96xbf16> {
@@ -107,8 +101,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // The epilogue would see a part of the sum.
 func.func @epilogue_of_partial_sums(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<96x512xf8E4M3FN>,
@@ -133,8 +125,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 
-// -----
-
 // A tile of packed weights has 64 rows.
 func.func @packed(%w: tensor<192x96xf8E4M3FN>, %init: tensor<3x2x128x32xf8E4M3FN>) -> tensor<3x2x128x32xf8E4M3FN> {
   // expected-error @below {{'mx.pack_weights' op expected tiles of rows in multiples of 64, found 32}}
@@ -152,8 +142,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // A slice of an encoded tensor has no meaning.
 func.func @encoded(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %b: tensor<96x512xf8E4M3FN>,
@@ -174,8 +162,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // Offsets of a tile are not those of the whole.
 func.func @ragged_rows(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>,
@@ -198,8 +184,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 
-// -----
-
 // Elements of a tile have other numbers than in the whole.
 func.func @stochastic(%x: tensor<256x64xbf16>, %seed: i64, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>)
     -> tensor<256x64xf8E4M3FN> {
@@ -218,8 +202,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // Columns of a tile would lie in several places.
 func.func @concat(%x: tensor<256x64xbf16>, %e: tensor<256x128xf8E4M3FN>, %f: tensor<256x4xf8E8M0FNU>)
@@ -244,8 +226,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 
-// -----
-
 // A tile has a maximum of its own.
 func.func @amax(%x: tensor<256x64xbf16>, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>, %m: tensor<f32>)
     -> tensor<256x64xf8E4M3FN> {
@@ -265,8 +245,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // The quantizer writes whole tiles of scales.
 func.func @quantize_rows(%x: tensor<300x64xbf16>, %e: tensor<300x64xf8E4M3FN>, %f: tensor<3x1x32x4x4xf8E8M0FNU>)
@@ -288,8 +266,6 @@ module attributes {transform.with_named_sequence} {
   }
 }
 
-// -----
-
 // Squares are not cut.
 func.func @squares(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
     -> tensor<64x64xf8E4M3FN> {
@@ -308,8 +284,6 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
-
-// -----
 
 // A tile of an input's scales has 128 rows.
 func.func @input_scales(%x: tensor<256x64xf8E4M3FN>, %s: tensor<2x1x32x4x4xf8E8M0FNU>, %e: tensor<256x64xi8>,

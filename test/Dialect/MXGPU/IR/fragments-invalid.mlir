@@ -3,454 +3,301 @@
 
 // What layouts, fragments, matrix instructions and what takes fragments apart refuse.
 
+// -----
+
+// CASES
 // How layouts are written.
 // expected-error @below {{expected '<'}}
 #layout = #mxgpu.fragment_layout
 
-// -----
-
 // expected-error @below {{expected 'threads'}}
 #layout = #mxgpu.fragment_layout<[128: 1 row]>
-
-// -----
 
 // expected-error @below {{expected ','}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row]>
 
-// -----
-
 // expected-error @below {{expected 'threads'}}
 #layout = #mxgpu.fragment_layout<values = [32: 1 column], threads = [128: 1 row]>
-
-// -----
 
 // expected-error @below {{expected ':'}}
 #layout = #mxgpu.fragment_layout<threads = [128], values = [32: 1 column]>
 
-// -----
-
 // expected-error @below {{expected valid keyword}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1], values = [32: 1 column]>
-
-// -----
 
 // expected-error @below {{expected integer value}}
 #layout = #mxgpu.fragment_layout<threads = [128: rows], values = [32: 1 column]>
 
-// -----
-
 // expected-error @below {{expected a mode as in '4: 2 columns' or '8: 1 row', found 'lane'}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 lane], values = [32: 1 column]>
-
-// -----
 
 // expected-error @below {{expected '['}}
 #layout = #mxgpu.fragment_layout<threads = 128: 1 row, values = [32: 1 column]>
 
-// -----
-
 // expected-error @below {{expected integer value}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row,], values = [32: 1 column]>
-
-// -----
 
 // expected-error @below {{unbalanced '[' character in pretty dialect name}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row, values = [32: 1 column]>
 
-// -----
-
 // expected-error @below {{expected integer value}}
 #layout = #mxgpu.fragment_layout<threads = [?: 1 row], values = [32: 1 column]>
 
-// -----
-
 // expected-error @below {{expected '>'}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column], warps = 4>
-
-// -----
 
 // Numbers that are too large to read, to multiply, or to be meant.
 // expected-error @below {{integer value too large}}
 #layout = #mxgpu.fragment_layout<threads = [99999999999999999999: 1 row], values = [32: 1 column]>
 
-// -----
-
 // expected-error @below {{integer value too large}}
 #layout = #mxgpu.fragment_layout<threads = [128: 99999999999999999999 rows], values = [32: 1 column]>
-
-// -----
 
 // fragment_layout C3
 // expected-error @below {{expected at most 1024 threads, found more}}
 #layout = #mxgpu.fragment_layout<threads = [4294967296: 1 row, 4294967296: 4294967296 rows], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C3
 // expected-error @below {{expected at most 1024 threads, found more}}
 #layout = #mxgpu.fragment_layout<threads = [9223372036854775807: 1 row], values = [32: 1 column]>
-
-// -----
 
 // fragment_layout C3
 // expected-error @below {{expected at most 1024 values, found more}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row], values = [9223372036854775807: 1 column, 9223372036854775807: 9223372036854775807 columns]>
 
-// -----
-
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 9223372036854775807}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 9223372036854775807 rows], values = [32: 1 column]>
-
-// -----
 
 // fragment_layout C3
 // expected-error @below {{expected at most 1024 threads, found more}}
 #layout = #mxgpu.fragment_layout<threads = [2048: 1 row], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C3
 // expected-error @below {{expected at most 1024 threads, found more}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 64: 32 rows], values = [32: 1 column]>
-
-// -----
 
 // fragment_layout C3
 // expected-error @below {{expected at most 1024 values, found more}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [1025: 1 column]>
 
-// -----
-
 // fragment_layout C3
 // expected-error @below {{expected at most 1024 values, found more}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 64: 32 columns]>
 
-// -----
-
 // fragment_layout C4
 // expected-error @below {{expected at most 16 modes of threads, found 17}}
 #layout = #mxgpu.fragment_layout<threads = [1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row], values = [32: 1 column]>
-
-// -----
 
 // Modes count something, upwards.
 // fragment_layout C1
 // expected-error @below {{expected modes of threads of at least 1 value, found 0}}
 #layout = #mxgpu.fragment_layout<threads = [0: 1 row], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C1
 // expected-error @below {{expected modes of threads of at least 1 value, found -4}}
 #layout = #mxgpu.fragment_layout<threads = [-4: 1 row], values = [32: 1 column]>
-
-// -----
 
 // fragment_layout C1
 // expected-error @below {{expected modes of threads of at least 1 value, found -9223372036854775808}}
 #layout = #mxgpu.fragment_layout<threads = [-9223372036854775808: 1 row], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C1
 // expected-error @below {{expected modes of values of at least 1 value, found 0}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [0: 1 column]>
-
-// -----
 
 // fragment_layout C2
 // expected-error @below {{expected modes of values with a step of at least 1, found 0}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 0 columns]>
 
-// -----
-
 // fragment_layout C2
 // expected-error @below {{expected modes of threads with a step of at least 0, found -1}}
 #layout = #mxgpu.fragment_layout<threads = [128: -1 row], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C2
 // expected-error @below {{expected modes of values with a step of at least 1, found -9223372036854775808}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: -9223372036854775808 columns]>
-
-// -----
 
 // Each row and each column is held once.
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 1 rows, so that each is held once, found 2}}
 #layout = #mxgpu.fragment_layout<threads = [32: 2 rows], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 31}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 31 rows], values = [32: 1 column]>
-
-// -----
 
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 64}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 64 rows], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 1}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 1 row], values = [32: 1 column]>
-
-// -----
 
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 32 columns, so that each is held once, found 128}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 columns]>
 
-// -----
-
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 4 columns, so that each is held once, found 1}}
 #layout = #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 1 column]>
-
-// -----
 
 // fragment_layout C6
 // expected-error @below {{expected modes of a power of two values below the highest of rows, found 3}}
 #layout = #mxgpu.fragment_layout<threads = [3: 1 row, 4: 3 rows], values = [32: 1 column]>
 
-// -----
-
 // fragment_layout C6
 // expected-error @below {{expected modes of a power of two values below the highest of columns, found 6}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column, 2: 6 columns]>
-
-// -----
 
 // Fragments have the shape of their layout.
 // fragment C3
 // expected-error @below {{expected elements of 'f4E2M1FN' that fill words of 32 bits of a thread, found 4}}
 func.func private @f(!mxgpu.fragment<128x4xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>)
 
-// -----
-
 // fragment C3
 // expected-error @below {{expected elements of 'f6E3M2FN' that fill words of 32 bits of a thread, found 6}}
 func.func private @f(!mxgpu.fragment<128x6xf6E3M2FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [6: 1 column]>>)
-
-// -----
 
 // fragment C2
 // expected-error @below {{expected the 128x32 elements of its layout, found a shape of 64, 32}}
 func.func private @f(!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
 
-// -----
-
 // fragment C2
 // expected-error @below {{expected the 128x32 elements of its layout, found a shape of 128}}
 func.func private @f(!mxgpu.fragment<128xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
-
-// -----
 
 // fragment C2
 // expected-error @below {{expected the 128x32 elements of its layout, found a shape of 128, 32, 1}}
 func.func private @f(!mxgpu.fragment<128x32x1xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
 
-// -----
-
 // expected-error @below {{expected static shape}}
 func.func private @f(!mxgpu.fragment<?x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
-
-// -----
 
 // fragment C2
 // expected-error @below {{expected the 128x32 elements of its layout, found a shape of 128, 9223372036854775807}}
 func.func private @f(!mxgpu.fragment<128x9223372036854775807xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
 
-// -----
-
 // expected-error @below {{invalid dimension}}
 func.func private @f(!mxgpu.fragment<99999999999999999999x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
-
-// -----
 
 // fragment C1
 // expected-error @below {{expected elements of an integer or float type, found 'index'}}
 func.func private @f(!mxgpu.fragment<128x32xindex, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
 
-// -----
-
 // fragment C1
 // expected-error @below {{expected elements of an integer or float type, found 'vector<2xf32>'}}
 func.func private @f(!mxgpu.fragment<128x32xvector<2xf32>, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
 
-// -----
-
 // expected-error @below {{expected ','}}
 func.func private @f(!mxgpu.fragment<128x32xf32>)
 
-// -----
-
 // expected-error @below {{invalid kind of attribute specified}}
 func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
-
-// -----
 
 // What instructions there are.
 // expected-error @below {{expected k = number}}
 #mma = #mxgpu.wgmma<n = 128>
 
-// -----
-
 // expected-error @below {{expected one of m, n, k, warpgroups, found rows}}
 #mma = #mxgpu.wgmma<rows = 64, n = 128, k = 16>
-
-// -----
 
 // expected-error @below {{expected n once}}
 #mma = #mxgpu.wgmma<n = 128, n = 128>
 
-// -----
-
 // expected-error @below {{expected a number as n}}
 #mma = #mxgpu.wgmma<n = many, k = 16>
-
-// -----
 
 // expected-error @below {{integer value too large}}
 #mma = #mxgpu.wgmma<n = 99999999999999999999, k = 16>
 
-// -----
-
 // expected-error @below {{expected one of [f16, mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma and mma.sync (PTX ISA, .kind), got: tf32}}
 #mma = #mxgpu.tcgen05_mma<tf32, m = 128, n = 128>
-
-// -----
 
 // wgmma C1
 // expected-error @below {{expected n from 8 to 256 in steps of 8, found 0}}
 #mma = #mxgpu.wgmma<n = 0, k = 16>
 
-// -----
-
 // wgmma C1
 // expected-error @below {{expected n from 8 to 256 in steps of 8, found 12}}
 #mma = #mxgpu.wgmma<n = 12, k = 16>
-
-// -----
 
 // wgmma C1
 // expected-error @below {{expected n from 8 to 256 in steps of 8, found 264}}
 #mma = #mxgpu.wgmma<n = 264, k = 16>
 
-// -----
-
 // wgmma C1
 // expected-error @below {{expected n from 8 to 256 in steps of 8, found -8}}
 #mma = #mxgpu.wgmma<n = -8, k = 16>
-
-// -----
 
 // wgmma C1
 // expected-error @below {{expected n from 8 to 256 in steps of 8, found 4294967304}}
 #mma = #mxgpu.wgmma<n = 4294967304, k = 16>
 
-// -----
-
 // wgmma C2
 // expected-error @below {{expected k = 8, 16 or 32, found 64}}
 #mma = #mxgpu.wgmma<n = 128, k = 64>
-
-// -----
 
 // wgmma C11
 // expected-error @below {{expected 1 to 8 warpgroups, found 0}}
 #mma = #mxgpu.wgmma<n = 128, k = 16, warpgroups = 0>
 
-// -----
-
 // wgmma C11
 // expected-error @below {{expected 1 to 8 warpgroups, found 9}}
 #mma = #mxgpu.wgmma<m = 576, n = 128, k = 16, warpgroups = 9>
-
-// -----
 
 // wgmma C12
 // expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 32}}
 #mma = #mxgpu.wgmma<m = 32, n = 128, k = 16>
 
-// -----
-
 // wgmma C12
 // expected-error @below {{expected m to be 128 times a power of two, 64 rows of each warpgroup, found 192}}
 #mma = #mxgpu.wgmma<m = 192, n = 128, k = 16, warpgroups = 2>
-
-// -----
 
 // wgmma C12
 // expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 192}}
 #mma = #mxgpu.wgmma<m = 192, n = 64, k = 16>
 
-// -----
-
 // wgmma C12
 // expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found -64}}
 #mma = #mxgpu.wgmma<m = -64, n = 64, k = 16>
-
-// -----
 
 // wgmma C13
 // expected-error @below {{expected an accumulator that fits 255 registers of a thread, found 256: divide m by more warpgroups}}
 #mma = #mxgpu.wgmma<m = 256, n = 256, k = 16, warpgroups = 2>
 
-// -----
-
 // tcgen05_mma C1
 // expected-error @below {{expected 1 or 2 CTAs, found 3}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, ctas = 3>
-
-// -----
 
 // tcgen05_mma C2
 // expected-error @below {{expected m and n from 1 to 1024, found 0 and 128}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 0, n = 128>
 
-// -----
-
 // tcgen05_mma C2
 // expected-error @below {{expected m and n from 1 to 1024, found 128 and 4294967424}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 4294967424>
-
-// -----
 
 // tcgen05_mma C3
 // expected-error @below {{expected M = 128 with kind::mxf8f6f4 and cta_group::1, found 192}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 192, n = 128>
 
-// -----
-
 // tcgen05_mma C3
 // expected-error @below {{expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 12}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 12>
-
-// -----
 
 // tcgen05_mma C4
 // expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 16}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 16>
 
-// -----
-
 // tcgen05_mma C4
 // expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 0}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 0>
 
-// -----
-
 // tcgen05_mma C17
 // expected-error @below {{expected block = 0 with kind::f16, which has no scales, found 32}}
 #mma = #mxgpu.tcgen05_mma<f16, m = 128, n = 128, block = 32>
-
-// -----
 
 // Scales and sums where the instruction has them.
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
@@ -512,6 +359,7 @@ gpu.module @kernels {
 
 // -----
 
+// CASES
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -530,8 +378,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
@@ -554,15 +400,12 @@ gpu.module @kernels {
 
 // -----
 
+// CASES mma use
 // Sums in registers are a value, those in tensor memory are not.
-// USE mma use
 // mma C3
 // expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
 mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 
-// -----
-
-// USE mma use
 // mma C3
 // expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
@@ -577,47 +420,35 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 
 // -----
 
-// USE mma use
+// CASES mma use
 // SET a = 64x16xbf16, sw32
 // SET b = 128x16xbf16, sw32
 // mma C7
 // expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// -----
-
 // The K of an instruction is that of its types.
-// USE mma use
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// -----
-
-// USE mma use
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 8 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 8> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-// USE mma error
+// CASES mma error
 // SET a = 64x128xf8E4M3FN, sw128
 // SET b = 128x128xf8E5M2, sw128
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
 
-// -----
-
 // Types that it multiplies.
-// USE mma error
 // SET b = 128x64xf16, sw128
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
 
-// -----
-
-// USE mma error
 // SET a = 64x32xf32, sw128
 // SET b = 128x32xf32, sw128
 // wgmma C4
@@ -640,74 +471,50 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 
 // -----
 
+// CASES mma use
 // What only instructions of tensor memory take.
-// USE mma use
 // wgmma C3
 // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
 
-// -----
-
-// USE mma use
 // wgmma C3
 // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !accumulator -> !accumulator
 
-// -----
-
-// USE mma use
 // wgmma C3
 // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
+// CASES mma error
 // Rows of a, b and the sums.
-// USE mma error
 // SET b = 64x64xbf16, sw128
 // wgmma C6
 // expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
 
-// -----
-
-// USE mma error
 // SET a = 128x64xbf16, sw128
 // wgmma C7
 // expected-error @below {{'mxgpu.mma' op expected 64 rows of a, found 128}}
 
-// -----
-
-// USE mma error
 // SET accumulator = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
 // wgmma C8
 // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
-// -----
-
-// USE mma error
 // SET accumulator = 64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // wgmma C8
 // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
 
-// -----
-
 // The sums of a row for each thread are not those of a warpgroup.
-// USE mma error
 // SET accumulator = 128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // wgmma C8
 // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
 
-// -----
-
 // Whole warpgroups.
-// USE mma error
 // SET warps = 2
 // wgmma C9
 // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
 
-// -----
-
-// USE mma error
 // SET warps = 6
 // wgmma C9
 // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 6}}
@@ -741,79 +548,56 @@ gpu.module @kernels {
 
 // -----
 
+// CASES held error
 // A in registers: in those of the instruction,
-// USE held error
 // SET held = 128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // mma C10
 // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
 
-// -----
-
-// USE held error
 // SET held = 64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
 // mma C10
 // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
-// -----
-
 // of a type that it multiplies,
-// USE held error
 // SET held = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // mma C9
 // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
 
-// -----
-
 // whole instructions of it,
-// USE held error
 // SET held = 64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>
 // mma C9
 // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
 
-// -----
-
 // as many elements as B has,
-// USE held error
 // SET held = 64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>
 // mma C6
 // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
 
-// -----
-
 // of the type of B,
-// USE held error
 // SET held = 64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 
-// -----
-
 // The ring says that an instruction reads its stages, whoever fills them.
-// USE held error
 // SET consumer = threads(128)
 // mma C11
 // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
 
-// -----
-
-// USE held error
 // SET producer = threads(128)
 // SET consumer = threads(128)
 // mma C11
 // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
 
-// -----
-
+// BLOCK use
 // Warpgroups begin at every fourth warp.
-// USE held use
 // wgmma C10
 // expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !accumulator -> !accumulator
 
 // -----
 
+// CASES mma type
 // Part of the reduction is for an A in registers,
-// USE mma type
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -822,10 +606,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
 
-// -----
-
 // where it fits behind the column,
-// USE mma type
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -834,10 +615,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !accumulator -> !accumulator
 
-// -----
-
 // not before the first,
-// USE mma type
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -846,10 +624,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !accumulator -> !accumulator
 
-// -----
-
 // and at an instruction's step.
-// USE mma type
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -858,53 +633,46 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !accumulator -> !accumulator
 
-// -----
-
 // Several warpgroups: all of the role,
-// USE mma use
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// BLOCK use
 // wgmma C9
 // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 4}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// -----
-
-// USE mma use
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // SET warps = 12
+// BLOCK use
 // wgmma C9
 // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// -----
-
 // their sums,
-// USE mma use
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>
 // SET warps = 8
+// BLOCK use
 // wgmma C8
 // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// -----
-
 // and the rows of all.
-// USE mma use
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // SET warps = 8
+// BLOCK use
 // wgmma C7
 // expected-error @below {{'mxgpu.mma' op expected 128 rows of a, found 64}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
+// CASES
 // Kind f16 has no scales,
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -926,8 +694,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // and nowhere in them where B would begin,
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -948,8 +714,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // multiplies two kinds of numbers,
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
@@ -969,8 +733,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !in = !mxgpu.ring<4 x (a: smem<128x32xf32, sw128>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x32xf32, sw128>>
 !acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
@@ -988,8 +750,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // and reads rings that say so.
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = threads(128), consumer = threads(128)>
@@ -1041,116 +801,77 @@ gpu.module @kernels {
 
 // -----
 
+// CASES tcgen05 error
 // An instruction of a pair belongs to a kernel of pairs.
-// USE tcgen05 error
 // SET mma = mxf8f6f4, m = 256, n = 256, ctas = 2
 // tcgen05_mma C5
 // expected-error @below {{'mxgpu.mma' op expected an instruction of as many CTAs as the kernel's cluster has, found 2}}
 
-// -----
-
 // Elements of 4 bits are dense for the kinds of their own, and padded for the other.
-// USE tcgen05 error
 // SET a = 128x256xf4E2M1FN, sw128
 // SET b = 128x256xf4E2M1FN, sw128
 // tcgen05_mma C9
 // expected-error @below {{'mxgpu.mma' op expected elements of a byte each, or padded ones, for kind::mxf8f6f4, found '!mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>'}}
 
-// -----
-
-// USE tcgen05 error
 // SET a = 128x128xf4E2M1FN, sw128, padded
 // SET b = 128x128xf4E2M1FN, sw128, padded
 // SET mma = mxf4, m = 128, n = 128
 // tcgen05_mma C9
 // expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>'}}
 
-// -----
-
-// USE tcgen05 error
 // SET mma = mxf4, m = 128, n = 128
 // tcgen05_mma C9
 // expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
 
-// -----
-
-// USE tcgen05 error
 // SET a = 64x128xf8E4M3FN, sw128
 // tcgen05_mma C7
 // expected-error @below {{'mxgpu.mma' op expected 128 rows of a in each CTA, found 64}}
 
 // -----
 
+// CASES mma use
 // What a wait group counts.
-// USE mma use
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 // mma_wait C1
 // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}
 %done = mxgpu.mma_wait %new pending(8) : !accumulator
 
-// -----
-
-// USE mma use
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 // mma_wait C1
 // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found -1}}
 %done = mxgpu.mma_wait %new pending(-1) : !accumulator
 
-// -----
-
-// USE mma use
 // mma_wait C1
 // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 9223372036854775807}}
 %done = mxgpu.mma_wait %zero pending(9223372036854775807) : !accumulator
 
-// -----
-
 // Parts of the columns are all of one size, in the layout of the whole.
-// USE mma use
 // extract_columns C1
 // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
 
-// -----
-
-// USE mma use
 // extract_columns C1
 // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
 
-// -----
-
-// USE mma use
 // extract_columns C1
 // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
-// -----
-
-// USE mma use
 // extract_columns C1
 // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 
-// -----
-
-// USE mma use
 %c = arith.constant 32 : index
 // extract_columns C2
 // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 32}}
 %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
-// -----
-
-// USE mma use
 %c = arith.constant 128 : index
 // extract_columns C2
 // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 128}}
 %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
-// -----
-
-// USE mma use
 %c = arith.constant -64 : index
 // extract_columns C2
 // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found -64}}
@@ -1176,127 +897,82 @@ gpu.module @kernels {
 
 // -----
 
+// CASES mma use
 // A vector for each row of the thread.
-// USE mma use
 // SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 // shared C27
 // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>'}}
 %rows = mxgpu.to_rows %zero : !accumulator -> vector<16xf32>
 
-// -----
-
-// USE mma use
 // SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 // shared C27
 // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<4xf32>'}}
 %rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<4xf32>
 
-// -----
-
-// USE mma use
 // SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 // shared C27
 // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xbf16>', 'vector<8xbf16>'}}
 %rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xbf16>, vector<8xbf16>
 
-// -----
-
-// USE mma use
 // SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 // shared C27
 // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<8xf32>', 'vector<8xf32>'}}
 %rows:3 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<8xf32>, vector<8xf32>
 
-// -----
-
-// USE mma use
 // SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 %v = arith.constant dense<0.0> : vector<8xf32>
 // shared C27
 // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>'}}
 %f = mxgpu.from_rows %v : vector<8xf32> -> !accumulator
 
-// -----
-
-// USE mma use
 // SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 %v = arith.constant dense<0.0> : vector<16xf32>
 // shared C27
 // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
 %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
 
-// -----
-
-// USE mma use
 // SET accumulator = 128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
 %v = arith.constant dense<0.0> : vector<16xf32>
 // shared C27
 // expected-error @below {{'mxgpu.from_rows' op expected 1 row of 'vector<32xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
 %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
 
-// -----
-
 // Rows and runs that a thread has, where the role has the threads.
-// USE mma use
 // shared C25
 // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found 2}}
 %row = mxgpu.fragment_row 2 of !accumulator
 
-// -----
-
-// USE mma use
 // shared C25
 // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found -1}}
 %row = mxgpu.fragment_row -1 of !accumulator
 
-// -----
-
-// USE mma use
 // SET accumulator = 128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
 // shared C25
 // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 1, found 1}}
 %row = mxgpu.fragment_row 1 of !accumulator
 
-// -----
-
-// USE mma use
 // shared C25
 // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 16}}
 %column = mxgpu.fragment_column 16 of !accumulator
 
-// -----
-
-// USE mma use
 // shared C25
 // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found -1}}
 %column = mxgpu.fragment_column -1 of !accumulator
 
-// -----
-
-// USE mma use
 // shared C25
 // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 9223372036854775807}}
 %column = mxgpu.fragment_column 9223372036854775807 of !accumulator
 
-// -----
-
-// USE mma use
 // SET warps = 8
 // shared C26
 // expected-error @below {{'mxgpu.fragment_row' op expected a role of the 128 threads that hold the fragment, found 256}}
 %row = mxgpu.fragment_row 0 of !accumulator
 
-// -----
-
-// USE mma use
 // SET warps = 1
 // shared C26
 // expected-error @below {{'mxgpu.fragment_column' op expected a role of the 128 threads that hold the fragment, found 32}}
 %column = mxgpu.fragment_column 0 of !accumulator
 
-// -----
-
-// USE mma use
 // expected-error @below {{'mxgpu.fragment_row' op attribute 'fragment' failed to satisfy constraint: type attribute of a matrix in the registers of a role's threads}}
 %row = mxgpu.fragment_row 0 of vector<8xf32>
 
@@ -1354,86 +1030,56 @@ gpu.module @kernels {
 
 // -----
 
-// USE store error
+// CASES store error
 // SET c = 32x32xf32, sw128
 // store_shared C4
 // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<32x32xf32, sw128>>'}}
 
-// -----
-
-// USE store error
 // SET c = 16x16xf32, sw64
 // store_shared C4
 // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x16xf32, sw64>>'}}
 
-// -----
-
-// USE store error
 // SET c = 16x32xi32, sw128
 // store_shared C4
 // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x32xi32, sw128>>'}}
 
-// -----
-
-// USE store error
 // SET c = 16x16xf32, sw128
 // SET accumulator = 64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>
 // store_shared C6
 // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x16xf32, sw128>>'}}
 
-// -----
-
-// USE store error
 // SET c = 16x24xf32
 // SET accumulator = 64x24xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 3: 8 columns]>
 // store_shared C6
 // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x24xf32>>'}}
 
-// -----
-
 // Stores of 4, 8 or 16 bytes.
-// USE store error
 // SET c = 16x32xi8, sw32
 // SET accumulator = 64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 // store_shared C5
 // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>'}}
 
-// -----
-
-// USE store error
 // SET c = 16x64xf4E2M1FN, sw32
 // SET accumulator = 64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
 // store_shared C5
 // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
-// -----
-
 // A warp's rows are adjacent, and follow those of the warp before it.
-// USE store error
 // SET c = 64x4xf32
 // SET accumulator = 256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>
 // store_shared C3
 // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>'}}
 
-// -----
-
-// USE store error
 // SET c = 32x4xf32
 // SET accumulator = 128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>
 // store_shared C3
 // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>'}}
 
-// -----
-
-// USE store error
 // SET c = 1x512xf32
 // SET accumulator = 2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>
 // store_shared C3
 // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>'}}
 
-// -----
-
-// USE store error
 // SET c = 16x4xf32
 // SET accumulator = 16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>
 // store_shared C3

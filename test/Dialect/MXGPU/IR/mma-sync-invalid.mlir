@@ -1,65 +1,46 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics
-// -----
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
+// CASES
 // mma_sync C1
 // expected-error @below {{expected block = 0 and first_scale = 0 with kind::f16, which has no scales, found 32 and 0}}
 #kind = #mxgpu.mma_sync<f16, m = 16, n = 32, block = 32>
-
-// -----
 
 // mma_sync C1
 // expected-error @below {{expected block = 0 and first_scale = 0 with kind::f16, which has no scales, found 0 and 4}}
 #kind = #mxgpu.mma_sync<f16, m = 16, n = 32, first_scale = 4>
 
-// -----
-
 // mma_sync C2
 // expected-error @below {{expected a block of scales that kind::mxf4 has, found 16}}
 #kind = #mxgpu.mma_sync<mxf4, m = 16, n = 32, block = 16>
-
-// -----
 
 // mma_sync C3
 // expected-error @below {{expected 1 to 32 warps, found 8 by rows and 8 by columns}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 128, n = 256, warps = 8, column_warps = 8>
 
-// -----
-
 // mma_sync C3
 // expected-error @below {{expected 1 to 32 warps, found 0 by rows and 1 by columns}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 128, n = 256, warps = 0>
-
-// -----
 
 // mma_sync C4
 // expected-error @below {{expected 16 rows and 32 columns of each warp times powers of two, found m = 24 of 1 and n = 32 of 1 warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 24, n = 32>
 
-// -----
-
 // mma_sync C4
 // expected-error @below {{expected 16 rows and 32 columns of each warp times powers of two, found m = 16 of 1 and n = 96 of 1 warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 16, n = 96>
-
-// -----
 
 // mma_sync C5
 // expected-error @below {{expected an accumulator that fits 255 registers of a thread, found 256: divide m or n by more warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 32, n = 256>
 
-// -----
-
 // mma_sync C6
 // expected-error @below {{expected first_scale from 0 to 4096 in steps of 2, found 3}}
 #kind = #mxgpu.mma_sync<mxf4, m = 16, n = 32, first_scale = 3>
 
-// -----
-
 // mma_sync C6
 // expected-error @below {{expected first_scale from 0 to 4096 in steps of 1, found -1}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 16, n = 32, first_scale = -1>
-
-// -----
 
 !a = !mxgpu.fragment<16x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns]>>
 !b = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 8 rows]>>
@@ -81,8 +62,6 @@ mxgpu.kernel @kernel(%i: index, %yes: i1) {
 }
 }
 
-// -----
-
 !a = !mxgpu.fragment<16x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns]>>
 !b = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 8 rows]>>
 !as = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [2: 8 rows, 2: 0 columns, 8: 1 row], values = [4: 1 column]>>
@@ -102,8 +81,6 @@ mxgpu.kernel @kernel(%i: index, %yes: i1) {
   }
 }
 }
-
-// -----
 
 !a = !mxgpu.fragment<16x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns]>>
 !b = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 8 rows]>>
@@ -125,8 +102,6 @@ mxgpu.kernel @kernel(%i: index, %yes: i1) {
 }
 }
 
-// -----
-
 !a = !mxgpu.fragment<16x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns]>>
 !b = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 8 rows]>>
 !as = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [2: 8 rows, 2: 0 columns, 8: 1 row], values = [4: 1 column]>>
@@ -146,8 +121,6 @@ mxgpu.kernel @kernel(%i: index, %yes: i1) {
   }
 }
 }
-
-// -----
 
 !a = !mxgpu.fragment<16x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns]>>
 !b = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 8 rows]>>
@@ -169,13 +142,9 @@ mxgpu.kernel @kernel(%i: index, %yes: i1) {
 }
 }
 
-// -----
-
 // mma_sync_block_scaled C1
 // expected-error @below {{expected 1, 2, 4 or 8 column warps, found 3}}
 #strategy = #mxgpu.mma_sync_block_scaled<column_warps = 3>
-
-// -----
 
 // mma_sync_upcast_b C1
 // expected-error @below {{expected 1 to 1024 CTAs of an SM, found 0}}

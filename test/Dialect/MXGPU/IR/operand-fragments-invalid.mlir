@@ -33,125 +33,82 @@ gpu.module @kernels {
 
 // -----
 
-// USE load error
+// CASES load error
 // SET producer = threads(32)
 // SET consumer = bulk_store
 // SET wait = producer_acquire
 // shared C2
 // expected-error @below {{'mxgpu.load_fragment' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
 
-// -----
-
-// USE load error
 // SET consumer = threads(64)
 // SET role = warps(2)
 // shared C26
 // expected-error @below {{'mxgpu.load_fragment' op expected a role of the 32 threads that hold the fragment, found 64}}
 
-// -----
-
-// USE load error
 // SET a = 512xi8
 // shared C20
 // expected-error @below {{'mxgpu.load_fragment' op expected a matrix in shared memory, or panels of one, found}}
 
-// -----
-
-// USE load error
 // SET a = 32x16xi8, sw32
 // shared C22
 // expected-error @below {{'mxgpu.load_fragment' op expected rows as long as their swizzle says, found}}
 
-// -----
-
-// USE load error
 // SET a = 32x16xbf16
 // SET q = 32x16xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
 // load_fragment C1
 // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'bf16', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f16'}}
 
-// -----
-
-// USE load error
 // SET a = 32x16xf64
 // SET q = 32x16xf64, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
 // load_fragment C1
 // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f64', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f64'}}
 
-// -----
-
-// USE load error
 // SET a = 32x16xf6E3M2FN
 // SET q = 32x16xf6E3M2FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
 // load_fragment C1
 // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f6E3M2FN', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f6E3M2FN'}}
 
-// -----
-
-// USE load error
 // SET a = 48x16xi8
 // load_fragment C2
 // expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
 
-// -----
-
-// USE load error
 // SET a = 3x32x16xi8
 // SET q = 32x32xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>
 // load_fragment C2
 // expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
 
-// -----
-
-// USE load error
 // SET a = 2x32x48xi8
 // SET q = 32x96xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [96: 1 column]>
 // load_fragment C3
 // expected-error @below {{'mxgpu.load_fragment' op expected panels of a power of two of elements for a fragment of several, found}}
 
-// -----
-
-// USE load error
 // SET a = 32x6xi8
 // SET q = 32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>
 // load_fragment C4
 // expected-error @below {{'mxgpu.load_fragment' op expected registers that fill words of 32 bits, found 6 of 'i8'}}
 
-// -----
-
-// USE load error
 // SET a = 64x8xi8
 // SET q = 64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 32 rows, 16: 1 column]>
 // load_fragment C5
 // expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest mode counts an even number of adjacent columns, as two elements of 4 bits are a byte, found}}
 
-// -----
-
-// USE load load
 // SET a = 64x16xi8
+// BLOCK load
 // load_fragment C6
 // expected-error @below {{'mxgpu.load_fragment' op expected a row that is a multiple of 32 below 64, found 8}}
 %q = mxgpu.load_fragment %a at [%c8, %i] : !a -> !q
 
-// -----
-
-// USE load load
 // SET a = 32x32xi8
+// BLOCK load
 // load_fragment C6
 // expected-error @below {{'mxgpu.load_fragment' op expected a column that is a multiple of 16 below 32, found 8}}
 %q = mxgpu.load_fragment %a at [%i, %c8] : !a -> !q
 
-// -----
-
-// USE load error
 // SET a = 12x128xi8, sw128
 // SET q = 12x128xi8, #mxgpu.fragment_layout<threads = [32: 4 columns], values = [4: 1 column, 12: 1 row]>
 // load_fragment C7
 // expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
 
-// -----
-
-// USE load error
 // SET a = 2x4x128xi8, sw128
 // SET q = 4x256xi8, #mxgpu.fragment_layout<threads = [32: 8 columns], values = [8: 1 column, 4: 1 row]>
 // load_fragment C7
@@ -159,18 +116,32 @@ gpu.module @kernels {
 
 // -----
 
+// TEMPLATE role
+// SET arguments = 
+// SET attributes = 
 !x = !mxgpu.fragment<32x2xf32, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 1 column]>>
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!s = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel() cluster_splits(2) {
+  mxgpu.kernel @kernel(${arguments})${attributes} {
+    %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) {
-      %x = mxgpu.zero_fragment : !x
-      %thread = mxgpu.thread_id
-      // add_partials C3
-      // expected-error @below {{'mxgpu.add_partials' op expected a multiple of 4 registers of a thread with distributed, found 2 in}}
-      %y = mxgpu.add_partials %x thread(%thread) distributed : !x
+      // BLOCK body
+      // END
     }
   }
 }
+
+// -----
+
+// USE role body
+// SET attributes = cluster_splits(2)
+%x = mxgpu.zero_fragment : !x
+%thread = mxgpu.thread_id
+// add_partials C3
+// expected-error @below {{'mxgpu.add_partials' op expected a multiple of 4 registers of a thread with distributed, found 2 in}}
+%y = mxgpu.add_partials %x thread(%thread) distributed : !x
 
 // -----
 
@@ -189,15 +160,10 @@ gpu.module @kernels {
 
 // -----
 
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    mxgpu.role @role warps(1) {
-      // end_partials C1
-      // expected-error @below {{'mxgpu.end_partials' op expected to be inside a kernel with cluster_splits(n)}}
-      mxgpu.end_partials
-    }
-  }
-}
+// USE role body
+// end_partials C1
+// expected-error @below {{'mxgpu.end_partials' op expected to be inside a kernel with cluster_splits(n)}}
+mxgpu.end_partials
 
 // -----
 
@@ -216,14 +182,25 @@ gpu.module @kernels {
 
 // -----
 
+// TEMPLATE function
+// SET arguments = %x: !whole
 !x = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 !y = !mxgpu.fragment<32x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-func.func @relabel(%x: !x) {
-  // relabel_fragment C1
-  // expected-error @below {{'mxgpu.relabel_fragment' op expected the elements of}}
-  %y = mxgpu.relabel_fragment %x : !x -> !y
+!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
+!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
+
+// -----
+
+// USE function body
+// SET arguments = %x: !x
+// relabel_fragment C1
+// expected-error @below {{'mxgpu.relabel_fragment' op expected the elements of}}
+%y = mxgpu.relabel_fragment %x : !x -> !y
 
 // -----
 
@@ -261,27 +238,22 @@ gpu.module @kernels {
 
 // -----
 
-// USE scales error
+// CASES scales error
 // SET sf = 1x2x128xf8E8M0FNU
 // load_fragment_scales C1
 // expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
 
-// -----
-
-// USE scales error
 // SET sf = 512xi8
 // load_fragment_scales C1
 // expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
 
-// -----
-
-// USE scales error
 // SET block = 8
 // load_fragment_scales C2
 // expected-error @below {{'mxgpu.load_fragment_scales' op expected blocks of a power of two of columns, 16 or more, that are a multiple or a divisor of the fragment's 64, found 8}}
 
 // -----
 
+// CASES
 !in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !q = !mxgpu.fragment<96x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column, 3: 32 rows]>>
@@ -297,8 +269,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<1 x (sf: smem<2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<2x256xf8E8M0FNU>>
@@ -326,20 +296,12 @@ gpu.module @kernels {
 // -----
 
 // A fragment of scales has a column for each block,
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!s = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C5
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1) and, for a fragment of 'f8E8M0FNU', that fragment as the result, found block(32) for}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !s : !sf -> !s
-    }
-  }
-}
+// USE role body
+// SET arguments = %i: index
+%stage, %sf = mxgpu.consumer_wait %in : !in
+// load_fragment_scales C5
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1) and, for a fragment of 'f8E8M0FNU', that fragment as the result, found block(32) for}}
+%s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !s : !sf -> !s
 
 // -----
 
@@ -369,6 +331,7 @@ gpu.module @kernels {
 
 // -----
 
+// CASES
 !out = !mxgpu.ring<1 x (y: smem<64x16xi8>), producer = threads(32), consumer = bulk_store>
 !y = !mxgpu.buffer<smem<64x16xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
@@ -384,8 +347,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !out = !mxgpu.ring<1 x (y: smem<32x6xi8>), producer = threads(32), consumer = bulk_store>
 !y = !mxgpu.buffer<smem<32x6xi8>>
@@ -403,8 +364,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !out = !mxgpu.ring<1 x (y: smem<32x16xi8>), producer = threads(32), consumer = bulk_store, scope = warp>
 !y = !mxgpu.buffer<smem<32x16xi8>>
 !q = vector<16xi8>
@@ -421,8 +380,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
 !part = !mxgpu.fragment<64x16xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 func.func @rows(%x: !whole) {
@@ -434,14 +391,10 @@ func.func @rows(%x: !whole) {
 
 // -----
 
-!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
-!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
-func.func @rows(%x: !whole) {
-  // extract_rows C2
-  // expected-error @below {{'mxgpu.extract_rows' op expected a part from 0 to 1, found 2}}
-  %y = mxgpu.extract_rows %x[2] : !whole -> !part
-  return
-}
+// USE function body
+// extract_rows C2
+// expected-error @below {{'mxgpu.extract_rows' op expected a part from 0 to 1, found 2}}
+%y = mxgpu.extract_rows %x[2] : !whole -> !part
 
 // -----
 
@@ -456,38 +409,24 @@ func.func @rows(%x: !whole) {
 
 // -----
 
-!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
-func.func @rows(%x: !whole) {
-  // concat_rows C1
-  // expected-error @below {{'mxgpu.concat_rows' op expected parts, found none}}
-  %y = "mxgpu.concat_rows"() : () -> !whole
-  return
-}
+// CASES function body
+// concat_rows C1
+// expected-error @below {{'mxgpu.concat_rows' op expected parts, found none}}
+%y = "mxgpu.concat_rows"() : () -> !whole
+
+// SET arguments = %x: !whole, %p: !part
+// concat_rows C2
+// expected-error @below {{'mxgpu.concat_rows' op expected parts of one type, found}}
+%y = mxgpu.concat_rows %x, %p : !whole, !part -> !whole
+
+// SET arguments = %p: !part
+// concat_rows C3
+// expected-error @below {{'mxgpu.concat_rows' op expected 2 parts, found 1}}
+%y = mxgpu.concat_rows %p : !part -> !whole
 
 // -----
 
-!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
-!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
-func.func @rows(%x: !whole, %p: !part) {
-  // concat_rows C2
-  // expected-error @below {{'mxgpu.concat_rows' op expected parts of one type, found}}
-  %y = mxgpu.concat_rows %x, %p : !whole, !part -> !whole
-  return
-}
-
-// -----
-
-!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
-!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
-func.func @rows(%p: !part) {
-  // concat_rows C3
-  // expected-error @below {{'mxgpu.concat_rows' op expected 2 parts, found 1}}
-  %y = mxgpu.concat_rows %p : !part -> !whole
-  return
-}
-
-// -----
-
+// CASES
 // Of 192 rows, which may begin in the middle of a tile, a thread has some of 64.
 !in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
@@ -504,8 +443,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !in = !mxgpu.ring<1 x (sf: smem<3x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
 !sf = !mxgpu.buffer<smem<3x1x2x256xf8E8M0FNU>>
 !q = !mxgpu.fragment<256x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [256: 1 row], values = [32: 1 column]>>
@@ -520,8 +457,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(192)>
 !sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
@@ -538,8 +473,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !in = !mxgpu.ring<1 x (a: smem<32x64xi8, sw64>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x64xi8, sw64>>
 !q = !mxgpu.fragment<32x64xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
@@ -555,8 +488,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !in = !mxgpu.ring<1 x (a: smem<2x8x8xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<2x8x8xi8>>
 !q = !mxgpu.fragment<8x16xi8, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column]>>
@@ -571,8 +502,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<1 x (a: smem<8x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<8x16xi8>>

@@ -1,15 +1,29 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
 // What operands of matrix instructions in registers refuse.
 
+// -----
+
+// TEMPLATE function
+// SET arguments = %q: !in, %s: vector<2x2xf8E8M0FNU>
 !in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-func.func @f(%q: !in, %s: vector<2x2xf32>) {
-  // dequantize_fragment C1
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
-  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf32> -> !out
+!x = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+!y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
+
+// -----
+
+// USE function body
+// SET arguments = %q: !in, %s: vector<2x2xf32>
+// dequantize_fragment C1
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
+%x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf32> -> !out
 
 // -----
 
@@ -24,17 +38,15 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 
 // -----
 
-!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-func.func @f(%q: !in, %s: vector<2x4xf8E4M3FN>) {
-  // dequantize_fragment C2
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f4E2M1FN with scales of f8E4M3FN, found 'f8E4M3FN'}}
-  %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<2x4xf8E4M3FN> -> !out
-  return
-}
+// USE function body
+// SET arguments = %q: !in, %s: vector<2x4xf8E4M3FN>
+// dequantize_fragment C2
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f4E2M1FN with scales of f8E4M3FN, found 'f8E4M3FN'}}
+%x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<2x4xf8E4M3FN> -> !out
 
 // -----
 
+// CASES
 !in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !out = !mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
@@ -43,8 +55,6 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
-
-// -----
 
 !in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 8 rows, 2: 1 column, 8: 8 columns]>>
@@ -57,50 +67,28 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 
 // -----
 
-!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-func.func @f(%q: !in, %s: vector<2x16xf8E8M0FNU>) {
-  // dequantize_fragment C4
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 4}}
-  %x = mxgpu.dequantize_fragment %q by %s block(4) : !in, vector<2x16xf8E8M0FNU> -> !out
-  return
-}
+// CASES function body
+// SET arguments = %q: !in, %s: vector<2x16xf8E8M0FNU>
+// dequantize_fragment C4
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 4}}
+%x = mxgpu.dequantize_fragment %q by %s block(4) : !in, vector<2x16xf8E8M0FNU> -> !out
+
+// dequantize_fragment C4
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 48}}
+%x = mxgpu.dequantize_fragment %q by %s block(48) : !in, vector<2x2xf8E8M0FNU> -> !out
+
+// dequantize_fragment C4
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found -32}}
+%x = mxgpu.dequantize_fragment %q by %s block(-32) : !in, vector<2x2xf8E8M0FNU> -> !out
+
+// SET arguments = %q: !in, %s: vector<2x4xf8E8M0FNU>
+// dequantize_fragment C5
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x2xf8E8M0FNU>', the scales of the rows and blocks that a thread holds, found 'vector<2x4xf8E8M0FNU>'}}
+%x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x4xf8E8M0FNU> -> !out
 
 // -----
 
-!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
-  // dequantize_fragment C4
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 48}}
-  %x = mxgpu.dequantize_fragment %q by %s block(48) : !in, vector<2x2xf8E8M0FNU> -> !out
-  return
-}
-
-// -----
-
-!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
-  // dequantize_fragment C4
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found -32}}
-  %x = mxgpu.dequantize_fragment %q by %s block(-32) : !in, vector<2x2xf8E8M0FNU> -> !out
-  return
-}
-
-// -----
-
-!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-func.func @f(%q: !in, %s: vector<2x4xf8E8M0FNU>) {
-  // dequantize_fragment C5
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x2xf8E8M0FNU>', the scales of the rows and blocks that a thread holds, found 'vector<2x4xf8E8M0FNU>'}}
-  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x4xf8E8M0FNU> -> !out
-  return
-}
-
-// -----
-
+// CASES
 !in = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<8xf8E4M3FN>) {
@@ -109,8 +97,6 @@ func.func @f(%q: !in, %s: vector<8xf8E4M3FN>) {
   %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<8xf8E4M3FN> -> !out
   return
 }
-
-// -----
 
 !in = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
@@ -121,8 +107,6 @@ func.func @f(%q: !in, %s: vector<2x[4]xf8E4M3FN>) {
   return
 }
 
-// -----
-
 !in = !mxgpu.fragment<64x2xf8E5M2, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>
 !out = !mxgpu.fragment<64x2xbf16, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>
 func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
@@ -132,8 +116,6 @@ func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
   return
 }
 
-// -----
-
 !x = !mxgpu.fragment<32x32xf8E5M2, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 !y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
@@ -142,8 +124,6 @@ func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
   %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) : !x, vector<1x1xf8E8M0FNU> -> !y
   return
 }
-
-// -----
 
 !x = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 !y = !mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
@@ -156,20 +136,13 @@ func.func @finite(%x: !x, %s: vector<1x1xf8E8M0FNU>) {
 
 // -----
 
-!x = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
-!y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
-func.func @finite_f16(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
-  // dequantize_fragment C3
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>', or with its registers in another order, found '!mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>'}}
-  %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) finite : !x, vector<1x1xf8E8M0FNU> -> !y
-  return
-}
+// CASES function body
+// SET arguments = %x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32
+// dequantize_fragment C3
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>', or with its registers in another order, found '!mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>'}}
+%y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) finite : !x, vector<1x1xf8E8M0FNU> -> !y
 
-// -----
-
-func.func @window(%table: memref<4x3xi32>, %i: index) {
-  // load_scale_range C1
-  // expected-error @below {{'mxgpu.load_scale_range' op expected a table of 16 bytes a row, found 'memref<4x3xi32>'}}
-  %r, %f = mxgpu.load_scale_range %table[%i] : memref<4x3xi32>
-  return
-}
+// SET arguments = %table: memref<4x3xi32>, %i: index
+// load_scale_range C1
+// expected-error @below {{'mxgpu.load_scale_range' op expected a table of 16 bytes a row, found 'memref<4x3xi32>'}}
+%r, %f = mxgpu.load_scale_range %table[%i] : memref<4x3xi32>

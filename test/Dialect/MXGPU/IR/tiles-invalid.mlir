@@ -1,51 +1,64 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
 // Fragments of tiles in shared memory, and what is stored from there.
 
+// -----
+
+// TEMPLATE role
+// SET arguments = %i: index, %v: bf16, %c: i1, %map: !mxgpu.tensor_map<32x128xi8, sw128>
 !in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
+  mxgpu.kernel @kernel(${arguments}) {
     %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %s, %s_x = mxgpu.consumer_wait %in : !in
-      // shared C19
-      // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 1 or 2 dimensions, found 'vector<1x1x32xbf16>'}}
-      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<1x1x32xbf16>
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @role warps(1) {
+      // BLOCK body
+      // END
     }
   }
 }
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
-!x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %s, %s_x = mxgpu.consumer_wait %in : !in
-      // shared C21
-      // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 'bf16', found 'f16'}}
-      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xf16>
-    }
-  }
-}
+// CASES role body
+%s, %s_x = mxgpu.consumer_wait %in : !in
+// shared C19
+// expected-error @below {{'mxgpu.load_shared' op expected a fragment of 1 or 2 dimensions, found 'vector<1x1x32xbf16>'}}
+%x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<1x1x32xbf16>
+
+%s, %s_x = mxgpu.consumer_wait %in : !in
+// shared C21
+// expected-error @below {{'mxgpu.load_shared' op expected a fragment of 'bf16', found 'f16'}}
+%x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xf16>
 
 // -----
 
+// TEMPLATE kernel
+// SET arguments = %i: index
 !in = !mxgpu.ring<1 x (x: smem<512xbf16>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<512xbf16>>
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
+!q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %s, %s_x = mxgpu.consumer_wait %in : !in
-      // shared C20
-      // expected-error @below {{'mxgpu.load_shared' op expected a matrix in shared memory, or panels of one, found '!mxgpu.buffer<smem<512xbf16>>'}}
-      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
-    }
+  mxgpu.kernel @kernel(${arguments}) {
+    // BLOCK body
+    // END
   }
+}
+
+// -----
+
+// USE kernel body
+%in = mxgpu.ring "in" : !in
+mxgpu.role @read warps(1) {
+  %s, %s_x = mxgpu.consumer_wait %in : !in
+  // shared C20
+  // expected-error @below {{'mxgpu.load_shared' op expected a matrix in shared memory, or panels of one, found '!mxgpu.buffer<smem<512xbf16>>'}}
+  %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
 }
 
 // -----
@@ -66,51 +79,28 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
-!x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %s, %s_x = mxgpu.consumer_wait %in : !in
-      // shared C23
-      // expected-error @below {{'mxgpu.load_shared' op expected rows of 4, 8 or a multiple of 16 bytes, found 'vector<32x6xbf16>'}}
-      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32x6xbf16>
-    }
-  }
-}
+// CASES role body
+%s, %s_x = mxgpu.consumer_wait %in : !in
+// shared C23
+// expected-error @below {{'mxgpu.load_shared' op expected rows of 4, 8 or a multiple of 16 bytes, found 'vector<32x6xbf16>'}}
+%x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32x6xbf16>
+
+%s, %s_x = mxgpu.consumer_wait %in : !in
+// shared C24
+// expected-error @below {{'mxgpu.load_shared' op expected a fragment that divides '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>', found 'vector<24x2xbf16>'}}
+%x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<24x2xbf16>
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
-!x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %s, %s_x = mxgpu.consumer_wait %in : !in
-      // shared C24
-      // expected-error @below {{'mxgpu.load_shared' op expected a fragment that divides '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>', found 'vector<24x2xbf16>'}}
-      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<24x2xbf16>
-    }
-  }
-}
-
-// -----
-
-!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
-!q = !mxgpu.buffer<smem<128x128xi8, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %v: i8) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %q = vector.broadcast %v : i8 to vector<32xi8>
-      %s, %s_q = mxgpu.producer_acquire %out : !out
-      // store_shared C1
-      // expected-error @below {{'mxgpu.store_shared' op expected a row and a column where a vector goes, found 1}}
-      mxgpu.store_shared %q, %s_q at [%i] : vector<32xi8>, !q
-    }
-  }
+// USE kernel body
+// SET arguments = %i: index, %v: i8
+%out = mxgpu.ring "out" : !out
+mxgpu.role @write warps(1) {
+  %q = vector.broadcast %v : i8 to vector<32xi8>
+  %s, %s_q = mxgpu.producer_acquire %out : !out
+  // store_shared C1
+  // expected-error @below {{'mxgpu.store_shared' op expected a row and a column where a vector goes, found 1}}
+  mxgpu.store_shared %q, %s_q at [%i] : vector<32xi8>, !q
 }
 
 // -----
@@ -132,24 +122,18 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
-!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %v: i8) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %q = vector.broadcast %v : i8 to vector<128xi8>
-      %s, %s_q = mxgpu.producer_acquire %out : !out
-      %rows = mxgpu.from_rows %q : vector<128xi8> -> !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>
-      // shared C26
-      // expected-error @below {{'mxgpu.store_shared' op expected a role of the 128 threads that hold the fragment, found 32}}
-      mxgpu.store_shared %rows, %s_q : !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>, !q
-    }
-  }
-}
+// USE role body
+// SET arguments = %i: index, %v: i8
+%q = vector.broadcast %v : i8 to vector<128xi8>
+%s, %s_q = mxgpu.producer_acquire %out : !out
+%rows = mxgpu.from_rows %q : vector<128xi8> -> !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>
+// shared C26
+// expected-error @below {{'mxgpu.store_shared' op expected a role of the 128 threads that hold the fragment, found 32}}
+mxgpu.store_shared %rows, %s_q : !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>, !q
 
 // -----
 
+// CASES
 !out = !mxgpu.ring<1 x (sf: smem<256xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<256xf8E8M0FNU>>
 gpu.module @kernels {
@@ -165,8 +149,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -180,8 +162,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -199,56 +179,47 @@ gpu.module @kernels {
 
 // -----
 
-func.func @f(%x: vector<16x2xbf16>) {
-  // quantize_columns C2
-  // expected-error @below {{'mxgpu.quantize_columns' op expected 32 rows of some columns of bf16, f16 or f32, found 'vector<16x2xbf16>'}}
-  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
-      : vector<16x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+// TEMPLATE function
+// SET arguments = %x: vector<32x2xbf16>
+func.func @f(${arguments}) {
+  // BLOCK body
+  // END
   return
 }
 
 // -----
 
-func.func @f(%x: vector<32x2xbf16>) {
-  // quantize_columns C4
-  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 elements, found 'vector<32x2xf8E4M3FN>'}}
-  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
-      : vector<32x2xbf16> -> vector<32x2xf8E4M3FN>, vector<2xf8E8M0FNU>
-  return
-}
+// CASES function body
+// SET arguments = %x: vector<16x2xbf16>
+// quantize_columns C2
+// expected-error @below {{'mxgpu.quantize_columns' op expected 32 rows of some columns of bf16, f16 or f32, found 'vector<16x2xbf16>'}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+    : vector<16x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+
+// quantize_columns C4
+// expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 elements, found 'vector<32x2xf8E4M3FN>'}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+    : vector<32x2xbf16> -> vector<32x2xf8E4M3FN>, vector<2xf8E8M0FNU>
+
+// quantize_columns C5
+// expected-error @below {{'mxgpu.quantize_columns' op expected 2 scales, found 'vector<1xf8E8M0FNU>'}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+    : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<1xf8E8M0FNU>
+
+// SET arguments = %x: vector<16x2xbf16>
+// quantize_columns C6
+// expected-error @below {{'mxgpu.quantize_columns' op expected encode with scales of f8E4M3FN, and only then, found 'vector<2xf8E4M3FN>'}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+    : vector<16x2xbf16> -> vector<2x16xf4E2M1FN>, vector<2xf8E4M3FN>
+
+// quantize_columns C1
+// expected-error @below {{'mxgpu.quantize_columns' op expected scales of f8E8M0FNU or f8E4M3FN, found 'vector<2xf8E5M2>'}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+    : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E5M2>
 
 // -----
 
-func.func @f(%x: vector<32x2xbf16>) {
-  // quantize_columns C5
-  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 scales, found 'vector<1xf8E8M0FNU>'}}
-  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
-      : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<1xf8E8M0FNU>
-  return
-}
-
-// -----
-
-func.func @f(%x: vector<16x2xbf16>) {
-  // quantize_columns C6
-  // expected-error @below {{'mxgpu.quantize_columns' op expected encode with scales of f8E4M3FN, and only then, found 'vector<2xf8E4M3FN>'}}
-  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
-      : vector<16x2xbf16> -> vector<2x16xf4E2M1FN>, vector<2xf8E4M3FN>
-  return
-}
-
-// -----
-
-func.func @f(%x: vector<32x2xbf16>) {
-  // quantize_columns C1
-  // expected-error @below {{'mxgpu.quantize_columns' op expected scales of f8E8M0FNU or f8E4M3FN, found 'vector<2xf8E5M2>'}}
-  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
-      : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E5M2>
-  return
-}
-
-// -----
-
+// CASES
 !out = !mxgpu.ring<1 x (sf: smem<2x1x512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<2x1x512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -262,8 +233,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
@@ -282,22 +251,19 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
-!q = !mxgpu.buffer<smem<128x128xi8, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xf8E4M3FN>) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %s, %s_q = mxgpu.producer_acquire %out : !out
-      // store_rows C2
-      // expected-error @below {{'mxgpu.store_rows' op expected a matrix of 'i8' with identity layout, found 'memref<?x?xf8E4M3FN>'}}
-      mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xf8E4M3FN>
-    }
-  }
+// USE kernel body
+// SET arguments = %i: index, %c: i1, %q: memref<?x?xf8E4M3FN>
+%out = mxgpu.ring "out" : !out
+mxgpu.role @write warps(1) {
+  %s, %s_q = mxgpu.producer_acquire %out : !out
+  // store_rows C2
+  // expected-error @below {{'mxgpu.store_rows' op expected a matrix of 'i8' with identity layout, found 'memref<?x?xf8E4M3FN>'}}
+  mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xf8E4M3FN>
 }
 
 // -----
 
+// CASES
 // What threads read goes by store_shared.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = threads(32)>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -314,8 +280,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = threads(32)>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
@@ -329,8 +293,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // A part begins where the swizzle does.
 !out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
@@ -347,8 +309,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<128x128xi8, sw128>>
@@ -367,45 +327,33 @@ gpu.module @kernels {
 
 // -----
 
+// CASES role body
 // Columns of a part of a square.
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%v: bf16) {
-    mxgpu.role @work warps(1) {
-      %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
-      // quantize_columns C7
-      // expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or those of a square, 16, found 8}}
-      %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil lanes(8) : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
-    }
-  }
-}
+%x = vector.broadcast %v : bf16 to vector<32x2xbf16>
+// quantize_columns C7
+// expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or those of a square, 16, found 8}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil lanes(8) : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
 
-// -----
-
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%v: bf16, %seed: i64) {
-    mxgpu.role @work warps(1) {
-      %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
-      // quantize_columns C8
-      // expected-error @below {{'mxgpu.quantize_columns' op expected a seed, the number of the first element and the distance to the next row, or none of them}}
-      %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
-    }
-  }
-}
+// SET arguments = %v: bf16, %seed: i64
+%x = vector.broadcast %v : bf16 to vector<32x2xbf16>
+// quantize_columns C8
+// expected-error @below {{'mxgpu.quantize_columns' op expected a seed, the number of the first element and the distance to the next row, or none of them}}
+%q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
 
 // -----
 
 // 2^60 + 2 columns of 16 bits are 32 bits to whoever multiplies without looking.
-func.func @f(%x: vector<32x1152921504606846978xbf16>) {
-  // shared C10
-  // expected-error @below {{'mxgpu.quantize_columns' op expected vectors of at most 1024 elements, found 'vector<32x1152921504606846978xbf16>'}}
-  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
-      : vector<32x1152921504606846978xbf16>
-      -> vector<1152921504606846978x32xf8E4M3FN>, vector<1152921504606846978xf8E8M0FNU>
-  return
-}
+// USE function body
+// SET arguments = %x: vector<32x1152921504606846978xbf16>
+// shared C10
+// expected-error @below {{'mxgpu.quantize_columns' op expected vectors of at most 1024 elements, found 'vector<32x1152921504606846978xbf16>'}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+    : vector<32x1152921504606846978xbf16>
+    -> vector<1152921504606846978x32xf8E4M3FN>, vector<1152921504606846978xf8E8M0FNU>
 
 // -----
 
+// CASES
 !in = !mxgpu.ring<1 x (x: smem<64x64xbf16>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<64x64xbf16>>
 gpu.module @kernels {
@@ -420,8 +368,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !out = !mxgpu.ring<1 x (q: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -435,8 +381,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
@@ -454,58 +398,28 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
-!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xi8, sw128>) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %s, %s_q = mxgpu.producer_acquire %out : !out
-      // tma_store C1
-      // expected-error @below {{'mxgpu.tma_store' op expected 2 coordinates, found 1}}
-      mxgpu.tma_store %s_q to %map[%i] : !q, !mxgpu.tensor_map<32x128xi8, sw128>
-    }
-  }
-}
+// CASES role body
+%s, %s_q = mxgpu.producer_acquire %out : !out
+// tma_store C1
+// expected-error @below {{'mxgpu.tma_store' op expected 2 coordinates, found 1}}
+mxgpu.tma_store %s_q to %map[%i] : !q, !mxgpu.tensor_map<32x128xi8, sw128>
+
+// SET arguments = %i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xf8E4M3FN, sw128>
+%s, %s_q = mxgpu.producer_acquire %out : !out
+// tma_store C2
+// expected-error @below {{'mxgpu.tma_store' op expected a map with the type and swizzle of '!mxgpu.buffer<smem<32x128xi8, sw128>>', found '!mxgpu.tensor_map<32x128xf8E4M3FN, sw128>'}}
+mxgpu.tma_store %s_q to %map[%i, %i] : !q, !mxgpu.tensor_map<32x128xf8E4M3FN, sw128>
+
+%s, %s_q = mxgpu.producer_acquire %out : !out
+// tma_store C5
+// expected-error @below {{'mxgpu.tma_store' op expected to add elements of f32, found 'i8'}}
+mxgpu.tma_store %s_q to %map[%i, %i] add : !q, !mxgpu.tensor_map<32x128xi8, sw128>
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
-!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xf8E4M3FN, sw128>) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %s, %s_q = mxgpu.producer_acquire %out : !out
-      // tma_store C2
-      // expected-error @below {{'mxgpu.tma_store' op expected a map with the type and swizzle of '!mxgpu.buffer<smem<32x128xi8, sw128>>', found '!mxgpu.tensor_map<32x128xf8E4M3FN, sw128>'}}
-      mxgpu.tma_store %s_q to %map[%i, %i] : !q, !mxgpu.tensor_map<32x128xf8E4M3FN, sw128>
-    }
-  }
-}
-
-// -----
-
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
-!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xi8, sw128>) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %s, %s_q = mxgpu.producer_acquire %out : !out
-      // tma_store C5
-      // expected-error @below {{'mxgpu.tma_store' op expected to add elements of f32, found 'i8'}}
-      mxgpu.tma_store %s_q to %map[%i, %i] add : !q, !mxgpu.tensor_map<32x128xi8, sw128>
-    }
-  }
-}
-
-// -----
-
-func.func @f(%x: vector<32x1xbf16>) {
-  // quantize_columns C3
-  // expected-error @below {{'mxgpu.quantize_columns' op expected columns whose rows are words of 32 bits, found 'vector<32x1xbf16>'}}
-  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
-      : vector<32x1xbf16> -> vector<1x32xf8E4M3FN>, vector<1xf8E8M0FNU>
-  return
-}
+// USE function body
+// SET arguments = %x: vector<32x1xbf16>
+// quantize_columns C3
+// expected-error @below {{'mxgpu.quantize_columns' op expected columns whose rows are words of 32 bits, found 'vector<32x1xbf16>'}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+    : vector<32x1xbf16> -> vector<1x32xf8E4M3FN>, vector<1xf8E8M0FNU>

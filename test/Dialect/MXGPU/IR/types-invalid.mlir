@@ -1,399 +1,271 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
 // Every type and attribute that does not exist is refused where it is written.
 
+// -----
+
+// CASES
 // shared C28
 // expected-error @below {{expected at least 1 dimension, found none}}
 func.func private @f(!mxgpu.tensor_map<bf16>)
-
-// -----
 
 // shared C29
 // expected-error @below {{expected dimensions of at least 1, found 0}}
 func.func private @f(!mxgpu.tensor_map<16x0xi8>)
 
-// -----
-
 // shared C31
 // expected-error @below {{expected elements of whole bytes, found 'i4'}}
 func.func private @f(!mxgpu.tensor_map<16x128xi4>)
-
-// -----
 
 // shared C31
 // expected-error @below {{expected elements of whole bytes, found 'index'}}
 func.func private @f(!mxgpu.tensor_map<16x128xindex>)
 
-// -----
-
 // shared C32
 // expected-error @below {{expected at most 1073741824 bytes, found more}}
 func.func private @f(!mxgpu.buffer<smem<65536x65536xi8>>)
-
-// -----
 
 // shared C32
 // expected-error @below {{expected at most 1073741824 bytes, found more}}
 func.func private @f(!mxgpu.buffer<smem<4294967296x4294967296x4294967296xi8>>)
 
-// -----
-
 // shared C35
 // expected-error @below {{expected rows of at most 128 bytes under swizzle sw128, found 256}}
 func.func private @f(!mxgpu.tensor_map<16x128xbf16, sw128>)
-
-// -----
 
 // shared C35
 // expected-error @below {{expected rows of at most 32 bytes under swizzle sw32, found 64}}
 func.func private @f(!mxgpu.tensor_map<16x64xi8, sw32>)
 
-// -----
-
 // tensor_map C1
 // expected-error @below {{expected a box of at most 5 dimensions, found 6}}
 func.func private @f(!mxgpu.tensor_map<1x1x1x1x1x16xi8>)
-
-// -----
 
 // tensor_map C2
 // expected-error @below {{expected box dimensions of at most 256, found 257}}
 func.func private @f(!mxgpu.tensor_map<257x16xi8>)
 
-// -----
-
 // tensor_map C5
 // expected-error @below {{expected box rows of a multiple of 16 bytes, found 24}}
 func.func private @f(!mxgpu.tensor_map<16x24xi8>)
 
-// -----
-
 // expected-error @below {{expected one of [none, sw32, sw64, sw128] for permutation of 16-byte chunks in shared memory (PTX ISA, Swizzling modes), got: sw64x}}
 func.func private @f(!mxgpu.tensor_map<16x128xi8, sw64x>)
-
-// -----
 
 // buffer C1
 // expected-error @below {{expected no swizzle in tensor memory, found sw128}}
 func.func private @f(!mxgpu.buffer<tmem<128x32xf32, sw128>>)
 
-// -----
-
 // buffer C2
 // expected-error @below {{expected f32 in tensor memory, found 'bf16'}}
 func.func private @f(!mxgpu.buffer<tmem<128x128xbf16>>)
-
-// -----
 
 // buffer C3
 // expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [64, 128]}}
 func.func private @f(!mxgpu.buffer<tmem<64x128xf32>>)
 
-// -----
-
 // buffer C3
 // expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [128]}}
 func.func private @f(!mxgpu.buffer<tmem<128xf32>>)
-
-// -----
 
 // ring C1
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
 func.func private @f(!mxgpu.ring<0 x (a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit>)
 
-// -----
-
 // ring C1
 // expected-error @below {{expected 1 to 1024 stages, found 1025}}
 func.func private @f(!mxgpu.ring<1025 x (a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit>)
-
-// -----
 
 // ring C2
 // expected-error @below {{expected at least 1 buffer in a stage, found none}}
 func.func private @f(!mxgpu.ring<1 x (), producer = bulk_copy, consumer = mma_commit>)
 
-// -----
-
 // ring C3
 // expected-error @below {{expected different names, found "a" twice}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>, a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit>)
-
-// -----
 
 // ring C4
 // expected-error @below {{expected 1 to 1024 threads, found 0}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(0)>)
 
-// -----
-
 // ring C4
 // expected-error @below {{expected 1 to 1024 threads, found 1025}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(1025)>)
-
-// -----
 
 // ring C5
 // expected-error @below {{expected a producer that can write tmem with scope = cta, found bulk_copy}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = bulk_copy, consumer = threads(128)>)
 
-// -----
-
 // ring C5
 // expected-error @below {{expected a producer that can write smem with scope = cta, found mma_commit}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma_commit, consumer = mma_commit>)
-
-// -----
 
 // ring C5
 // expected-error @below {{expected a consumer that can read smem filled by threads, found bulk_store}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = bulk_store, scope = pair>)
 
-// -----
-
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by bulk_copy, found bulk_copy}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = bulk_copy, consumer = bulk_copy>)
-
-// -----
 
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by clc, found threads}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer = threads(128)>)
 
-// -----
-
 // ring C6
 // expected-error @below {{expected a consumer that can read tmem filled by mma_commit, found mma_commit}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = mma_commit>)
-
-// -----
 
 // ring C8
 // expected-error @below {{expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 64>)
 
-// -----
-
 // ring C9
 // expected-error @below {{expected an overlap of 1 to 128 columns, found 129}}
 func.func private @f(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 129>)
-
-// -----
 
 // ring C5
 // expected-error @below {{expected a producer that can write smem with scope = warp, found bulk_copy}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit, scope = warp>)
 
-// -----
-
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found mma_commit}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma_commit, scope = warp>)
-
-// -----
 
 // Threads of both CTAs of a pair fill stages for the leader's tensor core alone.
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = threads(128), scope = pair>)
 
-// -----
-
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found async_threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = async_threads(128), scope = pair>)
-
-// -----
 
 // A warp's stages have no barriers.
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = threads(32), scope = warp>)
 
-// -----
-
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by clc, found async_threads}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer = async_threads(128)>)
-
-// -----
 
 // ring C6
 // expected-error @below {{expected a consumer that can read tmem filled by mma_commit, found async_threads}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = async_threads(128)>)
 
-// -----
-
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found async_threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = async_threads(128), scope = warp>)
-
-// -----
 
 // ring C5
 // expected-error @below {{expected a producer that can write smem with scope = cta, found async_threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads(128), consumer = threads(128)>)
 
-// -----
-
 // schedule C1
 // expected-error @below {{expected 3 tile sizes (rows, columns, reduction), found 2}}
 #schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
-
-// -----
 
 // schedule C2
 // expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 260}}
 #schedule = #mxgpu.schedule<tile = [128, 260, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
-// -----
-
 // schedule C2
 // expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 512}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 512], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
-
-// -----
 
 // schedule C3
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 0, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
-// -----
-
 // schedule C3
 // expected-error @below {{expected 1 to 1024 stages, found 9223372036854775807}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 9223372036854775807, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
-// -----
-
 // expected-error @below {{expected a tile, found none}}
 #schedule = #mxgpu.schedule<stages = 4>
-
-// -----
 
 // expected-error @below {{expected each field once, found 'stages' twice}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, stages = 4>
 
-// -----
-
 // expected-error @below {{expected tile, stages, strategy, workspace, split_k, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
 
-// -----
-
 // expected-error @below {{expected a strategy, as #mxgpu.tcgen05_block_scaled is, found #mxgpu.raster<linear>}}
 #schedule = #mxgpu.schedule<tile = [128, 256, 128], strategy = #mxgpu.raster<linear>>
-
-// -----
 
 // Fields of one strategy are unknown to others.
 // expected-error @below {{duplicate or unknown struct parameter name: overlap}}
 #strategy = #mxgpu.wgmma_upcast_b<overlap = 64>
 
-// -----
-
 // tcgen05_block_scaled C1
 // expected-error @below {{expected 1 or 2 CTAs that share a tile, found 3}}
 #strategy = #mxgpu.tcgen05_block_scaled<ctas = 3>
-
-// -----
 
 // tcgen05_block_scaled C2
 // expected-error @below {{expected 1 to 1024 accumulators, found 0}}
 #strategy = #mxgpu.tcgen05_block_scaled<accumulators = 0>
 
-// -----
-
 // tcgen05_block_scaled C2
 // expected-error @below {{expected 1 to 1024 scale stages, found 9223372036854775807}}
 #strategy = #mxgpu.tcgen05_block_scaled<scale_stages = 9223372036854775807>
-
-// -----
 
 // tcgen05_block_scaled C3
 // expected-error @below {{expected 0, 64 or 128 columns of an overlap, found 32}}
 #strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 32>
 
-// -----
-
 // tcgen05_upcast_b C1
 // expected-error @below {{expected 1 or 2 CTAs that share a tile, found 0}}
 #strategy = #mxgpu.tcgen05_upcast_b<ctas = 0>
-
-// -----
 
 // tcgen05_upcast_b C2
 // expected-error @below {{expected 1 to 1024 operand stages, found 1025}}
 #strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 1025>
 
-// -----
-
 // wgmma_upcast_b C1
 // expected-error @below {{expected 1 to 1024 operand stages, found -1}}
 #strategy = #mxgpu.wgmma_upcast_b<operand_stages = -1>
-
-// -----
 
 // wgmma_swap_ab C1
 // expected-error @below {{expected 1 to 1024 CTAs of an SM, found 0}}
 #strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 0>
 
-// -----
-
 // wgmma_bf16 C1
 // expected-error @below {{expected 1 or 2 CTAs that share a tile, found 4}}
 #strategy = #mxgpu.wgmma_bf16<ctas = 4>
-
-// -----
 
 // schedule C10
 // expected-error @below {{expected cluster_split only with split_k from 2 to 8, the CTAs of a cluster, found 9}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 9>
 
-// -----
-
 // raster C1
 // expected-error @below {{expected group_m(n) with n from 1 to 1048576, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = group_m(0)>
-
-// -----
 
 // schedule C4
 // expected-error @below {{expected 1 to 1024 splits of the reduction, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], split_k = 0>
 
-// -----
-
 // schedule C7
 // expected-error @below {{expected staging buffers only with epilogue = tma_store, found epilogue = direct}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], staging = 3>
-
-// -----
 
 // schedule C8
 // expected-error @below {{expected registers of 2 or 3 kinds of roles, found 1 numbers}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200]>
 
-// -----
-
 // schedule C9
 // expected-error @below {{expected registers in multiples of 8 from 24 to 256, found 20}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200, 20]>
-
-// -----
 
 // carried_attributes C2
 // expected-error @below {{'func.func' op expected mxgpu.schedule only on mx.matmul and mx.grouped_matmul}}
 func.func private @f() attributes {mxgpu.schedule = 1}
 
-// -----
-
 // carried_attributes C1
 // expected-error @below {{'func.func' op has unknown attribute "mxgpu.shedule"}}
 func.func private @f() attributes {mxgpu.shedule = 1}
-
-// -----
 
 func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
   // carried_attributes C3
@@ -401,8 +273,6 @@ func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%y : tensor<128x128xf32>) {mxgpu.schedule = 1} -> tensor<128x128xf32>
   return %0 : tensor<128x128xf32>
 }
-
-// -----
 
 !a = tensor<128x128xf8E4M3FN>
 !s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -414,8 +284,6 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   return %0 : !y
 }
 
-// -----
-
 !a = tensor<128x128xf8E4M3FN>
 !s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
@@ -425,8 +293,6 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128]>, mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
   return %0 : !y
 }
-
-// -----
 
 !a = tensor<128x128xf8E4M3FN>
 !s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -438,8 +304,6 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   return %0 : !y
 }
 
-// -----
-
 !a = tensor<128x128xf8E4M3FN>
 !s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
@@ -449,8 +313,6 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = []} -> !y
   return %0 : !y
 }
-
-// -----
 
 !a = tensor<128x128xf8E4M3FN>
 !s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -462,55 +324,37 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   return %0 : !y
 }
 
-// -----
-
 // schedule_case C1
 // expected-error @below {{expected max_n of 0 or above, found -1}}
 #case = #mxgpu.schedule_case<max_n = -1, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>
-
-// -----
 
 // shared C30
 // expected-error @below {{expected elements of 4 or 6 bits with padded, found 'i8'}}
 func.func private @f(!mxgpu.buffer<smem<128x16xi8, padded>>)
 
-// -----
-
 // shared C33
 // expected-error @below {{expected rows of whole bytes, found 3 elements of 'f4E2M1FN'}}
 func.func private @f(!mxgpu.buffer<smem<128x3xf4E2M1FN>>)
-
-// -----
 
 // shared C34
 // expected-error @below {{expected padded rows of a multiple of 16 elements, found 24}}
 func.func private @f(!mxgpu.buffer<smem<128x24xf4E2M1FN, padded>>)
 
-// -----
-
 // tensor_map C3
 // expected-error @below {{expected 6-bit elements to be padded}}
 func.func private @f(!mxgpu.tensor_map<128x128xf6E2M3FN>)
-
-// -----
 
 // tensor_map C4
 // expected-error @below {{expected padded box rows of 128 elements, found 64}}
 func.func private @f(!mxgpu.tensor_map<128x64xf4E2M1FN, padded>)
 
-// -----
-
 // shared C35: no swizzle but sw128 is as long as padded rows.
 // expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
 func.func private @f(!mxgpu.tensor_map<128x128xf4E2M1FN, sw64, padded>)
 
-// -----
-
 // scales C2
 // expected-error @below {{expected 1 to 1024 tiles, found 1025}}
 func.func private @f(!mxgpu.scales<128x1025>)
-
-// -----
 
 // scales C3
 // expected-error @below {{expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}

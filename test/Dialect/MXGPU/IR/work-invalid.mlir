@@ -1,29 +1,77 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
+// TEMPLATE kernel
+// SET arguments = %n: index, %offsets: memref<?xi32>
+// SET attributes = 
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
+!stage = !mxgpu.stage<!ring>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
+!work_tiles = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    // tile_scheduler C4
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected at most 1024 splits of the reduction, found 1025}}
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(1025 step 128) of(%n, %n, %n)
-    mxgpu.role @role warps(1) {
-    }
+  mxgpu.kernel @kernel(${arguments})${attributes} {
+    // BLOCK body
+    // END
   }
 }
 
 // -----
 
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    // tile_scheduler C3
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected splits and split_step together}}
-    %scheduler = "mxgpu.tile_scheduler"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, splits = 2 : i64} : (index, index, index) -> !mxgpu.tile_scheduler
-    mxgpu.role @role warps(1) {
-    }
+// CASES kernel body
+// tile_scheduler C1
+// expected-error @below {{'mxgpu.tile_scheduler' op expected 2 tile sizes, found 1}}
+%work = mxgpu.tile_scheduler static raster = linear tile [128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+}
+
+// tile_scheduler C2
+// expected-error @below {{'mxgpu.tile_scheduler' op expected tile sizes of at least 1, found 0}}
+%work = mxgpu.tile_scheduler static raster = linear tile [128, 0] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+}
+
+%work = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+  // expected-error @below {{expected 5 arguments, found 2}}
+  mxgpu.for_each_work_tile (%row, %column) in %work {
   }
+}
+
+%work = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+  // shared C8
+  // expected-error @below {{'mxgpu.for_each_work_tile' op expected body arguments of types ('index', 'index', 'index', 'index', 'index'), found ('index')}}
+  "mxgpu.for_each_work_tile"(%work) ({
+  ^body(%e: index):
+  }) : (!mxgpu.tile_scheduler) -> ()
+}
+
+// SET arguments = %yes: i1, %n: index
+%a = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+%b = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
+%work = arith.select %yes, %a, %b : !mxgpu.tile_scheduler
+mxgpu.role @role warps(1) {
+  // for_each_work_tile C1
+  // expected-error @below {{'mxgpu.for_each_work_tile' op expected a work source made in the kernel}}
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %work {
+  }
+}
+
+// tile_scheduler C4
+// expected-error @below {{'mxgpu.tile_scheduler' op expected at most 1024 splits of the reduction, found 1025}}
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(1025 step 128) of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+}
+
+// tile_scheduler C3
+// expected-error @below {{'mxgpu.tile_scheduler' op expected splits and split_step together}}
+%scheduler = "mxgpu.tile_scheduler"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, splits = 2 : i64} : (index, index, index) -> !mxgpu.tile_scheduler
+mxgpu.role @role warps(1) {
 }
 
 // -----
 
+// CASES
 // Only cluster launch control gives units.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
@@ -38,8 +86,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // An answer has 16 bytes.
 // ring C7
 // expected-error @below {{expected 1 buffer of 16 bytes filled by clc, found 1, the first of 32 bytes}}
@@ -47,109 +93,70 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %work_tiles = mxgpu.ring "work_tiles" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-    mxgpu.role @role warps(1) {
-      // for_each_work_tile C2
-      // expected-error @below {{'mxgpu.for_each_work_tile' op expected mxgpu.next_work_tile in its body, found none}}
-      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-      }
-    }
+// CASES kernel body
+%work_tiles = mxgpu.ring "work_tiles" : !ring
+%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+  // for_each_work_tile C2
+  // expected-error @below {{'mxgpu.for_each_work_tile' op expected mxgpu.next_work_tile in its body, found none}}
+  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
   }
 }
 
-// -----
-
-!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
-!stage = !mxgpu.stage<!ring>
-!work_tile = !mxgpu.buffer<smem<16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %work_tiles = mxgpu.ring "work_tiles" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-    mxgpu.role @role warps(1) {
-      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
-        mxgpu.next_work_tile %work_tile : !work_tile
-        // next_work_tile C2
-        // expected-error @below {{'mxgpu.next_work_tile' op expected to be once in its loop, found a second}}
-        mxgpu.next_work_tile %work_tile : !work_tile
-        mxgpu.consumer_release %stage : !stage
-      }
-    }
+%work_tiles = mxgpu.ring "work_tiles" : !ring
+%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+    %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+    mxgpu.next_work_tile %work_tile : !work_tile
+    // next_work_tile C2
+    // expected-error @below {{'mxgpu.next_work_tile' op expected to be once in its loop, found a second}}
+    mxgpu.next_work_tile %work_tile : !work_tile
+    mxgpu.consumer_release %stage : !stage
   }
 }
 
-// -----
-
-!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
-!stage = !mxgpu.stage<!ring>
-!work_tile = !mxgpu.buffer<smem<16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %work_tiles = mxgpu.ring "work_tiles" : !ring
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    mxgpu.role @role warps(1) {
-      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
-        // next_work_tile C1
-        // expected-error @below {{'mxgpu.next_work_tile' op expected work tiles that come by a ring, found a static work source}}
-        mxgpu.next_work_tile %work_tile : !work_tile
-        mxgpu.consumer_release %stage : !stage
-      }
-    }
+%work_tiles = mxgpu.ring "work_tiles" : !ring
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+    %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+    // next_work_tile C1
+    // expected-error @below {{'mxgpu.next_work_tile' op expected work tiles that come by a ring, found a static work source}}
+    mxgpu.next_work_tile %work_tile : !work_tile
+    mxgpu.consumer_release %stage : !stage
   }
 }
 
-// -----
-
-!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
-!stage = !mxgpu.stage<!ring>
-!work_tile = !mxgpu.buffer<smem<16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %work_tiles = mxgpu.ring "work_tiles" : !ring
-    %other = mxgpu.ring "other" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-    mxgpu.role @role warps(1) {
-      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %work_tile = mxgpu.consumer_wait %other : !ring
-        // next_work_tile C3
-        // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of the work source's ring}}
-        mxgpu.next_work_tile %work_tile : !work_tile
-        mxgpu.consumer_release %stage : !stage
-      }
-    }
+%work_tiles = mxgpu.ring "work_tiles" : !ring
+%other = mxgpu.ring "other" : !ring
+%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+    %stage, %work_tile = mxgpu.consumer_wait %other : !ring
+    // next_work_tile C3
+    // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of the work source's ring}}
+    mxgpu.next_work_tile %work_tile : !work_tile
+    mxgpu.consumer_release %stage : !stage
   }
 }
-
-// -----
 
 // The same answer again and again.
-!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
-!stage = !mxgpu.stage<!ring>
-!work_tile = !mxgpu.buffer<smem<16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %work_tiles = mxgpu.ring "work_tiles" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-    mxgpu.role @role warps(1) {
-      %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
-      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        // next_work_tile C4
-        // expected-error @below {{'mxgpu.next_work_tile' op expected a stage that is consumed in its loop}}
-        mxgpu.next_work_tile %work_tile : !work_tile
-      }
-      mxgpu.consumer_release %stage : !stage
-    }
+%work_tiles = mxgpu.ring "work_tiles" : !ring
+%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) {
+  %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+    // next_work_tile C4
+    // expected-error @below {{'mxgpu.next_work_tile' op expected a stage that is consumed in its loop}}
+    mxgpu.next_work_tile %work_tile : !work_tile
   }
+  mxgpu.consumer_release %stage : !stage
 }
 
 // -----
 
+// CASES
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
 !work_tile = !mxgpu.buffer<smem<16xi8>>
@@ -166,8 +173,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !work_tiles = !mxgpu.ring<1 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %counter: memref<1xi32>) {
@@ -177,8 +182,6 @@ gpu.module @kernels {
     %scheduler = mxgpu.tile_scheduler atomic_counter(%work_tiles, %counter : !work_tiles, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
-
-// -----
 
 !work_tiles = !mxgpu.ring<1 x (work_tile: smem<16xi8>), producer = atomic_counter, consumer = roles>
 gpu.module @kernels {
@@ -192,103 +195,50 @@ gpu.module @kernels {
 
 // -----
 
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    // tile_scheduler C8
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
-  }
-}
+// CASES kernel body
+// tile_scheduler C8
+// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
 
-// -----
+// SET arguments = %n: index, %offsets: memref<?xi16>
+// tile_scheduler C7
+// expected-error @below {{'mxgpu.tile_scheduler' op expected offsets of rank 1 and of i32 or i64, found 'memref<?xi16>'}}
+%scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi16>) of(%n, %n, %n)
 
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi16>) {
-    // tile_scheduler C7
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected offsets of rank 1 and of i32 or i64, found 'memref<?xi16>'}}
-    %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi16>) of(%n, %n, %n)
-  }
-}
+// expected-error @below {{expected static, single, clc, groups or atomic_counter, found other}}
+%scheduler = mxgpu.tile_scheduler other raster = linear tile [128, 128] of(%n, %n, %n)
 
-// -----
+// tile_scheduler C8
+// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
 
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{expected static, single, clc, groups or atomic_counter, found other}}
-    %scheduler = mxgpu.tile_scheduler other raster = linear tile [128, 128] of(%n, %n, %n)
-  }
-}
+%work_tiles = mxgpu.ring "work_tiles" : !work_tiles
+// tile_scheduler C11
+// expected-error @below {{'mxgpu.tile_scheduler' op expected offsets where there are groups}}
+%scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] of(%n, %n, %n)
 
-// -----
+%work_tiles = mxgpu.ring "work_tiles" : !work_tiles
+// tile_scheduler C10
+// expected-error @below {{'mxgpu.tile_scheduler' op expected ragged work without split}}
+%scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
 
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    // tile_scheduler C8
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
-  }
-}
+// SET attributes = cluster_splits(4)
+// tile_scheduler C12
+// expected-error @below {{'mxgpu.tile_scheduler' op expected static work with 4 splits, the parts of the kernel, found 2}}
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(2 step 128) of(%n, %n, %n)
 
-// -----
-
-!work_tiles = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
-    // tile_scheduler C11
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected offsets where there are groups}}
-    %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] of(%n, %n, %n)
-  }
-}
-
-// -----
-
-!work_tiles = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
-    // tile_scheduler C10
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected ragged work without split}}
-    %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) cluster_splits(4) {
-    // tile_scheduler C12
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected static work with 4 splits, the parts of the kernel, found 2}}
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(2 step 128) of(%n, %n, %n)
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    // tile_scheduler C9
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of groups by a ring that they fill, with ragged rows}}
-    %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
-  }
-}
-
-// -----
+// tile_scheduler C9
+// expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of groups by a ring that they fill, with ragged rows}}
+%scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
 
 // The buffer of a request, not of an answer.
-!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
-!work_tile = !mxgpu.buffer<smem<16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %work_tiles = mxgpu.ring "work_tiles" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-    mxgpu.role @role warps(1) elected {
-      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %work_tile = mxgpu.producer_acquire %work_tiles : !ring
-        // next_work_tile C6
-        // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of mxgpu.consumer_wait}}
-        mxgpu.next_work_tile %work_tile : !work_tile
-      }
-    }
+%work_tiles = mxgpu.ring "work_tiles" : !ring
+%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+mxgpu.role @role warps(1) elected {
+  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+    %stage, %work_tile = mxgpu.producer_acquire %work_tiles : !ring
+    // next_work_tile C6
+    // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of mxgpu.consumer_wait}}
+    mxgpu.next_work_tile %work_tile : !work_tile
   }
 }

@@ -1,5 +1,7 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-allocate
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-allocate
 
+// CASES
 !in = !mxgpu.ring<7 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -18,8 +20,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<2 x (sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -41,8 +41,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// -----
-
 // The largest sizes that the types allow add up without wrapping around.
 !in = !mxgpu.ring<1024 x (a: smem<1073741824xi8>, b: smem<1073741824xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -57,8 +55,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 }
-
-// -----
 
 // Tensor memory is read by warps whose number modulo 4 is known.
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
@@ -77,8 +73,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// -----
-
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(256)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -93,8 +87,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// -----
-
 gpu.module @kernels {
   // expected-error @below {{'mxgpu.kernel' op expected a gpu.module with a target, found none}}
   mxgpu.kernel @untargeted() {
@@ -102,8 +94,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
   // expected-error @below {{'mxgpu.kernel' op expected a target #nvvm.target, found #rocdl.target<chip = "gfx942">}}
@@ -113,8 +103,6 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
   }
 }
 
-// -----
-
 gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
   // expected-error @below {{'mxgpu.kernel' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'}}
   mxgpu.kernel @unknown_chip() {
@@ -122,8 +110,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
     }
   }
 }
-
-// -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // expected-error @below {{'mxgpu.kernel' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'}}
@@ -134,8 +120,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// -----
-
 gpu.module @kernels [#nvvm.target<chip = "sm_120">] {
   // expected-error @below {{'mxgpu.kernel' op unknown chip 'sm_120': expected one of 'sm_100a',}}
   mxgpu.kernel @no_tensor_memory() {
@@ -143,8 +127,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_120">] {
     }
   }
 }
-
-// -----
 
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
@@ -217,8 +199,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// -----
-
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // expected-error @below {{'mxgpu.kernel' op expected at most 2 CTAs of 1024 threads on an SM of 'sm_90a', found 3}}
   mxgpu.kernel @resident() min_ctas(3) {
@@ -226,8 +206,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 }
-
-// -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // expected-error @below {{'mxgpu.kernel' op expected roles of at most 255 registers a thread on average, which is what sm_90a has for 128 threads, found 256}}
@@ -237,8 +215,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// -----
-
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // expected-error @below {{'mxgpu.kernel' op expected roles of at most 64 registers a thread on average, which is what sm_90a has for 1024 threads, found 72}}
   mxgpu.kernel @registers() {
@@ -246,8 +222,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 }
-
-// -----
 
 // Chips have the matrix instructions of one family.
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
@@ -266,8 +240,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// -----
-
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -283,8 +255,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_103a">] {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
@@ -306,8 +276,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// -----
-
 // The threads of a warpgroup multiply together, and it begins at every fourth warp.
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
@@ -326,8 +294,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 }
-
-// -----
 
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>

@@ -72,8 +72,8 @@ gpu.module @kernels {
 
 // -----
 
+// CASES deferred step
 // The release stands before the wait of the next iteration.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // expected-note @below {{given back here}}
 mxgpu.consumer_release %t0 deferred(1) : !input
@@ -83,10 +83,7 @@ mxgpu.consumer_release %t0 deferred(1) : !input
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 mxgpu.yield %sum0 : !acc
 
-// -----
-
 // Two may be under way: the last iteration's is.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
@@ -96,10 +93,7 @@ mxgpu.yield %sum0 : !acc
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 
-// -----
-
 // The last stage goes back before the wait after the loop.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
@@ -112,10 +106,7 @@ mxgpu.yield %sum0 : !acc
 mxgpu.consumer_tail %in : !in
 %end = mxgpu.mma_wait %all pending(0) : !acc
 
-// -----
-
 // One stage cannot be kept while the next is waited for.
-// USE deferred step
 // SET stages = 1
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
@@ -125,10 +116,7 @@ mxgpu.consumer_tail %in : !in
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 
-// -----
-
 // The last stage stays.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
@@ -152,8 +140,8 @@ mxgpu.consumer_tail %in : !in
 
 // -----
 
+// CASES deferred step
 // A tail of what went back at once.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(0) : !acc
@@ -164,20 +152,14 @@ mxgpu.yield %sum0 : !acc
 // expected-error @below {{'mxgpu.consumer_tail' op expected a deferred release of the ring before it, and no other tail between, found none}}
 mxgpu.consumer_tail %in : !in
 
-// -----
-
 // Two and three steps later.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(2) : !acc
 mxgpu.consumer_release %t0 deferred(2) : !input
 mxgpu.yield %sum0 : !acc
 
-// -----
-
 // Three, of as many stages as are kept and one more.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(3) : !acc
@@ -265,8 +247,8 @@ mxgpu.consumer_tail %in : !in
 
 // -----
 
+// CASES deferred step
 // Three steps kept where there are three stages.
-// USE deferred step
 // SET stages = 3
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
@@ -276,10 +258,7 @@ mxgpu.consumer_tail %in : !in
 mxgpu.consumer_release %t0 deferred(3) : !input
 mxgpu.yield %sum0 : !acc
 
-// -----
-
 // Two instructions under way, and the stage of the second goes back.
-// USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
@@ -291,8 +270,8 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
+// CASES deferred second_load
 // The same in a loop that is unrolled: the second release is of the first stage.
-// USE deferred second_load
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -313,10 +292,7 @@ mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.consumer_release %t1 deferred(1) : !input
 mxgpu.yield %sum1 : !acc
 
-// -----
-
 // A stage is used after the next release, which gives it back.
-// USE deferred second_load
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -339,10 +315,7 @@ mxgpu.consumer_release %t1 deferred(1) : !input
 %sum2 = mxgpu.mma_wait %new2 pending(0) : !acc
 mxgpu.yield %sum2 : !acc
 
-// -----
-
 // Two distances in one role.
-// USE deferred second_load
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in

@@ -57,17 +57,14 @@ gpu.module @kernels {
 
 // -----
 
+// CASES columns read
 // Up to the last column.
-// USE columns read
 scf.for %i = %c0 to %c128 step %c32 {
   %f_fragment = mxgpu.load_accumulator %d_d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
   %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 }
 
-// -----
-
 // Into the next stage.
-// USE columns read
 scf.for %i = %c24 to %c128 step %c32 {
   // kernel C47
   // expected-error @below {{'mxgpu.load_accumulator' op expected columns 0 to 127, found columns 24 to 151}}
@@ -75,17 +72,11 @@ scf.for %i = %c24 to %c128 step %c32 {
   %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 }
 
-// -----
-
-// USE columns read
 // kernel C46
 // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the column, found one that may depend on the thread}}
 %f_fragment = mxgpu.load_accumulator %d_d column(%t) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 
-// -----
-
-// USE columns read
 // kernel C46
 // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on `empty`, found one that may depend on the thread}}
 %f_fragment = mxgpu.load_accumulator %d_d column(%c0) empty(%odd) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -147,18 +138,15 @@ gpu.module @kernels {
 
 // -----
 
+// CASES overlap read
 // Shared columns and others are not side by side.
-// USE overlap read
 %c48 = arith.constant 48 : index
 %at = mxgpu.epilogue_column %s, %c48 : !stage
 // kernel C48
 // expected-error @below {{'mxgpu.load_accumulator' op expected places that are all shared or none, found places 48 to 79 around 64}}
 %f = mxgpu.load_accumulator %d column(%at) : !d -> !fragment
 
-// -----
-
 // What a loop of another dialect does with threads is not known.
-// USE overlap read
 scf.while : () -> () {
   %true = arith.constant true
   scf.condition(%true)

@@ -3,6 +3,8 @@
 
 // What an instruction in flight reads and writes is left alone until a wait for it.
 
+// -----
+
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
@@ -37,7 +39,6 @@ gpu.module @kernels {
       "use"(%accumulator) : (!accumulator) -> ()
     }
   }
-
   // Two roles read B together.
   mxgpu.kernel @shared(%b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -185,8 +186,8 @@ mxgpu.consumer_release %stage1 : !input
 
 // -----
 
+// CASES one step
 // The stage goes back while the instruction may read it: no wait,
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
@@ -196,10 +197,7 @@ mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// -----
-
 // a wait that leaves it pending,
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
@@ -212,8 +210,8 @@ mxgpu.yield %done : !accumulator
 
 // -----
 
+// CASES two step
 // the same with two in flight: the second is the one that is pending,
-// USE two step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
@@ -227,10 +225,7 @@ mxgpu.consumer_release %stage1 : !input
 %done = mxgpu.mma_wait %one pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// -----
-
 // two pending of two,
-// USE two step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
@@ -246,8 +241,8 @@ mxgpu.yield %done : !accumulator
 
 // -----
 
+// CASES one step
 // a wait before the instruction,
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %before = mxgpu.mma_wait %old pending(0) : !accumulator
 // kernel C49
@@ -258,10 +253,7 @@ mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// -----
-
 // and a wait that not every round comes to.
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
@@ -277,10 +269,7 @@ mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// -----
-
 // A stage that went back before the instruction reads it.
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{given back here}}
 mxgpu.consumer_release %stage0 : !input
@@ -290,10 +279,7 @@ mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// -----
-
 // Sums are used while they change: without a wait,
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -304,10 +290,7 @@ mxgpu.yield %done : !accumulator
 mxgpu.consumer_release %stage0 : !input
 mxgpu.yield %done : !accumulator
 
-// -----
-
 // by what takes columns of them,
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -338,8 +321,8 @@ mxgpu.yield %done : !accumulator
 
 // -----
 
+// CASES one step
 // behind a loop that carries them in flight,
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -351,10 +334,7 @@ mxgpu.yield %new : !accumulator
 // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
 "use"(%accumulator) : (!accumulator) -> ()
 
-// -----
-
 // in the next round of it,
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C50
 // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
@@ -368,10 +348,7 @@ mxgpu.yield %new : !accumulator
 %end = mxgpu.mma_wait %accumulator pending(0) : !accumulator
 "use"(%end) : (!accumulator) -> ()
 
-// -----
-
 // and as what a branch gives.
-// USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -388,8 +365,8 @@ mxgpu.yield %done : !accumulator
 
 // -----
 
+// CASES two step
 // A wait for others says nothing of these: a value goes through its own.
-// USE two step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -404,10 +381,7 @@ mxgpu.yield %s0 : !accumulator
 // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
 "use"(%accumulator) : (!accumulator) -> ()
 
-// -----
-
 // A wait that leaves more pending than are started after them.
-// USE two step
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
@@ -423,10 +397,7 @@ mxgpu.consumer_release %stage0 : !input
 mxgpu.consumer_release %stage1 : !input
 "use"(%other) : (!accumulator) -> ()
 
-// -----
-
 // A wait before the others are started.
-// USE two step
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}

@@ -1,8 +1,6 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
-// -----
-
 // TEMPLATE pipeline
 // SET map = 128x16xi8
 // SET consumer = mma_commit
@@ -58,15 +56,12 @@ mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
 // -----
 
-// USE pipeline read
+// CASES pipeline read
 // kernel C19
 // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
 %s, %a = mxgpu.consumer_wait %ring : !ring
 
-// -----
-
 // Twice.
-// USE pipeline read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // expected-note @below {{first here}}
 mxgpu.consumer_release %s : !stage
@@ -74,10 +69,7 @@ mxgpu.consumer_release %s : !stage
 // expected-error @below {{'mxgpu.consumer_release' op expected the stage to be given back once, found a second time}}
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // In another iteration.
-// USE pipeline read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // kernel C20
@@ -98,8 +90,8 @@ mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
 // -----
 
+// CASES pipeline read
 // Under a condition, which the other side does not know.
-// USE pipeline read
 scf.if %yes {
   // kernel C16
   // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
@@ -107,9 +99,6 @@ scf.if %yes {
   mxgpu.consumer_release %s : !stage
 }
 
-// -----
-
-// USE pipeline read
 // SET read_loop = scf.for %i = %n to %n step %n {
 // kernel C16
 // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.for}}
@@ -118,71 +107,59 @@ mxgpu.consumer_release %s : !stage
 
 // -----
 
+// TEMPLATE kernel
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+!two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    // BLOCK body
+    // END
+  }
+}
+
+// -----
+
+// CASES kernel body
 // Nobody on one side.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C22
-    // expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+// kernel C22
+// expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
+%ring = mxgpu.ring "ring" : !ring
+mxgpu.role @load warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %s, %a = mxgpu.producer_acquire %ring : !ring
+    mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+    mxgpu.producer_commit %s : !stage
   }
+}
+
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+// kernel C22
+// expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
+%ring = mxgpu.ring "ring" : !ring
+mxgpu.role @mma warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %s, %a = mxgpu.consumer_wait %ring : !ring
+    mxgpu.consumer_release %s : !stage
+  }
+}
+
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+// kernel C22
+// expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
+%ring = mxgpu.ring "ring" : !ring
+mxgpu.role @idle warps(1) elected {
 }
 
 // -----
 
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C22
-    // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
-
-// -----
-
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C22
-    // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @idle warps(1) elected {
-
-    }
-  }
-}
-
-// -----
-
+// CASES pipeline above_ring
 // Two roles on one side.
-// USE pipeline load
 // SET reader = @load2 warps(1) elected
+// BLOCK load
 // expected-note @below {{here}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
 mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -201,9 +178,7 @@ mxgpu.role @mma warps(1) elected {
   }
 }
 
-// -----
-
-// USE pipeline read
+// BLOCK read
 // expected-note @below {{here}}
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
@@ -217,10 +192,7 @@ mxgpu.role @mma2 warps(1) elected {
   }
 }
 
-// -----
-
 // One stage is filled where two are emptied.
-// USE pipeline above_ring
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -238,32 +210,25 @@ mxgpu.consumer_release %t : !stage
 // -----
 
 // One role on both sides.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C23
-    // expected-error @below {{'mxgpu.ring' op expected different roles to produce and consume, found "both" twice}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @both warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-        %t, %t_a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %t : !stage
-      }
-    }
+// USE kernel body
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+// kernel C23
+// expected-error @below {{'mxgpu.ring' op expected different roles to produce and consume, found "both" twice}}
+%ring = mxgpu.ring "ring" : !ring
+mxgpu.role @both warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %s, %a = mxgpu.producer_acquire %ring : !ring
+    mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+    mxgpu.producer_commit %s : !stage
+    %t, %t_a = mxgpu.consumer_wait %ring : !ring
+    mxgpu.consumer_release %t : !stage
   }
 }
 
 // -----
 
+// CASES pipeline above_ring
 // One loop against two.
-// USE pipeline above_ring
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -278,10 +243,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.consumer_release %s : !stage
 }
 
-// -----
-
 // A loop over other steps.
-// USE pipeline above_ring
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -298,10 +260,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
   mxgpu.consumer_release %s : !stage
 }
 
-// -----
-
 // A loop that ends elsewhere.
-// USE pipeline above_ring
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -318,10 +277,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
   mxgpu.consumer_release %s : !stage
 }
 
-// -----
-
 // Other work.
-// USE pipeline above_ring
 // SET read_loop = mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %other {
 %other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
 // kernel C24
@@ -336,10 +292,7 @@ mxgpu.producer_commit %s : !stage
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // Loops of different kinds.
-// USE pipeline above_ring
 // SET load_loop = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 {
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
@@ -353,10 +306,7 @@ mxgpu.producer_commit %s : !stage
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // Arguments of corresponding loops, but not the same ones.
-// USE pipeline above_ring
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -377,53 +327,43 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   }
 }
 
-// -----
-
 // One thread drives the copy engine.
-// USE pipeline above_load
 // SET loader = @load warps(1)
+// BLOCK above_load
 // kernel C29
 // expected-error @below {{'mxgpu.role' op expected an elected role for bulk_copy of ring "ring"}}
 
-// -----
-
-// USE pipeline above_read
 // SET reader = @mma warps(4)
+// BLOCK above_read
 // kernel C29
 // expected-error @below {{'mxgpu.role' op expected an elected role for mma_commit of ring "ring"}}
 
 // -----
 
 // A field that nobody loads.
-!map = !mxgpu.tensor_map<128x16xi8>
-!two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !two
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a, %b = mxgpu.producer_acquire %ring : !two
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
-        // kernel C38
-        // expected-error @below {{'mxgpu.producer_commit' op expected a load into field "b" before it, found none}}
-        mxgpu.producer_commit %s : !mxgpu.stage<!two>
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a, %b = mxgpu.consumer_wait %ring : !two
-        mxgpu.consumer_release %s : !mxgpu.stage<!two>
-      }
-    }
+// USE kernel body
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+%ring = mxgpu.ring "ring" : !two
+mxgpu.role @load warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %s, %a, %b = mxgpu.producer_acquire %ring : !two
+    mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
+    // kernel C38
+    // expected-error @below {{'mxgpu.producer_commit' op expected a load into field "b" before it, found none}}
+    mxgpu.producer_commit %s : !mxgpu.stage<!two>
+  }
+}
+mxgpu.role @mma warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %s, %a, %b = mxgpu.consumer_wait %ring : !two
+    mxgpu.consumer_release %s : !mxgpu.stage<!two>
   }
 }
 
 // -----
 
+// CASES pipeline load
 // A field that is loaded twice, or in a loop, or under a condition.
-// USE pipeline load
 %s, %a = mxgpu.producer_acquire %ring : !ring
 // kernel C35
 // expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
@@ -431,9 +371,6 @@ mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
 
-// -----
-
-// USE pipeline load
 %s, %a = mxgpu.producer_acquire %ring : !ring
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // kernel C34
@@ -506,8 +443,9 @@ gpu.module @kernels {
 
 // -----
 
+// CASES accumulate second_load
+// BLOCK mma
 // An accumulator that nobody writes.
-// USE accumulate mma
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -523,10 +461,8 @@ mxgpu.producer_commit %d : !acc_stage
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 mxgpu.consumer_release %d : !acc_stage
 
-// -----
-
+// BLOCK mma
 // An accumulator that may not be written.
-// USE accumulate mma
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -544,10 +480,7 @@ mxgpu.producer_commit %d : !acc_stage
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 mxgpu.consumer_release %d : !acc_stage
 
-// -----
-
 // Of two loops over K either may be the only one that runs.
-// USE accumulate second_load
 // SET load_k = %start to %n
 mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
@@ -631,7 +564,8 @@ gpu.module @kernels {
 
 // -----
 
-// USE accumulate epilogue
+// CASES accumulate above_epilogue
+// BLOCK epilogue
 %d, %d_d = mxgpu.consumer_wait %acc : !acc
 // kernel C43
 // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none}}
@@ -639,10 +573,8 @@ gpu.module @kernels {
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 mxgpu.consumer_release %d : !acc_stage
 
-// -----
-
+// BLOCK epilogue
 // A load that some threads of a warp do not reach.
-// USE accumulate epilogue
 %none = arith.cmpi eq, %start, %end : index
 %d, %d_d = mxgpu.consumer_wait %acc : !acc
 %thread = mxgpu.thread_id
@@ -655,108 +587,86 @@ scf.if %some {
 }
 mxgpu.consumer_release %d : !acc_stage
 
-// -----
-
 // Other threads than the ring counts.
-// USE accumulate above_epilogue
 // SET epilogue = @epilogue warps(8)
 // kernel C30
 // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
 
-// -----
-
-// USE accumulate above_epilogue
 // SET epilogue = @epilogue warps(1) elected
 // kernel C30
 // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 1}}
 
 // -----
 
+// CASES kernel body
 // Many stages of x for one of y, in opposite orders: x is full before y is
 // published, and nobody empties it before y has come.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %x = mxgpu.ring "x" : !ring
-    %y = mxgpu.ring "y" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // kernel C25
-          // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
-          %sx, %sx_a = mxgpu.producer_acquire %x : !ring
-          mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
-          mxgpu.producer_commit %sx : !stage
-        }
-        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
-        // expected-note @below {{which waits for this}}
-        mxgpu.producer_commit %sy : !stage
-      }
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+%x = mxgpu.ring "x" : !ring
+%y = mxgpu.ring "y" : !ring
+mxgpu.role @load warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+      // kernel C25
+      // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
+      %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+      mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+      mxgpu.producer_commit %sx : !stage
     }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{which waits for this}}
-        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
-        mxgpu.consumer_release %sy : !stage
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx, %sx_a = mxgpu.consumer_wait %x : !ring
-          // expected-note @below {{which waits for this}}
-          mxgpu.consumer_release %sx : !stage
-        }
-      }
+    %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+    mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+    // expected-note @below {{which waits for this}}
+    mxgpu.producer_commit %sy : !stage
+  }
+}
+mxgpu.role @mma warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    // expected-note @below {{which waits for this}}
+    %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+    mxgpu.consumer_release %sy : !stage
+    mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+      %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+      // expected-note @below {{which waits for this}}
+      mxgpu.consumer_release %sx : !stage
     }
   }
 }
-
-// -----
 
 // Whole loops in opposite orders.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %x = mxgpu.ring "x" : !ring
-    %y = mxgpu.ring "y" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // kernel C25
-        // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
-        %sx, %sx_a = mxgpu.producer_acquire %x : !ring
-        mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
-        mxgpu.producer_commit %sx : !stage
-      }
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
-        // expected-note @below {{which waits for this}}
-        mxgpu.producer_commit %sy : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{which waits for this}}
-        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
-        mxgpu.consumer_release %sy : !stage
-      }
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %sx, %sx_a = mxgpu.consumer_wait %x : !ring
-        // expected-note @below {{which waits for this}}
-        mxgpu.consumer_release %sx : !stage
-      }
-    }
+%scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+%x = mxgpu.ring "x" : !ring
+%y = mxgpu.ring "y" : !ring
+mxgpu.role @load warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    // kernel C25
+    // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
+    %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+    mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+    mxgpu.producer_commit %sx : !stage
+  }
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+    mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+    // expected-note @below {{which waits for this}}
+    mxgpu.producer_commit %sy : !stage
+  }
+}
+mxgpu.role @mma warps(1) elected {
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    // expected-note @below {{which waits for this}}
+    %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+    mxgpu.consumer_release %sy : !stage
+  }
+  mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+    %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+    // expected-note @below {{which waits for this}}
+    mxgpu.consumer_release %sx : !stage
   }
 }
 
 // -----
 
+// CASES
 // The load waits for a reply to what it has not sent yet.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
@@ -800,8 +710,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>, y: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 !x = !mxgpu.buffer<smem<32x32xf32, sw128>>
@@ -827,8 +735,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -858,10 +764,11 @@ gpu.module @kernels {
 
 // -----
 
+// CASES pipeline above_ring
 // Of all roles that consume a ring together.
-// USE pipeline above_read
 // SET consumer = threads(64)
 // SET reader = @rows warps(1)
+// BLOCK above_read
 // kernel C30
 // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 96}}
 // BLOCK below_read
@@ -872,10 +779,7 @@ mxgpu.role @columns warps(2) {
   }
 }
 
-// -----
-
 // A role that consumes some stages only would leave the others waiting.
-// USE pipeline above_ring
 // SET consumer = threads(64)
 // SET reader = @rows warps(1)
 // kernel C24
@@ -892,12 +796,10 @@ mxgpu.role @columns warps(1) {
   mxgpu.consumer_release %s : !stage
 }
 
-// -----
-
 // A buffer passed on by another operation.
-// USE pipeline read
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
+// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
 // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
@@ -905,12 +807,10 @@ mxgpu.role @columns warps(1) {
 %x = mxgpu.load_shared %either at [%n, %n] : !a -> vector<16xi8>
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // Carried by a loop.
-// USE pipeline read
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
+// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
 // expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
@@ -919,12 +819,10 @@ mxgpu.consumer_release %s : !stage
 }
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // Passed out of a condition.
-// USE pipeline read
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
+// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 %same = scf.if %yes -> !a {
   // kernel C14
@@ -935,24 +833,20 @@ mxgpu.consumer_release %s : !stage
 }
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // Taken by an unknown operation.
-// USE pipeline read
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
+// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
 // expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
 "mystery.use"(%s) : (!stage) -> ()
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // A buffer of no stage.
-// USE pipeline read
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
+// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // expected-note @below {{it comes from here}}
 %b = ub.poison : !a
@@ -961,23 +855,19 @@ mxgpu.consumer_release %s : !stage
 %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
 mxgpu.consumer_release %s : !stage
 
-// -----
-
 // Which part is loaded must be known.
-// USE pipeline load
 // SET map = 64x16xi8
+// BLOCK load
 %s, %a = mxgpu.producer_acquire %ring : !ring
 // kernel C36
 // expected-error @below {{'mxgpu.tma_load' op expected a constant part, found another}}
 mxgpu.tma_load %map[%n] into %a box(%n) for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
 
-// -----
-
 // Boxes of two sizes fill one field.
-// USE pipeline load
 // SET map = 64x16xi8
 // SET maps = %map: !map, %other: !mxgpu.tensor_map<32x16xi8>
+// BLOCK load
 %s, %a = mxgpu.producer_acquire %ring : !ring
 %c0 = arith.constant 0 : index
 %c2 = arith.constant 2 : index

@@ -41,8 +41,9 @@ gpu.module @kernels {
 
 // -----
 
+// CASES staging above_ring
+// BLOCK body
 // Nothing is written.
-// USE staging body
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C54
   // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.store_shared of field "c", found none}}
@@ -51,10 +52,8 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.producer_commit %s : !stage
 }
 
-// -----
-
+// BLOCK body
 // Nothing is copied.
-// USE staging body
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C54
   // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.tma_store of field "c", found none}}
@@ -64,10 +63,8 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.producer_commit %s : !stage
 }
 
-// -----
-
+// BLOCK body
 // Nothing is given back.
-// USE staging body
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C19
   // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
@@ -77,10 +74,8 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
 }
 
-// -----
-
+// BLOCK body
 // The copy comes before what it copies.
-// USE staging body
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   // kernel C55
@@ -92,10 +87,8 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.producer_commit %s : !stage
 }
 
-// -----
-
+// BLOCK body
 // The copy comes when the stage is given away.
-// USE staging body
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
@@ -107,10 +100,8 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
 }
 
-// -----
-
+// BLOCK body
 // Two stages at a time: the copy of the first has not started when the second is taken.
-// USE staging body
 scf.for %i = %c0 to %c128 step %c32 {
   // expected-note @below {{it is taken here}}
   %s, %s_c = mxgpu.producer_acquire %staging : !ring
@@ -127,10 +118,8 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.producer_commit %t : !stage
 }
 
-// -----
-
+// BLOCK body
 // Part of a warp.
-// USE staging body
 %thread = mxgpu.thread_id
 %some = arith.cmpi ult, %thread, %n : index
 scf.if %some {
@@ -143,10 +132,8 @@ scf.if %some {
   mxgpu.producer_commit %s : !stage
 }
 
-// -----
-
+// BLOCK body
 // Each thread its own number of times.
-// USE staging body
 %thread = mxgpu.thread_id
 scf.for %i = %c0 to %thread step %c32 {
   // kernel C52
@@ -158,27 +145,20 @@ scf.for %i = %c0 to %thread step %c32 {
   mxgpu.producer_commit %s : !stage
 }
 
-// -----
-
 // One thread for a whole warp.
-// USE staging above_role
 // SET role = @epilogue warps(1) elected
+// BLOCK above_role
 // kernel C60
 // expected-error @below {{'mxgpu.role' op expected whole warps, and 32 threads for ring "staging", found 32 threads in an elected role}}
 
-// -----
-
 // Nobody.
-// USE staging above_ring
 // SET role = @idle warps(1)
 // kernel C22
 // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
 // BLOCK body
 
-// -----
-
+// BLOCK body
 // A store that the order of stores and copies does not speak of.
-// USE staging body
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
@@ -192,10 +172,8 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.store_shared %others, %late : !fragment, !c
 }
 
-// -----
-
+// BLOCK body
 // The first copy is written over.
-// USE staging body
 %s, %c = mxgpu.producer_acquire %staging : !ring
 %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
 // kernel C53
@@ -234,8 +212,8 @@ gpu.module @kernels {
 
 // -----
 
+// CASES staging body
 // The copies empty the stages.
-// USE staging body
 %s, %c = mxgpu.producer_acquire %staging : !ring
 %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
 mxgpu.store_shared %rows, %c : !fragment, !c
@@ -245,10 +223,7 @@ mxgpu.producer_commit %s : !stage
 // expected-error @below {{'mxgpu.consumer_wait' op expected a warp's own ring to be acquired, and emptied by tma_store}}
 %t, %t_c = mxgpu.consumer_wait %staging : !ring
 
-// -----
-
 // Two roles have no warps in common.
-// USE staging body
 // kernel C59
 // expected-error @below {{'mxgpu.producer_acquire' op expected one role to use a warp's own ring, found another}}
 %s, %c = mxgpu.producer_acquire %staging : !ring

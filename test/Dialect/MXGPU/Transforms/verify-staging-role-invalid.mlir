@@ -1,7 +1,11 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
 // Stages for stores that all threads of a role share, used wrongly.
 
+// -----
+
+// CASES
 // Nothing is written.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
@@ -18,8 +22,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // Nothing is copied.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
@@ -38,8 +40,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // What is written late may be missed.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
@@ -62,8 +62,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // The stage is never given away.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -80,8 +78,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // Copies that threads do not start together.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
@@ -104,8 +100,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // Threads that wait for more than there are.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(128), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
@@ -124,8 +118,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // A thread that comes late, or not at all.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
@@ -148,8 +140,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // Threads that do not agree would not copy together.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
@@ -171,8 +161,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // One of two tiles is not copied.
 !ring = !mxgpu.ring<1 x (f: smem<1x2x512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
@@ -191,8 +179,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // Strips of two panels; one is copied twice, another not at all.
 !ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = bulk_store>
@@ -217,8 +203,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // Stages are taken in one place.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
@@ -241,8 +225,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // The stage is given away before it is copied.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>

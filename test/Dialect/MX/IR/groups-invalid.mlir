@@ -1,42 +1,40 @@
-// RUN: mx-opt %s -mx-decompose-groups -split-input-file -verify-diagnostics
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -mx-decompose-groups -split-input-file -verify-diagnostics
 
 // One fault per case, in a function named after the constraint of docs/reference/Spec.md
 // that it breaks.
 
+// -----
+
+// CASES
 // expected-error @below {{'mx.group' op expected a size of 1 to 1024, found 0}}
 mx.group @ep size = 0 tokens = 4
 func.func private @group_c1()
 
-// -----
 // expected-error @below {{'mx.group' op expected a size of 1 to 1024, found 1025}}
 mx.group @ep size = 1025 tokens = 4
 func.func private @group_c1_many()
 
-// -----
 // expected-error @below {{'mx.group' op expected at least 1 token, and at most 2147483647 of all ranks together, found 0 for 2 ranks}}
 mx.group @ep size = 2 tokens = 0
 func.func private @group_c2()
 
-// -----
 // expected-error @below {{'mx.group' op expected at least 1 token, and at most 2147483647 of all ranks together, found 1073741824 for 2 ranks}}
 mx.group @ep size = 2 tokens = 1073741824
 func.func private @group_c2_many()
 
-// -----
 func.func @groups_c1() -> index {
   // expected-error @below {{'mx.rank' op expected an mx.group, found nothing named @ep}}
   %r = mx.rank @ep
   return %r : index
 }
 
-// -----
 func.func @groups_c1_other() -> index {
   // expected-error @below {{'mx.rank' op expected an mx.group, found func.func named @groups_c1_other}}
   %r = mx.rank @groups_c1_other
   return %r : index
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c2() {
   // expected-note @below {{the window is defined here}}
@@ -45,7 +43,6 @@ func.func @groups_c2() {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c2_rank() {
   // expected-note @below {{the window is defined here}}
@@ -54,7 +51,6 @@ func.func @groups_c2_rank() {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{input is defined here}}
 func.func @groups_c2_input(%x: tensor<4x64xf32>) {
@@ -64,7 +60,6 @@ func.func @groups_c2_input(%x: tensor<4x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{the window is defined here}}
 func.func @groups_c3(%x: tensor<8x?xf32>) {
@@ -73,7 +68,6 @@ func.func @groups_c3(%x: tensor<8x?xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c4() {
   // expected-note @below {{the window is defined here}}
@@ -82,7 +76,6 @@ func.func @groups_c4() {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c4_complex() {
   // expected-note @below {{the window is defined here}}
@@ -91,7 +84,6 @@ func.func @groups_c4_complex() {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c5(%x: tensor<3x64xbf16>) {
   // expected-note @below {{the window is defined here}}
@@ -101,7 +93,6 @@ func.func @groups_c5(%x: tensor<3x64xbf16>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{input is defined here}}
 func.func @groups_c5_columns(%x: tensor<3x32xf32>) {
@@ -111,7 +102,6 @@ func.func @groups_c5_columns(%x: tensor<3x32xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c6(%ids: tensor<3x2xi32>) {
   %w = mx.window @ep : tensor<8x2xi32>
@@ -120,7 +110,6 @@ func.func @groups_c6(%ids: tensor<3x2xi32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{ids is defined here}}
 func.func @groups_c7(%ids: tensor<3x33xi32>) {
@@ -130,7 +119,6 @@ func.func @groups_c7(%ids: tensor<3x33xi32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c8(%c: i1, %x: tensor<3x64xf32>) -> tensor<8x64xf32> {
   %w = mx.window @ep : tensor<8x64xf32>
@@ -144,7 +132,6 @@ func.func @groups_c8(%c: i1, %x: tensor<3x64xf32>) -> tensor<8x64xf32> {
   return %y : tensor<8x64xf32>
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c8_block(%c: i1, %x: tensor<3x64xf32>, %o: tensor<8x64xf32>) -> tensor<8x64xf32> {
   cf.cond_br %c, ^meet, ^end(%o : tensor<8x64xf32>)
@@ -157,7 +144,6 @@ func.func @groups_c8_block(%c: i1, %x: tensor<3x64xf32>, %o: tensor<8x64xf32>) -
   return %z : tensor<8x64xf32>
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func private @inner(%x: tensor<3x64xf32>) -> tensor<8x64xf32> {
   %w = mx.window @ep : tensor<8x64xf32>
@@ -174,7 +160,6 @@ func.func @groups_c8_call(%n: index, %x: tensor<3x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 mx.group @tp size = 2 tokens = 4
 func.func @groups_c9(%x: tensor<3x64xf32>) {
@@ -185,7 +170,6 @@ func.func @groups_c9(%x: tensor<3x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 mx.group @tp size = 2 tokens = 4
 func.func @groups_c9_dispatch(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
@@ -197,7 +181,6 @@ func.func @groups_c9_dispatch(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 mx.group @tp size = 2 tokens = 4
 func.func @groups_c9_written(%zero: f32) {
@@ -209,7 +192,6 @@ func.func @groups_c9_written(%zero: f32) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 mx.group @tp size = 2 tokens = 4
 func.func @groups_c9_slice(%x: memref<8x64xf32>) {
@@ -221,7 +203,6 @@ func.func @groups_c9_slice(%x: memref<8x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 mx.group @tp size = 2 tokens = 4
 func.func @groups_c9_slice_of_tensor(%x: tensor<8x64xf32>) {
@@ -233,7 +214,6 @@ func.func @groups_c9_slice_of_tensor(%x: tensor<8x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @dispatch_c1(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
   %w = mx.window @ep : tensor<8x2xi32>
@@ -242,7 +222,6 @@ func.func @dispatch_c1(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{payload 0 is defined here}}
 func.func @dispatch_c2(%ids: tensor<3x2xi32>, %x: tensor<4x64xf32>) {
@@ -253,7 +232,6 @@ func.func @dispatch_c2(%ids: tensor<3x2xi32>, %x: tensor<4x64xf32>) {
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{slots is defined here}}
 func.func @collect_c1(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<8xi32>, %o: tensor<3x64xf32>) {
@@ -262,7 +240,6 @@ func.func @collect_c1(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<8
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{outs is defined here}}
 func.func @collect_c2(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9xi32>, %o: tensor<4x64xf32>) {
@@ -271,7 +248,6 @@ func.func @collect_c2(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 func.func @collect_c3(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9xi32>, %o: tensor<3x64xf32>) {
   // expected-error @below {{'mx.collect' op expected wire = f32 or bf16, found 'f16'}}
@@ -279,7 +255,6 @@ func.func @collect_c3(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{input is defined here}}
 func.func @collect_c4(%ids: tensor<3x2xi32>, %z: tensor<9x?xbf16>, %s: tensor<9xi32>, %o: tensor<3x64xf32>) {
@@ -288,7 +263,6 @@ func.func @collect_c4(%ids: tensor<3x2xi32>, %z: tensor<9x?xbf16>, %s: tensor<9x
   return
 }
 
-// -----
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{outs is defined here}}
 func.func @collect_pairs_c1(%ids: tensor<3x2xi32>, %z: tensor<9xf32>, %s: tensor<9xi32>, %o: tensor<3x3xf32>) {
@@ -297,14 +271,12 @@ func.func @collect_pairs_c1(%ids: tensor<3x2xi32>, %z: tensor<9xf32>, %s: tensor
   return
 }
 
-// -----
 func.func @combine_c7(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xf32>) {
   // expected-error @below {{'mx.combine' op expected order = fixed with overwrite}}
   %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xf32>) overwrite -> tensor<3x64xf32>
   return
 }
 
-// -----
 // expected-note @below {{outs is defined here}}
 func.func @combine_c8(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xbf16>) {
   // expected-error @below {{'mx.combine' op expected outs of f32, or overwrite, found 'tensor<3x64xbf16>'}}

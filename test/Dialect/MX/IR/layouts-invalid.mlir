@@ -1,0 +1,46 @@
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
+
+// One fault a case, in a function named after the constraint of docs/reference/Spec.md.
+
+// -----
+
+// CASES
+// expected-error @below {{expected no groups in a layout that is not ragged, found 3}}
+func.func private @scale_layout_c1(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = none, groups = 3>>)
+
+// expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 0}}
+func.func private @scale_layout_c2(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 0>>)
+
+// expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 2147483649}}
+func.func private @scale_layout_c2_large(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2147483649>>)
+
+// expected-error @below {{expected a scale tensor of rank 2 or more, found rank 1}}
+func.func private @scale_layout_c3(tensor<128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+
+// expected-error @below {{expected a ragged scale tensor of rank 2, found rank 3}}
+func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>)
+
+// expected-error @below {{expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
+func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>)
+
+// expected-error @below {{expected one of [linear, sf_128x4] for physical layout of the scales of a tensor, got: swizzled}}
+func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
+
+// expected-error @below {{expected a tensor of weights of rank 2 or more, found rank 1}}
+func.func private @weight_layout_c1(tensor<128xf8E4M3FN, #mx.weight_layout<fragment_64x64>>)
+
+// expected-error @below {{expected weights of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN, found 'i8'}}
+func.func private @weight_layout_c2(tensor<128x64xi8, #mx.weight_layout<fragment_64x64>>)
+
+// expected-error @below {{expected one of [fragment_64x64] for physical layout of a matrix of weights, got: rows}}
+func.func private @weight_layout_syntax(tensor<128x64xf8E4M3FN, #mx.weight_layout<rows>>)
+
+// expected-error @below {{expected 1 to 2147483648 groups, found 0}}
+func.func private @ragged_c1(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 0, align = 128>>)
+
+// expected-error @below {{expected groups aligned to 128, found 64}}
+func.func private @ragged_c2(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 2, align = 64>>)
+
+// expected-error @below {{expected a tensor of rank 2, found rank 1}}
+func.func private @ragged_c3(tensor<128xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>)

@@ -1,0 +1,38 @@
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
+
+// TEMPLATE kernel
+// SET arguments = 
+gpu.module @kernels {
+  mxgpu.kernel @kernel(${arguments}) {
+    // BLOCK body
+    // END
+  }
+}
+
+// -----
+
+// CASES kernel body
+// expected-note @below {{here}}
+mxgpu.role @role warps(1) {
+}
+// wait_dependencies C1
+// expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found mxgpu.role}}
+mxgpu.wait_dependencies
+
+// SET arguments = %n: memref<1xindex>
+%c0 = arith.constant 0 : index
+// expected-note @below {{here}}
+%rows = memref.load %n[%c0] : memref<1xindex>
+// wait_dependencies C1
+// expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found memref.load}}
+mxgpu.wait_dependencies
+mxgpu.role @role warps(1) {
+}
+
+mxgpu.wait_dependencies
+// shared C7
+// expected-error @below {{'mxgpu.launch_dependents' op expected to be inside a role}}
+mxgpu.launch_dependents
+mxgpu.role @role warps(1) {
+}
