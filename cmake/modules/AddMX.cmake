@@ -16,9 +16,20 @@ if(MX_BUILD_COMPILER)
 endif()
 set(MX_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" ${LLVM_LIBRARY_DIR})
 
-# Examples that the Python package compiles in other sizes.
-set(MX_PACKAGE_EXAMPLES
-  ${CMAKE_SOURCE_DIR}/examples/moe_layer.mlir ${CMAKE_SOURCE_DIR}/examples/moe_layer_ranks.mlir)
+# mx_install_package(folder [options of install...]): the Python package, with the
+# examples that it compiles in other sizes and the headers that it reads the C interface
+# from.
+function(mx_install_package folder)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx_compiler DESTINATION ${folder} ${ARGN}
+    FILES_MATCHING PATTERN "*.py")
+  install(FILES
+    ${CMAKE_SOURCE_DIR}/examples/moe_layer.mlir ${CMAKE_SOURCE_DIR}/examples/moe_layer_ranks.mlir
+    DESTINATION ${folder}/mx_compiler/templates ${ARGN})
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/
+    DESTINATION ${folder}/mx_compiler/include ${ARGN} FILES_MATCHING PATTERN "*.h")
+  install(FILES ${CMAKE_SOURCE_DIR}/include/mx-c/Compiler.h
+    DESTINATION ${folder}/mx_compiler/include/mx-c ${ARGN} OPTIONAL)
+endfunction()
 
 # mx_optimize_little(target): what takes time in the compiler's libraries is MLIR's code,
 # which is compiled already: -O3 makes them no faster (docs/contributing/Developing.md), and

@@ -50,10 +50,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/runtime/include)
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 endif()
 # The Python package finds the runtime two directories up.
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx_compiler
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python FILES_MATCHING PATTERN "*.py")
-install(FILES ${MX_PACKAGE_EXAMPLES}
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python/mx_compiler/templates)
+mx_install_package(${CMAKE_INSTALL_LIBDIR}/python)
 # What other compilers' tests use, and a project to begin with.
 set(_mx_lit_files
   ${CMAKE_SOURCE_DIR}/test/python/mx_suite.py ${CMAKE_SOURCE_DIR}/simulator/scripts/find_ptxas.py)

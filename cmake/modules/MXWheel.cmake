@@ -37,10 +37,7 @@ function(mx_add_wheel name library)
     LIBRARY DESTINATION mx_compiler COMPONENT ${name} EXCLUDE_FROM_ALL)
   install(TARGETS ${programs}
     RUNTIME DESTINATION mx_compiler/bin COMPONENT ${name} EXCLUDE_FROM_ALL)
-  install(DIRECTORY mx_compiler DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL
-    FILES_MATCHING PATTERN "*.py")
-  install(FILES ${MX_PACKAGE_EXAMPLES}
-    DESTINATION mx_compiler/templates COMPONENT ${name} EXCLUDE_FROM_ALL)
+  mx_install_package(. COMPONENT ${name} EXCLUDE_FROM_ALL)
   install(FILES mx_compiler_tools.py DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL)
   # Systems other than Debian have no such file.
   foreach(package ${ARG_LICENSES})

@@ -96,7 +96,7 @@ class Frame:
         count = max(len(entry.arguments), 1)
         # Of mxArgument: its size, the address, that of the shape.
         self.words = (ctypes.c_uint64 * (3 * count))()
-        self.words[::3] = [ctypes.sizeof(library.Argument)] * count
+        self.words[::3] = [ctypes.sizeof(library.INTERFACE.mxArgument)] * count
         self.results = (ctypes.c_uint64 * max(len(entry.results), 1))()
         self.cells, self.taken = {}, {}
         self.shapes = []
@@ -111,7 +111,7 @@ class Frame:
         for index, value in enumerate(entry.results):
             if value.is_taken:
                 extents = (ctypes.c_int64 * max(len(value.shape), 1))()
-                self.taken[index] = library.TakenMemory(None, extents)
+                self.taken[index] = library.INTERFACE.mxTakenMemory(None, extents)
                 self.results[index] = ctypes.addressof(self.taken[index])
         self.words_address = ctypes.addressof(self.words)
         self.results_address = ctypes.addressof(self.results)
@@ -198,7 +198,7 @@ class PreparedCall:
         entry, frame = self.entry, self._frames[0]
         self._fill_numbers(frame, arguments)
         given = frame.words_address, len(entry.arguments)
-        given = ctypes.cast(given[0], ctypes.POINTER(library.Argument)), given[1]
+        given = ctypes.cast(given[0], ctypes.POINTER(library.INTERFACE.mxArgument)), given[1]
         self.result_shapes = []
         with self.blame(arguments):
             for index, value in enumerate(entry.results):

@@ -30,7 +30,7 @@ class Entry:
     workspace_element = find_element("ui8")
 
     def __init__(self, program, handle):
-        info = library.EntryInfo()
+        info = library.INTERFACE.mxEntryInfo()
         call("mxEntryGetInfo", handle, info)
         self._program = program
         self.handle = handle
@@ -49,7 +49,7 @@ class Entry:
     def _read(self, function, what, count):
         values = []
         for index in range(count):
-            info = library.ValueInfo()
+            info = library.INTERFACE.mxValueInfo()
             call(function, self.handle, index, info)
             values.append(read_value(info, f"entry '{printable(self.name)}': {what} {index}"))
         return tuple(values)

@@ -111,7 +111,8 @@ class Group(Closing):
                 return 1
             return 0
 
-        given = library.EXCHANGE(gather) if exchange is not None else library.EXCHANGE()
+        make = library.INTERFACE.mxExchange
+        given = make(gather) if exchange is not None else make()
         try:
             self._make("mxGroupCreate", rank, size, name, timeout, transport, given)
         except Error as error:
@@ -125,7 +126,7 @@ class Group(Closing):
         ranks are of one user on one machine, or have the same MX_GROUP_SECRET."""
         group = cls.__new__(cls)
         group._make("mxGroupConnect", rank, size, name, timeout, transport,
-                    library.EXCHANGE(), address.encode())
+                    library.INTERFACE.mxExchange(), address.encode())
         return group
 
     def _make(self, function, rank, size, name, timeout, transport, exchange, *address):
@@ -137,11 +138,12 @@ class Group(Closing):
         if not 0 < timeout < 1e6:
             raise ValueError(f"timeout: expected up to a million seconds, found {timeout!r}")
         handle = ctypes.c_void_p()
-        config = library.GroupConfig(name.encode(), rank, size, max(1, int(timeout * 1e9)),
-                                     exchange, None, transport.encode())
+        config = library.INTERFACE.mxGroupConfig(
+            name.encode(), rank, size, max(1, int(timeout * 1e9)), exchange, None,
+            transport.encode())
         with _in_runtime(HOST) if on_host else contextlib.nullcontext():
             call(function, handle, config, *address)
-        info = library.GroupInfo()
+        info = library.INTERFACE.mxGroupInfo()
         call("mxGroupGetInfo", handle, info)
         self.name, self.rank, self.size = name, rank, size
         self.device = HOST if on_host else short_name(info.device.decode())
@@ -150,7 +152,7 @@ class Group(Closing):
         self.timeout = timeout
 
     def _info(self):
-        info = library.GroupInfo()
+        info = library.INTERFACE.mxGroupInfo()
         call("mxGroupGetInfo", self.handle, info)
         return info
 
@@ -173,12 +175,12 @@ class Group(Closing):
 
     def status(self):
         """None while the group works, then a GroupFailure. Never waits."""
-        report = library.GroupReport()
+        report = library.INTERFACE.mxGroupReport()
         call("mxGroupGetStatus", self.handle, report)
         if not report.status:
             return None
         return GroupFailure(
-            library.library().mxStatusName(report.status).decode(),
+            library.status(report.status)[1],
             report.rank if report.rank >= 0 else None, report.entry.decode(),
             report.step if report.step >= 0 else None, report.text.decode(errors="replace"),
             report.status)

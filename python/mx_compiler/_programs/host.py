@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays.array import host_view
 from .._arrays.interop import NUMPY
-from .._compile.compiler_library import HostArray, HostValueInfo, Module
+from .._compile.compiler_library import INTERFACE, Module
 from .._runtime import library
 from .._runtime.device import HOST
 from .._runtime.errors import Error, InvalidValueError
@@ -18,8 +18,6 @@ from .calls import convert_all, describe_call, read_operand
 from .entry import Entry
 from .host_ranks import HostRanks
 from .values import read_value
-
-_NOT_FOUND = 6  # MX_ERROR_NOT_FOUND
 
 
 class HostCode:
@@ -69,8 +67,7 @@ class HostCode:
     @staticmethod
     def refuse(code, name):
         raise Error("expected the entry to be one of "
-                    f"[{', '.join(code.functions)}], found '{name}'", _NOT_FOUND,
-                    library.library().mxStatusName(_NOT_FOUND).decode())
+                    f"[{', '.join(code.functions)}], found '{name}'", *library.status(library.INTERFACE.MX_ERROR_NOT_FOUND))
 
     # --- For HostEntry -------------------------------------------------------------
 
@@ -79,7 +76,7 @@ class HostCode:
         compiler, handle = self._module.library, self.functions[name]
         values = []
         for index in range(getattr(compiler, f"mxcHostProgram{what}Count")(handle)):
-            info = HostValueInfo()
+            info = INTERFACE.mxcHostValueInfo()
             getattr(compiler, f"mxcHostProgramGet{what}")(handle, index, info)
             values.append(read_value(
                 info, f"entry '{name}': {what.lower()} {index}"))
@@ -88,11 +85,11 @@ class HostCode:
     def call(self, name, arrays, results):
         """Copies of the results, whose Values are given, of dense arrays of NumPy.
         Raises an InvalidValueError with what the compiled code says."""
-        given = HostArray.array(len(arrays))
+        given = INTERFACE.mxcHostArray.array(len(arrays))
         for place, x in zip(given, arrays):
             place.data = x.ctypes.data
             place.shape = (ctypes.c_int64 * max(x.ndim, 1))(*x.shape)
-        found = HostArray.array(len(results))
+        found = INTERFACE.mxcHostArray.array(len(results))
         with self._lock:
             messages = self._module.diagnostics
             messages.clear()
@@ -101,9 +98,7 @@ class HostCode:
                 text = f"entry '{name}': " + "\n".join(map(_place_and_text, messages))
                 if error := self.ranks.take_error(text):
                     raise error
-                raise InvalidValueError(
-                    text, library.INVALID_VALUE,
-                    library.library().mxStatusName(library.INVALID_VALUE).decode())
+                raise InvalidValueError(text, *library.status(library.INVALID_VALUE))
             return [host_view(x.data, tuple(x.shape[:len(value.shape or ())]),
                               value.element, None).copy()
                     for x, value in zip(found, results)]

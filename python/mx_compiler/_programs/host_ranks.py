@@ -7,14 +7,13 @@ import hashlib
 
 import numpy as np
 
-from .._compile.compiler_library import (ALL_GATHER, ALL_TO_ALL, GET_RANK, HostCollectives,
-                                         HostGroupInfo)
+from .._compile.compiler_library import INTERFACE
 from .._runtime import library
 from .._runtime.device import HOST
 from .._runtime.errors import Error, InvalidValueError
 from .group import GroupInfo
 
-_NOT_FOUND, _MISMATCH = 6, 17  # MX_ERROR_NOT_FOUND, MX_ERROR_MISMATCH
+
 
 class HostRanks:
     """The groups of a compiled text, and what they are bound to. `text` is what all
@@ -32,7 +31,7 @@ class HostRanks:
         """Of a function, which gets the collectives. All functions of a text have the
         same groups."""
         for index in range(compiler.mxcHostProgramGroupCount(handle)):
-            info = HostGroupInfo()
+            info = INTERFACE.mxcHostGroupInfo()
             compiler.mxcHostProgramGetGroup(handle, index, info)
             if info.size > 1:
                 self._groups[index] = GroupInfo(info.name.decode(), info.size, info.tokens, 0,
@@ -49,8 +48,8 @@ class HostRanks:
         """Collective: compares the texts of all ranks."""
         numbers = {info.name: number for number, info in self._groups.items()}
         if name not in numbers:
-            raise _error(f"expected the group to be one of [{', '.join(numbers)}], found "
-                         f"'{name}'", _NOT_FOUND)
+            raise Error(f"expected the group to be one of [{', '.join(numbers)}], found "
+                        f"'{name}'", *library.status(library.INTERFACE.MX_ERROR_NOT_FOUND))
         number = numbers[name]
         if group.device != HOST:
             raise ValueError(f"group '{name}': expected a group that was made on cpu, as the "
@@ -62,8 +61,9 @@ class HostRanks:
         digests[group.rank] = self._digest
         for rank, found in enumerate(group.all_gather(digests)):
             if not np.array_equal(found, digests[0]):
-                raise _error(f"group {group.name}: the ranks differ in the program that they "
-                             f"bind: rank {rank} has another one than rank 0", _MISMATCH)
+                raise Error(f"group {group.name}: the ranks differ in the program that they "
+                            f"bind: rank {rank} has another one than rank 0",
+                            *library.status(library.INTERFACE.MX_ERROR_MISMATCH))
         before, self._bound[number] = self._bound.get(number), group.shared.share()
         if before is not None:
             before.close()
@@ -80,7 +80,7 @@ class HostRanks:
                 raise InvalidValueError(
                     f"entry '{entry}': expected group '{info.name}' of {info.size} ranks to be "
                     "bound, found one that is not: call Program.bind on each rank",
-                    library.INVALID_VALUE, _name(library.INVALID_VALUE))
+                    *library.status(library.INVALID_VALUE))
 
     def take_error(self, text):
         """What a group said in the last call, or None. `text` says where in the call."""
@@ -107,12 +107,7 @@ def _make_collectives(bound, raised):
     def exchange(number, source, target, count, _):
         return attempt(lambda: bound[number].exchange_at(source, target, count))
 
-    return HostCollectives(GET_RANK(get_rank), ALL_GATHER(gather), ALL_TO_ALL(exchange), None)
-
-
-def _name(status):
-    return library.library().mxStatusName(status).decode()
-
-
-def _error(text, status):
-    return Error(text, status, _name(status))
+    collectives = INTERFACE.mxcHostCollectives
+    types = [type for _, type in collectives._fields_[1:4]]
+    return collectives(*(type(function) for type, function in
+                         zip(types, (get_rank, gather, exchange))), None)

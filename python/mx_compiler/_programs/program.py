@@ -48,7 +48,7 @@ class Loaded:
     @staticmethod
     def groups(handle):
         for index in range(library.library().mxProgramGroupCount(handle)):
-            info = library.ProgramGroupInfo()
+            info = library.INTERFACE.mxProgramGroupInfo()
             call("mxProgramGetGroup", handle, index, info)
             yield GroupInfo(info.name.decode(), info.size, info.tokens, info.window_bytes,
                             info.rank if info.rank >= 0 else None)
@@ -105,11 +105,16 @@ def load_parts(parts, name):
     if device_info().kind == "cuda":  # the simulator reads PTX alone
         kernels = parts.get("kernels.cubin", kernels)
     constants = parts.get("constants.bin", b"")
-    given = library.ProgramParts(manifest, len(manifest), kernels, len(kernels),
-                                 constants, len(constants), name.encode())
+    given = library.INTERFACE.mxProgramParts(
+        manifest, len(manifest), _address(kernels), len(kernels), _address(constants),
+        len(constants), name.encode())
     handle = ctypes.c_void_p()
     call("mxProgramLoadParts", handle, given)
     return handle
+
+
+def _address(data):
+    return ctypes.cast(data, ctypes.c_void_p)
 
 
 class Program(Closing):

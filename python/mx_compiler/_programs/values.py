@@ -103,12 +103,12 @@ class Value:
 
 
 def read_value(info, where):
-    """Of an mxValueInfo."""
+    """Of an mxValueInfo, or of an mxcHostValueInfo, of which nothing is taken."""
     shape = tuple(None if extent < 0 else extent
                   for extent in info.shape[:info.rank])
     name, kind = info.name.decode(), printable(info.type.decode())
     return Value(name, kind, _read_element(kind, info.dtype.decode()),
-                 None if info.is_number else shape, bool(info.is_taken),
+                 None if info.is_number else shape, bool(getattr(info, "is_taken", 0)),
                  f"{where} '{printable(name)}'")
 
 

@@ -165,7 +165,7 @@ def device_info():
 
 
 def _read_info():
-    info = library.DeviceInfo()
+    info = library.INTERFACE.mxDeviceInfo()
     call("mxGetDeviceInfo", info)
     return info
 
@@ -177,7 +177,7 @@ def short_name(name):
 
 def device_of(pointer):
     """The name of the device of an address; of what no device has, that in use."""
-    info = library.DeviceInfo()
+    info = library.INTERFACE.mxDeviceInfo()
     if library.library().mxGetMemoryDevice(pointer, info):
         library.library().mxClearError()
         return device_name()
@@ -206,7 +206,7 @@ def set_simulator_option(option, value):
 
 def simulator_counters():
     """What the simulator counted in all launches of the process."""
-    counters = library.SimulatorCounters()
+    counters = library.INTERFACE.mxSimulatorCounters()
     call("mxGetSimulatorCounters", counters)
     return {name: getattr(counters, name) for name, _ in counters._fields_[1:]}
 
