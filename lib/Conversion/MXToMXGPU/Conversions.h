@@ -62,9 +62,6 @@ llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
 llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,
                                      mlir::gpu::GPUModuleOp module);
 
-/// Fails if a size that types know exceeds the limit of a launch in `root`.
-llvm::LogicalResult verifyKnownSizes(mlir::Operation *root);
-
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_CONVERSION_MXTOMXGPU_CONVERSIONS_H

@@ -67,6 +67,10 @@ llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
 void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
                  int64_t alignment, const llvm::Twine &name);
 
+/// Fails if a size that types know exceeds the limit of a launch in `root`: the
+/// program would always fail at run time.
+llvm::LogicalResult verifyKnownSizes(mlir::Operation *root);
+
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_HOSTCHECKS_H

@@ -17,7 +17,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Builder/Columns.h"
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "../Builder/Memory.h"

@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Builder/Columns.h"
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
+#include "../Builder/Memory.h"
 #include "../Conversions.h"
 #include "Combine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
