@@ -19,12 +19,11 @@ from ._compile.compile import compile
 from ._compile.templates import Template
 from ._ops.formats import FORMATS, Format
 from ._ops.matmuls import grouped_matmul, matmul
-from ._ops.moe_layer import (GroupedRows, group_rows, MoELayer, MoESaved, MoEWeights,
-                             moe_layer, route)
+from ._ops.experts import (GroupedRows, group_rows, MoELayer, MoESaved, MoEWeights, moe_layer,
+                           route, RoutedMoELayer, RoutedSaved)
 from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import dequantize, quantize, swiglu_quantize
 from ._ops.quantized import Quantized
-from ._ops.routed_moe_layer import RoutedMoELayer, RoutedSaved
 from ._programs.entry import Entry
 from ._programs.group import Group, GroupFailure, GroupInfo
 from ._programs.program import Program

@@ -7,16 +7,16 @@ import pathlib
 import re
 import sys
 
-from mx_compiler._ops import moe_layer, routed_moe_layer
+from mx_compiler._ops.experts import ranks_template_text, template_text
 
 examples = pathlib.Path(sys.argv[1], "examples")
-assert routed_moe_layer.template_text(2, 64, 8, 384, 256, 2) == (examples / "moe_layer_ranks.mlir").read_text()
-assert moe_layer.template_text(8, 384, 256) == (examples / "moe_layer.mlir").read_text()
+assert ranks_template_text(2, 64, 8, 384, 256, 2) == (examples / "moe_layer_ranks.mlir").read_text()
+assert template_text(8, 384, 256) == (examples / "moe_layer.mlir").read_text()
 
 # No size or element of the examples is left.
 FORMATS = "f4E2M1FN", "f8E5M2", "f6E2M3FN"
-for text, own in (moe_layer.template_text(17, 96, 160, *FORMATS), []), (
-        routed_moe_layer.template_text(3, 55, 51, 96, 160, 13, *FORMATS), [13, 3 * 55, 3 * 55 * 13]):
+for text, own in (template_text(17, 96, 160, *FORMATS), []), (
+        ranks_template_text(3, 55, 51, 96, 160, 13, *FORMATS), [13, 3 * 55, 3 * 55 * 13]):
     found = {int(size) for dims in re.findall(r"tensor<((?:\w+?x|[?]x)*)[bfi]\d", text) for size in re.findall(r"\d+", dims)}
     assert found == {17, 96, 160, 320, 3, 5, 10, *own}, found
     assert set(re.findall(r"groups = (\d+)|%slack = arith.constant (\d+)", text)) == {("17", ""), ("", str(127 * 18))}

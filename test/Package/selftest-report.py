@@ -161,7 +161,8 @@ assert done.stderr.startswith("selftest: error: ") and "tpu" in done.stderr, don
 
 # Kernels are compiled for the chip that a GPU is.
 from mx_compiler._runtime.chips import CHIPS
-from mx_compiler.selftest.report import collect, reference
+from mx_compiler.selftest import reference
+from mx_compiler.selftest.report import collect
 for capability, chip in CHIPS.items():
     info = mx.DeviceInfo("cuda", "a GPU", 170, capability, 101376, 1 << 35)
     collect.mx = types.SimpleNamespace(device_info=lambda: info)

@@ -2,18 +2,16 @@
 """The functions of the package, against NumPy in float64.
 
 Quantizers: scales by their formula, elements by searching all codes of the type for
-the nearest. Matmuls: sums in float64 of what the elements and scales stand for. The
-layout of scales and of groups is read as docs/reference/Spec.md says."""
+the nearest. Matmuls: sums in float64 of what the elements and scales stand for."""
 
 import itertools
-import math
 import threading
 
-import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 
-BF16 = ml_dtypes.bfloat16
+from . import reference as ref
+from .reference import BF16, code_values, codes, group_starts, largest, scales, values
 
 
 class Local(threading.local):
@@ -25,62 +23,11 @@ class Local(threading.local):
 
 local = Local()
 
-# All numbers that an element can be, by its code.
-TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
-         "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f6E2M3FN": ml_dtypes.float6_e2m3fn,
-         "f4E2M1FN": ml_dtypes.float4_e2m1fn}
-BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 6, "f6E2M3FN": 6, "f4E2M1FN": 4}
-
-
-def code_values(elements):
-    if elements == "i8":  # MXINT8: 6 bits after the binary point; -128 is not used
-        return np.arange(256, dtype=np.uint8).view(np.int8) / 64.0
-    codes = np.arange(2 ** BITS[elements], dtype=np.uint8)
-    return codes.view(TYPES[elements]).astype(np.float64)
-
-
-def largest(elements):
-    values = code_values(elements)
-    return values[np.isfinite(values)].max()
-
-
 def matrix(*shape):
     """Blocks of 16 of very different sizes."""
     sizes = 2.0 ** local.rng.integers(-6, 6, (*shape[:-1], -(-shape[-1] // 16)))
     sizes = np.repeat(sizes, 16, axis=-1)[..., :shape[-1]]
     return (local.rng.standard_normal(shape) * sizes).astype(BF16)
-
-
-def codes(q):
-    """The numbers of the elements, [rows, columns], as float64."""
-    raw = np.asarray(q.elements)
-    if q.format.bits == 4:
-        raw = raw.view(np.uint8)
-        raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1)
-    return code_values(q.format.elements)[raw.view(np.uint8)]
-
-
-def scales(q, starts=None):
-    """A scale for each block, row by row. `starts`: the tile row and the row that
-    each row counts from, with groups of rows."""
-    raw = np.asarray(q.scales)
-    if q.format.has_global_scale:
-        raw = raw.view(np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
-    else:
-        raw = raw.view(np.uint8).astype(np.float64)
-        raw = np.where(raw == 255, np.nan, np.exp2(raw - 127))
-    if q.layout == "linear":
-        return raw
-    *batch, rows, columns = codes(q).shape
-    r, c = np.arange(rows)[:, None], np.arange(columns // q.format.block)[None, :]
-    tile, within = (r // 128, r % 128) if starts is None else starts
-    return raw[..., tile, c // 4, within % 32, within // 32 % 4, c % 4]
-
-
-def values(q, starts=None):
-    block = np.repeat(scales(q, starts), q.format.block, axis=-1)
-    factor = 1.0 if q.global_scale is None else float(np.asarray(q.global_scale))
-    return codes(q) * block * factor
 
 
 def check_quantized(x, q, starts=None, zeros=None):
@@ -120,24 +67,12 @@ def check_quantized(x, q, starts=None, zeros=None):
 
 
 def near(found, expected, terms, count, dtype="bf16"):
-    """Within what sums of `count` terms in f32 and one rounding leave open: steps of
-    16 terms, of which a tensor core may cut off bits (docs/guide/Run.md, Checking)."""
     found = np.asarray(found).astype(np.float64)
-    rounding = {"bf16": 2.0 ** -8, "f16": 2.0 ** -11, "f32": 2.0 ** -24}[dtype]
-    bound = (5.25 * math.ceil(count / 16) + 4) * 2.0 ** -23 * terms
-    bound = bound + np.abs(expected) * rounding * 1.01 + 2.0 ** -24 * (dtype == "f16")
+    bound = ref.matmul_bound(terms, count, expected, dtype)
     wrong = ~(np.abs(found - expected) <= bound)
     assert found.shape == expected.shape, (found.shape, expected.shape)
     assert not wrong.any(), (dtype, int(wrong.sum()), wrong.size,
                              (np.abs(found - expected) - bound).max())
-
-
-def group_starts(ends, rows):
-    """The tile row and the row in its group of each row (docs/reference/Spec.md, Groups)."""
-    group = np.searchsorted(ends, np.arange(rows), side="right")
-    begins = np.concatenate([[0], ends])[group]
-    row = np.arange(rows) - begins
-    return (begins // 128 + group + row // 128)[:, None], (row % 128)[:, None]
 
 
 def segments(ends):
@@ -319,7 +254,7 @@ def layer():
         weights = moe.quantize_weights(w1, w2)
         y, saved = moe.forward(x, weights, tokens, probs, ends)
         found = y, *moe.backward(dy, weights, saved, tokens, probs, ends)
-        exact = exact_layer(x, dy, w1, w2, tokens, probs, ends)
+        exact = ref.layer(x, dy, w1, w2, tokens, probs, ends)
         for name, a, b in zip(("y", "dx", "dw1", "dw2", "dprobs"), found, exact):
             noise = ((np.asarray(a) - b) ** 2).sum()
             ratio = 10 * np.log10((b ** 2).sum() / noise)
@@ -330,26 +265,6 @@ def layer():
                                 **{"weights": formats.get("weights", "mxfp8_e4m3")})
         # Two rows a token: the order of additions does not matter.
         assert np.array_equal(np.asarray(one_call), np.asarray(y))
-
-
-def exact_layer(x, dy, w1, w2, tokens, probs, ends):
-    x, dy, w1, w2 = (v.astype(np.float64) for v in (x, dy, w1, w2))
-    y, dx = np.zeros_like(x), np.zeros_like(x)
-    dw1, dw2, dprobs = np.zeros_like(w1), np.zeros_like(w2), np.zeros(len(probs))
-    group = np.searchsorted(ends, np.arange(len(tokens)), side="right")
-    for p, (token, g) in enumerate(zip(tokens, group)):
-        gate, up = np.split(w1[g] @ x[token], 2)
-        sigma = 1 / (1 + np.exp(-gate))
-        silu = gate * sigma
-        y[token] += w2[g] @ (silu * up * probs[p])
-        dw2[g] += np.outer(dy[token], silu * up * probs[p])
-        dh = w2[g].T @ dy[token]
-        dprobs[p] = (dh * silu * up).sum()
-        dgate = dh * probs[p] * up * sigma * (1 + gate * (1 - sigma))
-        dgu = np.concatenate([dgate, dh * probs[p] * silu])
-        dw1[g] += np.outer(dgu, x[token])
-        dx[token] += w1[g].T @ dgu
-    return y, dx, dw1, dw2, dprobs
 
 
 PARTS = {part.__name__: part for part in (quantizers, grouped_quantizers, matmuls,

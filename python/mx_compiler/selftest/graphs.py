@@ -3,7 +3,6 @@
 
 from importlib.util import find_spec
 
-import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 

@@ -9,6 +9,8 @@ import numpy as np
 
 import mx_compiler as mx
 
+from . import reference as ref
+
 # Rows of X, with a scale for 32 numbers. Tensor cores read scales in a layout.
 _QUANTIZE = """
   %{0}_rows = tensor.dim %{0}, %c0 : tensor<?x?xbf16>
@@ -49,22 +51,14 @@ func.func @matmul(%x: tensor<?x?xbf16>, %w: tensor<?x?xbf16>) -> tensor<?x?xf32>
 
 # --- What programs have to compute, in float64 ----------------------------------
 
-BLOCK, LARGEST = 32, 448.0  # of f8E4M3FN
+BLOCK, FORMAT = 32, mx.FORMATS["mxfp8_e4m3"]
 
 
 def _quantize(x):
-    """Values, elements and scales (as bits) of rows of X: the scale of a block is
-    the smallest power of two with which nothing is beyond the largest element,
-    and elements are rounded to nearest even."""
-    blocks = x.astype(np.float64).reshape(x.shape[0], -1, BLOCK)
-    ratio = np.abs(blocks).max(axis=-1) / LARGEST
-    mantissa, exponent = np.frexp(ratio)
-    exponent = exponent - (mantissa == 0.5)  # of the next power of two
-    scale = np.ldexp(1.0, exponent)[..., None]
-    elements = (blocks / scale).astype(ml_dtypes.float8_e4m3fn)
-    values = elements.astype(np.float64) * scale
-    return (values.reshape(x.shape), elements.reshape(x.shape).view(np.uint8),
-            (exponent + 127).astype(np.uint8))
+    """Values, elements and scales (as bits) of rows of X."""
+    elements, unit = ref.quantized(x, FORMAT)
+    values = ref.code_values(FORMAT.elements)[elements] * np.repeat(unit, BLOCK, axis=-1)
+    return values, elements, (np.log2(unit) + 127).astype(np.uint8)
 
 
 def _matrix(rng, rows, columns):

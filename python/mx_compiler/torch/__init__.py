@@ -9,16 +9,16 @@ requirements.check()
 from ._install.install import install, uninstall
 from ._install.scaled_mm import scaled_grouped_mm, scaled_mm
 from ._modules.convert import convert, register_experts
-from ._modules.experts import GroupedExperts, MXGroupedExperts
+from ._modules.experts import GroupedExperts, MXGroupedExperts, MXWeightOnlyExperts
 from ._modules.linear import MXLinear
 from ._modules.recipes import RECIPES, Recipe
-from ._modules.weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear
-from ._ops.groups import pad_token_groups, rearrange_scales, unpad_token_groups
-from ._ops.moe_layer import moe_layer, route
+from ._modules.weight_only import MXWeightOnlyLinear
+from ._ops.experts import moe_layer, route
 from ._ops.mxfp8_mm import mxfp8_grouped_mm, mxfp8_mm
 from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8,
                             quantize_nvfp4)
+from ._ops.token_groups import pad_token_groups, rearrange_scales, unpad_token_groups
 from ._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
 from ._ops import flops as _flops  # of the operators above
 from ._install import at_exit as _at_exit

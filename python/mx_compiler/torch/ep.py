@@ -8,9 +8,7 @@
 `dispatch` and `collect` are the exchanges alone, for experts of another kind.
 docs/guide/Ranks.md describes it."""
 
-from ._modules.rank_experts import MXRoutedExperts
-from ._ops.expert_groups import Group
-from ._ops.expert_rows import Dispatched, collect, dispatch
-from ._ops.routed_experts import routed_experts
+from ._modules.expert_parallel import (collect, dispatch, Dispatched, Group, MXRoutedExperts,
+                                       routed_experts)
 
 __all__ = ["collect", "dispatch", "Dispatched", "Group", "MXRoutedExperts", "routed_experts"]

@@ -19,7 +19,7 @@ from . import gpt_oss
 from ._modules.parameters import Replacement, find_save_pretrained
 from ._ops.checks import check_tensor
 from ._modules.weight_layout import arrange
-from ._ops.groups import rearrange_scales
+from ._ops.token_groups import rearrange_scales
 from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import dequantize
 from ._ops.weight_only_mm import weight_only_grouped_mm

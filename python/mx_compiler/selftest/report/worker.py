@@ -15,7 +15,7 @@ from importlib.util import find_spec
 
 import mx_compiler as mx
 
-from . import reference
+from .. import reference
 from .cases import FAMILIES, Place
 from .timing import Clock
 

@@ -10,7 +10,7 @@ import torch
 
 from ..._ops import scale_tiles
 from ..._ops.scale_tiles import capacity
-from .._ops.groups import begins
+from .._ops.token_groups import begins
 
 _ROWS, _COLUMNS = scale_tiles.ROWS, scale_tiles.BLOCKS  # of a tile of scales
 _BYTES = _ROWS * _COLUMNS

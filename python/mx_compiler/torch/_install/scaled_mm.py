@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..._ops import scale_tiles
 from .._ops.checks import check_tensor, check_tensors
-from .._ops.groups import rearrange_scales
+from .._ops.token_groups import rearrange_scales
 from . import group_layouts
 from . import scaled_formats as scaling
 

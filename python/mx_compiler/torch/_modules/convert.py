@@ -7,12 +7,12 @@ import warnings
 import torch
 
 from . import fast_paths
-from .experts import GroupedExperts, MXGroupedExperts, check_experts, has_experts
+from .experts import (GroupedExperts, MXGroupedExperts, MXWeightOnlyExperts, check_experts,
+                      from_routed, has_experts, is_routed, looks_like_experts, routers)
 from .linear import MXLinear, check_linear
 from .parameters import FLOATS, Replacement, dtype_name
 from .recipes import find_recipe
-from .routed_experts import from_routed, is_routed, looks_like_experts, routers
-from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear, Quantized
+from .weight_only import MXWeightOnlyLinear, Quantized
 
 PLAIN = "bf16"
 _registered = {}

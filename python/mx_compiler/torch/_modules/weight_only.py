@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules whose weights are quantized once, for activations in bf16."""
+"""Weights of modules that are quantized once, for activations in bf16, and the linear layer
+of them."""
 
 import torch
-from torch.nn import functional as F
 
 from ..._ops import checks as check
 from ..._ops.formats import find_format
 from .._ops import tensors
 from .._ops.pack_weights import pack_weights, unpack_weights
 from .._ops.quantize import dequantize, quantize
-from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
-from .experts import GroupedExperts, check_experts, check_rows
+from .._ops.weight_only_mm import weight_only_mm
 from .linear import check_linear
-from .parameters import (FLOATS, Replacement, adopt, adopt_experts, check_last,
+from .parameters import (FLOATS, Replacement, adopt, check_last,
                          check_parameter, dtype_name, find_save_pretrained,
                          forget_state_hooks, result_dtype, to_bf16, without)
 from .recipes import weight_only_recipe
@@ -266,74 +265,4 @@ class MXWeightOnlyLinear(Quantized):
     def extra_repr(self):
         return (f"in_features={self.in_features}, out_features={self.out_features}, "
                 f"bias={self.bias is not None}, recipe={self.recipe}"
-                f"{self._describe_layout()}")
-
-
-class MXWeightOnlyExperts(Quantized):
-    """GroupedExperts with quantized weights: buffers w1_elements, w1_scales, and so on.
-    Differentiable in x.
-
-    dim, hidden_dim  multiples of 32
-    recipe    an mx_compiler.torch.Recipe with weight_only, or the name of one
-    device    of the buffers
-
-    Weights are zeros until a state dict is loaded: one of this class, or one of
-    GroupedExperts, which is quantized. Elements may be packed, as in MXWeightOnlyLinear.
-    Arguments of forward as in GroupedExperts.
-
-    Raises a TypeError or ValueError that names the argument."""
-
-    _weights = ("w1", "w2", "w3")
-    plain_class = GroupedExperts
-
-    def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp4_weights",
-                 device=None):
-        for name, size, multiple in (("dim", dim, 32), ("hidden_dim", hidden_dim, 32),
-                                     ("num_experts", num_experts, 1)):
-            check.size(name, size, multiple)
-        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
-        super().__init__()
-        self.recipe, self.float_dtype = recipe, torch.get_default_dtype()
-        for name, shape in (("w1", (hidden_dim, dim)), ("w2", (dim, hidden_dim)),
-                            ("w3", (hidden_dim, dim))):
-            self._add(name, (num_experts, *shape), device)
-        self._arrange(*self._weights)
-
-    @classmethod
-    def from_experts(cls, module, recipe="mxfp4_weights"):
-        """Of a module with parameters w1, w2 and w3, which are quantized now. Hooks of
-        calls are kept."""
-        check_experts(module)
-        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
-        return adopt_experts(cls, module, recipe)._take(cls._weights)
-
-    def to_plain(self):
-        """The experts of the class that these came from, GroupedExperts if from none,
-        with dequantized weights."""
-        return self._give(self.plain_class)
-
-    @property
-    def num_experts(self):
-        return self.w1_elements.shape[0]
-
-    @property
-    def dim(self):
-        return self._shape("w1")[-1]
-
-    @property
-    def hidden_dim(self):
-        return self._shape("w2")[-1]
-
-    def forward(self, x, num_tokens_per_expert):
-        rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)
-        gate, up = (self._matmul(rows, name, ends) for name in ("w1", "w3"))
-        return self._matmul(F.silu(gate) * up, "w2", ends).to(result_dtype(x))
-
-    def _matmul(self, x, name, ends):
-        return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights,
-                                      packed=self._is_packed(name))
-
-    def extra_repr(self):
-        return (f"dim={self.dim}, hidden_dim={self.hidden_dim}, "
-                f"num_experts={self.num_experts}, recipe={self.recipe}"
                 f"{self._describe_layout()}")

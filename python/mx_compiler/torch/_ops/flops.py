@@ -30,38 +30,21 @@ def _forward(x, weight, *_, out_shape=None):
     return 2 * x[0] * weight[-2] * weight[-1]
 
 
-def _backward(dy, weight, needs_dx, needs_dw):
-    return (bool(needs_dx) + bool(needs_dw)) * _forward(dy, weight)
+def _count_linear(name, weight_at, has_more=False):
+    """Of an operator and its backward pass, which has dy before the weight's operands."""
+    def sum_up(arguments, at, factor):
+        weights = [arguments[at]] + ([arguments[at + 2]] if has_more else [])
+        return factor * sum(_forward(arguments[0], one) for one in weights if one is not None)
+
+    counts(getattr(torch.ops.mx, name))(lambda *arguments, out_shape=None: sum_up(
+        arguments, 1, 1))
+    counts(getattr(torch.ops.mx, f"{name}_backward"))(lambda *arguments, out_shape=None: sum_up(
+        arguments, weight_at, sum([x for x in arguments if isinstance(x, bool)][:2])))
 
 
-for _name in ("linear", "grouped_linear", "linear_saving"):
-    counts(getattr(torch.ops.mx, _name))(_forward)
-
-
-@counts(torch.ops.mx.grouped_linear_saving)
-def _(x, weight, offs, more, *_, out_shape=None):
-    return _forward(x, weight) + (_forward(x, more) if more is not None else 0)
-
-
-@counts(torch.ops.mx.linear_backward)
-def _(dy, x, weight, needs_dx, needs_dw, *_, out_shape=None):
-    return _backward(dy, weight, needs_dx, needs_dw)
-
-
-@counts(torch.ops.mx.grouped_linear_backward)
-def _(dy, x, weight, offs, needs_dx, needs_dw, *_, out_shape=None):
-    return _backward(dy, weight, needs_dx, needs_dw)
-
-
-@counts(torch.ops.mx.linear_saving_backward)
-def _(dy, elements, scales, weight, needs_dx, needs_dw, *_, out_shape=None):
-    return _backward(dy, weight, needs_dx, needs_dw)
-
-
-@counts(torch.ops.mx.grouped_linear_saving_backward)
-def _(dy, elements, scales, weight, offs, more, needs_dx, needs_dw, *_, out_shape=None):
-    both = [weight] if more is None else [weight, more]
-    return sum(_backward(dy, one, needs_dx, needs_dw) for one in both)
+for _name, _weight_at in (("linear", 2), ("grouped_linear", 2), ("linear_saving", 3)):
+    _count_linear(_name, _weight_at)
+_count_linear("grouped_linear_saving", 3, has_more=True)
 
 
 @counts(torch.ops.mx.moe_layer)

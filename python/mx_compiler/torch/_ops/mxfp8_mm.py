@@ -10,8 +10,6 @@ Each is quantized anew along the dimension that its matmul sums over, from the v
 in high precision: the backward pass keeps x and w as they are, or x as the last matmul
 reads it (save_quantized)."""
 
-from typing import Optional, Tuple
-
 import torch
 from torch import Tensor
 
@@ -176,35 +174,7 @@ def _in_blocks(x, formats):
 # --- Forward --------------------------------------------------------------------------
 
 
-@tensors.operator("linear")
-def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients: str,
-            scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
-    return _forward(x, weight, None, (activations, weights, gradients, scale_rounding))
-
-
-@tensors.operator("grouped_linear")
-def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights: str,
-             gradients: str, scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
-    return _forward(x, weight, offs, (activations, weights, gradients, scale_rounding))
-
-
-@tensors.operator("linear_saving")
-def _linear_saving(x: Tensor, weight: Tensor, activations: str, weights: str,
-                   gradients: str, scale_rounding: str) -> Tuple[Tensor, Tensor, Tensor]:
-    """y, and the bytes of the elements and scales of x along its rows."""
-    return _forward(x, weight, None, (activations, weights, gradients, scale_rounding), True)
-
-
-@tensors.operator("grouped_linear_saving")
-def _grouped_saving(x: Tensor, weight: Tensor, offs: Tensor, more: Optional[Tensor],
-                    activations: str, weights: str, gradients: str, scale_rounding: str
-                    ) -> Tuple[Tensor, Tensor, Tensor]:
-    """`more` are weights whose outputs follow those of `weight`, if there are any."""
-    return _forward(x, _beside(weight, more), offs,
-                    (activations, weights, gradients, scale_rounding), True)
-
-
-def _forward(x, weight, offs, options, saves=False):
+def _forward(x, weight, offs, options, saves):
     _check_once(x, weight, offs, options)
     if not x.shape[0]:
         y = x.new_empty((0, weight.shape[-2]))
@@ -238,59 +208,19 @@ def _saved_shapes(x, weight, offs, options):
             x.new_empty(scales, dtype=torch.uint8))
 
 
+def _fake(x, weight, offs, options, saves):
+    if offs is None:
+        _check(x, weight, 2, options)
+        check_one_device(x=x, weight=weight)
+    else:
+        assume_groups(offs)
+        _check_grouped(x, weight, offs, options)
+        check_one_device(A=x, B_t=weight, offs=offs)
+    y = x.new_empty((x.shape[0], weight.shape[-2]))
+    return (y, *_saved_shapes(x, weight, offs, options)) if saves else y
+
+
 # --- Backward -------------------------------------------------------------------------
-
-
-@tensors.operator("linear_backward")
-def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, needs_dx: bool,
-                     needs_dw: bool, activations: str, weights: str, gradients: str,
-                     scale_rounding: str, wgrad_high_precision: bool
-                     ) -> Tuple[Tensor, Tensor]:
-    """What is not needed is empty."""
-    return _backward(dy, x, weight, None, needs_dx, needs_dw,
-                     (activations, weights, gradients, scale_rounding),
-                     wgrad_high_precision)
-
-
-@tensors.operator("grouped_linear_backward")
-def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
-                      needs_dx: bool, needs_dw: bool, activations: str, weights: str,
-                      gradients: str, scale_rounding: str, wgrad_high_precision: bool
-                      ) -> Tuple[Tensor, Tensor]:
-    """What is not needed is empty."""
-    return _backward(dy, x, weight, offs, needs_dx, needs_dw,
-                     (activations, weights, gradients, scale_rounding),
-                     wgrad_high_precision)
-
-
-@tensors.operator("linear_saving_backward")
-def _linear_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weight: Tensor,
-                            needs_dx: bool, needs_dw: bool, activations: str,
-                            weights: str, gradients: str, scale_rounding: str
-                            ) -> Tuple[Tensor, Tensor]:
-    return _backward(dy, (elements, scales), weight, None, needs_dx, needs_dw,
-                     (activations, weights, gradients, scale_rounding))
-
-
-@tensors.operator("grouped_linear_saving_backward")
-def _grouped_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weight: Tensor,
-                             offs: Tensor, more: Optional[Tensor], needs_dx: bool,
-                             needs_dw: bool, activations: str, weights: str,
-                             gradients: str, scale_rounding: str
-                             ) -> Tuple[Tensor, Tensor, Tensor]:
-    """The gradient of `more` too; of both weights or of none."""
-    both = weight
-    if more is not None and needs_dx:
-        both = _beside(weight, more)
-    elif more is not None:  # of which only the type and shape are read
-        groups, outputs, inputs = weight.shape
-        both = _without_contents(weight, (groups, outputs + more.shape[1], inputs))
-    dx, dw = _backward(dy, (elements, scales), both, offs, needs_dx, needs_dw,
-                       (activations, weights, gradients, scale_rounding))
-    if more is None or not needs_dw:
-        return dx, dw, weight.new_empty(0)
-    return dx, *(part.clone(memory_format=torch.contiguous_format)
-                 for part in dw.split((weight.shape[1], more.shape[1]), 1))
 
 
 def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_precision=False):
@@ -345,64 +275,19 @@ def _gradients(dy, weight, needs_dx, needs_dw):
             weight.new_empty(weight.shape if needs_dw else 0))
 
 
-# --- Without contents -----------------------------------------------------------------
+# --- Operators ------------------------------------------------------------------------
+#
+#   linear                x, weight, options, wgrad_high_precision -> y
+#   grouped_linear        x, weight, offs, options, wgrad_high_precision -> y
+#   linear_saving         x, weight, options -> y, elements, scales
+#   grouped_linear_saving  x, weight, offs, more, options -> y, elements, scales
+#
+# Elements and scales are the bytes of x along its rows, which the backward passes of the last
+# two read in its place. `more` are weights whose outputs follow those of `weight`, if there
+# are any. Backward passes return both gradients, and that of `more`; what is not needed is
+# empty.
 
-
-@_linear.register_fake
-def _(x, weight, activations, weights, gradients, scale_rounding, wgrad_high_precision):
-    return _fake(x, weight, None, (activations, weights, gradients, scale_rounding))
-
-
-@_grouped.register_fake
-def _(x, weight, offs, activations, weights, gradients, scale_rounding,
-      wgrad_high_precision):
-    return _fake(x, weight, offs, (activations, weights, gradients, scale_rounding))
-
-
-@_linear_saving.register_fake
-def _(x, weight, *options):
-    return _fake(x, weight, None, options), *_saved_shapes(x, weight, None, options)
-
-
-@_grouped_saving.register_fake
-def _(x, weight, offs, more, *options):
-    return (_fake(x, _beside(weight, more), offs, options),
-            *_saved_shapes(x, weight, offs, options))
-
-
-def _fake(x, weight, offs, options):
-    if offs is None:
-        _check(x, weight, 2, options)
-        check_one_device(x=x, weight=weight)
-    else:
-        assume_groups(offs)
-        _check_grouped(x, weight, offs, options)
-        check_one_device(A=x, B_t=weight, offs=offs)
-    return x.new_empty((x.shape[0], weight.shape[-2]))
-
-
-@_linear_backward.register_fake
-def _(dy, x, weight, needs_dx, needs_dw, *_):
-    return _gradients(dy, weight, needs_dx, needs_dw)
-
-
-@_grouped_backward.register_fake
-def _(dy, x, weight, offs, needs_dx, needs_dw, *_):
-    return _gradients(dy, weight, needs_dx, needs_dw)
-
-
-@_linear_saving_backward.register_fake
-def _(dy, elements, scales, weight, needs_dx, needs_dw, *_):
-    return _gradients(dy, weight, needs_dx, needs_dw)
-
-
-@_grouped_saving_backward.register_fake
-def _(dy, elements, scales, weight, offs, more, needs_dx, needs_dw, *_):
-    dmore = weight.new_empty(more.shape if more is not None and needs_dw else 0)
-    return *_gradients(dy, weight, needs_dx, needs_dw), dmore
-
-
-# --- Gradients ------------------------------------------------------------------------
+_OPTIONS = "str activations, str weights, str gradients, str scale_rounding"
 
 
 def _without_contents(x, shape=None):
@@ -411,60 +296,85 @@ def _without_contents(x, shape=None):
     return x.new_empty(()).expand(x.shape if shape is None else shape)
 
 
-def _keep(count):
-    """Keeps the first inputs, which are tensors, and the options after them: x and the
-    weight if they are operands of a gradient."""
-    def setup(ctx, inputs, output):
-        x, weight, *offs = inputs[:count]
+def _define(name, is_grouped, saves):
+    """The operator mx::NAME and that of its backward pass: the function that calls it."""
+    groups = ", Tensor offs" * is_grouped + ", Tensor? more" * (is_grouped and saves)
+    options = _OPTIONS + ", bool wgrad_high_precision" * (not saves)
+    count = 2 + is_grouped + (is_grouped and saves)  # of tensors
+
+    def split(weight, *rest):
+        """The weights as one, offs, options, and the outputs of `more`."""
+        offs, *rest = rest if is_grouped else (None, *rest)
+        more, *rest = rest if is_grouped and saves else (None, *rest)
+        return weight, more, offs, rest
+
+    def forward(compute):
+        def run(x, *arguments):
+            weight, more, offs, given = split(*arguments)
+            return compute(x, _beside(weight, more), offs, tuple(given[:4]), saves)
+        return run
+
+    def backward(compute):
+        def run(dy, *arguments):
+            x, arguments = ((arguments[:2], arguments[2:]) if saves
+                            else (arguments[0], arguments[1:]))
+            weight, more, offs, (needs_dx, needs_dw, *given) = split(*arguments)
+            found = compute(dy, x, weight, more, offs, needs_dx, needs_dw, given)
+            return found if is_grouped and saves else found[:2]
+        return run
+
+    results = "Tensor, Tensor, Tensor" if is_grouped and saves else "Tensor, Tensor"
+    of_backward = tensors.define(
+        f"{name}_backward",
+        f"(Tensor dy, {'Tensor elements, Tensor scales' if saves else 'Tensor x'}, Tensor weight"
+        f"{groups}, bool needs_dx, bool needs_dw, {options}) -> ({results})",
+        backward(_backward_of_pair), backward(_fake_backward))
+    call_backward = eager.operator(of_backward)
+    refuse_second_order(f"{name}_backward")
+
+    def keep(ctx, inputs, output):
+        x, weight, *groups = inputs[:count]
         needs_dx, needs_dw = ctx.needs_input_grad[:2]
-        ctx.save_for_backward(x if needs_dw else _without_contents(x),
-                              weight if needs_dx else _without_contents(weight), *offs)
+        kept = output[1:] if saves else (x if needs_dw else _without_contents(x),)
+        weight, *more = (one if one is None or needs_dx else _without_contents(one)
+                         for one in (weight, *groups[1:]))
+        ctx.save_for_backward(*kept, weight, *groups[:1], *more)
         ctx.options = inputs[count:]
-    return setup
 
-
-def _keep_saved(ctx, inputs, output):
-    """Keeps what was saved of x, the first input, in its place."""
-    _, weight, *options = inputs
-    ctx.save_for_backward(*output[1:], _of_gradient(ctx, weight))
-    ctx.options = options
-
-
-def _keep_saved_of_groups(ctx, inputs, output):
-    _, weight, offs, more, *options = inputs
-    ctx.save_for_backward(*output[1:], _of_gradient(ctx, weight), offs, _of_gradient(ctx, more))
-    ctx.options = options
-
-
-def _of_gradient(ctx, weight):
-    """The weight as the gradient of x needs it."""
-    return weight if weight is None or ctx.needs_input_grad[0] else _without_contents(weight)
-
-
-def _gradients_by(definition):
-    operator = eager.operator(definition)
-
-    def backward(ctx, dy, *_):
+    def differentiate(ctx, dy, *_):
         needs = ctx.needs_input_grad
-        gradients = operator(dy, *ctx.saved_tensors, *needs[:2], *ctx.options)
-        return (*(g if need else None for g, need in zip(gradients, needs)),
-                *(None for _ in range(len(needs) - 2)))
-    return backward
+        needs_dw = needs[1] or is_grouped and saves and needs[3]
+        found = dict(zip((0, 1, 3), call_backward(dy, *ctx.saved_tensors, needs[0], needs_dw,
+                                                  *ctx.options)))
+        return tuple(found.get(i) if need else None for i, need in enumerate(needs))
+
+    of_forward = tensors.define(
+        name, f"(Tensor x, Tensor weight{groups}, {options}) -> "
+        f"{'(Tensor, Tensor, Tensor)' if saves else 'Tensor'}", forward(_forward), forward(_fake))
+    return eager.operator(of_forward, differentiate, keep)
 
 
-def _grouped_saving_gradients(ctx, dy, *_):
-    needs = ctx.needs_input_grad
-    wanted = dict(zip((0, 1, 3), _saving_backward(
-        dy, *ctx.saved_tensors, needs[0], needs[1] or needs[3], *ctx.options)))
-    return tuple(wanted.get(i) if need else None for i, need in enumerate(needs))
+def _backward_of_pair(dy, x, weight, more, offs, needs_dx, needs_dw, options):
+    """The gradient of `more` too; of both weights or of none."""
+    both = weight
+    if more is not None and needs_dx:
+        both = _beside(weight, more)
+    elif more is not None:  # of which only the type and shape are read
+        groups, outputs, inputs = weight.shape
+        both = _without_contents(weight, (groups, outputs + more.shape[1], inputs))
+    dx, dw = _backward(dy, x, both, offs, needs_dx, needs_dw, options[:4], *options[4:])
+    if more is None or not needs_dw:
+        return dx, dw, weight.new_empty(0)
+    return dx, *(part.clone(memory_format=torch.contiguous_format)
+                 for part in dw.split((weight.shape[1], more.shape[1]), 1))
 
 
-_saving_backward = eager.operator(_grouped_saving_backward)
-refuse_second_order("linear_backward", "grouped_linear_backward", "linear_saving_backward",
-                    "grouped_linear_saving_backward")
-linear = eager.operator(_linear, _gradients_by(_linear_backward), _keep(2))
-grouped_linear = eager.operator(_grouped, _gradients_by(_grouped_backward), _keep(3))
-linear_saving = eager.operator(
-    _linear_saving, _gradients_by(_linear_saving_backward), _keep_saved)
-grouped_linear_saving = eager.operator(
-    _grouped_saving, _grouped_saving_gradients, _keep_saved_of_groups)
+def _fake_backward(dy, x, weight, more, offs, needs_dx, needs_dw, options):
+    dmore = weight.new_empty(more.shape if more is not None and needs_dw else 0)
+    return *_gradients(dy, weight, needs_dx, needs_dw), dmore
+
+
+linear = _define("linear", False, False)
+grouped_linear = _define("grouped_linear", True, False)
+linear_saving = _define("linear_saving", False, True)
+grouped_linear_saving = _define("grouped_linear_saving", True, True)

@@ -22,6 +22,14 @@ def operator(name):
                                    tags=(torch.Tag.flexible_layout,))
 
 
+def define(name, schema, kernel, fake):
+    """The same, of functions that take arguments in the order of a schema."""
+    definition = torch.library.custom_op(f"mx::{name}", kernel, mutates_args=(), schema=schema,
+                                         tags=(torch.Tag.flexible_layout,))
+    definition.register_fake(fake)
+    return definition
+
+
 def plain(x):
     """The tensor as a program takes it: dense, at an aligned address, and without a
     gradient that would be noted, which the operators have themselves. A gradient may be

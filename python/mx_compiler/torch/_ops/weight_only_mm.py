@@ -35,10 +35,7 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     rows = as_rows(x)
     check_tensor("elements", elements)
     check_tensor("scales", scales)
-    check_tensors(global_scale=global_scale)
-    check_names(format=format)
-    check_flag("blocked", blocked)
-    check_flag("packed", packed)
+    _check_options(format, blocked, global_scale, packed)
     y = _call(rows, elements, scales, format, blocked, global_scale, packed)
     return add_bias(like_rows(y, x), bias)
 
@@ -57,11 +54,15 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
     for name, given in (("x", x), ("elements", elements), ("scales", scales),
                         ("offs", offs)):
         check_tensor(name, given)
+    _check_options(format, blocked, global_scale, packed)
+    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale, packed)
+
+
+def _check_options(format, blocked, global_scale, packed):
     check_tensors(global_scale=global_scale)
     check_names(format=format)
     check_flag("blocked", blocked)
     check_flag("packed", packed)
-    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale, packed)
 
 
 def _check_ends(offs, rows):
@@ -174,10 +175,6 @@ def _check_weight_only(x, elements, scales, format, blocked, global_scale, packe
 _check_weight_only_once = tensors.once(_check_weight_only)
 
 
-def _empty_result(x, elements, format, packed):
-    return x.new_empty((x.shape[0], tensors.matrix_shape(elements.shape, format, packed)[-2]))
-
-
 def _check_scales(scales, weights, format, blocked):
     known = tensors.scales_shapes(weights, format, blocked)
     if tuple(scales.shape) not in known:
@@ -190,69 +187,43 @@ def _check_scales(scales, weights, format, blocked):
                         f"{scales.dtype}")
 
 
-@tensors.operator("weight_only_mm")
-def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
-                 blocked: bool = True, global_scale: Optional[Tensor] = None,
-                 packed: bool = False) -> Tensor:
-    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed)
+def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
+              packed=False):
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed, offs)
     if not x.shape[0]:
-        return _empty_result(x, elements, format, packed)
-    return _matmul._init_fn(x, elements, None, scales, None, format, torch.bfloat16,
-                            blocked_b=blocked, global_scale_b=global_scale,
-                            packed_b=packed)
-
-
-@_weight_only.register_fake
-def _(x, elements, scales, format, blocked=True, global_scale=None, packed=False):
-    check_one_device(x=x, elements=elements, scales=scales, global_scale=global_scale)
-    _check_weight_only(x, elements, scales, format, blocked, global_scale, packed)
-    return _empty_result(x, elements, format, packed)
-
-
-@tensors.operator("weight_only_grouped_mm")
-def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
-                         format: str, blocked: bool = True,
-                         global_scale: Optional[Tensor] = None,
-                         packed: bool = False) -> Tensor:
-    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed,
-                            offs)
-    if not x.shape[0]:
-        return _empty_result(x, elements, format, packed)
+        return _empty(x, elements, format, packed, -2)
+    about = dict(blocked_b=blocked, global_scale_b=global_scale, packed_b=packed)
+    if offs is None:
+        return _matmul._init_fn(x, elements, None, scales, None, format, torch.bfloat16, **about)
     if not offs.is_cuda:
         _check_ends(offs, x.shape[0])
-    return _grouped._init_fn(x, elements, None, scales, offs, None, format,
-                             torch.bfloat16, blocked_b=blocked,
-                             global_scale_b=global_scale, packed_b=packed)
+    return _grouped._init_fn(x, elements, None, scales, offs, None, format, torch.bfloat16,
+                             **about)
 
 
-@_weight_only_grouped.register_fake
-def _(x, elements, scales, offs, format, blocked=True, global_scale=None, packed=False):
+def _fake_multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
+                   packed=False):
     assume_groups(offs)
     check_one_device(x=x, elements=elements, scales=scales, offs=offs,
                      global_scale=global_scale)
     _check_weight_only(x, elements, scales, format, blocked, global_scale, packed, offs)
-    return _empty_result(x, elements, format, packed)
+    return _empty(x, elements, format, packed, -2)
 
 
-def _keep_weights(ctx, inputs, output):
-    _, elements, scales, *rest = inputs
-    ctx.save_for_backward(elements, scales, *(
-        x for x in rest if isinstance(x, Tensor)))
-    ctx.others = [None if isinstance(x, Tensor) else x for x in rest]
+def _empty(x, elements, format, packed, dimension):
+    """A result without contents, whose columns are that dimension of the weights."""
+    return x.new_empty((x.shape[0],
+                        tensors.matrix_shape(elements.shape, format, packed)[dimension]))
+
+
+def _without_offs(function):
+    return lambda x, elements, scales, *rest: function(x, elements, scales, None, *rest)
 
 
 def _dequantize(elements, scales, format, dtype, blocked, global_scale, packed):
     if packed:
         elements = torch.ops.mx.unpack_weights(elements, format)
     return torch.ops.mx.dequantize(elements, scales, format, dtype, blocked, global_scale)
-
-
-def _weight_only_backward(ctx, dy):
-    elements, scales, *factor = ctx.saved_tensors
-    format, blocked, _, packed = ctx.others
-    weight = _dequantize(elements, scales, format, dy.dtype, blocked,
-                         *(factor or (None,)), packed)
-    return dy @ weight, *[None] * 6
 
 
 @tensors.operator("weight_only_grouped_mm_backward")
@@ -262,7 +233,7 @@ def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: 
                             packed: bool = False) -> Tensor:
     """An operator, so that tracing does not ask whether there are rows."""
     if not dy.shape[0]:         # which grouped_mm does not take
-        return _empty_gradient(dy, elements, format, packed)
+        return _empty(dy, elements, format, packed, -1)
     weight = _dequantize(elements, scales, format, dy.dtype, blocked, global_scale, packed)
     # grouped_mm wants rows of a multiple of 16 bytes.
     more = -dy.shape[1] % 8
@@ -274,23 +245,32 @@ def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: 
 
 @_weight_only_grouped_dx.register_fake
 def _(dy, elements, scales, offs, format, blocked, global_scale, packed=False):
-    return _empty_gradient(dy, elements, format, packed)
+    return _empty(dy, elements, format, packed, -1)
 
 
-def _empty_gradient(dy, elements, format, packed):
-    return dy.new_empty((dy.shape[0],
-                         tensors.matrix_shape(elements.shape, format, packed)[-1]))
+def _keep_weights(ctx, inputs, output):
+    *weights, ctx.format, ctx.blocked, factor, ctx.packed = inputs[1:]
+    ctx.save_for_backward(*weights, factor)
 
 
-def _weight_only_grouped_backward(ctx, dy):
-    elements, scales, offs, *factor = ctx.saved_tensors
-    _, format, blocked, _, packed = ctx.others
-    dx = torch.ops.mx.weight_only_grouped_mm_backward(
-        dy, elements, scales, offs, format, blocked, *(factor or (None,)), packed)
-    return dx, *[None] * 7
+def _differentiate(ctx, dy):
+    *weights, factor = ctx.saved_tensors
+    about = ctx.format, ctx.blocked, factor, ctx.packed
+    if len(weights) == 2:
+        dx = dy @ _dequantize(*weights, ctx.format, dy.dtype, *about[1:])
+    else:
+        dx = torch.ops.mx.weight_only_grouped_mm_backward(dy, *weights, *about)
+    return dx, *[None] * (len(weights) + 4)
+
+
+def _define(name, offs, change):
+    definition = tensors.define(
+        name, f"(Tensor x, Tensor elements, Tensor scales, {offs}str format, bool blocked=True, "
+        "Tensor? global_scale=None, bool packed=False) -> Tensor",
+        change(_multiply), change(_fake_multiply))
+    return eager.operator(definition, _differentiate, _keep_weights)
 
 
 refuse_second_order("weight_only_grouped_mm_backward")
-_call = eager.operator(_weight_only, _weight_only_backward, _keep_weights)
-_call_grouped = eager.operator(_weight_only_grouped, _weight_only_grouped_backward,
-                               _keep_weights)
+_call = _define("weight_only_mm", "", _without_offs)
+_call_grouped = _define("weight_only_grouped_mm", "Tensor offs, ", lambda function: function)

@@ -1,13 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the cases of the report have to compute, by NumPy from the formulas of
-docs/reference/Spec.md: bits of quantizers, and float64 of everything that sums."""
+"""What functions have to compute, by NumPy from the formulas of docs/reference/Spec.md: bits
+of quantizers, and float64 of everything that sums. The layout of scales and of groups is read
+as the page says."""
+
+import math
 
 import ml_dtypes
 import numpy as np
 
-from ..functions import TYPES, codes, largest, scales, values
-
 BF16 = ml_dtypes.bfloat16
+
+# All numbers that an element can be, by its code.
+TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
+         "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+         "f4E2M1FN": ml_dtypes.float4_e2m1fn}
+BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 6, "f6E2M3FN": 6, "f4E2M1FN": 4}
+
+
+def code_values(elements):
+    if elements == "i8":  # MXINT8: 6 bits after the binary point; -128 is not used
+        return np.arange(256, dtype=np.uint8).view(np.int8) / 64.0
+    codes = np.arange(2 ** BITS[elements], dtype=np.uint8)
+    return codes.view(TYPES[elements]).astype(np.float64)
+
+
+def largest(elements):
+    values = code_values(elements)
+    return values[np.isfinite(values)].max()
+
+
+def raw_codes(q):
+    """The codes of a Quantized, one a byte."""
+    raw = np.asarray(q.elements).view(np.uint8)
+    if q.format.bits == 4:
+        raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1)
+    return raw
+
+
+def codes(q):
+    """The numbers of the elements, [rows, columns], as float64."""
+    return code_values(q.format.elements)[raw_codes(q)]
+
+
+def scales(q, starts=None):
+    """A scale for each block, row by row. `starts`: the tile row and the row that
+    each row counts from, with groups of rows."""
+    raw = np.asarray(q.scales)
+    if q.format.has_global_scale:
+        raw = raw.view(np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    else:
+        raw = raw.view(np.uint8).astype(np.float64)
+        raw = np.where(raw == 255, np.nan, np.exp2(raw - 127))
+    if q.layout == "linear":
+        return raw
+    *batch, rows, columns = codes(q).shape
+    r, c = np.arange(rows)[:, None], np.arange(columns // q.format.block)[None, :]
+    tile, within = (r // 128, r % 128) if starts is None else starts
+    return raw[..., tile, c // 4, within % 32, within // 32 % 4, c % 4]
+
+
+def values(q, starts=None):
+    block = np.repeat(scales(q, starts), q.format.block, axis=-1)
+    factor = 1.0 if q.global_scale is None else float(np.asarray(q.global_scale))
+    return codes(q) * block * factor
+
+
+def group_starts(ends, rows):
+    """The tile row and the row in its group of each row (docs/reference/Spec.md, Groups)."""
+    group = np.searchsorted(ends, np.arange(rows), side="right")
+    begins = np.concatenate([[0], ends])[group]
+    row = np.arange(rows) - begins
+    return (begins // 128 + group + row // 128)[:, None], (row % 128)[:, None]
 
 
 def encode(x, elements):
@@ -38,14 +101,6 @@ def quantized(x, format, decode=None):
         factor = 1 / unit
     y = (x * factor[..., None]).astype(np.float32)
     return encode(y, format.elements).reshape(len(x), -1), unit
-
-
-def raw_codes(q):
-    """The codes of a Quantized, one a byte."""
-    raw = np.asarray(q.elements).view(np.uint8)
-    if q.format.bits == 4:
-        raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1)
-    return raw
 
 
 def layer(x, dy, w1, w2, tokens, probs, ends):
@@ -118,11 +173,13 @@ def is_right(comparison):
                for ratio in comparison["found_db"].values())
 
 
-def matmul_bound(terms, count, expected):
-    """Of a sum of `count` products in bf16 (docs/guide/Run.md, Checking): `terms` is the
-    sum of their magnitudes."""
-    return ((5.25 * -(-count // 16) + 4) * 2.0 ** -23 * terms +
-            np.abs(expected) * 2.0 ** -8 * 1.01)
+def matmul_bound(terms, count, expected, dtype="bf16"):
+    """What a sum of `count` products in f32 and one rounding leave open (docs/guide/Run.md,
+    Checking): steps of 16 terms, of which a tensor core may cut off bits. `terms` is the sum
+    of their magnitudes."""
+    rounding = {"bf16": 2.0 ** -8, "f16": 2.0 ** -11, "f32": 2.0 ** -24}[dtype]
+    return ((5.25 * math.ceil(count / 16) + 4) * 2.0 ** -23 * terms +
+            np.abs(expected) * rounding * 1.01 + 2.0 ** -24 * (dtype == "f16"))
 
 
 def swiglu(gate_up, q):
@@ -132,7 +189,3 @@ def swiglu(gate_up, q):
     expected = gate / (1 + np.exp(-gate)) * up
     block = np.repeat(scales(q), q.format.block, axis=-1)
     return expected, np.maximum(np.abs(expected) / 8, block * 2.0 ** -9) * 0.6
-
-
-__all__ = ["BF16", "by_bits", "by_bound", "by_ratio", "codes", "is_right", "layer",
-           "matmul_bound", "quantized", "raw_codes", "scales", "swiglu", "values"]

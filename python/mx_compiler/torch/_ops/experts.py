@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A layer of SwiGLU experts as one differentiable operator."""
+"""A layer of SwiGLU experts as one differentiable operator, and its routing."""
 
 from typing import Tuple
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..._ops import checks as check
-from ..._ops import moe_layer as layers
+from ..._ops import experts as layers
 from ..._ops.formats import find_format
 from ..._ops.scale_tiles import capacity
 from ..._ops.quantized import scales_shape
@@ -154,10 +154,7 @@ def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends:
     layer = _find(w1, activations, weights, gradients)
     given = layer.quantize_weights(w1.to(torch.bfloat16), w2.to(torch.bfloat16))
     y, saved = layer.forward(x, given, tokens, probs, ends)
-    # Bytes, which no gradient is asked of.
-    return [y.to(torch.bfloat16), saved.gate_up, *(part.view(torch.uint8) for part in (
-        *saved[1:], given.w1_transposed, given.w1_transposed_scales,
-        given.w2_transposed, given.w2_transposed_scales))]
+    return [y.to(torch.bfloat16), saved.gate_up, *as_bytes(saved[1:], given)]
 
 
 @_moe.register_fake
@@ -167,6 +164,20 @@ def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
     count = tokens.shape[0]
     return [x.new_empty(x.shape), x.new_empty((count, w1.shape[1]), dtype=torch.bfloat16),
             *empty_quantized(w1, count, activations, weights)]
+
+
+def as_bytes(saved, weights):
+    """What a backward pass needs, as bytes, which no gradient is asked of: quantized rows,
+    then the MoEWeights that it reads."""
+    return [part.view(torch.uint8) for part in (*saved, *weights.of_backward)]
+
+
+def from_bytes(saved, activations, weights):
+    """The quantized rows, and the MoEWeights, of what as_bytes made."""
+    of = [find_format(name) for name in (activations, activations, weights, weights)]
+    types = [mlir for format in of for mlir in (format.elements, format.scales)]
+    parts = [*map(tensors.typed, saved, types)]
+    return parts[:4], layers.MoEWeights(None, None, *parts[4:6], None, None, *parts[6:])
 
 
 def empty_quantized(w1, count, activations, weights):
@@ -190,12 +201,9 @@ def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: T
                   ) -> list[Tensor]:
     """Gradients of x, w1, w2 and probs, in f32."""
     layer = _find(w1, activations, weights, gradients)
-    of = [find_format(name) for name in (activations, activations, weights, weights)]
-    types = [mlir for format in of for mlir in (format.elements, format.scales)]
-    saved = [saved[0], *map(tensors.typed, saved[1:], types)]
-    quantized = layers.MoEWeights(None, None, *saved[5:7], None, None, *saved[7:])
+    rows_of, quantized = from_bytes(saved[1:], activations, weights)
     dx, dw1, dw2, dprobs = layer.backward(
-        tensors.plain(dy), quantized, layers.MoESaved(*saved[:5]),
+        tensors.plain(dy), quantized, layers.MoESaved(saved[0], *rows_of),
         *map(tensors.plain, (tokens, probs, ends)))
     rows = torch.arange(dprobs.shape[0], device=dprobs.device)
     return [dx, dw1, dw2, torch.where(rows < ends[-1], dprobs, 0.0)]

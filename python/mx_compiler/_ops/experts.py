@@ -1,0 +1,729 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layers of a mixture of experts: on one device, and with experts divided among ranks; how
+tokens are sorted by expert; and the exchanges of rows between ranks without matmuls."""
+
+import contextlib
+import functools
+import pathlib
+import re
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arrays.elements import as_numpy
+from .._arrays.interop import find_library, place_of
+from .._compile.compile import compile
+from .._compile.files import read_bytes
+from .._compile.templates import Template
+from .._programs.group import Group
+from .._runtime.device import HOST, device_key, is_host, on_device
+from .._runtime.errors import CapacityError
+from .._runtime.internal import internal
+from . import checks as check
+from . import scale_tiles
+from .chip_sizes import named_reductions
+from .formats import find_format
+from .specialize import find_entry
+
+# Results of the forward pass that are not written wholly, where they begin: x and h in
+# groups along the rows, and their scales.
+_PADDED, _PADDED_OF_RANKS = (frozenset(range(first, first + 4)) for first in (2, 7))
+GROUP = "ep"  # as programs call it
+# Choices of a token, and tokens of all ranks together, as Spec.md has them.
+_MOST_CHOICES, _MOST_TOKENS = 32, 2**31 - 1
+# Counts that nothing has looked at; then a call waits for them.
+MOST_COUNTS = 4096
+
+
+# --- Arrays of a layer ----------------------------------------------------------------
+
+
+class MoEWeights(NamedTuple):
+    """The weights of a layer, quantized along the dimension that each matmul sums
+    over: `w1` and `w2` for the forward pass, their transposes for the backward."""
+    w1: Any
+    w1_scales: Any
+    w1_transposed: Any
+    w1_transposed_scales: Any
+    w2: Any
+    w2_scales: Any
+    w2_transposed: Any
+    w2_transposed_scales: Any
+
+    @property
+    @internal
+    def of_forward(self):
+        """The weights that the forward pass reads."""
+        return *self[:2], *self[4:6]
+
+    @property
+    @internal
+    def of_backward(self):
+        """The weights that the backward pass reads."""
+        return *self[2:4], *self[6:]
+
+
+class MoESaved(NamedTuple):
+    """What the backward pass needs of the forward pass."""
+    gate_up: Any
+    x_transposed: Any
+    x_transposed_scales: Any
+    h_transposed: Any
+    h_transposed_scales: Any
+
+
+class RoutedSaved(NamedTuple):
+    """What the backward pass needs of the forward pass, of the rows of this rank: P is
+    the capacity, and `count`, i32 without dimensions, says how many there were.
+
+    The token of row p is token t of rank s, if rows[p] is s * tokens + t, and slots[p] is
+    rows[p] * choices + j for its choice j; the rows of expert g end at ends[g], and its
+    own are in the order of slots. Both lists are -1 from `count` on."""
+    rows: Any
+    slots: Any
+    ends: Any
+    count: Any
+    probs: Any
+    gate_up: Any
+    x_transposed: Any
+    x_transposed_scales: Any
+    h_transposed: Any
+    h_transposed_scales: Any
+
+
+# --- Layers ---------------------------------------------------------------------------
+
+
+class _Layer:
+    """What both layers share: a template of examples/ in the sizes and formats of a layer."""
+
+    def _begin(self, experts, hidden, intermediate, activations, weights, gradients):
+        self.formats = {}
+        for name, given in (("activations", activations), ("weights", weights),
+                            ("gradients", gradients or activations)):
+            format = self.formats[name] = find_format(given, name)
+            if format.block != 32 or not format.has_matmul:
+                raise ValueError(f"{name}: expected a format with blocks of 32 that "
+                                 f"supports matmuls, found {format.name}")
+        for name, size, block in (("experts", experts, 1), ("hidden", hidden, 32),
+                                  ("intermediate", intermediate, 32)):
+            check.size(name, size, block)
+        self.experts, self.hidden, self.intermediate = experts, hidden, intermediate
+        whole = all(scale_tiles.are_whole(size, size // 32) for size in (hidden, intermediate))
+        # Results of quantize_weights that are not written wholly.
+        self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
+
+    def _compile(self, text, name, chip, cache):
+        with named_reductions("hidden, intermediate",
+                              (format.name for format in self.formats.values()),
+                              f"{self.hidden} and {self.intermediate}", chip):
+            self._program = compile(Template(text, name), chip=chip, cache=cache)
+
+    def _elements(self):
+        return [format.elements for format in self.formats.values()]
+
+    def _quantize(self, w1, w2, stream):
+        return MoEWeights(*self._program["quantize_weights"].call(
+            (w1, w2), None, stream, self._padded_scales))
+
+    def _describe(self, more=""):
+        names = ", ".join(f"{name} {format.name}" for name, format in self.formats.items())
+        return (f"<mx_compiler.{type(self).__name__} {self.experts} experts of {self.hidden} x "
+                f"{self.intermediate}, {more}{names}>")
+
+
+def _check_kind(name, x, kind, maker):
+    if not isinstance(x, kind):
+        raise TypeError(f"{name}: expected the mx_compiler.{kind.__name__} of {maker}, found "
+                        f"{type(x).__name__}")
+
+
+class MoELayer(_Layer):
+    """SwiGLU experts on tokens that are sorted by expert:
+
+        y[t] = sum over the rows p of t of  W2[g] (silu(gate) * up * probs[p])
+        gate, up = the halves of  W1[g] x[t],  g the expert of row p
+
+    experts       G
+    hidden        H, a multiple of 32
+    intermediate  I, a multiple of 32
+    activations, weights, gradients
+                  formats with blocks of 32 (mx.FORMATS); gradients as activations
+                  where they are not said
+    chip, cache   as for mx.compile
+
+    Any number T of tokens and P of rows. Everything that says which rows an expert
+    has is in device memory, and nothing waits for it:
+
+    tokens  i32, [P]: the token of row p. Rows are sorted by expert
+    probs   f32, [P]: the weight of row p
+    ends    i32, [G]: the rows of expert g end at ends[g]; those past the last
+            belong to no expert
+
+    `mx.route` makes them of a router's choice on the host. The program is that of
+    examples/moe_layer.mlir: 9 launches forward and 12 backward. Rows of a token are
+    added in their order, so each call gives the same bits."""
+
+    def __init__(self, experts, hidden, intermediate, *, activations="mxfp8_e4m3",
+                 weights="mxfp8_e4m3", gradients=None, chip=None, cache=True):
+        self._begin(experts, hidden, intermediate, activations, weights, gradients)
+        self._compile(template_text(experts, hidden, intermediate, *self._elements()),
+                      "moe_layer", chip, cache)
+
+    def quantize_weights(self, w1, w2, *, stream=None):
+        """MoEWeights of w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16,
+        [G, H, I]: once a step of training, or once."""
+        return self._quantize(w1, w2, stream)
+
+    def forward(self, x, weights, tokens, probs, ends, *, stream=None):
+        """y, f32, [T, H], and a MoESaved, of x, bf16, [T, H]."""
+        _check_kind("weights", weights, MoEWeights, "quantize_weights")
+        y, *saved = self._program["forward"].call(
+            (x, tokens, probs, ends, *weights.of_forward), None, stream, _PADDED)
+        return y, MoESaved(*saved)
+
+    def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):
+        """The gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32,
+        [G, H, I]) and probs (f32, [P]), from that of y: dy, bf16, [T, H]. Those of
+        probs of rows that belong to no expert are not defined."""
+        _check_kind("weights", weights, MoEWeights, "quantize_weights")
+        _check_kind("saved", saved, MoESaved, "forward")
+        return tuple(self._program["backward"](
+            dy, tokens, probs, ends, *saved, *weights.of_backward, stream=stream))
+
+    def __repr__(self):
+        return self._describe()
+
+
+def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):
+    """The layer in one call, for weights that are used once: y, f32, [T, H].
+
+    x, w1, w2 in bf16, and the rest, as for MoELayer; the sizes are those of w1."""
+    _, shape = check.matrix("w1", w1, ("bf16",))
+    if len(shape) != 3 or shape[1] % 2:
+        raise ValueError("w1: expected [experts, 2 * intermediate, hidden], found shape "
+                         f"{shape}")
+    layer = _find_layer(device_key(), shape[0], shape[2], shape[1] // 2,
+                        **formats)
+    weights = layer.quantize_weights(w1, w2, stream=stream)
+    return layer.forward(x, weights, tokens, probs, ends, stream=stream)[0]
+
+
+@functools.lru_cache(64)
+def _find_layer(changes, *sizes, **formats):
+    return MoELayer(*sizes, **formats)
+
+
+class RoutedMoELayer(_Layer):
+    """SwiGLU experts, divided among the ranks of a group, on the tokens of all of them:
+
+        y[t] = sum over j of  weights[t, j] W2[e] (silu(gate) * up),  e = ids[t, j]
+        gate, up = the halves of  W1[e] x[t]
+
+    experts       of all ranks, a multiple of their number: rank r has those from
+                  r * experts / ranks on
+    hidden        H, a multiple of 32
+    intermediate  I, a multiple of 32
+    choices       k, the experts of a token
+    group         a Group, or None for one rank
+    tokens        the most tokens that a rank has in a call, the same on all ranks
+    activations, weights, gradients
+                  formats with blocks of 32 (mx.FORMATS); gradients as activations
+                  where they are not said. Activations and gradients travel in them
+    capacity      rows of this rank that have room, where a call says no other: without
+                  it the most that can come. Matmuls take the rows that came, memory is
+                  that of the capacity. If more come, the layer leaves them out, and this
+                  is an error: of `check`, and of the next call if it is known by then
+    chip, cache   as for mx.compile
+
+    Collective, as `forward` and `backward` are: all ranks make the layer with the same
+    sizes. Nothing that says where rows go passes through the host. Sums have a fixed
+    order, so each call gives the same bits. The program is that of
+    examples/moe_layer_ranks.mlir; a token travels once to a rank that has experts of it,
+    and a sum in bf16 comes back."""
+
+    def __init__(self, experts, hidden, intermediate, choices, group=None, *, tokens,
+                 activations="mxfp8_e4m3", weights="mxfp8_e4m3", gradients=None,
+                 capacity=None, chip=None, cache=True):
+        if group is not None and not isinstance(group, Group):
+            raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")
+        self._begin(experts, hidden, intermediate, activations, weights, gradients)
+        ranks = 1 if group is None else group.size
+        for name, size in (("choices", choices), ("tokens", tokens)):
+            check.size(name, size, 1)
+        if experts % ranks:
+            raise ValueError(f"experts: expected a multiple of {ranks}, the ranks of the "
+                             f"group, found {experts}")
+        if choices > min(experts, _MOST_CHOICES):
+            raise ValueError(f"choices: expected at most {min(experts, _MOST_CHOICES)}, of "
+                             f"{experts} experts, found {choices}")
+        if ranks * tokens > _MOST_TOKENS:
+            raise ValueError(f"tokens: expected at most {_MOST_TOKENS} of {ranks} ranks "
+                             f"together, found {tokens} of each")
+        self.choices, self.tokens, self.group = choices, tokens, group
+        self.ranks, self.rank = ranks, 0 if group is None else group.rank
+        self.most = most_rows(ranks, tokens, choices)
+        self.capacity = self._read_capacity(self.most if capacity is None else capacity)
+        self._counts = RowCounts(self.rank, group)
+        text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
+                                   *self._elements())
+        with on_device_of(group):
+            self._compile(text, "moe_layer_ranks", chip, cache)
+            if ranks > 1:
+                self._program.bind(GROUP, group)
+
+    @property
+    def own_experts(self):
+        """How many experts this rank has."""
+        return self.experts // self.ranks
+
+    def quantize_weights(self, w1, w2, *, stream=None):
+        """MoEWeights of this rank's experts: w1, bf16, [E, 2 I, H] (gate, then up), and
+        w2, bf16, [E, H, I], E = experts / ranks. Not collective."""
+        return self._quantize(w1, w2, stream)
+
+    def forward(self, x, ids, weights, quantized, *, capacity=None, stream=None):
+        """y, f32, [T, H], and a RoutedSaved, of x, bf16, [T, H], the experts of its
+        tokens, ids, i32, [T, k], of which others than 0 to experts - 1 are none, their
+        weights, f32, [T, k], and the MoEWeights of quantize_weights. T may be 0. Raises a
+        CapacityError if an earlier call had more rows than room; that ends the group."""
+        _check_kind("weights", quantized, MoEWeights, "quantize_weights")
+        capacity = self.capacity if capacity is None else self._read_capacity(capacity)
+        self._check_choices(x, ids=ids, weights=weights)
+        self._counts.look()
+        y, rows, slots, ends, count, *rest = self._program["forward"].call(
+            (x, ids, weights, capacity, *quantized.of_forward), None, stream,
+            _PADDED_OF_RANKS)
+        if capacity < self.most:  # else no row lacks room
+            self._counts.add(count, capacity)
+        return y, RoutedSaved(rows, slots, ends, count, *rest)
+
+    def backward(self, dy, ids, quantized, saved, *, stream=None):
+        """The gradients of x (f32, [T, H]), of this rank's w1 (f32, [E, 2 I, H]) and w2
+        (f32, [E, H, I]), which are sums over the tokens of all ranks, and of the weights
+        of choices (f32, [T, k]), from that of y: dy, bf16, [T, H]."""
+        _check_kind("weights", quantized, MoEWeights, "quantize_weights")
+        _check_kind("saved", saved, RoutedSaved, "forward")
+        self._check_choices(dy, ids=ids)
+        return tuple(self._program["backward"](
+            dy, ids, *saved[:3], *saved[4:], *quantized.of_backward, stream=stream))
+
+    def check(self):
+        """Waits for all calls, and raises a CapacityError if one of them had more rows
+        than room. Not collective: the other ranks know nothing of it."""
+        self._counts.check()
+
+    def close(self):
+        """Unloads the program, which has a share in the group."""
+        self._program.close()
+
+    def _check_choices(self, tokens, **arrays):
+        """That there is a choice for each; the call refuses what has no shape."""
+        count = getattr(tokens, "shape", (None,))[0]
+        for name, array in arrays.items():
+            found = getattr(array, "shape", None)
+            if count is not None and found is not None and (
+                    tuple(found) != (count, self.choices)):
+                raise ValueError(f"{name}: expected shape {(count, self.choices)}, the choices "
+                                 f"of each token, found {tuple(found)}")
+
+    def _read_capacity(self, capacity):
+        check.size("capacity", capacity, 1)
+        return min(int(capacity), self.most)
+
+    def __repr__(self):
+        return self._describe(f"{self.ranks} ranks, ")
+
+
+def most_rows(ranks, tokens, choices):
+    """Returns the most rows of one rank: all choices of all tokens, as a token may name
+    an expert twice."""
+    return ranks * tokens * choices
+
+
+def on_device_of(group):
+    """A context in which programs are those of the group's device."""
+    if group is None:
+        return contextlib.nullcontext()
+    if (group.device == HOST) != is_host():
+        raise ValueError(f"group: expected one that was made on the device in use, found one "
+                         f"on {group.device}")
+    return contextlib.nullcontext() if is_host() else on_device(group.device)
+
+
+# --- Programs: those of examples/ in other sizes and formats --------------------------
+
+# An installed package contains the examples that it compiles.
+_PACKAGE = pathlib.Path(__file__).resolve().parent.parent
+_FOLDERS = _PACKAGE / "templates", _PACKAGE.parent.parent / "examples"
+_ELEMENT = "f8E4M3FN"  # of all formats in the examples
+# Letters of a type's alias by the format of its elements; activations have the others.
+_ALIASES = {"weights": r"!w\d", "gradients": r"!([zg]|[tw]d)"}
+# Patterns of the places of a size, {} in an example. One pattern fits a place at most, the
+# first.
+_PLACES = {
+    "hidden_blocks": "(?<=x){}(?=xf8E8M0FNU)",
+    "intermediate_blocks": "(?<=x){}(?=xf8E8M0FNU)",
+    "gate_up_blocks": "(?<=x){}(?=xf8E8M0FNU)",
+    "window_pairs": "(?<=tensor<){}(?=xf32>)",
+    "window": "(?<=tensor<){}(?=x)",
+    "experts": "(?<=tensor<){}(?=x)|(?<=groups = ){}|(?<=G = ){}|(?<=%own = arith.constant ){}",
+    "all_experts": "(?<=experts = ){}|{}(?= of them)",
+    "ranks": "(?<=size = ){}|(?<=--ranks=){}|(?<=each of ){}",
+    "tokens": "(?<=tokens = ){}|(?<=// ){}|(?<=s \\* ){}",
+    "choices": "(?<=x){}(?=x[if]32>)|(?<=chooses ){}",
+    "slack": "(?<=%slack = arith.constant ){}",
+    "hidden": "{}", "intermediate": "{}", "gate_up": "{}",
+}
+
+
+def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0):
+    """Sizes of a program by their names; 0 of what only programs of ranks have."""
+    own, window = experts // max(ranks, 1), ranks * tokens
+    return dict(experts=own, hidden=hidden, intermediate=intermediate,
+                gate_up=2 * intermediate, hidden_blocks=hidden // 32,
+                intermediate_blocks=intermediate // 32,
+                gate_up_blocks=intermediate // 16, slack=127 * own + 127, ranks=ranks,
+                tokens=tokens, all_experts=experts * bool(ranks), choices=choices, window=window,
+                window_pairs=window * choices)
+
+
+def _resize(name, example, sizes, formats):
+    """The text of an example with `sizes` in the places of `example`, its sizes, and with
+    the elements of `formats`, by what they are for."""
+    folder = next((folder for folder in _FOLDERS if (folder / name).exists()), _FOLDERS[0])
+    text = read_bytes(folder / name).decode()
+    pattern = "|".join(
+        f"(?P<{size}>" + rf"(?<!\d)({_PLACES[size]})(?!\d)".replace("{}", str(example[size])) + ")"
+        for size in _PLACES if example[size])
+    text = re.sub(pattern, lambda found: str(sizes[found.lastgroup]), text)
+
+    def with_element(line):
+        kinds = [kind for kind, alias in _ALIASES.items() if re.match(alias, line[1])]
+        return line[1] + formats[kinds[0] if kinds else "activations"]
+
+    return re.sub(rf"^(!\w+ = .*){_ELEMENT}", with_element, text, flags=re.MULTILINE)
+
+
+def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
+                  weights="f8E4M3FN", gradients="f8E4M3FN"):
+    """The program of a MoELayer in MLIR, for types of elements."""
+    return _resize("moe_layer.mlir", _sizes_of(8, 384, 256),
+                   _sizes_of(experts, hidden, intermediate),
+                   dict(activations=activations, weights=weights, gradients=gradients))
+
+
+def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
+                        activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN"):
+    """The same of a RoutedMoELayer."""
+    return _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
+                   _sizes_of(experts, hidden, intermediate, ranks, tokens, choices),
+                   dict(activations=activations, weights=weights, gradients=gradients))
+
+
+# --- Rows of experts ------------------------------------------------------------------
+
+
+class GroupedRows(NamedTuple):
+    """Where `group_rows` puts pairs of a token and an expert: arrays of i32."""
+    rows: Any
+    slots: Any
+    ends: Any
+    count: Any
+
+
+def group_rows(ids, experts, *, capacity=None, stream=None):
+    """Sorts pairs of a token and an expert by expert, on the device.
+
+    ids       i32 or i64, [T, k]: the experts of each token; others than 0 to
+              experts - 1 are none
+    experts   G
+    capacity  the length of rows and slots; T * k where it is not said
+    stream    as for an entry
+
+    Returns GroupedRows: the token of row p in rows[p], and t * k + j, for choice j of
+    token t, in slots[p]; the rows of expert g end at ends[g], and its own are in the
+    order of slots. count, without dimensions, is the number of pairs that have an
+    expert: both lists are -1 from there on, and where they are shorter, they keep the
+    first pairs, which ends say. Nothing waits. `quantize` takes rows as gather and ends
+    as offsets; MoELayer takes them as tokens and ends."""
+    check.size("experts", experts, 1)
+    element, shape = check.matrix("ids", ids, ("i32", "i64"))
+    if len(shape) != 2 or shape[1] == 0:
+        raise ValueError("ids: expected [tokens, k], k at least 1, found shape "
+                         f"{shape}")
+    if capacity is None:
+        capacity = shape[0] * shape[1]
+    elif capacity != 0:
+        check.size("capacity", capacity, 1)
+    with on_device(place_of([ids])):
+        entry = find_entry(_group_text, element.mlir, shape[1], int(experts))
+    return GroupedRows(*entry.call((ids, int(capacity)), None, stream))
+
+
+def _group_text(integer, choices, experts):
+    return f"""
+!list = tensor<?xi32>
+!ends = tensor<{experts}xi32>
+!ids = tensor<?x{choices}x{integer}>
+func.func @main(%ids: !ids, %capacity: index) -> (!list, !list, !ends, tensor<i32>) {{
+  %r = tensor.empty(%capacity) : !list
+  %s = tensor.empty(%capacity) : !list
+  %e = tensor.empty() : !ends
+  %c = tensor.empty() : tensor<i32>
+  %g:4 = mx.group_rows ins(%ids : !ids) outs(%r, %s, %e, %c : !list, !list, !ends, tensor<i32>)
+      -> !list, !list, !ends, tensor<i32>
+  return %g#0, %g#1, %g#2, %g#3 : !list, !list, !ends, tensor<i32>
+}}
+"""
+
+
+def route(chosen, weights, experts):
+    """Rows sorted by expert, of what a router chose on the host.
+
+    chosen   integers, [T, k]: the experts of each token; -1 for none
+    weights  numbers, [T, k]: what the router gives each of them
+    experts  G
+
+    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), arrays of NumPy,
+    P = T * k. Rows of no expert come last."""
+    check.size("experts", experts, 1)
+    chosen, weights = as_numpy(chosen), as_numpy(weights)
+    if chosen.ndim != 2 or chosen.dtype.kind not in "iu":
+        raise ValueError("chosen: expected integers of [tokens, k], found "
+                         f"{chosen.dtype} of shape {chosen.shape}")
+    if weights.shape != chosen.shape:
+        raise ValueError(f"weights: expected the shape {chosen.shape} of chosen, found "
+                         f"{weights.shape}")
+    if chosen.size and not -1 <= chosen.min() <= chosen.max() < experts:
+        raise ValueError(f"chosen: expected experts from 0 to {experts - 1}, or -1, "
+                         f"found {chosen.min()} to {chosen.max()}")
+    flat = np.where(chosen < 0, experts, chosen.astype(np.int64)).reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    ends = np.cumsum(np.bincount(flat, minlength=experts + 1)[:experts])
+    return ((order // max(chosen.shape[1], 1)).astype(np.int32),
+            weights.reshape(-1)[order].astype(np.float32), ends.astype(np.int32))
+
+
+class RowCounts:
+    """Of the calls of a layer on rank `rank` of `group`, or of None. Those that the host can
+    read without waiting are compared with the capacity by the next call, which ends the
+    group where it finds too many, as the other ranks wait; the others by `check`."""
+
+    def __init__(self, rank, group):
+        self._rank, self._group = rank, group
+        self._waiting = []  # (count on the host once `is_there`, capacity, is_there)
+        self._worst = {}  # of calls on GPUs, graphs too: by capacity, the largest count
+
+    def add(self, count, capacity):
+        """An array of i32 without dimensions, of any library. Raises a CapacityError
+        if it is known already."""
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(count, torch.Tensor) and count.is_cuda:
+            self._add_on_gpu(torch, count, capacity)
+        elif find_library(type(count)).operand(count).device == HOST:
+            self._compare(int(np.asarray(count)), capacity, self._group)
+        else:
+            if len(self._waiting) >= MOST_COUNTS:
+                self.check()
+            self._waiting.append((count.numpy if hasattr(count, "numpy") else count.get,
+                                  capacity, None))
+
+    def _add_on_gpu(self, torch, count, capacity):
+        key = count.device, capacity
+        is_captured = torch.cuda.is_current_stream_capturing()
+        if key not in self._worst:
+            if is_captured:
+                raise RuntimeError("expected a call with this capacity before a CUDA graph "
+                                   "captures one, found none: call the layer once before")
+            self._worst[key] = torch.zeros_like(count)
+        torch.maximum(self._worst[key], count, out=self._worst[key])
+        if not is_captured:
+            host = torch.empty((), dtype=count.dtype, pin_memory=True)
+            host.copy_(count, non_blocking=True)
+            event = torch.cuda.Event()
+            event.record()
+            self._waiting.append((host.item, capacity, event.query))
+
+    def look(self):
+        """Compares what is there without waiting."""
+        while self._waiting and self._waiting[0][2] and self._waiting[0][2]():
+            read, capacity, _ = self._waiting.pop(0)
+            self._compare(int(read()), capacity, self._group)
+
+    def check(self):
+        """Compares all counts of calls before, and waits for them. After an error they
+        are forgotten."""
+        waiting, self._waiting = self._waiting, []
+        worst = [(int(count), key[1]) for key, count in self._worst.items()]
+        for count in self._worst.values():
+            count.zero_()
+        for count, capacity in worst + [(int(read()), capacity) for read, capacity, is_there
+                                        in waiting if is_there is None]:
+            self._compare(count, capacity)
+
+    def _compare(self, count, capacity, group=None):
+        if count > capacity:
+            error = CapacityError(self._rank, count, capacity)
+            if group is not None:
+                group.abort(str(error))
+            raise error
+
+
+class RoutedRows:
+    """Exchanges of rows of `hidden` values for `experts` of all ranks of `group`, None for
+    one rank, of which a token chooses `choices`; `tokens` are the most of a rank.
+    Collective, as its methods are.
+
+    P is the capacity: rows that have room. slots[p] says which choice of a token row p is:
+    (s * tokens + t) * choices + j for choice j of token t of rank s, -1 of no row. Rows are
+    sorted by expert, and those of the expert g of this rank end at ends[g]."""
+
+    def __init__(self, experts, hidden, choices, group, *, tokens):
+        ranks = 1 if group is None else group.size
+        self.group, self.most = group, most_rows(ranks, tokens, choices)
+        self._counts = RowCounts(0 if group is None else group.rank, group)
+        with on_device_of(group):
+            self._program = compile(_exchange_text(ranks, tokens, experts, hidden, choices))
+            if ranks > 1:
+                self._program.bind(GROUP, group)
+
+    def dispatch(self, x, ids, weights, capacity):
+        """Rows (bf16, [P, H]), their weights (f32, [P]), slots (i32, [P]), ends (i32) and
+        their number (i32, without dimensions), of x (bf16, [T, H]), ids (i32, [T, k]) and
+        weights (f32, [T, k]). Rows that are none are zeros."""
+        self._counts.look()
+        found = self._program["dispatch"].call((x, ids, weights, capacity), None, None)
+        if capacity < self.most:  # else no row lacks room
+            self._counts.add(found[4], capacity)
+        return found
+
+    def dispatch_again(self, x, ids, slots):
+        """The rows alone, for slots that are known."""
+        return self._program["dispatch_again"](x, ids, slots)[0]
+
+    def collect(self, z, slots, ids):
+        """y (f32, [T, H]): the sums of the rows of each token, of z (bf16, [P, H]). Each rank
+        rounds its part of a sum to bf16."""
+        return self._program["collect"](z, slots, ids)[0]
+
+    def collect_with_weights(self, z, probs, slots, ids):
+        """The same, and values of rows (f32, [P]) where their choices stand (f32, [T, k])."""
+        return self._program["collect_with_weights"](z, probs, slots, ids)
+
+    def check(self):
+        self._counts.check()
+
+    def close(self):
+        self._program.close()
+
+
+def _exchange_text(ranks, tokens, experts, hidden, choices):
+    window, own = ranks * tokens, experts // ranks
+    return f"""
+mx.group @ep size = {ranks} tokens = {tokens}
+!x = tensor<?x{hidden}xbf16>
+!y = tensor<?x{hidden}xf32>
+!ids = tensor<?x{choices}xi32>
+!pairs = tensor<?x{choices}xf32>
+!list = tensor<?xi32>
+!probs = tensor<?xf32>
+!ends = tensor<{own}xi32>
+!count = tensor<i32>
+!wi = tensor<{window}x{choices}xi32>
+!wx = tensor<{window}x{hidden}xbf16>
+!wp = tensor<{window}x{choices}xf32>
+#row = affine_map<(p, i) -> (p)>
+#id = affine_map<(p, i) -> (p, i)>
+#list = affine_map<(p) -> (p)>
+
+func.func private @gather(%w: !wx, %slots: !list) -> !x {{
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %none = arith.constant 0.0 : bf16
+  %k = arith.constant {choices} : i32
+  %p = tensor.dim %slots, %c0 : !list
+  %e = tensor.empty(%p) : !x
+  %r = linalg.generic {{indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}}
+      ins(%slots : !list) outs(%e : !x) {{
+  ^bb0(%slot: i32, %out: bf16):
+    %i = linalg.index 1 : index
+    %is = arith.cmpi sge, %slot, %zero : i32
+    %safe = arith.select %is, %slot, %zero : i32
+    %row = arith.divsi %safe, %k : i32
+    %at = arith.index_cast %row : i32 to index
+    %v = tensor.extract %w[%at, %i] : !wx
+    %z = arith.select %is, %v, %none : bf16
+    linalg.yield %z : bf16
+  }} -> !x
+  return %r : !x
+}}
+
+func.func @dispatch(%x: !x, %ids: !ids, %weights: !pairs, %capacity: index)
+    -> (!x, !probs, !list, !ends, !count) {{
+  %c0 = arith.constant 0 : index
+  %own = arith.constant {own} : index
+  %zero = arith.constant 0 : i32
+  %none = arith.constant 0.0 : f32
+  %p = arith.addi %capacity, %c0 : index
+  %wi0 = mx.window @ep : !wi
+  %wx0 = mx.window @ep : !wx
+  %wp0 = mx.window @ep : !wp
+  %w:3 = mx.dispatch @ep experts = {experts} ids(%ids : !ids)
+      ins(%x, %weights : !x, !pairs) outs(%wi0, %wx0, %wp0 : !wi, !wx, !wp) -> !wi, !wx, !wp
+  %rank = mx.rank @ep
+  %first = arith.muli %rank, %own : index
+  %r0 = tensor.empty(%p) : !list
+  %s0 = tensor.empty(%p) : !list
+  %e0 = tensor.empty() : !ends
+  %n0 = tensor.empty() : !count
+  %g:4 = mx.group_rows ins(%w#0 : !wi) first(%first)
+      outs(%r0, %s0, %e0, %n0 : !list, !list, !ends, !count) -> !list, !list, !ends, !count
+  %list = tensor.collapse_shape %w#2 [[0, 1]] : !wp into tensor<{window * choices}xf32>
+  %p0 = tensor.empty(%p) : !probs
+  %probs = linalg.generic {{indexing_maps = [#list, #list], iterator_types = ["parallel"]}}
+      ins(%g#1 : !list) outs(%p0 : !probs) {{
+  ^bb0(%slot: i32, %out: f32):
+    %is = arith.cmpi sge, %slot, %zero : i32
+    %safe = arith.select %is, %slot, %zero : i32
+    %at = arith.index_cast %safe : i32 to index
+    %v = tensor.extract %list[%at] : tensor<{window * choices}xf32>
+    %prob = arith.select %is, %v, %none : f32
+    linalg.yield %prob : f32
+  }} -> !probs
+  %rows = func.call @gather(%w#1, %g#1) : (!wx, !list) -> !x
+  return %rows, %probs, %g#1, %g#2, %g#3 : !x, !probs, !list, !ends, !count
+}}
+
+func.func @dispatch_again(%x: !x, %ids: !ids, %slots: !list) -> !x {{
+  %wi0 = mx.window @ep : !wi
+  %wx0 = mx.window @ep : !wx
+  %w:2 = mx.dispatch @ep experts = {experts} ids(%ids : !ids)
+      ins(%x : !x) outs(%wi0, %wx0 : !wi, !wx) -> !wi, !wx
+  %rows = func.call @gather(%w#1, %slots) : (!wx, !list) -> !x
+  return %rows : !x
+}}
+
+func.func @collect(%z: !x, %slots: !list, %ids: !ids) -> !y {{
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %ids, %c0 : !ids
+  %y0 = tensor.empty(%t) : !y
+  %y = mx.collect @ep experts = {experts} wire = bf16 ids(%ids : !ids)
+      ins(%z : !x) slots(%slots : !list) outs(%y0 : !y) -> !y
+  return %y : !y
+}}
+
+func.func @collect_with_weights(%z: !x, %probs: !probs, %slots: !list, %ids: !ids)
+    -> (!y, !pairs) {{
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %ids, %c0 : !ids
+  %y0 = tensor.empty(%t) : !y
+  %y = mx.collect @ep experts = {experts} wire = bf16 ids(%ids : !ids)
+      ins(%z : !x) slots(%slots : !list) outs(%y0 : !y) -> !y
+  %w0 = tensor.empty(%t) : !pairs
+  %w = mx.collect_pairs @ep experts = {experts} ids(%ids : !ids)
+      ins(%probs : !probs) slots(%slots : !list) outs(%w0 : !pairs) -> !pairs
+  return %y, %w : !y, !pairs
+}}
+"""

@@ -1,0 +1,766 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Expert parallelism over torch.distributed: groups of ranks, SwiGLU experts that are divided
+among them as an operator and as a module, and the exchanges of rows alone."""
+
+import collections
+import datetime
+import itertools
+import weakref
+from typing import NamedTuple, Tuple
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.distributed_c10d import _get_process_group_store
+from torch.distributed.tensor import DTensor, Shard
+
+from ..._arrays.interop import place_of
+from ..._ops import checks as check
+from ..._ops.experts import RoutedMoELayer, RoutedRows, RoutedSaved, most_rows
+from ..._programs import group as groups
+from ..._runtime.device import device_name, on_device
+from ..._runtime.errors import Error
+from .._ops import tensors
+from .._ops.checks import check_one_device, check_tensors, refuse_second_order
+from .._ops.experts import INTEGERS, as_bytes, empty_quantized, from_bytes
+from .._ops.flops import counts
+from .experts import MXGroupedExperts
+from .parameters import check_last, result_dtype, to_bf16
+from .recipes import training_recipe
+
+
+# --- Groups of ranks ------------------------------------------------------------------
+
+# Groups by the names that operators are given, as long as they live.
+_known = weakref.WeakValueDictionary()
+_counts = collections.Counter()  # of groups that were made, by process group
+_alone = itertools.count()
+
+
+class Group:
+    """The ranks of a process group as a group that experts are divided among. All ranks
+    make it at once, with the same `tokens`; it is made over the store of the process
+    group, and sends nothing by its backend.
+
+    process_group  a ProcessGroup, a DeviceMesh of one dimension (`mesh["ep"]`), or None
+                   for the default group; without torch.distributed that is one rank
+    tokens         the most tokens that a rank has in a call
+    timeout        seconds that a rank waits for the others before the group ends
+    transport      "nccl" on GPUs, "host" elsewhere; None is that
+    name           stands in messages
+
+    The device is the current one of CUDA where the process group's backend is NCCL, else
+    that of mx_compiler (MX_DEVICE). A process may have several groups. After a failure all
+    ranks can make a new one. Raises a TypeError or ValueError, and an mx_compiler.Error
+    where a rank does not come."""
+
+    def __init__(self, process_group=None, *, tokens, timeout=100.0, transport=None,
+                 name="ep"):
+        check.size("tokens", tokens, 1)
+        found = _find_process_group(process_group)
+        if found is None:
+            self._begin(f"alone/{next(_alone)}", None, 0, 1, device_name(), tokens)
+            return
+        _counts[found.group_name] += 1
+        key = f"{found.group_name}/{_counts[found.group_name]}"
+        rank, size = dist.get_rank(found), dist.get_world_size(found)
+        place = _place_of(found)
+        store = dist.PrefixStore(f"mx_compiler/{key}", _get_process_group_store(found))
+        with on_device(place):
+            made = groups.Group(
+                rank, size, _exchange_over(store, rank, size, timeout, name), name=name,
+                timeout=timeout, transport=transport or "auto")
+        self._begin(key, made, rank, size, place, tokens, dist.get_process_group_ranks(found))
+
+    @classmethod
+    def alone(cls, *, tokens):
+        """The group of this rank by itself, on the device of mx_compiler, or the current one
+        of CUDA where there is one: all experts are its own, and nothing is sent."""
+        check.size("tokens", tokens, 1)
+        group = cls.__new__(cls)
+        place = _cuda_place() if torch.cuda.is_available() else device_name()
+        group._begin(f"alone/{next(_alone)}", None, 0, 1, place, tokens)
+        return group
+
+    def _begin(self, key, made, rank, size, place, tokens, ranks=()):
+        self.key, self.rank, self.size, self.tokens = key, rank, size, int(tokens)
+        self.device, self.ranks = place, tuple(ranks)  # those of torch.distributed
+        self._group, self._layers, self._is_closed = made, {}, False
+        _known[key] = self
+
+    def describe(self):
+        """What the group is, in a line."""
+        made = self._group
+        how = "alone" if made is None else (
+            f"transport {made.transport}, {made.window_bytes} bytes of windows, time-out "
+            f"{made.timeout:g} s")
+        return (f"rank {self.rank} of {self.size} on {self.device}, at most {self.tokens} "
+                f"tokens a rank, {how}")
+
+    def status(self):
+        """None while the group works, then an mx_compiler.GroupFailure. Never waits."""
+        return None if self._group is None else self._group.status()
+
+    def check(self):
+        """Waits for the layers of this rank, and raises what is wrong: an mx_compiler.Error
+        if the group has failed, an mx_compiler.CapacityError if more rows came to a layer
+        than its capacity. Not collective."""
+        failure = self.status()
+        if failure:
+            raise Error(failure.text, failure.status, failure.name)
+        for layer in self._layers.values():
+            layer.check()
+
+    def abort(self, why):
+        """Ends the group on all ranks, whose calls raise an mx_compiler.Error with the
+        text."""
+        if self._group is not None:
+            self._group.abort(why)
+
+    def close(self):
+        """Ends this rank's part. Not collective; what this rank has put on streams ends
+        before."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        _known.pop(self.key, None)
+        for layer in self._layers.values():
+            layer.close()
+        self._layers.clear()
+        if self._group is not None:
+            self._group.close()
+
+    def find_layer(self, experts, hidden, intermediate, choices, formats):
+        """The RoutedMoELayer of these sizes. The first call is collective."""
+        key = experts, hidden, intermediate, choices, formats
+        found = self._layers.get(key)
+        if found is None:
+            with on_device(self.device):
+                found = self._layers[key] = RoutedMoELayer(
+                    experts, hidden, intermediate, choices, self._group, tokens=self.tokens,
+                    activations=formats[0], weights=formats[1], gradients=formats[2])
+        return found
+
+    def find_program(self, key, make):
+        """A program for the group, or None where it is alone: `make(group)`, once."""
+        found = self._layers.get(key)
+        if found is None:
+            with on_device(self.device):
+                found = self._layers[key] = make(self._group)
+        return found
+
+    def refuse(self, error):
+        """Raises what is wrong with a call of this rank alone; the others are told."""
+        self.abort(str(error))
+        raise error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        return f"<mx_compiler.torch.ep.Group {self.key}: {self.describe()}>"
+
+
+def _find_group(key):
+    """The group that an operator was given by name. Raises a ValueError."""
+    found = _known.get(key)
+    if found is None:
+        raise ValueError("group: expected the key of an mx_compiler.torch.ep.Group that is "
+                         f"open, found {key!r}")
+    return found
+
+
+def _find_process_group(given):
+    """None for one rank without torch.distributed."""
+    if given is None:
+        return dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
+    if isinstance(given, dist.DeviceMesh):
+        if given.ndim != 1:
+            raise ValueError("process_group: expected a DeviceMesh of one dimension, found "
+                             f"{given.mesh_dim_names or given.ndim}: pass mesh[NAME]")
+        return given.get_group()
+    if not isinstance(given, dist.ProcessGroup):
+        raise TypeError("process_group: expected a ProcessGroup, a DeviceMesh or None, found "
+                        f"{type(given).__name__}")
+    return given
+
+
+def _place_of(process_group):
+    """A group may have a backend for each kind of device."""
+    if torch.cuda.is_available():
+        try:
+            backend = process_group._get_backend(torch.device("cuda")).name()
+        except RuntimeError:  # it has none for GPUs
+            backend = ""
+        if backend.lower() == "nccl":
+            return _cuda_place()
+    return device_name()
+
+
+def _cuda_place():
+    return f"cuda:{torch.cuda.current_device()}"
+
+
+def _exchange_over(store, rank, size, timeout, name):
+    """The all-gather of the host, over a store that no other group uses."""
+    def exchange(mine):
+        store.set(str(rank), mine)
+        parts = []
+        for other in range(size):
+            try:
+                store.wait([str(other)], datetime.timedelta(seconds=timeout))
+            except RuntimeError as error:
+                raise RuntimeError(
+                    f"group {name}: rank {other} did not come to make the group (waited "
+                    f"{timeout:g} s)") from error
+            parts.append(store.get(str(other)))
+        return parts
+    return exchange
+
+
+# --- Experts --------------------------------------------------------------------------
+
+
+def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
+                   activations="mxfp8_e4m3", weights_format="mxfp8_e4m3",
+                   gradients="mxfp8_e4m3"):
+    """SwiGLU experts that are divided among the ranks of a group, on the tokens of all:
+
+        y[t] = sum over j of  weights[t, j] w2[e] (silu(gate) * up),  e = ids[t, j]
+        gate, up = the halves of  w1[e] x[t]
+
+    x        bf16, [T, H], T at most group.tokens, another one on each rank; may be 0
+    ids      integers, [T, k]: the experts of a token, of all ranks; others than 0 to
+             experts - 1 are none
+    weights  floating point, [T, k]
+    w1, w2   bf16 or f32, of this rank's experts: [E, 2 I, H] (gate, then up) and
+             [E, H, I]; H and I are multiples of 32. Rank r has experts r E to r E + E - 1
+    group    an mx_compiler.torch.ep.Group
+    capacity  rows of this rank's experts that have room; None: the most that can come.
+             More raise an mx_compiler.CapacityError, in this call, a later one, or
+             group.check()
+    activations, weights_format, gradients  formats with blocks of 32
+
+    Returns y in bf16, [T, H]. Collective, as is its backward pass. Sums have a fixed order,
+    so each call gives the same bits. Differentiable in x, weights, w1 and w2; gradients of
+    w1 and w2 are sums over the tokens of all ranks. Raises a TypeError or ValueError that
+    names the argument."""
+    check_tensors(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
+    _check_group(group)
+    try:
+        _check_options(ids, weights, capacity)
+    except (TypeError, ValueError) as error:
+        group.refuse(error)
+    return torch.ops.mx.routed_experts(
+        x, _narrow_ids(ids, w1.shape[0] * group.size), weights.to(torch.float32), w1, w2,
+        group.key, capacity or 0, activations, weights_format, gradients)[0]
+
+
+def _check_group(group, experts=None):
+    """Raises a TypeError or ValueError if it is no group, or does not divide the experts."""
+    if not isinstance(group, Group):
+        raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
+                        f"{type(group).__name__}")
+    if experts is None:
+        return
+    check.size("experts", experts, 1)
+    if experts % group.size:
+        raise ValueError(f"experts: expected a multiple of {group.size}, the ranks of the "
+                         f"group, found {experts}")
+
+
+def _check_ids(ids):
+    if ids.dtype not in INTEGERS:
+        raise TypeError(f"ids: expected integers, found {ids.dtype}")
+
+
+def _check_options(ids, weights, capacity):
+    _check_ids(ids)
+    if not weights.is_floating_point():
+        raise TypeError(f"weights: expected floating point, found {weights.dtype}")
+    if capacity is not None:
+        check.size("capacity", capacity, 1)
+
+
+def _narrow_ids(ids, experts):
+    """Ids as i32, where those that are none stay none."""
+    if ids.dtype == torch.int32:
+        return ids
+    if ids.dtype != torch.int64:
+        return ids.to(torch.int32)
+    return torch.where((ids >= 0) & (ids < experts), ids, -1).to(torch.int32)
+
+
+def _check_choice(x, ids, weights):
+    hidden = check.matrix("x", x, ("bf16",))[1]
+    if len(hidden) != 2:
+        raise ValueError(f"x: expected [tokens, hidden], found shape {hidden}")
+    if ids.dim() != 2 or ids.dtype != torch.int32 or ids.shape[0] != x.shape[0] or (
+            not ids.shape[1]):
+        raise ValueError(f"ids: expected integers of shape ({x.shape[0]}, k), found "
+                         f"{ids.dtype} of shape {tuple(ids.shape)}")
+    if weights.dtype != torch.float32 or weights.shape != ids.shape:
+        raise ValueError(f"weights: expected shape {tuple(ids.shape)}, as ids has, found "
+                         f"{tuple(weights.shape)} of {weights.dtype}")
+    return hidden[1]
+
+
+def _check_tokens(group, x):
+    """That the group has room for the tokens, the first dimension of x, and is of their
+    device; the other ranks are told, as they wait."""
+    if x.shape[0] > group.tokens:
+        group.refuse(ValueError(
+            f"x: expected at most {group.tokens} tokens, for which the group was made, found "
+            f"{x.shape[0]} on rank {group.rank}"))
+    if (place := place_of([x])) != group.device:
+        group.refuse(ValueError(f"x: expected a tensor for {group.device}, the device of the "
+                                f"group, found one of {place} on rank {group.rank}"))
+
+
+def _check(x, ids, weights, w1, w2):
+    hidden = _check_choice(x, ids, weights)
+    first = check.matrix("w1", w1, ("f32", "bf16"))[1]
+    second = check.matrix("w2", w2, ("f32", "bf16"))[1]
+    if len(first) != 3 or first[1] % 2 or first[2] != hidden:
+        raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden}], found shape "
+                         f"{first}")
+    wanted = (first[0], first[2], first[1] // 2)
+    if second != wanted:
+        raise ValueError(f"w2: expected shape {wanted}, as w1 has, found {second}")
+
+
+_check_once = tensors.once(_check)
+
+
+@tensors.operator("routed_experts")
+def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, group: str,
+            capacity: int, activations: str, weights_format: str, gradients: str
+            ) -> list[Tensor]:
+    """y, what the backward pass needs of the forward pass (RoutedSaved), and the weights
+    quantized for it. y is rounded here, where torch.compile cannot leave it out. A capacity
+    of 0 is the most that can come."""
+    ranks = _find_group(group)
+    try:
+        _check_once(x, ids, weights, w1, w2)
+    except (TypeError, ValueError) as error:
+        ranks.refuse(error)  # the others wait
+    _check_tokens(ranks, x)
+    x, ids, weights, w1, w2 = map(tensors.plain, (x, ids, weights, w1, w2))
+    layer = ranks.find_layer(w1.shape[0] * ranks.size, w1.shape[2], w1.shape[1] // 2,
+                             ids.shape[1], (activations, weights_format, gradients))
+    given = layer.quantize_weights(w1.to(torch.bfloat16), w2.to(torch.bfloat16))
+    y, saved = layer.forward(x, ids, weights, given, capacity=capacity or None)
+    return [y.to(torch.bfloat16), *saved[:6], *as_bytes(saved[6:], given)]
+
+
+def _count_places(group, choices, capacity):
+    """Returns the number of rows with room, of which a capacity of 0 is the most."""
+    most = most_rows(group.size, group.tokens, choices)
+    return min(capacity, most) if capacity else most
+
+
+@_routed.register_fake
+def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gradients):
+    _check(x, ids, weights, w1, w2)
+    check_one_device(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
+    experts, rows, _ = w1.shape
+    count = _count_places(_find_group(group), ids.shape[1], capacity)
+    return [x.new_empty(x.shape),
+            *(x.new_empty(shape, dtype=torch.int32) for shape in (
+                (count,), (count,), (experts,), ())),
+            x.new_empty((count,), dtype=torch.float32),
+            x.new_empty((count, rows), dtype=torch.bfloat16),
+            *empty_quantized(w1, count, activations, weights_format)]
+
+
+@tensors.operator("routed_experts_backward")
+def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
+                     activations: str, weights_format: str, gradients: str) -> list[Tensor]:
+    """Gradients of x, w1, w2 and weights, in f32."""
+    ranks = _find_group(group)
+    layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
+                             saved[5].shape[1] // 2, ids.shape[1],
+                             (activations, weights_format, gradients))
+    rows, quantized = from_bytes(saved[6:], activations, weights_format)
+    return list(layer.backward(tensors.plain(dy), tensors.plain(ids), quantized,
+                               RoutedSaved(*saved[:6], *rows)))
+
+
+@_routed_backward.register_fake
+def _(dy, ids, saved, group, activations, weights_format, gradients):
+    experts, hidden, inner = saved[2].shape[0], dy.shape[1], saved[5].shape[1] // 2
+    return [dy.new_empty(shape, dtype=torch.float32) for shape in (
+        dy.shape, (experts, 2 * inner, hidden), (experts, hidden, inner), ids.shape)]
+
+
+def _keep(ctx, inputs, output):
+    ids, ctx.group = inputs[1], inputs[5]
+    ctx.formats = inputs[7:]
+    ctx.save_for_backward(ids, *output[1:])
+    ctx.dtypes = [inputs[i].dtype for i in (0, 3, 4, 2)]
+    ctx.mark_non_differentiable(*output[1:])
+
+
+def _backward(ctx, gradients):
+    ids, *saved = ctx.saved_tensors
+    found = torch.ops.mx.routed_experts_backward(
+        gradients[0].to(torch.bfloat16), ids, saved, ctx.group, *ctx.formats)
+    dx, dw1, dw2, dweights = (g.to(dtype) for g, dtype in zip(found, ctx.dtypes))
+    return dx, None, dweights, dw1, dw2, None, None, None, None, None
+
+
+_routed.register_autograd(_backward, setup_context=_keep)
+
+
+# Operations that torch.utils.flop_counter counts: as many rows as this rank's tokens have
+# choices. How many come is on the device, and over all ranks it is the same number.
+
+
+def _count_matmuls(rows, gate_up, hidden):
+    return 2 * rows * gate_up * hidden + rows * gate_up * hidden
+
+
+@counts(torch.ops.mx.routed_experts)
+def _(x, ids, weights, w1, *_, out_shape=None):
+    return _count_matmuls(ids[0] * ids[1], *w1[1:])
+
+
+@counts(torch.ops.mx.routed_experts_backward)
+def _(dy, ids, saved, *_, out_shape=None):
+    return 2 * _count_matmuls(ids[0] * ids[1], saved[5][1], dy[1])
+
+
+# --- The exchanges alone --------------------------------------------------------------
+
+
+class Dispatched(NamedTuple):
+    """Rows of this rank's experts; P is the capacity.
+
+    rows    bf16, [P, H], sorted by expert; zeros from `count` on
+    probs   f32, [P]: the weight of each
+    tokens  i32, [P]: s * group.tokens + t for token t of rank s; -1 from `count` on
+    slots   i32, [P]: tokens * k + j for choice j, which `collect` takes; -1 from `count` on
+    ends    i32, [experts of this rank]: the rows of expert g end at ends[g]
+    count   i32, without dimensions: how many rows there are"""
+    rows: Tensor
+    probs: Tensor
+    tokens: Tensor
+    slots: Tensor
+    ends: Tensor
+    count: Tensor
+
+
+def dispatch(x, ids, weights, experts, group, *, capacity=None):
+    """Sends the tokens of each rank to the ranks that have experts of them.
+
+    x        bf16, [T, H], T at most group.tokens, another one on each rank
+    ids      integers, [T, k]: the experts of a token; others than 0 to experts - 1 are none
+    weights  floating point, [T, k]
+    experts  of all ranks, a multiple of their number
+    group    an mx_compiler.torch.ep.Group
+    capacity  rows that have room; None: the most that can come. More raise an
+             mx_compiler.CapacityError, in this call, a later one, or group.check()
+
+    Returns a Dispatched. Collective, as is its backward pass, which adds up the gradients
+    of the rows of a token. Differentiable in x and weights. Raises a TypeError or
+    ValueError that names the argument."""
+    check_tensors(x=x, ids=ids, weights=weights)
+    _check_group(group, experts)
+    _check_options(ids, weights, capacity)
+    rows, probs, slots, ends, count = torch.ops.mx.ep_dispatch(
+        x, _narrow_ids(ids, experts), weights.to(torch.float32), group.key, experts,
+        capacity or 0)
+    tokens = torch.div(slots, ids.shape[1], rounding_mode="floor")
+    return Dispatched(rows, probs, tokens, slots, ends, count)
+
+
+def collect(z, slots, ids, experts, group):
+    """Adds up what the experts of all ranks made of the rows of each token.
+
+    z       bf16, [P, H]; those of rows that are none are not read
+    slots   i32, [P], of `dispatch`
+    ids     as `dispatch` had them
+    experts, group  the same
+
+    Returns y in bf16, [T, H]: each rank adds its rows of a token in their order, in f32,
+    and rounds the sum to bf16; sums of ranks are added in their order. Weights are the
+    caller's. Collective, as is its backward pass, which is `dispatch`. Differentiable in z.
+    Raises a TypeError or ValueError that names the argument."""
+    check_tensors(z=z, slots=slots, ids=ids)
+    _check_group(group, experts)
+    _check_ids(ids)
+    return torch.ops.mx.ep_collect(z, slots, _narrow_ids(ids, experts), group.key,
+                                   experts).to(z.dtype)
+
+
+def _find(group, x, experts, hidden, choices):
+    ranks = _find_group(group)
+    _check_tokens(ranks, x)
+    return ranks.find_program(("rows", experts, hidden, choices), lambda made: RoutedRows(
+        experts, hidden, choices, made, tokens=ranks.tokens))
+
+
+def _check_rows(name, z, slots):
+    """That there is a row for each slot."""
+    shape = check.matrix(name, z, ("bf16",))[1]
+    if slots.dim() != 1 or slots.dtype != torch.int32 or len(shape) != 2 or (
+            shape[0] != slots.shape[0]):
+        raise ValueError(f"slots: expected torch.int32 of shape ({shape[0]},), one for each row "
+                         f"of {name}, found {slots.dtype} of shape {tuple(slots.shape)}")
+
+
+@tensors.operator("ep_dispatch")
+def _dispatch(x: Tensor, ids: Tensor, weights: Tensor, group: str, experts: int, capacity: int
+              ) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Rows, their weights, slots, ends and count. A capacity of 0 is the most that can
+    come."""
+    _check_choice(x, ids, weights)
+    program = _find(group, x, experts, x.shape[1], ids.shape[1])
+    return tuple(program.dispatch(*map(tensors.plain, (x, ids, weights)), _count_places(
+        _find_group(group), ids.shape[1], capacity)))
+
+
+@_dispatch.register_fake
+def _(x, ids, weights, group, experts, capacity):
+    _check_choice(x, ids, weights)
+    check_one_device(x=x, ids=ids, weights=weights)
+    own = experts // _find_group(group).size
+    count = _count_places(_find_group(group), ids.shape[1], capacity)
+    return (x.new_empty(count, x.shape[1]), x.new_empty(count, dtype=torch.float32),
+            *(x.new_empty(shape, dtype=torch.int32) for shape in ((count,), (own,), ())))
+
+
+@tensors.operator("ep_dispatch_backward")
+def _dispatch_backward(drows: Tensor, dprobs: Tensor, slots: Tensor, ids: Tensor, group: str,
+                       experts: int) -> Tuple[Tensor, Tensor]:
+    """Gradients of x and weights, in f32."""
+    _check_rows("drows", drows, slots)
+    program = _find(group, ids, experts, drows.shape[1], ids.shape[1])
+    return tuple(program.collect_with_weights(*map(
+        tensors.plain, (drows, dprobs, slots, ids))))
+
+
+@_dispatch_backward.register_fake
+def _(drows, dprobs, slots, ids, group, experts):
+    return (drows.new_empty(ids.shape[0], drows.shape[1], dtype=torch.float32),
+            drows.new_empty(ids.shape, dtype=torch.float32))
+
+
+@tensors.operator("ep_collect")
+def _collect(z: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int) -> Tensor:
+    """y in f32."""
+    _check_rows("z", z, slots)
+    program = _find(group, ids, experts, z.shape[1], ids.shape[1])
+    return program.collect(*map(tensors.plain, (z, slots, ids)))
+
+
+@_collect.register_fake
+def _(z, slots, ids, group, experts):
+    _check_rows("z", z, slots)
+    check_one_device(z=z, slots=slots, ids=ids)
+    return z.new_empty(ids.shape[0], z.shape[1], dtype=torch.float32)
+
+
+@tensors.operator("ep_collect_backward")
+def _collect_backward(dy: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int
+                      ) -> Tensor:
+    """The gradient of z: that of its token's sum for each row, in bf16."""
+    program = _find(group, dy, experts, dy.shape[1], ids.shape[1])
+    dy = tensors.plain(dy.to(torch.bfloat16))
+    return program.dispatch_again(dy, tensors.plain(ids), tensors.plain(slots))
+
+
+@_collect_backward.register_fake
+def _(dy, slots, ids, group, experts):
+    return dy.new_empty(slots.shape[0], dy.shape[1], dtype=torch.bfloat16)
+
+
+def _keep_dispatch(ctx, inputs, output):
+    _, ids, weights, ctx.group, ctx.experts, _ = inputs
+    ctx.save_for_backward(output[2], ids)
+    ctx.mark_non_differentiable(*output[2:])
+
+
+def _back_from_dispatch(ctx, drows, dprobs, *_):
+    slots, ids = ctx.saved_tensors
+    dx, dweights = torch.ops.mx.ep_dispatch_backward(
+        drows, dprobs, slots, ids, ctx.group, ctx.experts)
+    return dx.to(torch.bfloat16), None, dweights, None, None, None
+
+
+def _keep_collect(ctx, inputs, output):
+    _, slots, ids, ctx.group, ctx.experts = inputs
+    ctx.save_for_backward(slots, ids)
+
+
+def _back_from_collect(ctx, dy):
+    slots, ids = ctx.saved_tensors
+    dz = torch.ops.mx.ep_collect_backward(dy, slots, ids, ctx.group, ctx.experts)
+    return dz, None, None, None, None
+
+
+_dispatch.register_autograd(_back_from_dispatch, setup_context=_keep_dispatch)
+_collect.register_autograd(_back_from_collect, setup_context=_keep_collect)
+refuse_second_order("routed_experts_backward", "ep_dispatch_backward", "ep_collect_backward")
+
+
+# --- The module -----------------------------------------------------------------------
+
+_NAMES = "w1", "w2", "w3"
+
+
+class MXRoutedExperts(MXGroupedExperts):
+    """Experts that are divided among the ranks of a group, with a router's choice of the
+    tokens of each rank: what MXGroupedExperts computes, on rows that come from all ranks
+    and go back there.
+
+    dim, hidden_dim  multiples of 32
+    num_experts  of all ranks, a multiple of their number: rank r has those from
+              r * num_experts / ranks on
+    group     an mx_compiler.torch.ep.Group
+    recipe    an mx_compiler.torch.Recipe or the name of one that trains; all three
+              matmuls are quantized, with scales rounded up ("ceil")
+    capacity  rows of this rank's experts that have room; None: the most that can come
+    mesh      a DeviceMesh of one dimension, whose ranks are the group's: parameters are
+              DTensors, Shard(0) over it. Without it they are this rank's part
+    device, dtype  of the parameters
+
+    Parameters are w1 and w3, [experts, hidden_dim, dim], and w2, [experts, dim,
+    hidden_dim], as in torchtitan: with `mesh` distributed checkpoints are read by any
+    number of ranks, and FSDP2 divides them over other dimensions of the mesh. Their
+    gradients are sums over the tokens of all ranks, whereas averages are what data
+    parallelism takes: divide by the ranks where each has the mean loss of its own tokens
+    (docs/guide/Ranks.md).
+
+    forward(x, ids, weights): x is [..., dim], ids, integers, and weights, floating point,
+    are [tokens, k] or [..., k]. Others than 0 to num_experts - 1 are no expert. The result
+    has the shape and dtype of x, or autocast's dtype. Collective, and so is backward.
+
+    Raises a TypeError or ValueError that names the argument, an mx_compiler.CapacityError
+    if more rows came than have room, an mx_compiler.Error if the group fails."""
+
+    is_divided = True  # for `convert`, which does not import this module
+
+    def __init__(self, dim, hidden_dim, num_experts, group, recipe="mxfp8", *,
+                 capacity=None, mesh=None, device=None, dtype=None):
+        _check_group(group)
+        check.size("num_experts", num_experts, 1)
+        if num_experts % group.size:
+            raise ValueError(f"num_experts: expected a multiple of {group.size}, the ranks of "
+                             f"the group, found {num_experts}")
+        recipe = _routed_recipe(recipe)
+        super().__init__(dim, hidden_dim, num_experts // group.size, recipe, device, dtype)
+        self._set(group, capacity)
+        if mesh is not None:
+            self._distribute(mesh)
+
+    @classmethod
+    def from_experts(cls, module, group, recipe="mxfp8", *, capacity=None):
+        """Of a module with parameters w1, w2 and w3 of this rank's experts, or DTensors of
+        all of them, Shard(0) over the ranks of the group: with these very parameters,
+        hooks and mode."""
+        _check_group(group)
+        new = super().from_experts(module, _routed_recipe(recipe))
+        new._set(group, capacity)
+        for name in _NAMES:
+            new._local(name)  # raises where it is divided otherwise
+        return new
+
+    def with_recipe(self, recipe):
+        """The same of another recipe: with these very parameters, hooks and mode."""
+        if type(self) is not MXRoutedExperts:
+            raise ValueError("expected MXRoutedExperts itself, found a class that is derived "
+                             "from it, as fully_shard makes them: convert before")
+        return self.from_experts(self, self.group, recipe, capacity=self.capacity)
+
+    def to_plain(self):
+        """The experts of this rank as a module of their own, GroupedExperts if they came
+        from none, which takes rows that are sorted."""
+        new = super().to_plain()
+        for name in ("group", "capacity"):
+            new.__dict__.pop(name, None)
+        return new
+
+    def _set(self, group, capacity):
+        if capacity is not None:
+            check.size("capacity", capacity, 1)
+        self.group, self.capacity = group, capacity
+
+    def _distribute(self, mesh):
+        if mesh.ndim != 1 or mesh.size() != self.group.size or (
+                mesh.get_local_rank() != self.group.rank):
+            raise ValueError(f"mesh: expected one dimension of {self.group.size} ranks in the "
+                             f"order of the group, found {mesh}")
+        for name in _NAMES:
+            local = getattr(self, name)
+            self.register_parameter(name, torch.nn.Parameter(DTensor.from_local(
+                local.detach(), mesh, [Shard(0)], run_check=False), local.requires_grad))
+
+    def __setattr__(self, name, value):
+        """FSDP2 puts its DTensors here: of parameters that it takes for copies."""
+        if name in _NAMES and isinstance(value, DTensor) and not isinstance(
+                self._parameters.get(name), DTensor) and "group" in self.__dict__:
+            mixed = set(value.device_mesh.mesh.flatten().tolist()) & set(self.group.ranks)
+            if len(mixed) > 1:
+                raise ValueError(f"{name}: expected a mesh of ranks that have the same experts, "
+                                 f"found ranks {sorted(mixed)}, which have different ones: make "
+                                 "the module with mesh=, and shard it over another dimension")
+        super().__setattr__(name, value)
+
+    @property
+    def num_experts(self):
+        """Of all ranks."""
+        count = self.w1.shape[0]
+        return count if isinstance(self.w1, DTensor) else count * self.group.size
+
+    def _local(self, name):
+        """This rank's part of a parameter."""
+        weight = getattr(self, name)
+        if not isinstance(weight, DTensor):
+            return weight
+        divided = [mesh_dim for mesh_dim, placement in enumerate(weight.placements)
+                   if not placement.is_replicate()]
+        mesh = weight.device_mesh
+        if len(divided) > 1 or any(not weight.placements[d].is_shard(0) for d in divided) or (
+                (mesh.size(divided[0]) if divided else 1) != self.group.size):
+            raise ValueError(f"{name}: expected a DTensor with Shard(0) over the "
+                             f"{self.group.size} ranks of the group, found placements "
+                             f"{weight.placements} over {mesh}")
+        local = weight.to_local()
+        if local.shape[0] * self.group.size != weight.shape[0]:
+            raise ValueError(f"{name}: expected a number of experts that {self.group.size} "
+                             f"ranks divide, found {weight.shape[0]}")
+        return local
+
+    def forward(self, x, ids, weights):
+        rows = to_bf16("x", x)
+        w1, w2, w3 = (self._local(name) for name in _NAMES)
+        check_last("x", x, w1.shape[-1], "dim of the experts")
+        for name, given in (("ids", ids), ("weights", weights)):
+            if not isinstance(given, torch.Tensor):
+                raise TypeError(f"{name}: expected a tensor, found {type(given).__name__}")
+            if given.dim() < 1:
+                raise ValueError(f"{name}: expected [tokens, k], found shape "
+                                 f"{tuple(given.shape)}")
+        y = routed_experts(
+            rows.reshape(-1, x.shape[-1]), ids.reshape(-1, ids.shape[-1]),
+            weights.reshape(-1, weights.shape[-1]), torch.cat((w1, w3), 1), w2, self.group,
+            capacity=self.capacity, activations=self.recipe.activations,
+            weights_format=self.recipe.weights, gradients=self.recipe.gradients)
+        return y.to(result_dtype(x)).view(x.shape)
+
+    def extra_repr(self):
+        _, hidden, dim = self.w1.shape
+        return (f"dim={dim}, hidden_dim={hidden}, num_experts={self.num_experts}, "
+                f"recipe={self.recipe}, rank {self.group.rank} of {self.group.size}")
+
+
+def _routed_recipe(recipe):
+    found = training_recipe(recipe, "MXRoutedExperts", "MXWeightOnlyExperts")
+    if found.scale_rounding != "ceil" or found.wgrad_high_precision:
+        raise ValueError("recipe: expected scale_rounding \"ceil\" and quantized gradients of "
+                         f"weights for MXRoutedExperts, found {found}")
+    return found
