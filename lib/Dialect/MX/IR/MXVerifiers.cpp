@@ -4,8 +4,8 @@
 //
 // The constraints that types and traits cannot express. Each is numbered in
 // docs/reference/Spec.md, the number stands beside its check, and
-// test/Dialect/MX/IR/<op>-invalid.mlir has a function named after it. Dynamic sizes
-// are not checked here but where the operation runs.
+// test/Dialect/MX/IR/<op>-invalid.mlir has a function named after it. Dynamic
+// sizes are not checked here but where the operation runs.
 //
 //===----------------------------------------------------------------------===//
 

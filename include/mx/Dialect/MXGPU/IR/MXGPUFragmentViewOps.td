@@ -95,9 +95,9 @@ def MXGPU_AddPartialsOp : MXGPU_Op<"add_partials", [
     shared memory): register v of its thread t is the sum over all CTAs, added
     in the order of their ranks. The result of the other CTAs is their own
     partial accumulator.
-    With `distributed` each CTA sums some registers, in groups of four: with n
-    CTAs and V registers, CTA r sums registers `V / 4 * r / n * 4` up to the
-    first of CTA r + 1. Its other registers are partial.
+    With `distributed` each CTA adds some registers, four at a time: with n CTAs
+    and V registers, CTA r adds registers `V / 4 * r / n * 4` up to the first of
+    CTA r + 1. Its other registers are partial.
     All threads of the role take part, in all CTAs of the cluster, and no other
     threads of the kernel wait for the cluster. `mxgpu.end_partials` follows
     the last use of the sum that other CTAs may wait for.
