@@ -12,19 +12,15 @@
 // CHECK-NEXT:   {"offset": {{.*}}, "bytes": "v0"},
 // CHECK-NEXT:   {"offset": {{.*}}, "bytes": "v0"},
 // CHECK-NEXT:   {"offset": {{.*}}, "bytes": 64}
-// CHECK-NEXT: ],
 // CHECK:      "steps": [
-// CHECK-NEXT:   {
-// CHECK-NEXT:     "for": "[[I:v[0-9]+]]",
+// CHECK:          "for": "[[I:v[0-9]+]]",
 // CHECK-NEXT:     "from": 0,
 // CHECK-NEXT:     "to": "arg1",
 // CHECK-NEXT:     "step": 1,
 // CHECK-NEXT:     "carries": ["buf0", "[[SUM:v[0-9]+]]"],
 // CHECK-NEXT:     "init": ["arg0", 0],
-// CHECK-NEXT:     "do": {
-// CHECK-NEXT:       "steps": [
 // The next round must not write what this one carries.
-// CHECK-NEXT:         {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
+// CHECK:              {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
 // CHECK-NEXT:         {"compute": "[[BYTES:v[0-9]+]]", "as": ["mul", "[[I]]", 4{{.*}}]},
 // CHECK-NEXT:         {"compute": "[[FEW:v[0-9]+]]", "as": ["lt", "[[BYTES]]", 64]},
 // CHECK-NEXT:         {"require": {"condition": "[[FEW]]", "message": "{{.*}}expected few rounds, found {}", "values": ["[[I]]"]}},
@@ -32,11 +28,8 @@
 // What no round leaves has one place.
 // CHECK-NEXT:         {"memset": "work2", "byte": 3, "bytes": 64},
 // CHECK-NEXT:         {"compute": "[[NEXT:v[0-9]+]]", "as": ["add", "[[SUM]]", "[[BYTES]]"{{.*}}]}
-// CHECK-NEXT:       ],
-// CHECK-NEXT:       "yields": ["buf1", "[[NEXT]]"]
-// CHECK-NEXT:     }
-// CHECK-NEXT:   },
-// CHECK-NEXT:   {"copy": "buf0", "to": "result0", "bytes": 64}
+// CHECK:            "yields": ["buf1", "[[NEXT]]"]
+// CHECK:        {"copy": "buf0", "to": "result0", "bytes": 64}
 // CHECK-NEXT: ]
 func.func @loop(%x: !mxplan.buffer, %n: index) -> (!mxplan.buffer, index)
     attributes {mxplan.arguments = [#mxplan.value<"x", memref<16xf32>, memref<16xf32>>, #mxplan.value<"n", index, index>],
@@ -98,27 +91,17 @@ func.func @inner(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 // CHECK:      "name": "read",
 // CHECK:      "values": [
 // CHECK-NEXT:   ["mul", "arg1", 4{{.*}}]
-// CHECK-NEXT: ],
-// CHECK-NEXT: "requires": [],
 // CHECK:      "steps": [
 // CHECK-NEXT:   {"read": "arg0", "offset": "v0", "dtype": "i4", "to": "v1"},
 // CHECK-NEXT:   {"compute": "v2", "as": ["lt", 0, "v1"]},
-// CHECK-NEXT:   {
-// CHECK-NEXT:     "if": "v2",
+// CHECK:          "if": "v2",
 // CHECK-NEXT:     "results": ["buf0", "v3"],
-// CHECK-NEXT:     "then": {
-// CHECK-NEXT:       "steps": [
-// CHECK-NEXT:         {"memset": "work0", "byte": 255, "bytes": 64},
+// CHECK:              {"memset": "work0", "byte": 255, "bytes": 64},
 // CHECK-NEXT:         {"compute": "v4", "as": ["mul", "v1", 3{{.*}}]}
-// CHECK-NEXT:       ],
-// CHECK-NEXT:       "yields": ["work0", "v4"]
-// CHECK-NEXT:     },
-// CHECK-NEXT:     "else": {
-// CHECK-NEXT:       "steps": [],
+// CHECK:            "yields": ["work0", "v4"]
+// CHECK:            "steps": [],
 // CHECK-NEXT:       "yields": ["arg0", "v0"]
-// CHECK-NEXT:     }
-// CHECK-NEXT:   },
-// CHECK-NEXT:   {"compute": "v5", "as": ["mod", "buf0.address", 16]},
+// CHECK:        {"compute": "v5", "as": ["mod", "buf0.address", 16]},
 // CHECK-NEXT:   {"compute": "v6", "as": ["eq", "v5", 0]},
 // CHECK-NEXT:   {"require": {"condition": "v6", "message": "{{.*}}expected an address of 16 bytes", "values": []}},
 // CHECK-NEXT:   {"encode": 0, "map": {"buffer": "buf0", "offset": 0, "type": "u8", "dims": [128, "v3"], "strides": [128], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}},
@@ -172,7 +155,6 @@ module attributes {gpu.container_module} {
 // CHECK:      "buffers": [
 // CHECK-NEXT:   {"offset": 0, "bytes": "arg1"},
 // CHECK-NEXT:   {"offset": "v{{[0-9]+}}", "bytes": 32}
-// CHECK-NEXT: ],
 // CHECK:      "steps": [
 // CHECK-NEXT:   {"copy": "arg0", "to": "work0", "bytes": "arg1"},
 // CHECK-NEXT:   {"copy": "work0", "to": "work1", "bytes": 32},
@@ -200,7 +182,6 @@ func.func @calls(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 // CHECK:      "name": "guarded",
 // CHECK:      "values": [
 // CHECK-NEXT:   ["lt", 0, "arg1"]
-// CHECK-NEXT: ],
 // CHECK:      "if": "v0",
 // CHECK:      {"compute": "v1", "as": ["floordivsi.i64", 64, "arg1", "{{.*}}"]},
 // CHECK-NEXT: {"memset": "arg0", "byte": 0, "bytes": "v1"}
@@ -232,7 +213,6 @@ func.func @guarded(%x: !mxplan.buffer, %n: index)
 // CHECK-NEXT:   ["olt.f32", "v3", "v1"],
 // CHECK-NEXT:   ["select", "v4", "v1", "v3"],
 // CHECK-NEXT:   ["mulf.f32", "v5", "v1"]
-// CHECK-NEXT: ],
 // CHECK:      "requires": [],
 // CHECK:      "args": [{"f32": "v6"}, {"argument": 0}, {"bytes": "0000803f"}, {"i8": "v4"}]
 module attributes {gpu.container_module} {
@@ -266,23 +246,15 @@ module attributes {gpu.container_module} {
 
 // CHECK:      "name": "until",
 // CHECK:      "steps": [
-// CHECK-NEXT:   {
-// CHECK-NEXT:     "while": ["buf0", "v0"],
+// CHECK:          "while": ["buf0", "v0"],
 // CHECK-NEXT:     "init": ["arg0", "arg1"],
 // CHECK-NEXT:     "passes": ["v1", "buf1"],
-// CHECK-NEXT:     "test": {
-// CHECK-NEXT:       "steps": [
-// CHECK-NEXT:         {"read": "buf0", "offset": 0, "dtype": "u2", "to": "v2"},
+// CHECK:              {"read": "buf0", "offset": 0, "dtype": "u2", "to": "v2"},
 // CHECK-NEXT:         {"compute": "v3", "as": ["olt.bf16", "v2", 16256]}
-// CHECK-NEXT:       ],
-// CHECK-NEXT:       "yields": ["v3", "v0", "buf0"]
-// CHECK-NEXT:     },
-// CHECK-NEXT:     "do": {
-// CHECK-NEXT:       "steps": [
-// CHECK-NEXT:         {"choose": "buf2", "among": ["work0", "work1"], "besides": ["buf1"]},
+// CHECK:            "yields": ["v3", "v0", "buf0"]
+// CHECK:              {"choose": "buf2", "among": ["work0", "work1"], "besides": ["buf1"]},
 // CHECK-NEXT:         {"copy": "buf1", "to": "buf2", "bytes": 64},
-// CHECK-NEXT:         {
-// CHECK-NEXT:           "switch": "v1",
+// CHECK:                "switch": "v1",
 // CHECK-NEXT:           "cases": [1, 5],
 // CHECK-NEXT:           "results": ["v4"],
 // CHECK-NEXT:           "do": [

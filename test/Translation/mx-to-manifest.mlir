@@ -22,20 +22,15 @@
 // CHECK-NEXT:   ["eq", "arg0[0]", "arg1[0]"],
 // CHECK-NEXT:   ["min", "v5", "v6"],
 // CHECK-NEXT:   ["max", "v6", "v7"]
-// CHECK-NEXT: ],
-// CHECK-NEXT: "requires": [
+// CHECK:      "requires": [
 // Division is that of numbers without a sign.
 // CHECK-NEXT:   {"condition": "v0", "message": "{{.*}}: expected a number of at least 0, found {}", "values": ["arg3"]},
 // CHECK-NEXT:   {"condition": "v5", "message": "{{.*}}:5: expected 100% of {}, found {}", "values": [16, "v4"]},
 // CHECK-NEXT:   {"condition": "v8", "message": "{{.*}}: expected rows", "values": []}
-// CHECK-NEXT: ],
-// CHECK-NEXT: "workspace": 0,
-// CHECK-NEXT: "buffers": [],
-// CHECK-NEXT: "tensor_maps": [
+// CHECK:      "workspace": 0,
+// CHECK:      "tensor_maps": [
 // CHECK-NEXT:   {"buffer": "arg0", "offset": 0, "type": "u8", "dims": [256, "arg0[0]"], "strides": [256], "box": [128, 64], "swizzle": "128b", "l2": "64b", "oob": "zero"}
-// CHECK-NEXT: ],
-// CHECK-NEXT: "steps": [
-// CHECK-NEXT:   {"launch": "kernel", "grid": ["v3", 1, 1], "args": [{"tensor_map": 0}, {"buffer": "arg1"}, {"i64": "arg1[0]"}, {"argument": 2}, {"i64": "v3"}, {"bytes": "0000003f"}, {"i32": 7}]}
+// CHECK:        {"launch": "kernel", "grid": ["v3", 1, 1], "args": [{"tensor_map": 0}, {"buffer": "arg1"}, {"i64": "arg1[0]"}, {"argument": 2}, {"i64": "v3"}, {"bytes": "0000003f"}, {"i32": 7}]}
 // CHECK-NEXT: ]
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 module attributes {gpu.container_module} {
@@ -98,13 +93,11 @@ module attributes {gpu.container_module} {
 // CHECK-NEXT:   ["ceildiv", "v0", 256],
 // CHECK-NEXT:   ["mul", "v4", 256{{.*}}],
 // CHECK-NEXT:   ["add", "v3", "v5"{{.*}}]
-// CHECK-NEXT: ],
 // CHECK:      "workspace": "v6",
 // CHECK-NEXT: "buffers": [
 // CHECK-NEXT:   {"offset": 0, "bytes": "v0"},
 // CHECK-NEXT:   {"offset": "v3", "bytes": "v0"},
 // CHECK-NEXT:   {"offset": 0, "bytes": 4096}
-// CHECK-NEXT: ],
 // CHECK:      "steps": [
 // CHECK-NEXT:   {"copy": "arg0", "to": "work0", "bytes": "v0"},
 // CHECK-NEXT:   {"copy": "work0", "to": "work1", "bytes": "v0"},
@@ -155,15 +148,12 @@ func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, m
 // CHECK-NEXT:   ["min", "v10", "v11"],
 // CHECK-NEXT:   ["mod", "arg0.address", 512],
 // CHECK-NEXT:   ["eq", "v13", 0]
-// CHECK-NEXT: ],
-// CHECK-NEXT: "requires": [
+// CHECK:      "requires": [
 // CHECK-NEXT:   {"condition": "v12", "message": "{{.*}}'memref.subview' op expected an access inside of its array: offset 0 is out-of-bounds", "values": []},
 // CHECK-NEXT:   {"condition": "v9", "message": "{{.*}}subview runs out-of-bounds along dimension 0", "values": []},
 // CHECK-NEXT:   {"condition": "v14", {{.*}}}
-// CHECK-NEXT: ],
 // CHECK:      "tensor_maps": [
 // CHECK-NEXT:   {"buffer": "work0", "offset": 0, "type": "u8", "dims": [128, 64], "strides": [128], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}
-// CHECK-NEXT: ],
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 !rows = memref<?x128xf8E4M3FN, strided<[1024, 1], offset: ?>>
 module attributes {gpu.container_module} {
@@ -208,7 +198,6 @@ module attributes {gpu.container_module} {
 // CHECK:      "name": "slice",
 // CHECK:        ["mul", "arg0[1]", "arg1"{{.*}}],
 // CHECK-NEXT:   ["add", "[[ROW:v[0-9]+]]", 64{{.*}}]
-// CHECK-NEXT: ],
 // CHECK:      "args": [{"buffer": "arg0"}, {"i64": "arg0[1]"}, {"i64": "v{{[0-9]+}}"}]
 !slice = memref<32x128xbf16, strided<[?, 1], offset: ?>>
 module attributes {gpu.container_module} {
@@ -235,10 +224,8 @@ module attributes {gpu.container_module} {
 // CHECK-NEXT:   ["bitcast.f32.i32", "arg0.bits"],
 // CHECK-NEXT:   ["extui.i32.i64", "v0"],
 // CHECK-NEXT:   ["lt", 0, "v1"]
-// CHECK-NEXT: ],
-// CHECK-NEXT: "requires": [
+// CHECK:      "requires": [
 // CHECK-NEXT:   {"condition": "v2", "message": "{{.*}}: expected another number than 0, found {}", "values": ["v1"]}
-// CHECK-NEXT: ],
 func.func @bits(%f: f32) {
   %c0 = arith.constant 0 : index
   %bits = arith.bitcast %f : f32 to i32
@@ -257,10 +244,8 @@ func.func @bits(%f: f32) {
 // CHECK-NEXT: "constants": [
 // CHECK-NEXT:   {"name": "second", "offset": 0, "bytes": 4},
 // CHECK-NEXT:   {"name": "first", "offset": 256, "bytes": 12}
-// CHECK-NEXT: ],
 // CHECK:      "name": "constants",
 // CHECK:      "values": [],
-// CHECK-NEXT: "requires": [],
 // CHECK:      {"copy": "const0", "to": "arg0", "bytes": 4},
 // CHECK-NEXT: {"copy": "const1", "to": "arg1", "bytes": 12},
 // CHECK-NEXT: {"copy": "const0", "to": "arg0", "bytes": 4}

@@ -11,10 +11,9 @@
 // CHECK-DAG:     %[[TEXT:.*]] = llvm.mlir.addressof @mx_require_text_0
 // CHECK:         %[[FAILS:.*]] = arith.xori %[[OK]], %[[TRUE]]
 // CHECK:         scf.if %[[FAILS]] {
-// CHECK-NEXT:      %[[A:.*]] = arith.index_cast %[[M]] : index to i64
-// CHECK-NEXT:      %[[B:.*]] = arith.index_cast %[[N]] : index to i64
-// CHECK-NEXT:      llvm.call @mxReportError(%[[TEXT]], %[[A]], %[[B]]) vararg(
-// CHECK-NEXT:    }
+// CHECK:           %[[A:.*]] = arith.index_cast %[[M]] : index to i64
+// CHECK:           %[[B:.*]] = arith.index_cast %[[N]] : index to i64
+// CHECK:           llvm.call @mxReportError(%[[TEXT]], %[[A]], %[[B]]) vararg(
 func.func @require(%ok: i1, %m: index, %n: index) {
   mxgpu.require %ok, "expected %lld rows, found %lld" (%m, %n)
   return
@@ -44,9 +43,9 @@ func.func @place(%ok: i1) {
 
 // CHECK: llvm.func @mxMultiprocessorCount() -> i32
 // CHECK-LABEL: func.func @sm_count(
-// CHECK-NEXT:    %[[COUNT:.*]] = llvm.call @mxMultiprocessorCount() : () -> i32
-// CHECK-NEXT:    %[[R:.*]] = arith.index_cast %[[COUNT]] : i32 to index
-// CHECK-NEXT:    return %[[R]]
+// CHECK:         %[[COUNT:.*]] = llvm.call @mxMultiprocessorCount() : () -> i32
+// CHECK:         %[[R:.*]] = arith.index_cast %[[COUNT]] : i32 to index
+// CHECK:         return %[[R]]
 func.func @sm_count() -> index {
   %0 = mxgpu.sm_count
   return %0 : index
@@ -89,8 +88,8 @@ func.func @sm_count() -> index {
 // CHECK:         gpu.launch_func <%[[STREAM]] : !llvm.ptr> @kernels::@kernel blocks in (%[[N]], %c1_i64, %c1_i64) threads in (%c96_i64, %c1_i64, %c1_i64) : i64
 // CHECK-SAME:      dynamic_shared_memory_size %c8208_i32
 // CHECK-SAME:      args(%[[VALUE]] : !llvm.array<128 x i8>, %[[POINTER]] : !llvm.ptr, %[[SIZE]] : i64, %[[F]] : f32, %[[N]] : i64)
-// CHECK-NEXT:    llvm.call @mgpuStreamSynchronize(%[[STREAM]])
-// CHECK-NEXT:    return
+// CHECK:         llvm.call @mgpuStreamSynchronize(%[[STREAM]])
+// CHECK:         return
 // CHECK:       mxgpu.kernel @kernel
 // CHECK-SAME:    attributes {gpu.kernel}
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
@@ -124,8 +123,7 @@ module attributes {gpu.container_module} {
 // CHECK:           llvm.call @mxTensorMapEncodeTiled(
 // CHECK:           %[[STACK:.*]] = llvm.intr.stacksave
 // CHECK:           gpu.launch_func
-// CHECK-NEXT:      llvm.intr.stackrestore %[[STACK]]
-// CHECK-NEXT:    }
+// CHECK:           llvm.intr.stackrestore %[[STACK]]
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 module attributes {gpu.container_module} {
   func.func @loop(%a: memref<?x256xf8E4M3FN>, %turns: index) {
@@ -154,12 +152,12 @@ module attributes {gpu.container_module} {
 // CHECK:         llvm.alloca
 // CHECK-NOT:     stacksave
 // CHECK:         gpu.launch_func
-// CHECK-NEXT:    cf.br ^[[LOOP:.*]]
+// CHECK:         cf.br ^[[LOOP:.*]]
 // CHECK:       ^[[LOOP]]:
 // CHECK-NOT:     llvm.alloca
 // CHECK:         %[[STACK:.*]] = llvm.intr.stacksave
 // CHECK:         gpu.launch_func
-// CHECK-NEXT:    llvm.intr.stackrestore %[[STACK]]
+// CHECK:         llvm.intr.stackrestore %[[STACK]]
 // CHECK:         cf.cond_br
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 module attributes {gpu.container_module} {
@@ -197,14 +195,14 @@ module attributes {gpu.container_module} {
 // CHECK:         scf.if
 // CHECK:           %[[STACK:.*]] = llvm.intr.stacksave
 // CHECK:           llvm.call @mxNextLaunchFlags(%[[PROGRAMMATIC]])
-// CHECK-NEXT:      gpu.launch_func {{.*}} @kernels::@waits
-// CHECK-NEXT:      llvm.intr.stackrestore %[[STACK]]
+// CHECK:           gpu.launch_func {{.*}} @kernels::@waits
+// CHECK:           llvm.intr.stackrestore %[[STACK]]
 // CHECK-NOT:       mgpuStreamSynchronize
 // CHECK:         }
 // CHECK-NOT:     mxNextLaunchFlags
 // CHECK:         gpu.launch_func {{.*}} @kernels::@plain
-// CHECK-NEXT:    llvm.call @mgpuStreamSynchronize(
-// CHECK-NEXT:    return
+// CHECK:         llvm.call @mgpuStreamSynchronize(
+// CHECK:         return
 // CHECK-LABEL: func.func @calls(
 // CHECK-NOT:     mgpuStreamSynchronize
 // CHECK:         return

@@ -23,20 +23,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-SAME:    %[[MAP:[a-z0-9]*]]: !llvm.ptr {
   // CHECK:         %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared
   // CHECK:         %[[FIRST:.*]] = llvm.inline_asm "mov.b64 $0, $1;", "=l,l" %[[SHARED]]
-  // CHECK-NEXT:    %[[AFTER:.*]] = llvm.getelementptr %[[SHARED]][69632]
-  // CHECK-NEXT:    %[[END:.*]] = llvm.inline_asm "mov.b64 $0, $1;", "=l,l" %[[AFTER]]
+  // CHECK:         %[[AFTER:.*]] = llvm.getelementptr %[[SHARED]][69632]
+  // CHECK:         %[[END:.*]] = llvm.inline_asm "mov.b64 $0, $1;", "=l,l" %[[AFTER]]
   // CHECK-NEXT:    scf.for %[[I:.*]] = {{.*}} iter_args(%[[STAGE:.*]] = %[[FIRST]], %[[PARITY:.*]] = %{{.*}}) -> (!llvm.ptr<3>, i32)
-  // CHECK-NEXT:      %[[FULL:.*]] = llvm.getelementptr %[[STAGE]][16896]
-  // CHECK-NEXT:      %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE]][16904]
+  // CHECK:           %[[FULL:.*]] = llvm.getelementptr %[[STAGE]][16896]
+  // CHECK:           %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE]][16904]
   // CHECK-NEXT:      scf.while : () -> () {
   // CHECK-NEXT:        %[[DONE:.*]] = nvvm.mbarrier.try_wait %[[EMPTY]], %[[PARITY]] :
-  // CHECK-NEXT:        %[[AGAIN:.*]] = arith.xori %[[DONE]], %true
+  // CHECK:             %[[AGAIN:.*]] = arith.xori %[[DONE]], %true
   // CHECK-NEXT:        scf.condition(%[[AGAIN]])
   // CHECK:           %[[NEXT:.*]] = llvm.getelementptr %[[STAGE]][17408]
-  // CHECK-NEXT:      %[[WRAPS:.*]] = llvm.icmp "eq" %[[NEXT]], %[[END]]
-  // CHECK-NEXT:      %[[NEXT_STAGE:.*]] = arith.select %[[WRAPS]], %[[FIRST]], %[[NEXT]]
-  // CHECK-NEXT:      %[[FLIP:.*]] = arith.extui %[[WRAPS]]
-  // CHECK-NEXT:      %[[NEXT_PARITY:.*]] = arith.xori %[[PARITY]], %[[FLIP]]
+  // CHECK:           %[[WRAPS:.*]] = llvm.icmp "eq" %[[NEXT]], %[[END]]
+  // CHECK:           %[[NEXT_STAGE:.*]] = arith.select %[[WRAPS]], %[[FIRST]], %[[NEXT]]
+  // CHECK:           %[[FLIP:.*]] = arith.extui %[[WRAPS]]
+  // CHECK:           %[[NEXT_PARITY:.*]] = arith.xori %[[PARITY]], %[[FLIP]]
   // CHECK-NEXT:      nvvm.mbarrier.arrive.expect_tx %[[FULL]], %c16896_i32
   // CHECK:           %[[ROW:.*]] = arith.index_cast %[[I]]
   // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %[[STAGE]], %[[MAP]], %[[FULL]], box[%{{.*}}, %[[ROW]]] {isCTAOnly = true}
@@ -73,17 +73,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-SAME:    %[[NONE:[a-z0-9]*]]: i1)
   // CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
   // CHECK:         scf.for {{.*}} iter_args(%[[STAGE:.*]] = %c0_i32) -> (i32)
-  // CHECK-NEXT:      %[[OFFSET:.*]] = arith.muli %[[STAGE]], %c16_i32
-  // CHECK-NEXT:      %[[FULL:.*]] = llvm.getelementptr %{{.*}}[%[[OFFSET]]]
+  // CHECK:           %[[OFFSET:.*]] = arith.muli %[[STAGE]], %c16_i32
+  // CHECK:           %[[FULL:.*]] = llvm.getelementptr %{{.*}}[%[[OFFSET]]]
   // CHECK:             nvvm.mbarrier.try_wait %[[FULL]],
   // CHECK:           %[[COLUMNS:.*]] = arith.muli %[[STAGE]], %c128_i32
-  // CHECK-NEXT:      arith.addi %[[TMEM]], %[[COLUMNS]]
+  // CHECK:           arith.addi %[[TMEM]], %[[COLUMNS]]
   // CHECK:           %[[LANES:.*]] = arith.shli %{{.*}}, %c16_i32
-  // CHECK-NEXT:      %[[ADDRESS:.*]] = arith.addi %{{.*}}, %[[LANES]]
+  // CHECK:           %[[ADDRESS:.*]] = arith.addi %{{.*}}, %[[LANES]]
   // CHECK-NEXT:      scf.if %[[NONE]] -> (vector<4xf32>) {
   // CHECK:           } else {
-  // CHECK-NEXT:        %[[POINTER:.*]] = llvm.inttoptr %[[ADDRESS]] : i32 to !llvm.ptr<6>
-  // CHECK-NEXT:        nvvm.tcgen05.ld %[[POINTER]]
+  // CHECK:             %[[POINTER:.*]] = llvm.inttoptr %[[ADDRESS]] : i32 to !llvm.ptr<6>
+  // CHECK:             nvvm.tcgen05.ld %[[POINTER]]
   // CHECK-NEXT:        nvvm.tcgen05.wait <load>
   // CHECK:             llvm.inline_asm has_side_effects ""
   // CHECK:           %[[OTHER:.*]] = arith.xori %[[STAGE]], %c1_i32
@@ -121,9 +121,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:         nvvm.mbarrier.try_wait %[[EMPTY]], %{{.*}} {scope = #nvvm.mem_scope<cluster>}
   // CHECK:         nvvm.mbarrier.arrive.expect_tx %[[LEADER:.*]], %c16896_i32 {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
   // CHECK-NEXT:    nvvm.mbarrier.arrive %[[LEADER]] {scope = #nvvm.mem_scope<cluster>}
-  // CHECK-NEXT:    %[[OF0:.*]] = nvvm.mapa %[[EMPTY]], %c0_i32
+  // CHECK:         %[[OF0:.*]] = nvvm.mapa %[[EMPTY]], %c0_i32
   // CHECK-NEXT:    nvvm.mbarrier.arrive %[[OF0]]
-  // CHECK-NEXT:    %[[OF1:.*]] = nvvm.mapa %[[EMPTY]], %c1_i32
+  // CHECK:         %[[OF1:.*]] = nvvm.mapa %[[EMPTY]], %c1_i32
   // CHECK-NEXT:    nvvm.mbarrier.arrive %[[OF1]]
   // CHECK-NEXT:    nvvm.tcgen05.commit %[[EMPTY]], multicast_mask = %c3_i16 {group = #nvvm.cta_group<cta_2>}
   mxgpu.kernel @pair(%map: !map, %parity: i32) cluster(2) smem(69632) {
@@ -149,25 +149,25 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
   // CHECK:         %[[D:.*]] = arith.addi %[[TMEM]], %c128_i32
   // CHECK:         %[[IN_CTA:.*]] = arith.andi %{{.*}}, %c262143_i64
-  // CHECK-NEXT:    %[[UNITS:.*]] = arith.shrui %[[IN_CTA]], %c4_i64
-  // CHECK-NEXT:    %[[SF:.*]] = arith.addi %[[UNITS]], %c70403103917056_i64
-  // CHECK-NEXT:    %[[COLUMN:.*]] = arith.addi %[[TMEM]], %c256_i32
-  // CHECK-NEXT:    %[[SCALES:.*]] = llvm.inttoptr %[[COLUMN]]
-  // CHECK-NEXT:    nvvm.tcgen05.cp %[[SCALES]], %[[SF]] {multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>}
-  // CHECK-NEXT:    %[[A:.*]] = arith.addi %[[UNITS]], %c4611756662049472512_i64
-  // CHECK-NEXT:    %[[FULL:.*]] = arith.cmpi uge, %[[EXTENT:.*]], %c128
+  // CHECK:         %[[UNITS:.*]] = arith.shrui %[[IN_CTA]], %c4_i64
+  // CHECK:         %[[SF:.*]] = arith.addi %[[UNITS]], %c70403103917056_i64
+  // CHECK:         %[[COLUMN:.*]] = arith.addi %[[TMEM]], %c256_i32
+  // CHECK:         %[[SCALES:.*]] = llvm.inttoptr %[[COLUMN]]
+  // CHECK:         nvvm.tcgen05.cp %[[SCALES]], %[[SF]] {multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>}
+  // CHECK:         %[[A:.*]] = arith.addi %[[UNITS]], %c4611756662049472512_i64
+  // CHECK:         %[[FULL:.*]] = arith.cmpi uge, %[[EXTENT:.*]], %c128
   // CHECK-NEXT:    scf.if %[[FULL]] {
-  // CHECK-NEXT:      %[[TO:.*]] = llvm.inttoptr %[[D]]
-  // CHECK-NEXT:      nvvm.tcgen05.mma.block_scale %[[TO]], %[[A]], %[[A]], %c144703488_i32, %[[MORE]], %[[SCALES]], %[[SCALES]] {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.block_scale_kind<mxf8f6f4>}
-  // CHECK-NEXT:      %[[A1:.*]] = arith.addi %[[UNITS]], %c4611756662049472514_i64
-  // CHECK-NEXT:      nvvm.tcgen05.mma.block_scale %[[TO]], %[[A1]], %[[A1]], %c681574416_i32, %true,
+  // CHECK:           %[[TO:.*]] = llvm.inttoptr %[[D]]
+  // CHECK:           nvvm.tcgen05.mma.block_scale %[[TO]], %[[A]], %[[A]], %c144703488_i32, %[[MORE]], %[[SCALES]], %[[SCALES]] {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.block_scale_kind<mxf8f6f4>}
+  // CHECK:           %[[A1:.*]] = arith.addi %[[UNITS]], %c4611756662049472514_i64
+  // CHECK:           nvvm.tcgen05.mma.block_scale %[[TO]], %[[A1]], %[[A1]], %c681574416_i32, %true,
   // CHECK-COUNT-2:   nvvm.tcgen05.mma.block_scale
   // CHECK-NEXT:    } else {
   // CHECK:           nvvm.tcgen05.mma.block_scale %{{.*}}, %[[MORE]],
-  // CHECK-NEXT:      %[[IN1:.*]] = arith.cmpi ugt, %[[EXTENT]], %c32
+  // CHECK:           %[[IN1:.*]] = arith.cmpi ugt, %[[EXTENT]], %c32
   // CHECK-NEXT:      scf.if %[[IN1]] {
   // CHECK:             nvvm.tcgen05.mma.block_scale
-  // CHECK-NEXT:        %[[IN2:.*]] = arith.cmpi ugt, %[[EXTENT]], %c64
+  // CHECK:             %[[IN2:.*]] = arith.cmpi ugt, %[[EXTENT]], %c64
   // CHECK-NEXT:        scf.if %[[IN2]] {
   // CHECK:               nvvm.tcgen05.mma.block_scale
   // CHECK-NOT:     nvvm.tcgen05.mma
@@ -213,8 +213,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-COUNT-8:   llvm.store {{.*}} {alignment = 16 : i64}
   // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %[[MAP]]
   // CHECK:           %[[NEXT:.*]] = arith.addi %[[STAGE]], %c1_i32
-  // CHECK-NEXT:      %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c3_i32
-  // CHECK-NEXT:      %[[NEXT_STAGE:.*]] = arith.select %[[WRAPS]], %c0_i32, %[[NEXT]]
+  // CHECK:           %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c3_i32
+  // CHECK:           %[[NEXT_STAGE:.*]] = arith.select %[[WRAPS]], %c0_i32, %[[NEXT]]
   // CHECK-NEXT:      scf.yield %[[NEXT_STAGE]]
   mxgpu.kernel @stores(%map: !out_map, %warp: i32, %n: index, %f: f32) smem(49152) {
     %x = vector.broadcast %f : f32 to vector<32xf32>

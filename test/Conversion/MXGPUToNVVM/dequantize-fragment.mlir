@@ -30,29 +30,29 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[SCALE:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[A:.*]] = nvvm.prmt <default> %[[FIRST]], %[[WORD]], %[[WORD]]
-  // CHECK-NEXT:    %[[A4:.*]] = arith.shli %[[A]], %c4_i32
-  // CHECK-NEXT:    %[[A_BITS:.*]] = arith.andi %[[A4]], %[[FIELDS]]
-  // CHECK-NEXT:    %[[B:.*]] = nvvm.prmt <default> %[[SECOND]], %[[WORD]], %[[WORD]]
-  // CHECK-NEXT:    %[[B4:.*]] = arith.shli %[[B]], %c4_i32
-  // CHECK-NEXT:    %[[B_BITS:.*]] = arith.andi %[[B4]], %[[FIELDS]]
-  // CHECK-NEXT:    %[[TWICE:.*]] = nvvm.prmt <default> %[[BYTE]], %[[SCALE]], %c0_i32
-  // CHECK-NEXT:    %[[EXPONENT:.*]] = arith.shli %[[TWICE]], %c7_i32
-  // CHECK-NEXT:    %[[BIASED:.*]] = arith.addi %[[EXPONENT]], %[[BIAS]]
-  // CHECK-NEXT:    %[[MULTIPLIER:.*]] = llvm.bitcast %[[BIASED]] : i32 to vector<2xbf16>
-  // CHECK-NEXT:    %[[A_PAIR:.*]] = llvm.bitcast %[[A_BITS]] : i32 to vector<2xbf16>
-  // CHECK-NEXT:    %[[A_PRODUCT:.*]] = llvm.fmul %[[A_PAIR]], %[[MULTIPLIER]] : vector<2xbf16>
-  // CHECK-NEXT:    %[[A_RESULT:.*]] = llvm.bitcast %[[A_PRODUCT]]
-  // CHECK-NEXT:    %[[B_PAIR:.*]] = llvm.bitcast %[[B_BITS]] : i32 to vector<2xbf16>
-  // CHECK-NEXT:    %[[B_PRODUCT:.*]] = llvm.fmul %[[B_PAIR]], %[[MULTIPLIER]] : vector<2xbf16>
-  // CHECK-NEXT:    %[[B_RESULT:.*]] = llvm.bitcast %[[B_PRODUCT]]
-  // CHECK-NEXT:    %[[KEPT:.*]] = arith.addi %[[SCALE]], %[[LARGE]]
-  // CHECK-NEXT:    %[[LOST:.*]] = arith.xori %[[KEPT]], %c-1_i32
-  // CHECK-NEXT:    %[[IS_LARGE:.*]] = arith.andi %[[SCALE]], %[[LOST]]
-  // CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[WORD]], %[[NAN]]
-  // CHECK-NEXT:    %[[IS_NAN:.*]] = arith.xori %[[NEXT]], %[[WORD]]
-  // CHECK-NEXT:    %[[BOTH:.*]] = arith.ori %[[IS_LARGE]], %[[IS_NAN]]
-  // CHECK-NEXT:    %[[BITS:.*]] = arith.andi %[[BOTH]], %[[HIGHEST]]
-  // CHECK-NEXT:    %[[IS_RARE:.*]] = arith.cmpi ne, %[[BITS]], %c0_i32
+  // CHECK:         %[[A4:.*]] = arith.shli %[[A]], %c4_i32
+  // CHECK:         %[[A_BITS:.*]] = arith.andi %[[A4]], %[[FIELDS]]
+  // CHECK:         %[[B:.*]] = nvvm.prmt <default> %[[SECOND]], %[[WORD]], %[[WORD]]
+  // CHECK:         %[[B4:.*]] = arith.shli %[[B]], %c4_i32
+  // CHECK:         %[[B_BITS:.*]] = arith.andi %[[B4]], %[[FIELDS]]
+  // CHECK:         %[[TWICE:.*]] = nvvm.prmt <default> %[[BYTE]], %[[SCALE]], %c0_i32
+  // CHECK:         %[[EXPONENT:.*]] = arith.shli %[[TWICE]], %c7_i32
+  // CHECK:         %[[BIASED:.*]] = arith.addi %[[EXPONENT]], %[[BIAS]]
+  // CHECK:         %[[MULTIPLIER:.*]] = llvm.bitcast %[[BIASED]] : i32 to vector<2xbf16>
+  // CHECK:         %[[A_PAIR:.*]] = llvm.bitcast %[[A_BITS]] : i32 to vector<2xbf16>
+  // CHECK:         %[[A_PRODUCT:.*]] = llvm.fmul %[[A_PAIR]], %[[MULTIPLIER]] : vector<2xbf16>
+  // CHECK:         %[[A_RESULT:.*]] = llvm.bitcast %[[A_PRODUCT]]
+  // CHECK:         %[[B_PAIR:.*]] = llvm.bitcast %[[B_BITS]] : i32 to vector<2xbf16>
+  // CHECK:         %[[B_PRODUCT:.*]] = llvm.fmul %[[B_PAIR]], %[[MULTIPLIER]] : vector<2xbf16>
+  // CHECK:         %[[B_RESULT:.*]] = llvm.bitcast %[[B_PRODUCT]]
+  // CHECK:         %[[KEPT:.*]] = arith.addi %[[SCALE]], %[[LARGE]]
+  // CHECK:         %[[LOST:.*]] = arith.xori %[[KEPT]], %c-1_i32
+  // CHECK:         %[[IS_LARGE:.*]] = arith.andi %[[SCALE]], %[[LOST]]
+  // CHECK:         %[[NEXT:.*]] = arith.addi %[[WORD]], %[[NAN]]
+  // CHECK:         %[[IS_NAN:.*]] = arith.xori %[[NEXT]], %[[WORD]]
+  // CHECK:         %[[BOTH:.*]] = arith.ori %[[IS_LARGE]], %[[IS_NAN]]
+  // CHECK:         %[[BITS:.*]] = arith.andi %[[BOTH]], %[[HIGHEST]]
+  // CHECK:         %[[IS_RARE:.*]] = arith.cmpi ne, %[[BITS]], %c0_i32
   // CHECK-NEXT:    %[[R:.*]]:2 = scf.if %[[IS_RARE]] -> (i32, i32) {
   // CHECK-COUNT-2:   nvvm.convert.f8x2.to.f16x2
   // CHECK-COUNT-2:   nvvm.convert.f32x2.to.bf16x2
@@ -77,14 +77,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK:         %[[LESS:.*]] = arith.subi %[[BIAS]], %{{.*}} : i32
   // CHECK:         %[[OFFSET:.*]] = arith.muli %[[LESS]], %[[TWICE]] : i32
   // CHECK:         nvvm.prmt <default> %{{.*}}, %[[WORD]], %[[WORD]]
-  // CHECK-NEXT:    arith.shli
-  // CHECK-NEXT:    arith.andi
-  // CHECK-NEXT:    nvvm.prmt <default> %{{.*}}, %[[WORD]], %[[WORD]]
-  // CHECK-NEXT:    arith.shli
-  // CHECK-NEXT:    arith.andi
-  // CHECK-NEXT:    %[[BYTES:.*]] = nvvm.prmt <default> %{{.*}}, %[[SCALE]], %c0_i32
-  // CHECK-NEXT:    %[[EXPONENT:.*]] = arith.shli %[[BYTES]], %c7_i32
-  // CHECK-NEXT:    arith.addi %[[EXPONENT]], %[[OFFSET]]
+  // CHECK:         arith.shli
+  // CHECK:         arith.andi
+  // CHECK:         nvvm.prmt <default> %{{.*}}, %[[WORD]], %[[WORD]]
+  // CHECK:         arith.shli
+  // CHECK:         arith.andi
+  // CHECK:         %[[BYTES:.*]] = nvvm.prmt <default> %{{.*}}, %[[SCALE]], %c0_i32
+  // CHECK:         %[[EXPONENT:.*]] = arith.shli %[[BYTES]], %c7_i32
+  // CHECK:         arith.addi %[[EXPONENT]], %[[OFFSET]]
   // CHECK-COUNT-2: llvm.fmul %{{.*}} : vector<2xbf16>
   // CHECK-NOT:     scf.if
   // CHECK:         llvm.return
@@ -101,7 +101,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-DAG:     %[[NAN:.*]] = arith.constant 67372036 : i32
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[NEXT:.*]] = arith.addi %[[WORD]], %[[NAN]]
-  // CHECK-NEXT:    arith.xori %[[NEXT]], %[[WORD]]
+  // CHECK:         arith.xori %[[NEXT]], %[[WORD]]
   mxgpu.kernel @e5m2() {
     mxgpu.role @hold warps(4) {
       %q:2 = "q"() : () -> (!e5m2, vector<1x1xf8E8M0FNU>)
@@ -114,7 +114,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @e2m3(
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[TOP:.*]] = arith.shli %[[WORD]], %c2_i32
-  // CHECK-NEXT:    nvvm.prmt <default> %{{.*}}, %[[TOP]], %[[TOP]]
+  // CHECK:         nvvm.prmt <default> %{{.*}}, %[[TOP]], %[[TOP]]
   // CHECK-NOT:     arith.addi %[[WORD]]
   // CHECK:         llvm.return
   mxgpu.kernel @e2m3() {
@@ -133,9 +133,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-DAG:     %[[FIELDS:.*]] = arith.constant -2118090304 : i32
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[LOW:.*]] = arith.shli %[[WORD]], %c4_i32
-  // CHECK-NEXT:    %[[PAIR:.*]] = nvvm.prmt <default> %[[FIRST]], %[[LOW]], %[[WORD]]
-  // CHECK-NEXT:    %[[MOVED:.*]] = arith.shli %[[PAIR]], %c2_i32
-  // CHECK-NEXT:    %[[PLACED:.*]] = arith.andi %[[MOVED]], %[[FIELDS]]
+  // CHECK:         %[[PAIR:.*]] = nvvm.prmt <default> %[[FIRST]], %[[LOW]], %[[WORD]]
+  // CHECK:         %[[MOVED:.*]] = arith.shli %[[PAIR]], %c2_i32
+  // CHECK:         %[[PLACED:.*]] = arith.andi %[[MOVED]], %[[FIELDS]]
   // CHECK-COUNT-3: nvvm.prmt <default> %{{.*}}, %[[LOW]], %[[WORD]]
   // CHECK:         scf.if
   // CHECK:           %[[FACTORS:.*]] = llvm.bitcast %[[FACTOR]]
@@ -193,8 +193,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-DAG:     %[[EVEN:.*]] = arith.constant 25632 : i32
   // CHECK:         %[[LOW:.*]] = arith.andi
   // CHECK:         %[[HIGH:.*]] = arith.andi
-  // CHECK-NEXT:    nvvm.prmt <default> %[[FIRST]], %[[LOW]], %[[HIGH]]
-  // CHECK-NEXT:    nvvm.prmt <default> %[[SECOND]], %[[LOW]], %[[HIGH]]
+  // CHECK:         nvvm.prmt <default> %[[FIRST]], %[[LOW]], %[[HIGH]]
+  // CHECK:         nvvm.prmt <default> %[[SECOND]], %[[LOW]], %[[HIGH]]
   // CHECK:         vector.shuffle %{{.*}} [0, 2, 4, 6, 1, 3, 5, 7] : vector<8xi8>
   // CHECK:         nvvm.prmt <default> %[[EVEN]],
   // CHECK:         vector.shuffle %{{.*}} [0, 2, 1, 3] : vector<4xi8>

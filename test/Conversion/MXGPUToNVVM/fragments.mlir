@@ -29,22 +29,22 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %c32 = arith.constant 32 : index
       %accumulator = "wgmma"() : () -> !accumulator
       // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<32xf32>
-      // CHECK-NEXT: vector.shuffle %[[SUMS]], %[[SUMS]] [16, 17, 18, 19, 20, 21, 22, 23] :
+      // CHECK:      vector.shuffle %[[SUMS]], %[[SUMS]] [16, 17, 18, 19, 20, 21, 22, 23] :
       %part = mxgpu.extract_columns %accumulator at(%c32) : !accumulator -> !part
       "use"(%part) : (!part) -> ()
       %by_rows = "by_rows"() : () -> !by_rows
       // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<32xf32>
-      // CHECK-NEXT: vector.shuffle %[[SUMS]], %[[SUMS]] [8, 9, 10, 11, 24, 25, 26, 27] :
+      // CHECK:      vector.shuffle %[[SUMS]], %[[SUMS]] [8, 9, 10, 11, 24, 25, 26, 27] :
       %by_rows_part = mxgpu.extract_columns %by_rows at(%c32) : !by_rows -> !by_rows_part
       "use"(%by_rows_part) : (!by_rows_part) -> ()
       %whole = "whole"() : () -> !whole
       // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<64xf32>
-      // CHECK-NEXT: vector.shuffle %[[SUMS]], %[[SUMS]] [32, 33, 34, {{.*}}, 46, 47] :
+      // CHECK:      vector.shuffle %[[SUMS]], %[[SUMS]] [32, 33, 34, {{.*}}, 46, 47] :
       %whole_part = mxgpu.extract_columns %whole at(%c32) : !whole -> !whole_part
       "use"(%whole_part) : (!whole_part) -> ()
       // All of them are the registers as they are.
       // CHECK: %[[ALL:.*]] = "all"
-      // CHECK-NEXT: "use"(%[[ALL]])
+      // CHECK:      "use"(%[[ALL]])
       %c0 = arith.constant 0 : index
       %all = "all"() : () -> !part
       %same = mxgpu.extract_columns %all at(%c0) : !part -> !part
@@ -56,39 +56,39 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @rows() {
     mxgpu.role @hold warps(4) {
       // CHECK: %[[PART:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<8xf32>
-      // CHECK-NEXT: %[[FIRST:.*]] = vector.shuffle %[[PART]], %[[PART]] [0, 1, 4, 5] :
-      // CHECK-NEXT: %[[SECOND:.*]] = vector.shuffle %[[PART]], %[[PART]] [2, 3, 6, 7] :
+      // CHECK:      %[[FIRST:.*]] = vector.shuffle %[[PART]], %[[PART]] [0, 1, 4, 5] :
+      // CHECK:      %[[SECOND:.*]] = vector.shuffle %[[PART]], %[[PART]] [2, 3, 6, 7] :
       %part = "wgmma"() : () -> !part
       %rows:2 = mxgpu.to_rows %part : !part -> vector<4xf32>, vector<4xf32>
-      // CHECK-NEXT: %[[S0:.*]] = vector.extract %[[SECOND]][0]
-      // CHECK-NEXT: %[[S1:.*]] = vector.extract %[[SECOND]][1]
-      // CHECK-NEXT: %[[S2:.*]] = vector.extract %[[SECOND]][2]
-      // CHECK-NEXT: %[[S3:.*]] = vector.extract %[[SECOND]][3]
-      // CHECK-NEXT: %[[F0:.*]] = vector.extract %[[FIRST]][0]
-      // CHECK-NEXT: %[[F1:.*]] = vector.extract %[[FIRST]][1]
-      // CHECK-NEXT: %[[F2:.*]] = vector.extract %[[FIRST]][2]
-      // CHECK-NEXT: %[[F3:.*]] = vector.extract %[[FIRST]][3]
-      // CHECK-NEXT: vector.from_elements %[[S0]], %[[S1]], %[[F0]], %[[F1]], %[[S2]], %[[S3]], %[[F2]], %[[F3]] :
+      // CHECK:      %[[S0:.*]] = vector.extract %[[SECOND]][0]
+      // CHECK:      %[[S1:.*]] = vector.extract %[[SECOND]][1]
+      // CHECK:      %[[S2:.*]] = vector.extract %[[SECOND]][2]
+      // CHECK:      %[[S3:.*]] = vector.extract %[[SECOND]][3]
+      // CHECK:      %[[F0:.*]] = vector.extract %[[FIRST]][0]
+      // CHECK:      %[[F1:.*]] = vector.extract %[[FIRST]][1]
+      // CHECK:      %[[F2:.*]] = vector.extract %[[FIRST]][2]
+      // CHECK:      %[[F3:.*]] = vector.extract %[[FIRST]][3]
+      // CHECK:      vector.from_elements %[[S0]], %[[S1]], %[[F0]], %[[F1]], %[[S2]], %[[S3]], %[[F2]], %[[F3]] :
       %swapped = mxgpu.from_rows %rows#1, %rows#0 : vector<4xf32>, vector<4xf32> -> !part
       "use"(%swapped) : (!part) -> ()
       // A row for each thread is the registers as they are.
       // CHECK: %[[WHOLE:.*]] = "whole"
-      // CHECK-NEXT: "use"(%[[WHOLE]])
+      // CHECK:      "use"(%[[WHOLE]])
       %whole = "whole"() : () -> !whole_part
       %row = mxgpu.to_rows %whole : !whole_part -> vector<16xf32>
       %back = mxgpu.from_rows %row : vector<16xf32> -> !whole_part
       "use"(%back) : (!whole_part) -> ()
       // CHECK: %[[MIXED:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<4xf32>
-      // CHECK-NEXT: vector.shuffle %[[MIXED]], %[[MIXED]] [0, 2, 1, 3] :
+      // CHECK:      vector.shuffle %[[MIXED]], %[[MIXED]] [0, 2, 1, 3] :
       %mixed = "mixed"() : () -> !mixed
       %in_order = mxgpu.to_rows %mixed : !mixed -> vector<4xf32>
       "use"(%in_order) : (vector<4xf32>) -> ()
       // CHECK: %[[V:.*]] = "vector"
-      // CHECK-NEXT: %[[V0:.*]] = vector.extract %[[V]][0]
-      // CHECK-NEXT: %[[V1:.*]] = vector.extract %[[V]][1]
-      // CHECK-NEXT: %[[V2:.*]] = vector.extract %[[V]][2]
-      // CHECK-NEXT: %[[V3:.*]] = vector.extract %[[V]][3]
-      // CHECK-NEXT: vector.from_elements %[[V0]], %[[V2]], %[[V1]], %[[V3]] :
+      // CHECK:      %[[V0:.*]] = vector.extract %[[V]][0]
+      // CHECK:      %[[V1:.*]] = vector.extract %[[V]][1]
+      // CHECK:      %[[V2:.*]] = vector.extract %[[V]][2]
+      // CHECK:      %[[V3:.*]] = vector.extract %[[V]][3]
+      // CHECK:      vector.from_elements %[[V0]], %[[V2]], %[[V1]], %[[V3]] :
       %vector = "vector"() : () -> vector<4xf32>
       %made = mxgpu.from_rows %vector : vector<4xf32> -> !mixed
       "use"(%made) : (!mixed) -> ()

@@ -15,59 +15,55 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-SAME:    attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 192, 1, 1>}
   // CHECK:         %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared
   // CHECK:         %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
-  // CHECK-NEXT:    %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c0_i32
+  // CHECK:         %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c0_i32
   // CHECK-NEXT:    scf.if %[[FIRST]] {
-  // CHECK-NEXT:      nvvm.prefetch tensormap, %[[MAP]]
-  // CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][16]
+  // CHECK:           nvvm.prefetch tensormap, %[[MAP]]
+  // CHECK:           %[[B:.*]] = llvm.getelementptr %[[SHARED]][16]
   // CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %c1_i32
-  // CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][24]
+  // CHECK:           %[[B:.*]] = llvm.getelementptr %[[SHARED]][24]
   // CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %c4_i32
-  // CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][144]
+  // CHECK:           %[[B:.*]] = llvm.getelementptr %[[SHARED]][144]
   // CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %c1_i32
   // CHECK-COUNT-5:   nvvm.mbarrier.init
   // CHECK-NEXT:      nvvm.fence.mbarrier.init
-  // CHECK-NEXT:    }
-  // CHECK-NEXT:    nvvm.bar.warp.sync
-  // CHECK-NEXT:    %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
-  // CHECK-NEXT:    %[[ALLOCATES:.*]] = arith.cmpi eq, %[[WARP]], %c5_i32
+  // CHECK:         nvvm.bar.warp.sync
+  // CHECK:         %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
+  // CHECK:         %[[ALLOCATES:.*]] = arith.cmpi eq, %[[WARP]], %c5_i32
   // CHECK-NEXT:    scf.if %[[ALLOCATES]] {
-  // CHECK-NEXT:      %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
+  // CHECK:           %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
   // CHECK-NEXT:      nvvm.tcgen05.alloc %[[PLACE]], %c256_i32
   // CHECK-NEXT:      nvvm.tcgen05.relinquish_alloc_permit
-  // CHECK-NEXT:    }
-  // CHECK-NEXT:    nvvm.tcgen05.fence <before>
+  // CHECK:         nvvm.tcgen05.fence <before>
   // CHECK-NEXT:    nvvm.barrier0
   // CHECK-NEXT:    nvvm.tcgen05.fence <after>
-  // CHECK-NEXT:    %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
-  // CHECK-NEXT:    %[[COLUMN:.*]] = llvm.load %[[PLACE]]
+  // CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
+  // CHECK:         %[[COLUMN:.*]] = llvm.load %[[PLACE]]
   // Rings stay, for the operations on their stages. Each way through the branches runs
   // one role; a warp of which one thread is elected meets again.
-  // CHECK-NEXT:    mxgpu.ring "ring"
-  // CHECK-NEXT:    mxgpu.ring "acc"
-  // CHECK-NEXT:    %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
+  // CHECK:         mxgpu.ring "ring"
+  // CHECK:         mxgpu.ring "acc"
+  // CHECK:         %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
   // CHECK-NEXT:    scf.if %[[IS_LOAD]] {
   // CHECK-NEXT:      %[[ELECTED:.*]] = nvvm.elect.sync
   // CHECK-NEXT:      scf.if %[[ELECTED]] {
-  // CHECK-NEXT:        memref.store %[[COLUMN]]
-  // CHECK-NEXT:      }
-  // CHECK-NEXT:      nvvm.bar.warp.sync
+  // CHECK:             memref.store %[[COLUMN]]
+  // CHECK:           nvvm.bar.warp.sync
   // CHECK-NEXT:    } else {
-  // CHECK-NEXT:      %[[AFTER_LOAD:.*]] = arith.subi %[[WARP]], %c1_i32
-  // CHECK-NEXT:      %[[IS_EPILOGUE:.*]] = arith.cmpi ult, %[[AFTER_LOAD]], %c4_i32
+  // CHECK:           %[[AFTER_LOAD:.*]] = arith.subi %[[WARP]], %c1_i32
+  // CHECK:           %[[IS_EPILOGUE:.*]] = arith.cmpi ult, %[[AFTER_LOAD]], %c4_i32
   // CHECK-NEXT:      scf.if %[[IS_EPILOGUE]] {
-  // CHECK-NEXT:        %[[NUMBER:.*]] = arith.subi %[[THREAD]], %c32_i32
-  // CHECK-NEXT:        %[[IN_ROLE:.*]] = arith.index_castui %[[NUMBER]]
-  // CHECK-NEXT:        memref.store %[[COLUMN]], %{{.*}}[%[[IN_ROLE]]]
+  // CHECK:             %[[NUMBER:.*]] = arith.subi %[[THREAD]], %c32_i32
+  // CHECK:             %[[IN_ROLE:.*]] = arith.index_castui %[[NUMBER]]
+  // CHECK:             memref.store %[[COLUMN]], %{{.*}}[%[[IN_ROLE]]]
   // CHECK-NEXT:      } else {
   // CHECK:             mxgpu.get_stage
   // CHECK:         nvvm.tcgen05.fence <before>
   // CHECK-NEXT:    nvvm.barrier0
   // CHECK-NEXT:    nvvm.tcgen05.fence <after>
   // CHECK-NEXT:    scf.if %[[ALLOCATES]] {
-  // CHECK-NEXT:      %[[POINTER:.*]] = llvm.inttoptr %[[COLUMN]]
+  // CHECK:           %[[POINTER:.*]] = llvm.inttoptr %[[COLUMN]]
   // CHECK-NEXT:      nvvm.tcgen05.dealloc %[[POINTER]], %c256_i32
-  // CHECK-NEXT:    }
-  // CHECK-NEXT:    llvm.return
+  // CHECK:         llvm.return
   mxgpu.kernel @all(%map: !map, %n: index, %to: memref<?xi32>)
       smem(292) tmem(256 at 288 warp 5) {
     %tmem = mxgpu.tensor_memory
@@ -94,8 +90,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-LABEL: llvm.func @pair(
   // CHECK-SAME:    nvvm.cluster_dim = array<i32: 2, 1, 1>
   // CHECK:         %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
-  // CHECK-NEXT:    %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32
-  // CHECK-NEXT:    %[[COUNT:.*]] = arith.select %[[LEADS]], %c4_i32, %c3_i32
+  // CHECK:         %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32
+  // CHECK:         %[[COUNT:.*]] = arith.select %[[LEADS]], %c4_i32, %c3_i32
   // CHECK:         nvvm.mbarrier.init %{{.*}}, %c1_i32
   // CHECK:         nvvm.mbarrier.init %{{.*}}, %[[COUNT]]
   // CHECK:         nvvm.cluster.arrive
@@ -103,7 +99,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:    nvvm.barrier0
   // CHECK:         nvvm.read.ptx.sreg.cluster.ctarank
   // CHECK:         scf.if
-  // CHECK-NEXT:      memref.store
+  // CHECK:           memref.store
   // CHECK:         nvvm.cluster.arrive
   // CHECK-NEXT:    nvvm.cluster.wait
   // CHECK-NEXT:    llvm.return

@@ -22,31 +22,28 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
   // CHECK-NEXT:        scf.if %[[ELECTED]] {
   // CHECK-NEXT:          nvvm.cp.async.bulk.wait_group 2 {read}
-  // CHECK-NEXT:        }
-  // CHECK-NEXT:        nvvm.bar.warp.sync
-  // CHECK-NEXT:        %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
-  // CHECK-NEXT:        %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
-  // CHECK-NEXT:        %[[OWN:.*]] = arith.subi %[[WARP]], %c1_i32
-  // CHECK-NEXT:        %[[C:.*]] = mxgpu.stage_buffers %[[RING]], %[[STAGE]] warp(%[[OWN]])
-  // CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.next_stage %[[STAGE]]
-  // CHECK-NEXT:        %[[ROWS:.*]] = mxgpu.from_rows
+  // CHECK:             nvvm.bar.warp.sync
+  // CHECK:             %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK:             %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
+  // CHECK:             %[[OWN:.*]] = arith.subi %[[WARP]], %c1_i32
+  // CHECK:             %[[C:.*]] = mxgpu.stage_buffers %[[RING]], %[[STAGE]] warp(%[[OWN]])
+  // CHECK:             %[[NEXT:.*]] = mxgpu.next_stage %[[STAGE]]
+  // CHECK:             %[[ROWS:.*]] = mxgpu.from_rows
   // CHECK-NEXT:        mxgpu.store_shared %[[ROWS]], %[[C]]
   // A copy takes 32 bits of each coordinate. They are cut off outside its branch.
-  // CHECK-NEXT:        %[[ROW32:.*]] = arith.index_cast %{{.*}} : index to i32
-  // CHECK-NEXT:        %[[ROW:.*]] = arith.index_castui %[[ROW32]] : i32 to index
-  // CHECK-NEXT:        %[[COLUMN32:.*]] = arith.index_cast %{{.*}} : index to i32
-  // CHECK-NEXT:        %[[COLUMN:.*]] = arith.index_castui %[[COLUMN32]] : i32 to index
+  // CHECK:             %[[ROW32:.*]] = arith.index_cast %{{.*}} : index to i32
+  // CHECK:             %[[ROW:.*]] = arith.index_castui %[[ROW32]] : i32 to index
+  // CHECK:             %[[COLUMN32:.*]] = arith.index_cast %{{.*}} : index to i32
+  // CHECK:             %[[COLUMN:.*]] = arith.index_castui %[[COLUMN32]] : i32 to index
   // What threads have written is there for the copy engine before the copy begins.
   // CHECK-NEXT:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   // CHECK-NEXT:        nvvm.bar.warp.sync
   // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
   // CHECK-NEXT:        scf.if %[[ELECTED]] {
   // CHECK-NEXT:          scf.if %[[SOME]] {
-  // CHECK-NEXT:            mxgpu.tma_store %[[C]] to %{{.*}}[%[[ROW]], %[[COLUMN]]] : !smem, !map
-  // CHECK-NEXT:          }
-  // CHECK-NEXT:          nvvm.cp.async.bulk.commit.group
-  // CHECK-NEXT:        }
-  // CHECK-NEXT:        scf.yield %[[NEXT]]
+  // CHECK:                 mxgpu.tma_store %[[C]] to %{{.*}}[%[[ROW]], %[[COLUMN]]] : !smem, !map
+  // CHECK:               nvvm.cp.async.bulk.commit.group
+  // CHECK:             scf.yield %[[NEXT]]
   // At its end the role waits until all is written, not only read.
   // CHECK:           nvvm.elect.sync
   // CHECK-NEXT:      scf.if
@@ -119,36 +116,32 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-SAME:    %{{.*}}: index, %{{.*}}: i8, %[[SOME:.*]]: i1)
 // CHECK:         mxgpu.role @quantize {{.*}} first_warp(2) barrier(2)
 // CHECK:           %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
-// CHECK-NEXT:      %[[IS_FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c64_i32
+// CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c64_i32
 // CHECK-NEXT:      scf.if %[[IS_FIRST]] {
 // CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 1 {read}
-// CHECK-NEXT:      }
-// CHECK-NEXT:      llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
-// CHECK-NEXT:      %[[Q:.*]], %[[S:.*]] = mxgpu.stage_buffers
+// CHECK:           llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
+// CHECK:           %[[Q:.*]], %[[S:.*]] = mxgpu.stage_buffers
 // CHECK:           mxgpu.store_scale %{{.*}}, %[[S]]
-// CHECK-NEXT:      arith.index_cast
-// CHECK-NEXT:      arith.index_castui
+// CHECK:           arith.index_cast
+// CHECK:           arith.index_castui
 // CHECK-NEXT:      nvvm.fence.proxy
 // CHECK-NEXT:      llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
 // CHECK-NEXT:      scf.if %[[IS_FIRST]] {
-// CHECK-NEXT:        mxgpu.tma_store %[[Q]]
-// CHECK-NEXT:      }
-// CHECK-NEXT:      %[[BOTH:.*]] = arith.andi %[[IS_FIRST]], %[[SOME]]
+// CHECK:             mxgpu.tma_store %[[Q]]
+// CHECK:           %[[BOTH:.*]] = arith.andi %[[IS_FIRST]], %[[SOME]]
 // CHECK-NEXT:      scf.if %[[BOTH]] {
-// CHECK-NEXT:        mxgpu.bulk_store %[[S]] to %{{.*}} : !smem, memref
-// CHECK-NEXT:      }
-// CHECK-NEXT:      scf.if %[[SOME]] {
-// CHECK-NEXT:        %[[ID:.*]] = mxgpu.thread_id
-// CHECK-NEXT:        %[[BEGIN:.*]] = arith.index_cast %[[ID]]
+// CHECK:             mxgpu.bulk_store %[[S]] to %{{.*}} : !smem, memref
+// CHECK:           scf.if %[[SOME]] {
+// CHECK:             %[[ID:.*]] = mxgpu.thread_id
+// CHECK:             %[[BEGIN:.*]] = arith.index_cast %[[ID]]
 // CHECK:             %[[PIECES:.*]] = arith.muli %{{.*}}, %c8_i32
 // CHECK-NEXT:        scf.for %[[PIECE:.*]] = %[[BEGIN]] to %[[PIECES]] step %c128_i32
-// CHECK-NEXT:          arith.divui %[[PIECE]], %c8_i32
+// CHECK:               arith.divui %[[PIECE]], %c8_i32
 // CHECK:               %[[VALUES:.*]] = mxgpu.load_shared %[[Q]] at{{.*}} -> vector<16xi8>
 // CHECK:               mxgpu.store_block %[[VALUES]]
 // CHECK:           scf.if %[[IS_FIRST]] {
 // CHECK-NEXT:        nvvm.cp.async.bulk.commit.group
-// CHECK-NEXT:      }
-// CHECK-NEXT:      scf.if %[[IS_FIRST]] {
+// CHECK:           scf.if %[[IS_FIRST]] {
 // CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 0{{$}}
 
 !ring = !mxgpu.ring<2 x (q: smem<128x128xi8>, s: smem<512xf8E8M0FNU>), producer = threads(128), consumer = bulk_store>

@@ -10,26 +10,26 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-SAME:    %{{.*}}: index, %[[N:.*]]: index, %[[K:.*]]: index,
   // CHECK:         %[[ROWS:.*]] = arith.index_cast
   // CHECK:         %[[ROUNDED:.*]] = arith.addi %[[N]], %c191
-  // CHECK-NEXT:    %[[QUOTIENT:.*]] = arith.divui %[[ROUNDED]], %c192
-  // CHECK-NEXT:    %[[COLUMNS:.*]] = arith.index_cast %[[QUOTIENT]]
-  // CHECK-NEXT:    %[[UNITS:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
-  // CHECK-NEXT:    %[[FIRST:.*]] = nvvm.read.ptx.sreg.ctaid.x
-  // CHECK-NEXT:    %[[STEP:.*]] = nvvm.read.ptx.sreg.nctaid.x
+  // CHECK:         %[[QUOTIENT:.*]] = arith.divui %[[ROUNDED]], %c192
+  // CHECK:         %[[COLUMNS:.*]] = arith.index_cast %[[QUOTIENT]]
+  // CHECK:         %[[UNITS:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+  // CHECK:         %[[FIRST:.*]] = nvvm.read.ptx.sreg.ctaid.x
+  // CHECK:         %[[STEP:.*]] = nvvm.read.ptx.sreg.nctaid.x
   // CHECK:         scf.while (%[[UNIT:.*]] = %[[FIRST]])
   // CHECK:           %[[IS_UNIT:.*]] = arith.cmpi ult, %[[UNIT]], %[[UNITS]]
   // CHECK-NEXT:      scf.condition(%[[IS_UNIT]]) %[[UNIT]]
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
-  // CHECK-NEXT:      %[[I:.*]] = arith.divui %[[UNIT]], %[[COLUMNS]]
-  // CHECK-NEXT:      %[[BEFORE:.*]] = arith.muli %[[I]], %[[COLUMNS]]
-  // CHECK-NEXT:      %[[J:.*]] = arith.subi %[[UNIT]], %[[BEFORE]]
-  // CHECK-NEXT:      %[[I_INDEX:.*]] = arith.index_castui %[[I]]
-  // CHECK-NEXT:      %[[ROW:.*]] = arith.muli %[[I_INDEX]], %c128
-  // CHECK-NEXT:      %[[J_INDEX:.*]] = arith.index_castui %[[J]]
-  // CHECK-NEXT:      %[[COLUMN:.*]] = arith.muli %[[J_INDEX]], %c192
-  // CHECK-NEXT:      memref.store %[[ROW]]
-  // CHECK-NEXT:      memref.store %[[COLUMN]]
-  // CHECK-NEXT:      memref.store %[[K]]
-  // CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[UNIT]], %[[STEP]]
+  // CHECK:           %[[I:.*]] = arith.divui %[[UNIT]], %[[COLUMNS]]
+  // CHECK:           %[[BEFORE:.*]] = arith.muli %[[I]], %[[COLUMNS]]
+  // CHECK:           %[[J:.*]] = arith.subi %[[UNIT]], %[[BEFORE]]
+  // CHECK:           %[[I_INDEX:.*]] = arith.index_castui %[[I]]
+  // CHECK:           %[[ROW:.*]] = arith.muli %[[I_INDEX]], %c128
+  // CHECK:           %[[J_INDEX:.*]] = arith.index_castui %[[J]]
+  // CHECK:           %[[COLUMN:.*]] = arith.muli %[[J_INDEX]], %c192
+  // CHECK:           memref.store %[[ROW]]
+  // CHECK:           memref.store %[[COLUMN]]
+  // CHECK:           memref.store %[[K]]
+  // CHECK:           %[[NEXT:.*]] = arith.addi %[[UNIT]], %[[STEP]]
   // CHECK-NEXT:      scf.yield %[[NEXT]]
   mxgpu.kernel @static(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
@@ -46,7 +46,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // Pairs have the units of CTAs.
   // CHECK-LABEL: mxgpu.kernel @pair(
   // CHECK:         %[[FIRST:.*]] = nvvm.read.ptx.sreg.clusterid.x
-  // CHECK-NEXT:    %[[STEP:.*]] = nvvm.read.ptx.sreg.nclusterid.x
+  // CHECK:         %[[STEP:.*]] = nvvm.read.ptx.sreg.nclusterid.x
   // CHECK:         scf.while (%{{.*}} = %[[FIRST]])
   // CHECK:           arith.addi %{{.*}}, %[[STEP]]
   mxgpu.kernel @pair(%m: index, %n: index, %k: index, %out: memref<1xindex>) cluster(2) {
@@ -65,23 +65,23 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-LABEL: mxgpu.kernel @split(
   // CHECK-SAME:    %[[K:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: memref
   // CHECK:         %[[TILES:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
-  // CHECK-NEXT:    %[[UNITS:.*]] = arith.muli %[[TILES]], %c3_i32
+  // CHECK:         %[[UNITS:.*]] = arith.muli %[[TILES]], %c3_i32
   // CHECK:           arith.cmpi ult, %{{.*}}, %[[UNITS]]
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
-  // CHECK-NEXT:      %[[PART:.*]] = arith.divui %[[UNIT]], %[[TILES]]
-  // CHECK-NEXT:      %[[SLICE:.*]] = arith.index_castui %[[PART]]
+  // CHECK:           %[[PART:.*]] = arith.divui %[[UNIT]], %[[TILES]]
+  // CHECK:           %[[SLICE:.*]] = arith.index_castui %[[PART]]
   // CHECK:           %[[STEPS:.*]] = arith.index_castui %{{.*}} : i32 to index
-  // CHECK-NEXT:      %[[START1:.*]] = arith.muli %[[STEPS]], %[[SLICE]]
-  // CHECK-NEXT:      %[[START2:.*]] = arith.divui %[[START1]], %c3
-  // CHECK-NEXT:      %[[START:.*]] = arith.muli %[[START2]], %c256
-  // CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[SLICE]], %c1
-  // CHECK-NEXT:      %[[END1:.*]] = arith.muli %[[STEPS]], %[[NEXT]]
-  // CHECK-NEXT:      %[[END2:.*]] = arith.divui %[[END1]], %c3
-  // CHECK-NEXT:      %[[END3:.*]] = arith.muli %[[END2]], %c256
-  // CHECK-NEXT:      %[[END:.*]] = arith.minui %[[END3]], %[[K]]
-  // CHECK-NEXT:      memref.store %[[SLICE]]
-  // CHECK-NEXT:      memref.store %[[START]]
-  // CHECK-NEXT:      memref.store %[[END]]
+  // CHECK:           %[[START1:.*]] = arith.muli %[[STEPS]], %[[SLICE]]
+  // CHECK:           %[[START2:.*]] = arith.divui %[[START1]], %c3
+  // CHECK:           %[[START:.*]] = arith.muli %[[START2]], %c256
+  // CHECK:           %[[NEXT:.*]] = arith.addi %[[SLICE]], %c1
+  // CHECK:           %[[END1:.*]] = arith.muli %[[STEPS]], %[[NEXT]]
+  // CHECK:           %[[END2:.*]] = arith.divui %[[END1]], %c3
+  // CHECK:           %[[END3:.*]] = arith.muli %[[END2]], %c256
+  // CHECK:           %[[END:.*]] = arith.minui %[[END3]], %[[K]]
+  // CHECK:           memref.store %[[SLICE]]
+  // CHECK:           memref.store %[[START]]
+  // CHECK:           memref.store %[[END]]
   mxgpu.kernel @split(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 192] split(3 step 256) of(%m, %n, %k)
@@ -98,17 +98,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-LABEL: mxgpu.kernel @group_m(
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           %[[HEIGHT:.*]] = arith.minui %[[ROWS:.*]], %c8_i32
-  // CHECK-NEXT:      %[[SIZE:.*]] = arith.muli %[[HEIGHT]], %{{.*}}
-  // CHECK-NEXT:      %[[GROUP:.*]] = arith.divui %[[UNIT]], %[[SIZE]]
-  // CHECK-NEXT:      %[[BEFORE:.*]] = arith.muli %[[GROUP]], %[[SIZE]]
-  // CHECK-NEXT:      %[[INSIDE:.*]] = arith.subi %[[UNIT]], %[[BEFORE]]
-  // CHECK-NEXT:      %[[START:.*]] = arith.muli %[[GROUP]], %[[HEIGHT]]
-  // CHECK-NEXT:      %[[LEFT:.*]] = arith.subi %[[ROWS]], %[[START]]
-  // CHECK-NEXT:      %[[HEIGHT1:.*]] = arith.minui %[[HEIGHT]], %[[LEFT]]
-  // CHECK-NEXT:      %[[COLUMN:.*]] = arith.divui %[[INSIDE]], %[[HEIGHT1]]
-  // CHECK-NEXT:      %[[ABOVE:.*]] = arith.muli %[[COLUMN]], %[[HEIGHT1]]
-  // CHECK-NEXT:      %[[ROW1:.*]] = arith.subi %[[INSIDE]], %[[ABOVE]]
-  // CHECK-NEXT:      arith.addi %[[START]], %[[ROW1]]
+  // CHECK:           %[[SIZE:.*]] = arith.muli %[[HEIGHT]], %{{.*}}
+  // CHECK:           %[[GROUP:.*]] = arith.divui %[[UNIT]], %[[SIZE]]
+  // CHECK:           %[[BEFORE:.*]] = arith.muli %[[GROUP]], %[[SIZE]]
+  // CHECK:           %[[INSIDE:.*]] = arith.subi %[[UNIT]], %[[BEFORE]]
+  // CHECK:           %[[START:.*]] = arith.muli %[[GROUP]], %[[HEIGHT]]
+  // CHECK:           %[[LEFT:.*]] = arith.subi %[[ROWS]], %[[START]]
+  // CHECK:           %[[HEIGHT1:.*]] = arith.minui %[[HEIGHT]], %[[LEFT]]
+  // CHECK:           %[[COLUMN:.*]] = arith.divui %[[INSIDE]], %[[HEIGHT1]]
+  // CHECK:           %[[ABOVE:.*]] = arith.muli %[[COLUMN]], %[[HEIGHT1]]
+  // CHECK:           %[[ROW1:.*]] = arith.subi %[[INSIDE]], %[[ABOVE]]
+  // CHECK:           arith.addi %[[START]], %[[ROW1]]
   mxgpu.kernel @group_m(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
     %scheduler = mxgpu.tile_scheduler static raster = group_m(8) tile [128, 192] of(%m, %n, %k)
@@ -125,7 +125,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           scf.while (%{{.*}} = %[[UNIT]],
   // CHECK:             %[[LESS:.*]] = arith.minui
-  // CHECK-NEXT:        %[[MORE:.*]] = arith.cmpi ugt, %[[LESS]], %c1_i32
+  // CHECK:             %[[MORE:.*]] = arith.cmpi ugt, %[[LESS]], %c1_i32
   // CHECK-NEXT:        scf.condition(%[[MORE]])
   mxgpu.kernel @hilbert(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
@@ -186,7 +186,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         %[[OFFSET:.*]] = llvm.load
   // CHECK:         arith.minsi %[[OFFSET]], %[[LIMIT]]
   // CHECK:         %[[BELOW:.*]] = nvvm.shfl.sync up
-  // CHECK-NEXT:    arith.maxsi %{{.*}}, %[[BELOW]]
+  // CHECK:         arith.maxsi %{{.*}}, %[[BELOW]]
   // CHECK:         nvvm.vote.sync ballot
   // CHECK-NOT:     scf.while
   // CHECK:         mxgpu.role @write
@@ -212,8 +212,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:         scf.while (%[[UNIT:.*]] = %[[CTA]]) : (i32) -> i128 {
 // CHECK:           memref.store
 // CHECK-NEXT:      %[[STAGE:.*]], %[[BUFFER:.*]] = mxgpu.consumer_wait
-// CHECK-NEXT:      %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]] : !smem -> !llvm.ptr<3>
-// CHECK-NEXT:      %[[ANSWER:.*]] = llvm.load %[[ADDRESS]] {alignment = 16 : i64} : !llvm.ptr<3> -> i128
+// CHECK:           %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]] : !smem -> !llvm.ptr<3>
+// CHECK:           %[[ANSWER:.*]] = llvm.load %[[ADDRESS]] {alignment = 16 : i64} : !llvm.ptr<3> -> i128
 // CHECK-NEXT:      %[[MORE:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = {{ ?}}is_canceled, %[[ANSWER]] : i1
 // CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]]
 // CHECK-NEXT:      scf.condition(%[[MORE]]) %[[ANSWER]] : i128
@@ -248,7 +248,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:         %[[PAIR:.*]] = nvvm.read.ptx.sreg.clusterid.x
 // CHECK:         scf.while (%{{.*}} = %[[PAIR]])
 // CHECK:           %[[NUMBER:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = {{ ?}}get_first_cta_id_x
-// CHECK-NEXT:      %[[HALF:.*]] = arith.shrui %[[NUMBER]], %c1_i32
+// CHECK:           %[[HALF:.*]] = arith.shrui %[[NUMBER]], %c1_i32
 // CHECK-NEXT:      scf.yield %[[HALF]]
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
@@ -279,19 +279,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:         scf.while (%{{.*}} = %{{.*}}) : (i32) -> i32 {
 // CHECK:           %[[STAGE:.*]], %[[BUFFER:.*]] = mxgpu.producer_acquire
 // CHECK:           %[[UNITS:.*]] = arith.muli
-// CHECK-NEXT:      %[[LAST:.*]] = arith.subi %[[UNITS]], %c1_i32
+// CHECK:           %[[LAST:.*]] = arith.subi %[[UNITS]], %c1_i32
 // CHECK:           %[[TICKET:.*]] = llvm.atomicrmw uinc_wrap %{{.*}}, %[[LAST]] syncscope("device") monotonic
-// CHECK-NEXT:      %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
-// CHECK-NEXT:      %[[NUMBER:.*]] = arith.addi %[[TICKET]], %[[CTAS]]
-// CHECK-NEXT:      %[[EXISTS:.*]] = arith.cmpi ult, %[[NUMBER]], %[[UNITS]]
-// CHECK-NEXT:      %[[TOLD:.*]] = arith.select %[[EXISTS]], %[[NUMBER]], %c-1_i32
-// CHECK-NEXT:      %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
-// CHECK-NEXT:      llvm.store %[[TOLD]], %[[ADDRESS]]
+// CHECK:           %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+// CHECK:           %[[NUMBER:.*]] = arith.addi %[[TICKET]], %[[CTAS]]
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[NUMBER]], %[[UNITS]]
+// CHECK:           %[[TOLD:.*]] = arith.select %[[EXISTS]], %[[NUMBER]], %c-1_i32
+// CHECK:           %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
+// CHECK:           llvm.store %[[TOLD]], %[[ADDRESS]]
 // CHECK-NEXT:      mxgpu.producer_commit %[[STAGE]]
 // CHECK-NEXT:      %{{.*}}, %[[BUFFER:.*]] = mxgpu.consumer_wait
-// CHECK-NEXT:      %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
-// CHECK-NEXT:      %[[NEXT:.*]] = llvm.load %[[ADDRESS]]
-// CHECK-NEXT:      %[[MORE:.*]] = arith.cmpi ne, %[[NEXT]], %c-1_i32
+// CHECK:           %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
+// CHECK:           %[[NEXT:.*]] = llvm.load %[[ADDRESS]]
+// CHECK:           %[[MORE:.*]] = arith.cmpi ne, %[[NEXT]], %c-1_i32
 // CHECK:           scf.condition(%[[MORE]]) %[[NEXT]]
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = atomic_counter, consumer = roles>
@@ -327,7 +327,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: mxgpu.kernel @groups(
   // CHECK:         nvvm.vote.sync ballot
   // CHECK:         mxgpu.role @schedule
-  // CHECK-NEXT:      %[[ANY:.*]] = arith.cmpi ne, %[[FIRST:.*]], %c-1_i32
+  // CHECK:           %[[ANY:.*]] = arith.cmpi ne, %[[FIRST:.*]], %c-1_i32
   // CHECK-NEXT:      scf.if %[[ANY]] {
   // CHECK-NEXT:        scf.while ({{.*}}, %[[NUMBER:[^ ]*]] = %[[FIRST]]) : (i32, i32, i32, i32) -> (i32, i32, i32, i32)
   // CHECK:               memref.store
@@ -339,11 +339,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:                 %[[TO:.*]] = mxgpu.buffer_address %[[BUFFER]]
   // CHECK:                 llvm.store %{{.*}}, %[[TO]] {alignment = 16 : i64} : vector<4xi32>
   // CHECK:                 llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>
-  // CHECK-NEXT:          }
-  // CHECK-NEXT:          mxgpu.producer_commit %[[STAGE]]
+  // CHECK:               mxgpu.producer_commit %[[STAGE]]
   // CHECK-NEXT:          %{{.*}}, %[[BUFFER:.*]] = mxgpu.consumer_wait
-  // CHECK-NEXT:          %[[FROM:.*]] = mxgpu.buffer_address %[[BUFFER]]
-  // CHECK-NEXT:          llvm.load %[[FROM]] {alignment = 16 : i64}
+  // CHECK:               %[[FROM:.*]] = mxgpu.buffer_address %[[BUFFER]]
+  // CHECK:               llvm.load %[[FROM]] {alignment = 16 : i64}
   // CHECK:               %[[MORE:.*]] = arith.cmpi ne, %[[NEXT:.*]], %c-1_i32
   // CHECK:               scf.condition(%[[MORE]]) {{.*}}, %[[NEXT]] :
   mxgpu.kernel @groups(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
@@ -366,8 +365,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // number, and only where it begins is looked for.
   // CHECK-LABEL: mxgpu.kernel @reduction(
   // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
-  // CHECK-NEXT:    %[[TILES:.*]] = arith.muli
-  // CHECK-NEXT:    arith.divui %[[CTA]], %[[TILES]]
+  // CHECK:         %[[TILES:.*]] = arith.muli
+  // CHECK:         arith.divui %[[CTA]], %[[TILES]]
   // CHECK:         nvvm.shfl.sync bfly
   // CHECK-NOT:     nvvm.vote.sync
   mxgpu.kernel @reduction(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
@@ -393,8 +392,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // CHECK-LABEL: mxgpu.kernel @segments(
 // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
-// CHECK-NEXT:    %[[TILES:.*]] = arith.muli
-// CHECK-NEXT:    arith.divui %[[CTA]], %[[TILES]]
+// CHECK:         %[[TILES:.*]] = arith.muli
+// CHECK:         arith.divui %[[CTA]], %[[TILES]]
 // CHECK:         nvvm.shfl.sync bfly
 // CHECK:         %[[NUMBER:.*]] = arith.select %{{.*}}, %[[CTA]], %c-1_i32
 // CHECK:         %[[EXISTS:.*]] = arith.cmpi ne, %[[NUMBER]], %c-1_i32
@@ -423,13 +422,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // CHECK-SAME:    %[[K:.*]]: index, %{{.*}}: memref
 // CHECK:         %[[END:.*]] = arith.index_cast %[[K]] : index to i32
 // CHECK:         scf.for %[[AT:.*]] = %[[START:.*]] to %[[END]] step %[[STEP:c128_i32]] : i32 {
-// CHECK-NEXT:      %[[LEFT:.*]] = arith.subi %[[END]], %[[AT]]
-// CHECK-NEXT:      %[[EXTENT:.*]] = arith.minui %[[LEFT]], %[[STEP]]
-// CHECK-NEXT:      %[[FIRST:.*]] = arith.cmpi eq, %[[AT]], %[[START]]
-// CHECK-NEXT:      %[[AT_INDEX:.*]] = arith.index_castui %[[AT]]
-// CHECK-NEXT:      %[[EXTENT_INDEX:.*]] = arith.index_castui %[[EXTENT]]
-// CHECK-NEXT:      memref.store %[[AT_INDEX]]
-// CHECK-NEXT:      memref.store %[[EXTENT_INDEX]]
+// CHECK:           %[[LEFT:.*]] = arith.subi %[[END]], %[[AT]]
+// CHECK:           %[[EXTENT:.*]] = arith.minui %[[LEFT]], %[[STEP]]
+// CHECK:           %[[FIRST:.*]] = arith.cmpi eq, %[[AT]], %[[START]]
+// CHECK:           %[[AT_INDEX:.*]] = arith.index_castui %[[AT]]
+// CHECK:           %[[EXTENT_INDEX:.*]] = arith.index_castui %[[EXTENT]]
+// CHECK:           memref.store %[[AT_INDEX]]
+// CHECK:           memref.store %[[EXTENT_INDEX]]
 // CHECK-NEXT:      scf.if %[[FIRST]] {
 // What it carries is the loop's result.
 // CHECK:         %[[SUM:.*]] = scf.for {{.*}} step %c64_i32 iter_args(%[[SO_FAR:.*]] = %c0) -> (index) : i32 {

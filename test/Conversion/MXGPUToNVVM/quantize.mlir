@@ -28,60 +28,60 @@
 // CHECK:         %[[INSIDE:.*]] = arith.andi
 // CHECK:         %[[PLACE:.*]] = llvm.getelementptr
 // CHECK-NEXT:    %[[LOW:.*]] = scf.if %[[INSIDE]] -> (vector<4xi32>) {
-// CHECK-NEXT:      llvm.load %[[PLACE]] invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+// CHECK:           llvm.load %[[PLACE]] invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK:           scf.yield %[[ZEROS]]
 // CHECK:         %[[W0:.*]] = vector.extract %[[LOW]][0]
 // CHECK:         scf.if %[[INSIDE]]
-// CHECK-NEXT:      llvm.getelementptr %[[PLACE]][16]
+// CHECK:           llvm.getelementptr %[[PLACE]][16]
 // The largest magnitudes of both halves, of two lanes, of all.
 // CHECK:         %[[PAIR0:.*]] = llvm.bitcast %[[W0]] : i32 to vector<2xbf16>
 // CHECK:         llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"(%[[PAIR0]], %{{.*}}) : (vector<2xbf16>, vector<2xbf16>) -> vector<2xbf16>
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
 // CHECK-NOT:     llvm.call_intrinsic
 // CHECK:         %[[MINE:.*]] = arith.andi %{{.*}}, %[[MASK]]
-// CHECK-NEXT:    nvvm.shfl.sync bfly %{{.*}}, %[[MINE]], %[[I1]],
+// CHECK:         nvvm.shfl.sync bfly %{{.*}}, %[[MINE]], %[[I1]],
 // CHECK:         llvm.call_intrinsic
 // CHECK:         arith.shrui %{{.*}}, %[[I16]]
 // CHECK:         llvm.call_intrinsic
 // CHECK:         %[[MAX:.*]] = arith.shli %{{.*}}, %[[I16]]
-// CHECK-NEXT:    %[[MAX_F:.*]] = arith.bitcast %[[MAX]] : i32 to f32
-// CHECK-NEXT:    %[[QUOTIENT_F:.*]] = arith.mulf %[[MAX_F]], %[[INVERSE]]
-// CHECK-NEXT:    %[[QUOTIENT:.*]] = arith.bitcast %[[QUOTIENT_F]]
-// CHECK-NEXT:    %[[CARRY:.*]] = arith.addi %[[QUOTIENT]], %[[ULP_LESS]]
-// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[CARRY]]
-// CHECK-NEXT:    %[[IS_LEAST:.*]] = arith.cmpi ule, %[[QUOTIENT]], %[[SUBNORMAL]]
-// CHECK-NEXT:    %[[UP:.*]] = arith.select %[[IS_LEAST]], %{{.*}}, %[[FIELD]]
-// CHECK-NEXT:    %[[FINITE:.*]] = arith.minui %[[UP]], %[[I254]]
-// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]], %[[INFINITY]]
-// CHECK-NEXT:    %[[SCALE:.*]] = arith.select %[[IS_NAN]], %[[I255]], %[[FINITE]]
-// CHECK-NEXT:    %[[EXPONENT:.*]] = arith.subi %[[I254]], %[[SCALE]]
-// CHECK-NEXT:    %[[POWER:.*]] = arith.shli %[[EXPONENT]]
-// CHECK-NEXT:    %[[POWER254:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
-// CHECK-NEXT:    %[[FACTOR:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER254]]
+// CHECK:         %[[MAX_F:.*]] = arith.bitcast %[[MAX]] : i32 to f32
+// CHECK:         %[[QUOTIENT_F:.*]] = arith.mulf %[[MAX_F]], %[[INVERSE]]
+// CHECK:         %[[QUOTIENT:.*]] = arith.bitcast %[[QUOTIENT_F]]
+// CHECK:         %[[CARRY:.*]] = arith.addi %[[QUOTIENT]], %[[ULP_LESS]]
+// CHECK:         %[[FIELD:.*]] = arith.shrui %[[CARRY]]
+// CHECK:         %[[IS_LEAST:.*]] = arith.cmpi ule, %[[QUOTIENT]], %[[SUBNORMAL]]
+// CHECK:         %[[UP:.*]] = arith.select %[[IS_LEAST]], %{{.*}}, %[[FIELD]]
+// CHECK:         %[[FINITE:.*]] = arith.minui %[[UP]], %[[I254]]
+// CHECK:         %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]], %[[INFINITY]]
+// CHECK:         %[[SCALE:.*]] = arith.select %[[IS_NAN]], %[[I255]], %[[FINITE]]
+// CHECK:         %[[EXPONENT:.*]] = arith.subi %[[I254]], %[[SCALE]]
+// CHECK:         %[[POWER:.*]] = arith.shli %[[EXPONENT]]
+// CHECK:         %[[POWER254:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
+// CHECK:         %[[FACTOR:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER254]]
 // The factor for both halves.
-// CHECK-NEXT:    %[[TWICE:.*]] = nvvm.prmt <default> %{{.*}}, %[[FACTOR]], %[[FACTOR]]
-// CHECK-NEXT:    %[[FACTORS:.*]] = llvm.bitcast %[[TWICE]] : i32 to vector<2xbf16>
-// CHECK-NEXT:    llvm.fmul %[[PAIR0]], %[[FACTORS]] : vector<2xbf16>
+// CHECK:         %[[TWICE:.*]] = nvvm.prmt <default> %{{.*}}, %[[FACTOR]], %[[FACTOR]]
+// CHECK:         %[[FACTORS:.*]] = llvm.bitcast %[[TWICE]] : i32 to vector<2xbf16>
+// CHECK:         llvm.fmul %[[PAIR0]], %[[FACTORS]] : vector<2xbf16>
 // CHECK-COUNT-7: llvm.fmul
 // CHECK-NOT:     llvm.fmul
 // CHECK-COUNT-8: nvvm.convert.f32x2.to.f8x2 %{{.*}}, %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
 // CHECK:         scf.if
-// CHECK-NEXT:      %[[STORED:.*]] = vector.from_elements {{.*}} : vector<4xi32>
-// CHECK-NEXT:      llvm.store %[[STORED]], %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+// CHECK:           %[[STORED:.*]] = vector.from_elements {{.*}} : vector<4xi32>
+// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
 // Four groups of two lanes; 0 for what is outside. The first lane of eight
 // stores their scales.
 // CHECK:         %[[IS_SCALE:.*]] = arith.andi
 // CHECK:         %[[PRESENT:.*]] = arith.select %[[IS_SCALE]], %{{.*}}, %c0_i32
 // CHECK:         %[[GROUP:.*]] = arith.andi %{{.*}}, %[[I3]]
-// CHECK-NEXT:    %[[SHIFT:.*]] = arith.muli %[[GROUP]], %[[I8]]
-// CHECK-NEXT:    %[[SHIFTED:.*]] = arith.shli %[[PRESENT]], %[[SHIFT]]
-// CHECK-NEXT:    %[[OTHER:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[SHIFTED]], %[[I2]],
-// CHECK-NEXT:    %[[TWO:.*]] = arith.ori %[[SHIFTED]], %[[OTHER]]
-// CHECK-NEXT:    %[[OTHERS:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[TWO]], %[[I4]],
-// CHECK-NEXT:    %[[FOUR:.*]] = arith.ori %[[TWO]], %[[OTHERS]]
+// CHECK:         %[[SHIFT:.*]] = arith.muli %[[GROUP]], %[[I8]]
+// CHECK:         %[[SHIFTED:.*]] = arith.shli %[[PRESENT]], %[[SHIFT]]
+// CHECK:         %[[OTHER:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[SHIFTED]], %[[I2]],
+// CHECK:         %[[TWO:.*]] = arith.ori %[[SHIFTED]], %[[OTHER]]
+// CHECK:         %[[OTHERS:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[TWO]], %[[I4]],
+// CHECK:         %[[FOUR:.*]] = arith.ori %[[TWO]], %[[OTHERS]]
 // CHECK:         arith.andi %{{.*}}, %[[I7]]
 // CHECK:         scf.if
-// CHECK-NEXT:      llvm.store %[[FOUR]], %{{.*}} : i32, !llvm.ptr<1>
+// CHECK:           llvm.store %[[FOUR]], %{{.*}} : i32, !llvm.ptr<1>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @pairs(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %n: index, %rows: index)
       min_ctas(4) {
@@ -107,18 +107,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-COUNT-2: nvvm.shfl.sync bfly
 // CHECK-NOT:     nvvm.shfl
 // CHECK:         %[[FIELD:.*]] = arith.shrui %[[MAX:.*]], %c23_i32
-// CHECK-NEXT:    %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
-// CHECK-NEXT:    %[[LOW:.*]] = arith.maxsi %[[BIASED]], %[[I0]]
+// CHECK:         %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
+// CHECK:         %[[LOW:.*]] = arith.maxsi %[[BIASED]], %[[I0]]
 // CHECK-COUNT-4: llvm.fmul
 // CHECK:         %[[Y:.*]] = llvm.bitcast %{{.*}} : i32 to vector<2xbf16>
-// CHECK-NEXT:    %[[THIRD:.*]] = llvm.intr.fma(%[[Y]],
-// CHECK-NEXT:    %[[LEAST3:.*]] = llvm.intr.minnum(%[[THIRD]],
-// CHECK-NEXT:    %[[SECOND:.*]] = llvm.intr.fma(%[[Y]],
-// CHECK-NEXT:    %[[LEAST2:.*]] = llvm.intr.minnum(%[[SECOND]], %[[LEAST3]])
-// CHECK-NEXT:    %[[FIRST:.*]] = llvm.intr.fma(%[[Y]],
-// CHECK-NEXT:    %[[LEAST:.*]] = llvm.intr.minnum(%[[FIRST]], %[[LEAST2]])
-// CHECK-NEXT:    %[[BITS:.*]] = llvm.bitcast %[[LEAST]]
-// CHECK-NEXT:    arith.andi %[[BITS]], %[[CODES]]
+// CHECK:         %[[THIRD:.*]] = llvm.intr.fma(%[[Y]],
+// CHECK:         %[[LEAST3:.*]] = llvm.intr.minnum(%[[THIRD]],
+// CHECK:         %[[SECOND:.*]] = llvm.intr.fma(%[[Y]],
+// CHECK:         %[[LEAST2:.*]] = llvm.intr.minnum(%[[SECOND]], %[[LEAST3]])
+// CHECK:         %[[FIRST:.*]] = llvm.intr.fma(%[[Y]],
+// CHECK:         %[[LEAST:.*]] = llvm.intr.minnum(%[[FIRST]], %[[LEAST2]])
+// CHECK:         %[[BITS:.*]] = llvm.bitcast %[[LEAST]]
+// CHECK:         arith.andi %[[BITS]], %[[CODES]]
 // CHECK-NOT:     nvvm.convert
 // CHECK:         llvm.store %{{.*}} {alignment = 4 : i64} : vector<1xi32>
 // CHECK-NOT:     nvvm.shfl
@@ -143,9 +143,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-DAG:     %[[SIXTH:.*]] = arith.constant 0.166666672 : f32
 // CHECK-COUNT-2: nvvm.shfl.sync bfly
 // CHECK:         %[[QUOTIENT:.*]] = arith.mulf %{{.*}}, %[[SIXTH]]
-// CHECK-NEXT:    %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
-// CHECK-NEXT:    %[[WIDE:.*]] = arith.extui %[[PAIR]]
-// CHECK-NEXT:    arith.andi %[[WIDE]], %[[I255]]
+// CHECK:         %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
+// CHECK:         %[[WIDE:.*]] = arith.extui %[[PAIR]]
+// CHECK:         arith.andi %[[WIDE]], %[[I255]]
 // CHECK-COUNT-4: llvm.fmul %{{.*}} : vector<2xf32>
 // CHECK:         llvm.inline_asm {{.*}}cvt.rn.satfinite.e2m1x2.f32 pair0, $2, $1;{{.*}} mov.b32 $0, {pair0, pair1, pair2, pair3};
 
@@ -156,26 +156,26 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
 // CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
 // CHECK:         %[[ROUNDED:.*]] = arith.addi %[[MAX:.*]], %[[HALF]]
-// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[ROUNDED]]
-// CHECK-NEXT:    %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
-// CHECK-NEXT:    %[[LOW:.*]] = arith.maxsi %[[BIASED]], %{{.*}}
-// CHECK-NEXT:    %[[SCALE:.*]] = arith.minsi %[[LOW]], %[[I254]]
-// CHECK-NEXT:    %[[IS_INFINITY:.*]] = arith.cmpi eq, %[[MAX]],
-// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]],
-// CHECK-NEXT:    %[[SCALE1:.*]] = arith.select %[[IS_INFINITY]], %[[I254]], %[[SCALE]]
-// CHECK-NEXT:    arith.select %[[IS_NAN]], %[[I255]], %[[SCALE1]]
+// CHECK:         %[[FIELD:.*]] = arith.shrui %[[ROUNDED]]
+// CHECK:         %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
+// CHECK:         %[[LOW:.*]] = arith.maxsi %[[BIASED]], %{{.*}}
+// CHECK:         %[[SCALE:.*]] = arith.minsi %[[LOW]], %[[I254]]
+// CHECK:         %[[IS_INFINITY:.*]] = arith.cmpi eq, %[[MAX]],
+// CHECK:         %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]],
+// CHECK:         %[[SCALE1:.*]] = arith.select %[[IS_INFINITY]], %[[I254]], %[[SCALE]]
+// CHECK:         arith.select %[[IS_NAN]], %[[I255]], %[[SCALE1]]
 
 // NVFP4: an E4M3 scale, by which the factor of the tensor is divided.
 // CHECK-LABEL: llvm.func @nvfp4(
 // CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
 // CHECK:         %[[TARGET:.*]] = arith.mulf %{{.*}}, %[[G]]
-// CHECK-NEXT:    %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[TARGET]] {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
+// CHECK:         %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[TARGET]] {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
 // CHECK:         %[[SCALE:.*]] = llvm.fpext %{{.*}} : f16 to f32
 // CHECK:         scf.if %{{.*}} -> (f32) {
 // CHECK:           %[[INVERSE:.*]] = nvvm.rcp.approx.ftz.f %[[SCALE]]
 // CHECK-COUNT-4:   llvm.intr.fma
 // CHECK:         } else {
-// CHECK-NEXT:      arith.divf %[[G]], %[[SCALE]]
+// CHECK:           arith.divf %[[G]], %[[SCALE]]
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   mxgpu.kernel @target(%x: memref<?x?xf32>, %q: memref<?x?xi8>, %s: memref<?x?xf8E8M0FNU>, %n: index) {
     mxgpu.role @quantize warps(4) {
@@ -228,13 +228,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:         %[[SO_FAR:.*]] = llvm.load %{{.*}} atomic syncscope("device") monotonic {alignment = 4 : i64}
 // CHECK-COUNT-3: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.f"
 // CHECK:         %[[BITS:.*]] = arith.andi %{{.*}} : i32
-// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[BITS]], %[[INF]]
-// CHECK-NEXT:    %[[VALUE:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[BITS]]
+// CHECK:         %[[IS_NAN:.*]] = arith.cmpi ugt, %[[BITS]], %[[INF]]
+// CHECK:         %[[VALUE:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[BITS]]
 // CHECK:         %[[LARGEST:.*]] = nvvm.redux.sync umax %{{.*}}
 // CHECK:         %[[HIGHER:.*]] = arith.cmpi ult, %[[SO_FAR]], %[[LARGEST]]
 // CHECK:         %[[RAISE:.*]] = arith.andi %{{.*}}, %[[HIGHER]]
 // CHECK-NEXT:    scf.if %[[RAISE]] {
-// CHECK-NEXT:      llvm.atomicrmw umax %{{.*}}, %[[LARGEST]] syncscope("device") monotonic
+// CHECK:           llvm.atomicrmw umax %{{.*}}, %[[LARGEST]] syncscope("device") monotonic
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @raise(%x: memref<?x?xf32>, %n: index, %m: memref<f32>) {
     mxgpu.role @quantize warps(4) {
@@ -273,10 +273,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-DAG:     %[[R:.*]] = arith.index_cast %[[ROW]] : i64 to index
 // CHECK-DAG:     %[[C:.*]] = arith.index_cast %[[COLUMN]] : i64 to index
 // CHECK:         %[[BASE:.*]], %[[O:.*]], %{{.*}}:2, %[[STRIDES:.*]]:2 = memref.extract_strided_metadata
-// CHECK-NEXT:    %[[START:.*]] = arith.addi %[[C]], %[[O]] : index
-// CHECK-NEXT:    %[[FIRST:.*]] = arith.muli %[[R]], %[[STRIDES]]#0 : index
-// CHECK-NEXT:    %[[ELEMENT:.*]] = arith.addi %[[FIRST]], %[[START]] : index
-// CHECK-NEXT:    %[[BYTES:.*]] = arith.muli %[[ELEMENT]], %[[C2]] : index
+// CHECK:         %[[START:.*]] = arith.addi %[[C]], %[[O]] : index
+// CHECK:         %[[FIRST:.*]] = arith.muli %[[R]], %[[STRIDES]]#0 : index
+// CHECK:         %[[ELEMENT:.*]] = arith.addi %[[FIRST]], %[[START]] : index
+// CHECK:         %[[BYTES:.*]] = arith.muli %[[ELEMENT]], %[[C2]] : index
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @slice(%x: memref<?x64xbf16, strided<[?, 1], offset: ?>>, %row: index, %column: index) {
     mxgpu.role @quantize warps(4) {

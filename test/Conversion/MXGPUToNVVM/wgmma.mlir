@@ -37,8 +37,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @bf16(
   // CHECK:       scf.for {{.*}} iter_args(%{{.*}}, %{{.*}}, %[[OLD:.*]] = %{{.*}}) -> (!llvm.ptr<3>, i32, vector<4xf32>)
   // CHECK:       %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i64
-  // CHECK-NEXT:  %[[IN_CTA:.*]] = arith.andi %[[ADDRESS]], %c262143_i64
-  // CHECK-NEXT:  %[[UNITS:.*]] = arith.shrui %[[IN_CTA]], %c4_i64
+  // CHECK:       %[[IN_CTA:.*]] = arith.andi %[[ADDRESS]], %c262143_i64
+  // CHECK:       %[[UNITS:.*]] = arith.shrui %[[IN_CTA]], %c4_i64
   // CHECK-DAG:   %[[A0:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64 : i64
   // CHECK-DAG:   %[[B0:.*]] = arith.addi %[[UNITS]], %c4611686293305295872_i64 : i64
   // CHECK-DAG:   %[[A1:.*]] = arith.addi %[[UNITS]], %c4611686293305294850_i64 : i64
@@ -71,12 +71,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-NEXT:  nvvm.wgmma.commit.group.sync.aligned
   // Nothing reads the registers before the wait: an empty instruction takes them behind it.
   // CHECK-NEXT:  nvvm.wgmma.wait.group.sync.aligned 0
-  // CHECK-NEXT:  %[[W0:.*]] = llvm.extractelement %[[STARTED]][%c0_i32 : i32]
-  // CHECK-NEXT:  %[[W1:.*]] = llvm.extractelement %[[STARTED]][%c1_i32 : i32]
-  // CHECK-NEXT:  %[[W2:.*]] = llvm.extractelement %[[STARTED]][%c2_i32 : i32]
-  // CHECK-NEXT:  %[[W3:.*]] = llvm.extractelement %[[STARTED]][%c3_i32 : i32]
-  // CHECK-NEXT:  %[[TIED:.*]] = llvm.inline_asm has_side_effects "", "=f,=f,=f,=f,0,1,2,3" %[[W0]], %[[W1]], %[[W2]], %[[W3]]
-  // CHECK-NEXT:  llvm.extractvalue %[[TIED]][0]
+  // CHECK:       %[[W0:.*]] = llvm.extractelement %[[STARTED]][%c0_i32 : i32]
+  // CHECK:       %[[W1:.*]] = llvm.extractelement %[[STARTED]][%c1_i32 : i32]
+  // CHECK:       %[[W2:.*]] = llvm.extractelement %[[STARTED]][%c2_i32 : i32]
+  // CHECK:       %[[W3:.*]] = llvm.extractelement %[[STARTED]][%c3_i32 : i32]
+  // CHECK:       %[[TIED:.*]] = llvm.inline_asm has_side_effects "", "=f,=f,=f,=f,0,1,2,3" %[[W0]], %[[W1]], %[[W2]], %[[W3]]
+  // CHECK:       llvm.extractvalue %[[TIED]][0]
   // The stage goes back after that.
   // CHECK:       nvvm.mbarrier.arrive
   mxgpu.kernel @bf16(%out: memref<?x?xf32>, %i: index, %j: index, %n: index, %yes: i1) {
@@ -126,7 +126,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // Each operand has a type of its own.
   // CHECK-LABEL: llvm.func @f8(
   // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
-  // CHECK-NEXT:  %[[A0:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64
+  // CHECK:       %[[A0:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64
   // CHECK:       nvvm.wgmma.fence.aligned
   // CHECK:       %[[A1:.*]] = arith.addi %[[UNITS]], %c4611686293305294850_i64
   // CHECK:       nvvm.wgmma.mma_async %[[A0]], %{{.*}}, <m = 64, n = 64, k = 32>, D[<f32>, <one>], A[<e4m3>, <one>, <row>], B[<e5m2>, <one>, <col>]
@@ -157,37 +157,37 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // through its four sums.
   // CHECK-LABEL: llvm.func @held(
   // CHECK:       %[[WORDS:.*]] = llvm.inline_asm has_side_effects "", "{{(=r,){16}(0,1)}},{{.*}},14,15" %
-  // CHECK-NEXT:  %[[A0:.*]] = llvm.extractvalue %[[WORDS]][0]
-  // CHECK-NEXT:  %[[A1:.*]] = llvm.extractvalue %[[WORDS]][1]
-  // CHECK-NEXT:  %[[A2:.*]] = llvm.extractvalue %[[WORDS]][2]
-  // CHECK-NEXT:  %[[A3:.*]] = llvm.extractvalue %[[WORDS]][3]
-  // CHECK-NEXT:  %[[A4:.*]] = llvm.extractvalue %[[WORDS]][4]
-  // CHECK-NEXT:  %[[A5:.*]] = llvm.extractvalue %[[WORDS]][5]
-  // CHECK-NEXT:  %[[A6:.*]] = llvm.extractvalue %[[WORDS]][6]
-  // CHECK-NEXT:  %[[A7:.*]] = llvm.extractvalue %[[WORDS]][7]
-  // CHECK-NEXT:  %[[A8:.*]] = llvm.extractvalue %[[WORDS]][8]
-  // CHECK-NEXT:  %[[A9:.*]] = llvm.extractvalue %[[WORDS]][9]
-  // CHECK-NEXT:  %[[A10:.*]] = llvm.extractvalue %[[WORDS]][10]
-  // CHECK-NEXT:  %[[A11:.*]] = llvm.extractvalue %[[WORDS]][11]
-  // CHECK-NEXT:  %[[A12:.*]] = llvm.extractvalue %[[WORDS]][12]
-  // CHECK-NEXT:  %[[A13:.*]] = llvm.extractvalue %[[WORDS]][13]
-  // CHECK-NEXT:  %[[A14:.*]] = llvm.extractvalue %[[WORDS]][14]
-  // CHECK-NEXT:  %[[A15:.*]] = llvm.extractvalue %[[WORDS]][15]
+  // CHECK:       %[[A0:.*]] = llvm.extractvalue %[[WORDS]][0]
+  // CHECK:       %[[A1:.*]] = llvm.extractvalue %[[WORDS]][1]
+  // CHECK:       %[[A2:.*]] = llvm.extractvalue %[[WORDS]][2]
+  // CHECK:       %[[A3:.*]] = llvm.extractvalue %[[WORDS]][3]
+  // CHECK:       %[[A4:.*]] = llvm.extractvalue %[[WORDS]][4]
+  // CHECK:       %[[A5:.*]] = llvm.extractvalue %[[WORDS]][5]
+  // CHECK:       %[[A6:.*]] = llvm.extractvalue %[[WORDS]][6]
+  // CHECK:       %[[A7:.*]] = llvm.extractvalue %[[WORDS]][7]
+  // CHECK:       %[[A8:.*]] = llvm.extractvalue %[[WORDS]][8]
+  // CHECK:       %[[A9:.*]] = llvm.extractvalue %[[WORDS]][9]
+  // CHECK:       %[[A10:.*]] = llvm.extractvalue %[[WORDS]][10]
+  // CHECK:       %[[A11:.*]] = llvm.extractvalue %[[WORDS]][11]
+  // CHECK:       %[[A12:.*]] = llvm.extractvalue %[[WORDS]][12]
+  // CHECK:       %[[A13:.*]] = llvm.extractvalue %[[WORDS]][13]
+  // CHECK:       %[[A14:.*]] = llvm.extractvalue %[[WORDS]][14]
+  // CHECK:       %[[A15:.*]] = llvm.extractvalue %[[WORDS]][15]
   // CHECK:       %[[B0:.*]] = arith.addi %[[UNITS:.*]], %c-9223371899415822336_i64
   // CHECK:       nvvm.wgmma.fence.aligned
   // CHECK:       %[[B1:.*]] = arith.addi %[[UNITS]], %c-9223371899415822334_i64
   // CHECK:       %[[M0:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[A0]], %[[A1]], %[[A2]], %[[A3]], %[[B0]]
-  // CHECK-NEXT:  %[[D10:.*]] = llvm.extractvalue %[[M0]][0]
-  // CHECK-NEXT:  %[[D11:.*]] = llvm.extractvalue %[[M0]][1]
-  // CHECK-NEXT:  %[[D12:.*]] = llvm.extractvalue %[[M0]][2]
-  // CHECK-NEXT:  %[[D13:.*]] = llvm.extractvalue %[[M0]][3]
-  // CHECK-NEXT:  %[[M1:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %[[D10]], %[[D11]], %[[D12]], %[[D13]], %[[A4]], %[[A5]], %[[A6]], %[[A7]], %[[B1]]
+  // CHECK:       %[[D10:.*]] = llvm.extractvalue %[[M0]][0]
+  // CHECK:       %[[D11:.*]] = llvm.extractvalue %[[M0]][1]
+  // CHECK:       %[[D12:.*]] = llvm.extractvalue %[[M0]][2]
+  // CHECK:       %[[D13:.*]] = llvm.extractvalue %[[M0]][3]
+  // CHECK:       %[[M1:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %[[D10]], %[[D11]], %[[D12]], %[[D13]], %[[A4]], %[[A5]], %[[A6]], %[[A7]], %[[B1]]
   // CHECK:       %[[M2:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[A8]], %[[A9]], %[[A10]], %[[A11]], %[[B0]]
-  // CHECK-NEXT:  %[[D30:.*]] = llvm.extractvalue %[[M2]][0]
-  // CHECK-NEXT:  %[[D31:.*]] = llvm.extractvalue %[[M2]][1]
-  // CHECK-NEXT:  %[[D32:.*]] = llvm.extractvalue %[[M2]][2]
-  // CHECK-NEXT:  %[[D33:.*]] = llvm.extractvalue %[[M2]][3]
-  // CHECK-NEXT:  %[[M3:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %[[D30]], %[[D31]], %[[D32]], %[[D33]], %[[A12]], %[[A13]], %[[A14]], %[[A15]], %[[B1]]
+  // CHECK:       %[[D30:.*]] = llvm.extractvalue %[[M2]][0]
+  // CHECK:       %[[D31:.*]] = llvm.extractvalue %[[M2]][1]
+  // CHECK:       %[[D32:.*]] = llvm.extractvalue %[[M2]][2]
+  // CHECK:       %[[D33:.*]] = llvm.extractvalue %[[M2]][3]
+  // CHECK:       %[[M3:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %[[D30]], %[[D31]], %[[D32]], %[[D33]], %[[A12]], %[[A13]], %[[A14]], %[[A15]], %[[B1]]
   // CHECK-NOT:   wgmma.mma_async
   // CHECK:       nvvm.wgmma.commit.group.sync.aligned
   // CHECK-NEXT:  nvvm.wgmma.wait.group.sync.aligned 0
@@ -232,18 +232,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @blocks(
   // CHECK:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
   // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
-  // CHECK-NEXT:  %[[START:.*]] = arith.addi %[[UNITS]], %
-  // CHECK-NEXT:  %[[IN_CTA:.*]] = arith.shrui %[[THREAD]], %c7_i32
-  // CHECK-NEXT:  %[[GROUP:.*]] = arith.addi %[[IN_CTA]], %c-1_i32
-  // CHECK-NEXT:  %[[ROWS:.*]] = arith.muli %[[GROUP]], %c512_i32
-  // CHECK-NEXT:  %[[MORE:.*]] = arith.extui %[[ROWS]]
-  // CHECK-NEXT:  %[[A00:.*]] = arith.addi %[[START]], %[[MORE]]
-  // CHECK-NEXT:  %[[B0:.*]] = arith.addi
+  // CHECK:       %[[START:.*]] = arith.addi %[[UNITS]], %
+  // CHECK:       %[[IN_CTA:.*]] = arith.shrui %[[THREAD]], %c7_i32
+  // CHECK:       %[[GROUP:.*]] = arith.addi %[[IN_CTA]], %c-1_i32
+  // CHECK:       %[[ROWS:.*]] = arith.muli %[[GROUP]], %c512_i32
+  // CHECK:       %[[MORE:.*]] = arith.extui %[[ROWS]]
+  // CHECK:       %[[A00:.*]] = arith.addi %[[START]], %[[MORE]]
+  // CHECK:       %[[B0:.*]] = arith.addi
   // CHECK:       nvvm.wgmma.fence.aligned
-  // CHECK-NEXT:  %[[A01:.*]] = arith.addi %[[A00]], %c2_i64
-  // CHECK-NEXT:  %[[B1:.*]] = arith.addi
-  // CHECK-NEXT:  %[[A10:.*]] = arith.addi %[[A00]], %c256_i64
-  // CHECK-NEXT:  %[[A11:.*]] = arith.addi %[[A00]], %c258_i64
+  // CHECK:       %[[A01:.*]] = arith.addi %[[A00]], %c2_i64
+  // CHECK:       %[[B1:.*]] = arith.addi
+  // CHECK:       %[[A10:.*]] = arith.addi %[[A00]], %c256_i64
+  // CHECK:       %[[A11:.*]] = arith.addi %[[A00]], %c258_i64
   // CHECK:       %{{.*}} = nvvm.wgmma.mma_async %[[A00]], %[[B0]], %
   // CHECK-NEXT:  %{{.*}} = nvvm.wgmma.mma_async %[[A01]], %[[B1]], %
   // CHECK:       %{{.*}} = nvvm.wgmma.mma_async %[[A10]], %[[B0]], %

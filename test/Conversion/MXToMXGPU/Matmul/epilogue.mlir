@@ -22,7 +22,7 @@
 // CHECK:             scf.if
 // CHECK:               scf.for
 // CHECK:                 %[[SUM_SUMS:.*]] = mxgpu.load_accumulator
-// CHECK-NEXT:            %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
+// CHECK:                 %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
 // CHECK:                 %[[F:.*]] = vector.broadcast %[[ALPHA]] : f32 to vector<32xf32>
 // CHECK:                 %[[X:.*]] = arith.mulf %[[SUM]], %[[F]]
 // CHECK:                 %[[B:.*]] = vector.load %{{.*}}[%[[C:.*]]] {alignment = 32 : i64} : memref<?xf32>, vector<32xf32>
@@ -30,7 +30,7 @@
 // CHECK:                 %[[S:.*]] = vector.broadcast %[[SCALE]]
 // CHECK:                 %[[Z:.*]] = arith.mulf %[[Y]], %[[S]]
 // CHECK:                 %[[D:.*]] = scf.if %[[IN]] -> (vector<32xbf16>) {
-// CHECK-NEXT:              %[[LOADED:.*]] = vector.load %{{.*}}[%[[ROW]], %[[C]]] {alignment = 16 : i64} : memref<?x?xbf16>, vector<32xbf16>
+// CHECK:                   %[[LOADED:.*]] = vector.load %{{.*}}[%[[ROW]], %[[C]]] {alignment = 16 : i64} : memref<?x?xbf16>, vector<32xbf16>
 // CHECK-NEXT:              scf.yield %[[LOADED]]
 // CHECK-NEXT:            } else {
 // CHECK-NEXT:              scf.yield %{{.*}} : vector<32xbf16>
@@ -73,7 +73,7 @@ func.func @region(%a: !a, %as: !s, %b: !a, %bs: !s, %bias: memref<?xf32>, %scale
 
 // CHECK-LABEL: mxgpu.kernel @accumulate_matmul(
 // CHECK:         %[[SUM_SUMS:.*]] = mxgpu.load_accumulator
-// CHECK-NEXT:    %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
+// CHECK:         %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
 // CHECK:         %[[OLD:.*]] = vector.load %{{.*}} {alignment = 32 : i64} : memref<128x128xf16>, vector<32xf16>
 // CHECK:         %[[WIDE:.*]] = arith.extf %[[OLD]]
 // CHECK:         %[[TOTAL:.*]] = math.fma %[[SUM]], %{{.*}}, %[[WIDE]]
@@ -104,13 +104,13 @@ func.func @accumulate(%a: !a, %s: !s, %alpha: f32, %y: memref<128x128xf16>) {
 // CHECK-NOT:     scf.if
 // CHECK:         scf.for
 // CHECK:           %[[SUM_SUMS:.*]] = mxgpu.load_accumulator
-// CHECK-NEXT:      %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
+// CHECK:           %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
 // CHECK-NOT:       vector.load
 // CHECK:           %[[SENT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SUM]]
 // CHECK:           %[[STAGE:.*]], %[[ROWS:.*]] = mxgpu.producer_acquire %[[RING]]
-// CHECK-NEXT:      %[[FRAGMENT:.*]] = mxgpu.from_rows %[[SENT]] : vector<32xf32>
+// CHECK:           %[[FRAGMENT:.*]] = mxgpu.from_rows %[[SENT]] : vector<32xf32>
 // CHECK-NEXT:      mxgpu.store_shared %[[FRAGMENT]], %[[ROWS]] : !fragment
-// CHECK-NEXT:      mxgpu.tma_store %[[ROWS]] to %[[C]][%{{.*}}, %{{.*}}] add
+// CHECK:           mxgpu.tma_store %[[ROWS]] to %[[C]][%{{.*}}, %{{.*}}] add
 // CHECK-NEXT:      mxgpu.producer_commit %[[STAGE]]
 !a = memref<130x64xf8E4M3FN>
 !as = memref<2x1x32x4x4xf8E8M0FNU>

@@ -35,17 +35,17 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" {{.*}} : !groups_ring
 // CHECK-NEXT:    mxgpu.wait_dependencies
-// CHECK-NEXT:    %[[WORK:.*]] = mxgpu.tile_scheduler groups(%[[UNITS]] : !groups_ring) raster = linear tile [256, 128] ragged(%{{.*}} : memref<4xi32>) of(%c300, %c200, %c256)
+// CHECK:         %[[WORK:.*]] = mxgpu.tile_scheduler groups(%[[UNITS]] : !groups_ring) raster = linear tile [256, 128] ragged(%{{.*}} : memref<4xi32>) of(%c300, %c200, %c256)
 
 // Rows after the end of the group are not stored.
 // CHECK:         mxgpu.role @epilogue
-// CHECK-NEXT:      mxgpu.for_each_work_tile (%group, %row, %column, %start, %[[END:.*]]) in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile (%group, %row, %column, %start, %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[PRESENT:.*]] = arith.cmpi ult, %[[OWN:.*]], %[[END]] : index
 // CHECK:             mxgpu.store_fragment %{{.*}}, %result[%[[OWN]], %{{.*}}] when(%[[PRESENT]]) aligned(16)
 
 // Scales of a group begin with a tile, and its rows of b after those of others.
 // CHECK:         mxgpu.role @load
-// CHECK-NEXT:      mxgpu.for_each_work_tile (%[[GROUP:.*]], %[[ROW:.*]], %[[COLUMN:.*]], %start, %end) in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile (%[[GROUP:.*]], %[[ROW:.*]], %[[COLUMN:.*]], %start, %end) in %[[WORK]] {
 // CHECK:             %[[MINE:.*]] = arith.addi %[[ROW]], %{{.*}}
 // CHECK:             %[[TILE:.*]] = arith.divui %[[MINE]], %c128
 // CHECK:             %[[ROW_TILE:.*]] = arith.addi %[[TILE]], %[[GROUP]]
@@ -59,7 +59,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 
 // Each CTA of a pair looks for its units by itself.
 // CHECK:         mxgpu.role @schedule warps(1) first_warp({{.*}}) {
-// CHECK-NEXT:      mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
 // CHECK-NEXT:        %[[STAGE:.*]], %{{.*}} = mxgpu.producer_acquire %[[UNITS]]
 // CHECK-NEXT:        mxgpu.producer_commit %[[STAGE]]
 // CHECK-NEXT:        %[[STAGE:.*]], %[[NEXT:.*]] = mxgpu.consumer_wait %[[UNITS]]
@@ -71,7 +71,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 // CHECK:         %[[M:.*]] = arith.constant 100 : index
 // CHECK:         mxgpu.tile_scheduler groups(%{{.*}} : !groups_ring) raster = linear tile [128, 64] ragged(%{{.*}} : memref<4xi64>) over_reduction of(%[[M]], %c200, %c768)
 // CHECK:         mxgpu.role @epilogue
-// CHECK-NEXT:      mxgpu.for_each_work_tile (%[[G:.*]], %[[R:.*]], %column, %[[K0:.*]], %[[K1:.*]]) in
+// CHECK:           mxgpu.for_each_work_tile (%[[G:.*]], %[[R:.*]], %column, %[[K0:.*]], %[[K1:.*]]) in
 // CHECK:             %[[EMPTY:.*]] = arith.cmpi eq, %[[K0]], %[[K1]] : index
 // CHECK:             %[[ABOVE:.*]] = arith.muli %[[G]], %[[M]]
 // CHECK:             mxgpu.load_accumulator {{.*}} empty(%[[EMPTY]])

@@ -9,26 +9,24 @@
 // CHECK:         mxgpu.launch @kernels::@clc_matmul grid(%[[TILES]])
 // CHECK-LABEL: mxgpu.kernel @clc_matmul(
 // CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" : !clc_ring
-// CHECK-NEXT:    %[[WORK:.*]] = mxgpu.tile_scheduler clc(%[[UNITS]] : !clc_ring) raster = hilbert tile [128, 128] of(
+// CHECK:         %[[WORK:.*]] = mxgpu.tile_scheduler clc(%[[UNITS]] : !clc_ring) raster = hilbert tile [128, 128] of(
 // CHECK:         mxgpu.role @epilogue
-// CHECK-NEXT:      mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
 // CHECK:             mxgpu.consumer_release %acc_stage :
 // CHECK-NEXT:        %[[STAGE:.*]], %[[ANSWER:.*]] = mxgpu.consumer_wait %[[UNITS]] : !clc_ring
 // CHECK-NEXT:        mxgpu.next_work_tile %[[ANSWER]] :
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]] : !clc_stage
-// CHECK-NEXT:      }
 // CHECK:         mxgpu.role @load
 // CHECK:             mxgpu.next_work_tile
 // CHECK:         mxgpu.role @mma
 // CHECK:             mxgpu.next_work_tile
 // CHECK:         mxgpu.role @schedule warps(1) elected {
-// CHECK-NEXT:      mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
 // CHECK-NEXT:        %[[REQUEST:.*]], %{{.*}} = mxgpu.producer_acquire %[[UNITS]] : !clc_ring
 // CHECK-NEXT:        mxgpu.producer_commit %[[REQUEST]] : !clc_stage
 // CHECK-NEXT:        %[[STAGE:.*]], %[[ANSWER:.*]] = mxgpu.consumer_wait %[[UNITS]] : !clc_ring
 // CHECK-NEXT:        mxgpu.next_work_tile %[[ANSWER]] :
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]] : !clc_stage
-// CHECK-NEXT:      }
 !x = memref<256x512xf8E4M3FN>
 !w = memref<384x512xf8E4M3FN>
 !xs = memref<2x4x32x4x4xf8E8M0FNU>
@@ -49,7 +47,7 @@ func.func @clc(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %y: memref<256x384xbf16>) {
 // CHECK:         %[[PARTS:.*]] = memref.alloc() : memref<768x384xf32>
 // CHECK:         mxgpu.launch @kernels::@split_matmul {{.*}}, %[[PARTS]] :
 // CHECK:         mxgpu.launch @kernels::@split_matmul_sum grid(%{{.*}}) args(%[[PARTS]], %[[Y]], %[[ALPHA]] :
-// CHECK-NEXT:    memref.dealloc %[[PARTS]]
+// CHECK:         memref.dealloc %[[PARTS]]
 // CHECK-LABEL: mxgpu.kernel @split_matmul(
 // CHECK-DAG:     %[[M:.*]] = arith.constant 256 : index
 // CHECK-DAG:     %[[N:.*]] = arith.constant 384 : index

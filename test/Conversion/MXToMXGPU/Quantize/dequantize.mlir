@@ -19,14 +19,14 @@
 // CHECK:         mxgpu.role @dequantize warps(16) {
 // CHECK:           mxgpu.for_each_work_tile
 // CHECK:             %[[BLOCK:.*]] = arith.divui %[[COLUMN:.*]], %[[C16]]
-// CHECK-NEXT:        %[[CODES:.*]] = mxgpu.load_block %[[Q]][%[[ROW:.*]], %[[COLUMN]]] : memref<?x?xi8> -> vector<8xf4E2M1FN>
-// CHECK-NEXT:        %[[SCALE:.*]] = mxgpu.load_scale %[[S]][%[[ROW]], %[[BLOCK]]] : memref<?x?x32x4x4xf8E4M3FN> -> f8E4M3FN
-// CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %[[ROW]], %[[C32]]
-// CHECK-NEXT:        mxgpu.load_block %[[Q]][%[[NEXT]], %[[COLUMN]]]
+// CHECK:             %[[CODES:.*]] = mxgpu.load_block %[[Q]][%[[ROW:.*]], %[[COLUMN]]] : memref<?x?xi8> -> vector<8xf4E2M1FN>
+// CHECK:             %[[SCALE:.*]] = mxgpu.load_scale %[[S]][%[[ROW]], %[[BLOCK]]] : memref<?x?x32x4x4xf8E4M3FN> -> f8E4M3FN
+// CHECK:             %[[NEXT:.*]] = arith.addi %[[ROW]], %[[C32]]
+// CHECK:             mxgpu.load_block %[[Q]][%[[NEXT]], %[[COLUMN]]]
 // CHECK-COUNT-3:     mxgpu.load_scale
 // CHECK-NOT:         mxgpu.load
 // CHECK:             %[[VALUE:.*]] = mxgpu.dequantize_block %[[CODES]] by %[[SCALE]] decode(%[[G]]) : vector<8xf4E2M1FN>, f8E4M3FN -> vector<8xf16>
-// CHECK-NEXT:        mxgpu.store_block %[[VALUE]], %[[X]][%[[ROW]], %[[COLUMN]]]
+// CHECK:             mxgpu.store_block %[[VALUE]], %[[X]][%[[ROW]], %[[COLUMN]]]
 // CHECK-COUNT-3:     mxgpu.dequantize_block
 func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>, %x: memref<?x?xf16>, %g: f32) {
   mx.dequantize ins(%q, %s : memref<?x?xf4E2M1FN>, memref<?x?x32x4x4xf8E4M3FN>) global_scale(%g) outs(%x : memref<?x?xf16>) block_size = 16

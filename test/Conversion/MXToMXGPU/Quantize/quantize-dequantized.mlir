@@ -9,8 +9,8 @@
 // CHECK-NOT:     mxgpu.launch
 // CHECK-LABEL: mxgpu.kernel @numbers_quantize_dequantize(
 // CHECK:         %[[Q:.*]], %[[S:.*]] = mxgpu.quantize_block
-// CHECK-NEXT:    %[[N:.*]] = mxgpu.dequantize_block %[[Q]] by %[[S]] : vector<16xf8E4M3FN>, f8E8M0FNU -> vector<16xbf16>
-// CHECK-NEXT:    mxgpu.store_block %[[N]]
+// CHECK:         %[[N:.*]] = mxgpu.dequantize_block %[[Q]] by %[[S]] : vector<16xf8E4M3FN>, f8E8M0FNU -> vector<16xbf16>
+// CHECK:         mxgpu.store_block %[[N]]
 // CHECK-NOT:     mxgpu.store_scales
 func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
   %y = memref.alloc() : memref<256x64xbf16>
@@ -49,11 +49,11 @@ func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: mem
 // CHECK:         mxgpu.ring "rows" : [[$OF_ROWS]]
 // CHECK:         mxgpu.ring "columns" : [[$OF_COLUMNS]]
 // CHECK:         mxgpu.quantize_block
-// CHECK-NEXT:    %[[N:.*]] = mxgpu.dequantize_block {{.*}} -> vector<32xbf16>
+// CHECK:         %[[N:.*]] = mxgpu.dequantize_block {{.*}} -> vector<32xbf16>
 // CHECK-NEXT:    mxgpu.store_shared %[[N]],
 // CHECK-NOT:     mxgpu.store_scale
 // CHECK:         mxgpu.quantize_columns
-// CHECK-NEXT:    %[[C:.*]] = mxgpu.dequantize_block {{.*}} : vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU> -> vector<2x32xf16>
+// CHECK:         %[[C:.*]] = mxgpu.dequantize_block {{.*}} : vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU> -> vector<2x32xf16>
 // CHECK:         mxgpu.store_shared %[[C]],
 // CHECK-NOT:     mxgpu.store_scale
 func.func @numbers_of_both(%x: memref<256x128xbf16>) -> (memref<256x128xbf16>, memref<128x256xf16>) {

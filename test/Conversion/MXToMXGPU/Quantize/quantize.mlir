@@ -24,22 +24,22 @@
 // CHECK:         %[[COLUMNS:.*]] = memref.dim %[[X]]
 // CHECK:         %[[BLOCKS:.*]] = arith.divui %[[COLUMNS]], %[[C32]]
 // CHECK:         mxgpu.role @quantize warps(2) {
-// CHECK-NEXT:      %[[THREAD:.*]] = mxgpu.thread_id
-// CHECK-NEXT:      %[[ROW_IN:.*]] = arith.divui %[[THREAD]], %[[C16]]
-// CHECK-NEXT:      %[[LANE:.*]] = arith.remui %[[THREAD]], %[[C16]]
-// CHECK-NEXT:      %[[COLUMN_IN:.*]] = arith.muli %[[LANE]], %[[C8]]
-// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %[[TILE_ROW:.*]], %[[TILE_COLUMN:.*]], %{{.*}}, %{{.*}}) in
-// CHECK-NEXT:        %[[ROW:.*]] = arith.addi %[[TILE_ROW]], %[[ROW_IN]]
-// CHECK-NEXT:        %[[COLUMN:.*]] = arith.addi %[[TILE_COLUMN]], %[[COLUMN_IN]]
-// CHECK-NEXT:        %[[B0:.*]] = mxgpu.load_block %[[X]][%[[ROW]], %[[COLUMN]]] : memref<?x?xf16> -> vector<8xf16>
-// CHECK-NEXT:        %[[ROW1:.*]] = arith.addi %[[ROW]], %[[C4]]
-// CHECK-NEXT:        mxgpu.load_block %[[X]][%[[ROW1]], %[[COLUMN]]]
+// CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK:           %[[ROW_IN:.*]] = arith.divui %[[THREAD]], %[[C16]]
+// CHECK:           %[[LANE:.*]] = arith.remui %[[THREAD]], %[[C16]]
+// CHECK:           %[[COLUMN_IN:.*]] = arith.muli %[[LANE]], %[[C8]]
+// CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[TILE_ROW:.*]], %[[TILE_COLUMN:.*]], %{{.*}}, %{{.*}}) in
+// CHECK:             %[[ROW:.*]] = arith.addi %[[TILE_ROW]], %[[ROW_IN]]
+// CHECK:             %[[COLUMN:.*]] = arith.addi %[[TILE_COLUMN]], %[[COLUMN_IN]]
+// CHECK:             %[[B0:.*]] = mxgpu.load_block %[[X]][%[[ROW]], %[[COLUMN]]] : memref<?x?xf16> -> vector<8xf16>
+// CHECK:             %[[ROW1:.*]] = arith.addi %[[ROW]], %[[C4]]
+// CHECK:             mxgpu.load_block %[[X]][%[[ROW1]], %[[COLUMN]]]
 // CHECK-COUNT-30:    mxgpu.load_block
 // CHECK-NOT:         mxgpu.load_block
 // CHECK:             %[[E0:.*]], %[[S0:.*]] = mxgpu.quantize_block %[[B0]] scale_rounding = even lanes(4) : vector<8xf16> -> vector<8xf8E5M2>, f8E8M0FNU
-// CHECK-NEXT:        mxgpu.store_block %[[E0]], %[[E]][%[[ROW]], %[[COLUMN]]]
-// CHECK-NEXT:        %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %[[C32]]
-// CHECK-NEXT:        mxgpu.store_scales %[[S0]] into %[[S]][%[[ROW]], %[[BLOCK]]] of(%[[ROWS]], %[[BLOCKS]]) lanes(4)
+// CHECK:             mxgpu.store_block %[[E0]], %[[E]][%[[ROW]], %[[COLUMN]]]
+// CHECK:             %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %[[C32]]
+// CHECK:             mxgpu.store_scales %[[S0]] into %[[S]][%[[ROW]], %[[BLOCK]]] of(%[[ROWS]], %[[BLOCKS]]) lanes(4)
 // CHECK-COUNT-31:    mxgpu.quantize_block
 // CHECK-NOT:         magnitude
 func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
@@ -84,15 +84,14 @@ func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?x
 // CHECK-LABEL: mxgpu.kernel @quantize_and_amax_quantize(
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
 // CHECK:         %[[KNOWN:.*]] = mxgpu.load_relaxed %[[RESULT]]
-// CHECK-NEXT:    %[[A:.*]] = mxgpu.load_block
+// CHECK:         %[[A:.*]] = mxgpu.load_block
 // CHECK:         %[[B:.*]] = mxgpu.load_block
 // CHECK:         %[[OF_A:.*]] = mxgpu.thread_amax %[[A]] : vector<16xbf16>
 // CHECK:         mxgpu.quantize_block %[[A]]
 // CHECK:         %[[OF_B:.*]] = mxgpu.thread_amax %[[B]] : vector<16xbf16>
-// CHECK-NEXT:    %[[LARGEST:.*]] = arith.maximumf %[[OF_A]], %[[OF_B]] : f32
+// CHECK:         %[[LARGEST:.*]] = arith.maximumf %[[OF_A]], %[[OF_B]] : f32
 // CHECK:         mxgpu.quantize_block %[[B]]
 // CHECK:         mxgpu.atomic_max %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
-// CHECK-NEXT:    }
 func.func @quantize_and_amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) amax
   return

@@ -24,7 +24,7 @@
 // CHECK:         %[[SMS:.*]] = mxgpu.sm_count
 // CHECK:         %[[GRID:.*]] = arith.minui %[[SMS]], %[[TILES]]
 // CHECK:         mxgpu.launch @kernels::@static_matmul grid(%[[GRID]]) args(%[[MAP_A]], %[[MAP_B]], %[[MAP_SA]], %[[MAP_SB]], %[[R]] :
-// CHECK-NEXT:    return
+// CHECK:         return
 
 // CHECK: gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_100a", features = "+ptx88"{{.*}}>]
 // CHECK-LABEL: mxgpu.kernel @static_matmul(
@@ -38,13 +38,13 @@
 // CHECK-DAG:     %[[C512:.*]] = arith.constant 512 : index
 // CHECK-DAG:     %[[C768:.*]] = arith.constant 768 : index
 // CHECK:         %[[WORK:.*]] = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%[[C256]], %[[C768]], %[[C512]])
-// CHECK-NEXT:    %[[IN:.*]] = mxgpu.ring "in" : [[$IN]]
-// CHECK-NEXT:    %[[ACC:.*]] = mxgpu.ring "acc" : [[$ACC]]
+// CHECK:         %[[IN:.*]] = mxgpu.ring "in" : [[$IN]]
+// CHECK:         %[[ACC:.*]] = mxgpu.ring "acc" : [[$ACC]]
 
 // Every row exists. Rows of a result at a multiple of 32 bytes are written whole,
 // if anything was multiplied; an f32 result is stored as it was summed.
 // CHECK:         mxgpu.role @epilogue warps(4) {
-// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
 // CHECK:             %[[OWN:.*]] = arith.addi %[[ROW]], %{{.*}}
 // CHECK:             %[[DATA:.*]] = memref.extract_aligned_pointer_as_index %[[R]]
@@ -57,17 +57,17 @@
 // CHECK-NEXT:          scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
 // CHECK:                 %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
 // CHECK:                 %[[F_SUMS:.*]] = mxgpu.load_accumulator %[[D]] column(%[[J]]) empty(%[[NONE]]) : {{.*}} -> !fragment
-// CHECK-NEXT:            %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
-// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) aligned(32)
+// CHECK:                 %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
+// CHECK:                 mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) aligned(32)
 // CHECK:               } else {
 // CHECK:                 %[[F_SUMS:.*]] = mxgpu.load_accumulator %[[D]] column(%{{.*}}) empty(%[[NONE]])
-// CHECK-NEXT:            %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
-// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %{{.*}}] when(%[[TRUE]]) :
+// CHECK:                 %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
+// CHECK:                 mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %{{.*}}] when(%[[TRUE]]) :
 // CHECK:             mxgpu.consumer_release %[[STAGE]]
 
 // The tiles of a step and their scales.
 // CHECK:         mxgpu.role @load warps(1) elected {
-// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK-DAG:         %[[ROW_TILE:.*]] = arith.divui %[[ROW]], %[[C128]]
 // CHECK-DAG:         %[[COLUMN_TILE:.*]] = arith.divui %[[COLUMN]], %[[C128]]
 // CHECK:             mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from %[[START]] to %[[END]] step 128 {
@@ -81,7 +81,7 @@
 
 // One accumulator, to which all steps but the first add.
 // CHECK:         mxgpu.role @mma warps(1) elected {
-// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
 // CHECK:             %[[STAGE:.*]], %[[D:.*]] = mxgpu.producer_acquire %[[ACC]]
 // CHECK:             mxgpu.for_each_k (%{{.*}}, %{{.*}}, %[[FIRST:.*]]) from %[[START]] to %[[END]] step 128 {
@@ -91,8 +91,7 @@
 // CHECK-DAG:           %[[SFB:.*]] = mxgpu.copy_scales %[[FROM_SB]] : {{.*}} -> !mxgpu.scales<256>
 // CHECK:               mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %[[FROM_A]], %[[FROM_B]] scales(%[[SFA]], %[[SFB]] : {{.*}}) into %[[D]] accumulate(%[[MORE]]) :
 // CHECK-NEXT:          mxgpu.consumer_release %[[S]]
-// CHECK-NEXT:        }
-// CHECK-NEXT:        mxgpu.producer_commit %[[STAGE]] empty(%[[NONE]])
+// CHECK:             mxgpu.producer_commit %[[STAGE]] empty(%[[NONE]])
 func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU>,
                   %b: memref<768x512xf8E4M3FN>, %bs: memref<6x4x32x4x4xf8E8M0FNU>, %y: memref<256x768xf32>) {
   mx.matmul ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<2x4x32x4x4xf8E8M0FNU>, memref<768x512xf8E4M3FN>, memref<6x4x32x4x4xf8E8M0FNU>)
@@ -150,8 +149,8 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%[[ROWS]], %[[COLUMNS]], %[[REDUCTION]])
 // A bf16 result is rounded once.
 // CHECK:         %[[F_SUMS:.*]] = mxgpu.load_accumulator
-// CHECK-NEXT:    %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
-// CHECK-NEXT:    %[[G:.*]] = arith.truncf %[[F]] : vector<32xf32> to vector<32xbf16>
+// CHECK:         %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
+// CHECK:         %[[G:.*]] = arith.truncf %[[F]] : vector<32xf32> to vector<32xbf16>
 // CHECK:         mxgpu.store_fragment %[[G]], %[[R]]
 func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
                    %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?x32x4x4xf8E8M0FNU>, %y: memref<?x?xbf16>) {

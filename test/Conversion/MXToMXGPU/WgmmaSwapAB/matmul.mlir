@@ -21,16 +21,16 @@
 // CHECK:           %[[ZERO:.*]] = mxgpu.zero_fragment : ![[$OF_B]]
 // CHECK:           %[[ALL:.*]] = mxgpu.for_each_k ({{.*}}) from %{{.*}} to %{{.*}} step 64 iter_args(%[[SUM:.*]] = %[[ZERO]] : ![[$OF_B]]) {
 // CHECK:             %[[B_STAGE:.*]], %[[B:.*]], %[[SFB:.*]] = mxgpu.consumer_wait %in_b : ![[$IN_B]]
-// CHECK-NEXT:        %[[CODES:.*]] = mxgpu.load_fragment %[[B]] {{.*}} -> ![[$TILE]]
+// CHECK:             %[[CODES:.*]] = mxgpu.load_fragment %[[B]] {{.*}} -> ![[$TILE]]
 // CHECK:             %[[SCALES:.*]] = mxgpu.load_fragment_scales %[[SFB]]
-// CHECK-NEXT:        %[[NUMBERS:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]]
-// CHECK-NEXT:        %[[W:.*]] = mxgpu.relabel_fragment %[[NUMBERS]] : {{.*}} -> ![[$WEIGHTS]]
+// CHECK:             %[[NUMBERS:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]]
+// CHECK:             %[[W:.*]] = mxgpu.relabel_fragment %[[NUMBERS]] : {{.*}} -> ![[$WEIGHTS]]
 // CHECK-NEXT:        %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
 // CHECK-NEXT:        %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 16, k = 16, warpgroups = 2> %[[W]], %[[X]] into %[[SUM]]
 // CHECK-NEXT:        mxgpu.consumer_release %[[B_STAGE]]
 // CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.mma_wait %[[STARTED]] pending(0)
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]]
-// CHECK-NEXT:        mxgpu.yield %[[NEXT]]
+// CHECK:             mxgpu.yield %[[NEXT]]
 // CHECK:           mxgpu.relabel_fragment %[[ALL]] : ![[$OF_B]] -> ![[$OF_A]]
 // CHECK:           mxgpu.store_fragment {{.*}} aligned(4) : vector<2xbf16>, memref<16x128xbf16>
 // CHECK:         mxgpu.role @load warps(1) elected

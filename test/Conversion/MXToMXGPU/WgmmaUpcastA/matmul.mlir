@@ -18,15 +18,15 @@
 // CHECK:           %[[ZERO:.*]] = mxgpu.zero_fragment : ![[$ALL]]
 // CHECK:           mxgpu.for_each_k ({{.*}}) from %{{.*}} to %{{.*}} step 64 iter_args(%[[SUM:.*]] = %[[ZERO]] : ![[$ALL]]) {
 // CHECK:             %[[STAGE:.*]], %[[A:.*]], %[[SFA:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
-// CHECK-NEXT:        %[[CODES:.*]] = mxgpu.load_fragment %[[A]] {{.*}} -> ![[$TILE]]
+// CHECK:             %[[CODES:.*]] = mxgpu.load_fragment %[[A]] {{.*}} -> ![[$TILE]]
 // CHECK:             %[[SCALES:.*]] = mxgpu.load_fragment_scales %[[SFA]]
-// CHECK-NEXT:        %[[X:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$NUMBERS]]
+// CHECK:             %[[X:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$NUMBERS]]
 // CHECK-NEXT:        %[[B_STAGE:.*]], %[[B:.*]] = mxgpu.consumer_wait %in_b : ![[$IN_B]]
 // CHECK-NEXT:        %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 96, k = 16, warpgroups = 2> %[[X]], %[[B]] into %[[SUM]]
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]]
 // CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.mma_wait %[[STARTED]] pending(0)
 // CHECK-NEXT:        mxgpu.consumer_release %[[B_STAGE]]
-// CHECK-NEXT:        mxgpu.yield %[[NEXT]]
+// CHECK:             mxgpu.yield %[[NEXT]]
 // CHECK:           mxgpu.store_fragment
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK-NOT:     mxgpu.role

@@ -30,36 +30,36 @@
 // CHECK:       mxgpu.kernel @main_matmul(%a_map: ![[$A_MAP]], %b_map: ![[$B_MAP]], %sfa_map: {{.*}}, %sfb_map: {{.*}}, %result: memref<256x256xbf16>)
 // CHECK:         mxgpu.role @multiply warps(8) registers(200) {
 // CHECK:           mxgpu.for_each_work_tile
-// CHECK-NEXT:        %[[ZERO:.*]] = mxgpu.zero_fragment : ![[$SUM]]
-// CHECK-NEXT:        %[[ALL:.*]] = mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %start to %end step 64 iter_args(%[[OLD:.*]] = %[[ZERO]] : ![[$SUM]]) {
+// CHECK:             %[[ZERO:.*]] = mxgpu.zero_fragment : ![[$SUM]]
+// CHECK:             %[[ALL:.*]] = mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %start to %end step 64 iter_args(%[[OLD:.*]] = %[[ZERO]] : ![[$SUM]]) {
 // CHECK-NEXT:          %[[STAGE:.*]], %a, %sfa = mxgpu.consumer_wait %in : ![[$IN]]
-// CHECK-NEXT:          %[[CODES:.*]] = mxgpu.load_fragment %a at[%c0, %c0] : {{.*}} -> ![[$NARROW_A]]
+// CHECK:               %[[CODES:.*]] = mxgpu.load_fragment %a at[%c0, %c0] : {{.*}} -> ![[$NARROW_A]]
 // A tile of scales has those of 128 elements.
-// CHECK-NEXT:          %[[WITHIN:.*]] = arith.remui %k, %c128
-// CHECK-NEXT:          %[[BLOCK:.*]] = arith.divui %[[WITHIN]], %c32
-// CHECK-NEXT:          %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa at[%c0, %[[BLOCK]]] block(32)
-// CHECK-NEXT:          %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_A]]
-// CHECK-NEXT:          %[[A:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_A]] -> ![[$OPERAND_A]]
+// CHECK:               %[[WITHIN:.*]] = arith.remui %k, %c128
+// CHECK:               %[[BLOCK:.*]] = arith.divui %[[WITHIN]], %c32
+// CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa at[%c0, %[[BLOCK]]] block(32)
+// CHECK:               %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_A]]
+// CHECK:               %[[A:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_A]] -> ![[$OPERAND_A]]
 // CHECK-NEXT:          %[[TILE:.*]], %b = mxgpu.consumer_wait %operands : ![[$OPERANDS]]
 // CHECK-NEXT:          %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %[[A]], %b into %[[OLD]]
 // CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
 // CHECK-NEXT:          %[[SUM:.*]] = mxgpu.mma_wait %[[STARTED]] pending(0)
 // CHECK-NEXT:          mxgpu.consumer_release %[[TILE]]
-// CHECK-NEXT:          mxgpu.yield %[[SUM]]
+// CHECK:               mxgpu.yield %[[SUM]]
 // CHECK:             %[[Y:.*]] = mxgpu.relabel_fragment %[[ALL]] : ![[$SUM]] -> ![[$Y]]
 // CHECK:             mxgpu.extract_columns %[[Y]] at
 // CHECK:             mxgpu.store_fragment {{.*}}aligned(16) : vector<8xbf16>
 
 // CHECK:         mxgpu.role @dequantize warps(4) registers(72) {
-// CHECK-NEXT:      %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
 // Eight lanes access eight rows: what they read and write is in other banks.
 // CHECK:           %[[MOVED:.*]] = arith.xori %[[THREAD]],
 // CHECK:             mxgpu.for_each_k
 // CHECK-NEXT:          %[[STAGE:.*]], %b, %sfb = mxgpu.consumer_wait %in_b : ![[$IN_B]]
-// CHECK-NEXT:          %[[CODES:.*]] = mxgpu.load_fragment %b at[%c0, %c0] thread(%[[MOVED]])
+// CHECK:               %[[CODES:.*]] = mxgpu.load_fragment %b at[%c0, %c0] thread(%[[MOVED]])
 // CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfb at[%c0, %{{.*}}] thread(%[[MOVED]]) block(32)
-// CHECK-NEXT:          %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_B]]
-// CHECK-NEXT:          %[[B:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_B]] -> ![[$OPERAND_B]]
+// CHECK:               %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_B]]
+// CHECK:               %[[B:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_B]] -> ![[$OPERAND_B]]
 // CHECK-NEXT:          %[[FILLED:.*]], %[[TO:.*]] = mxgpu.producer_acquire %operands : ![[$OPERANDS]]
 // CHECK-NEXT:          mxgpu.store_shared %[[B]], %[[TO]] thread(%[[MOVED]])
 // CHECK-NEXT:          mxgpu.producer_commit %[[FILLED]]
@@ -67,14 +67,14 @@
 
 // CHECK:         mxgpu.role @load warps(1) elected registers(40) {
 // CHECK:             mxgpu.for_each_k
-// CHECK-NEXT:          %[[KTILE:.*]] = arith.divui %k, %c128
+// CHECK:               %[[KTILE:.*]] = arith.divui %k, %c128
 // CHECK-NEXT:          %[[STAGE:.*]], %a, %sfa = mxgpu.producer_acquire %in : ![[$IN]]
-// CHECK-NEXT:          mxgpu.tma_load %a_map[%row, %k] into %a for %[[STAGE]]
-// CHECK-NEXT:          mxgpu.tma_load %sfa_map[%{{.*}}, %[[KTILE]]] into %sfa for %[[STAGE]]
+// CHECK:               mxgpu.tma_load %a_map[%row, %k] into %a for %[[STAGE]]
+// CHECK:               mxgpu.tma_load %sfa_map[%{{.*}}, %[[KTILE]]] into %sfa for %[[STAGE]]
 // CHECK-NEXT:          mxgpu.producer_commit %[[STAGE]]
 // CHECK-NEXT:          %[[STAGE:.*]], %b, %sfb = mxgpu.producer_acquire %in_b : ![[$IN_B]]
-// CHECK-NEXT:          mxgpu.tma_load %b_map[%column, %k] into %b for %[[STAGE]]
-// CHECK-NEXT:          mxgpu.tma_load %sfb_map[%{{.*}}, %[[KTILE]]] into %sfb for %[[STAGE]]
+// CHECK:               mxgpu.tma_load %b_map[%column, %k] into %b for %[[STAGE]]
+// CHECK:               mxgpu.tma_load %sfb_map[%{{.*}}, %[[KTILE]]] into %sfb for %[[STAGE]]
 // CHECK-NEXT:          mxgpu.producer_commit %[[STAGE]]
 !a = memref<256x128xf8E4M3FN>
 !s = memref<2x1x32x4x4xf8E8M0FNU>
@@ -94,19 +94,19 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 // CHECK:           %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[SUM0:[^ ]+]] = %[[ZERO:[^ ]+]] : {{[^,]*}}, %[[SUM1:[^ ]+]] = %[[ZERO]] : {{.*}}) {
 // CHECK:               %[[CODES:.*]] = mxgpu.load_fragment %a
 // CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa
-// CHECK-NEXT:          %[[CODES0:.*]] = mxgpu.extract_rows %[[CODES]][0]
-// CHECK-NEXT:          %[[SCALES0:.*]] = vector.extract_strided_slice %[[SCALES]] {offsets = [0, 0], sizes = [2, 1], strides = [1, 1]}
-// CHECK-NEXT:          %[[WIDE0:.*]] = mxgpu.dequantize_fragment %[[CODES0]] by %[[SCALES0]]
-// CHECK-NEXT:          %[[A0:.*]] = mxgpu.relabel_fragment %[[WIDE0]]
+// CHECK:               %[[CODES0:.*]] = mxgpu.extract_rows %[[CODES]][0]
+// CHECK:               %[[SCALES0:.*]] = vector.extract_strided_slice %[[SCALES]] {offsets = [0, 0], sizes = [2, 1], strides = [1, 1]}
+// CHECK:               %[[WIDE0:.*]] = mxgpu.dequantize_fragment %[[CODES0]] by %[[SCALES0]]
+// CHECK:               %[[A0:.*]] = mxgpu.relabel_fragment %[[WIDE0]]
 // CHECK-NEXT:          %[[TILE:.*]], %b = mxgpu.consumer_wait %operands
 // CHECK-NEXT:          %[[STARTED0:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %[[A0]], %b into %[[SUM0]]
 // CHECK-NEXT:          %[[DONE0:.*]] = mxgpu.mma_wait %[[STARTED0]] pending(0)
-// CHECK-NEXT:          %[[CODES1:.*]] = mxgpu.extract_rows %[[CODES]][1]
+// CHECK:               %[[CODES1:.*]] = mxgpu.extract_rows %[[CODES]][1]
 // CHECK:               %[[STARTED1:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %{{.*}}, %b into %[[SUM1]]
 // CHECK-NEXT:          mxgpu.consumer_release %in_stage :
 // CHECK-NEXT:          %[[DONE1:.*]] = mxgpu.mma_wait %[[STARTED1]] pending(0)
 // CHECK-NEXT:          mxgpu.consumer_release %[[TILE]] :
-// CHECK-NEXT:          mxgpu.yield %[[DONE0]], %[[DONE1]]
+// CHECK:               mxgpu.yield %[[DONE0]], %[[DONE1]]
 // CHECK:             mxgpu.concat_rows %[[ALL]]#0, %[[ALL]]#1
 !a = memref<256x128xf8E4M3FN>
 !s = memref<2x1x32x4x4xf8E8M0FNU>
