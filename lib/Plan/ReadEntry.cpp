@@ -8,7 +8,7 @@
 
 using namespace mx::plan;
 
-int64_t mx::plan::readOffset(const Reader &json) {
+int64_t mx::plan::readOffset(const JsonReader &json) {
   int64_t offset = json.integer(0, kMaxBytes);
   if (!json.failed() && offset % kWorkspaceAlignment)
     json.fail("expected a multiple of " + std::to_string(kWorkspaceAlignment) +
@@ -21,7 +21,7 @@ static bool isMemory(const Result &result) {
   return !result.isNumber && !result.isTaken;
 }
 
-void EntryReader::readValue(const Reader &json, Value &value) {
+void EntryReader::readValue(const JsonReader &json, Value &value) {
   value.name = json["name"].string();
   value.type = json["type"].string();
   value.dtype = json["dtype"].string();
@@ -31,7 +31,7 @@ void EntryReader::readValue(const Reader &json, Value &value) {
                        value.dtype + "'");
 }
 
-Argument EntryReader::readArgument(const Reader &json) {
+Argument EntryReader::readArgument(const JsonReader &json) {
   Argument argument;
   if (!json.onlyKeys({"name", "type", "dtype", "shape"}))
     return argument;
@@ -39,7 +39,7 @@ Argument EntryReader::readArgument(const Reader &json) {
   argument.isNumber = !json.has("shape");
   if (argument.isNumber)
     return argument;
-  json["shape"].elements([&](const Reader &extent) {
+  json["shape"].elements([&](const JsonReader &extent) {
     bool isDynamic = extent.isString() && extent.string() == "?";
     argument.shape.push_back(isDynamic ? kDynamic
                                        : extent.integer(0, INT64_MAX));
@@ -47,7 +47,7 @@ Argument EntryReader::readArgument(const Reader &json) {
   return argument;
 }
 
-void EntryReader::readResult(const Reader &json, Result &result) {
+void EntryReader::readResult(const JsonReader &json, Result &result) {
   if (!json.onlyKeys({"name", "type", "dtype", "shape", "value", "from"}))
     return;
   readValue(json, result);
@@ -63,7 +63,7 @@ void EntryReader::readResult(const Reader &json, Result &result) {
     result.buffer = readBuffer(json["from"]);
   if (!json.failed() && result.buffer.kind == Buffer::Result)
     json["from"].fail("expected a buffer other than a result");
-  json["shape"].elements([&](const Reader &extent) {
+  json["shape"].elements([&](const JsonReader &extent) {
     result.shape.push_back(result.isTaken ? readNumber(extent)
                                           : readSize(extent));
   });
@@ -130,7 +130,7 @@ std::string EntryReader::explainMissing(const Number &number) const {
   return {};
 }
 
-Number EntryReader::readNumber(const Reader &json) {
+Number EntryReader::readNumber(const JsonReader &json) {
   if (!json.isString())
     return json.integer(INT64_MIN, INT64_MAX);
   std::optional<Number> number = Number::parse(json.string());
@@ -145,7 +145,7 @@ Number EntryReader::readNumber(const Reader &json) {
   return {};
 }
 
-Number EntryReader::readSize(const Reader &json) {
+Number EntryReader::readSize(const JsonReader &json) {
   Number number = readNumber(json);
   if (!json.failed() && dependsOnAddress(number, addresses))
     json.fail("expected a size that follows from no address, found '" +
@@ -154,7 +154,7 @@ Number EntryReader::readSize(const Reader &json) {
 }
 
 /// "add", "addi.i32", "truncf.f64.bf16"
-void EntryReader::readOperator(const Reader &json, Expression &expression) {
+void EntryReader::readOperator(const JsonReader &json, Expression &expression) {
   std::string text = json.string();
   std::vector<std::string> parts = {""};
   for (char c : text)
@@ -180,10 +180,10 @@ void EntryReader::readOperator(const Reader &json, Expression &expression) {
               text + "'");
 }
 
-Expression EntryReader::readExpression(const Reader &json) {
+Expression EntryReader::readExpression(const JsonReader &json) {
   Expression expression;
   size_t at = 0, expected = 0;
-  json.elements([&](const Reader &element) {
+  json.elements([&](const JsonReader &element) {
     if (at == 0) {
       readOperator(element, expression);
       expected = getOperandCount(expression.op);
@@ -203,7 +203,7 @@ Expression EntryReader::readExpression(const Reader &json) {
   return expression;
 }
 
-Requirement EntryReader::readRequirement(const Reader &json) {
+Requirement EntryReader::readRequirement(const JsonReader &json) {
   Requirement requirement;
   if (!json.onlyKeys({"condition", "message", "values"}))
     return requirement;
@@ -221,7 +221,7 @@ Requirement EntryReader::readRequirement(const Reader &json) {
   return requirement;
 }
 
-Buffer EntryReader::readBuffer(const Reader &json) {
+Buffer EntryReader::readBuffer(const JsonReader &json) {
   std::string text = json.string();
   std::optional<Buffer> buffer = Buffer::parse(text);
   auto isThere = [&](Buffer buffer) {
@@ -254,7 +254,7 @@ Buffer EntryReader::readBuffer(const Reader &json) {
   return {};
 }
 
-Buffer EntryReader::readTarget(const Reader &json) {
+Buffer EntryReader::readTarget(const JsonReader &json) {
   Buffer buffer = readBuffer(json);
   if (!json.failed() && buffer.kind == Buffer::Constant)
     json.fail("expected a buffer that may be written, found the constant '" +
@@ -262,7 +262,7 @@ Buffer EntryReader::readTarget(const Reader &json) {
   return buffer;
 }
 
-unsigned EntryReader::readGroup(const Reader &json) {
+unsigned EntryReader::readGroup(const JsonReader &json) {
   int64_t group = json.integer(INT64_MIN, INT64_MAX);
   if (!json.failed() && (group < 0 || size_t(group) >= manifest.groups.size()))
     json.fail("expected one of " + std::to_string(manifest.groups.size()) +
@@ -270,7 +270,7 @@ unsigned EntryReader::readGroup(const Reader &json) {
   return unsigned(group);
 }
 
-Window EntryReader::readWindow(const Reader &json) {
+Window EntryReader::readWindow(const JsonReader &json) {
   Window window;
   if (!json.onlyKeys({"group", "offset", "bytes"}))
     return window;
@@ -280,7 +280,7 @@ Window EntryReader::readWindow(const Reader &json) {
   return window;
 }
 
-void EntryReader::read(const Reader &json) {
+void EntryReader::read(const JsonReader &json) {
   if (!json.onlyKeys({"name", "arguments", "results", "values", "requires",
                       "workspace", "buffers", "windows", "tensor_maps",
                       "steps"}))
@@ -288,21 +288,20 @@ void EntryReader::read(const Reader &json) {
   entry.name = json["name"].string();
   if (json.has("windows"))
     entry.windows = json["windows"].list<Window>(
-        [&](const Reader &window) { return readWindow(window); });
+        [&](const JsonReader &window) { return readWindow(window); });
   resultCount = json["results"].size();
   bufferCount = json["buffers"].size();
-  json["arguments"].elements([&](const Reader &argument) {
+  json["arguments"].elements([&](const JsonReader &argument) {
     entry.arguments.push_back(readArgument(argument));
   });
   // Numbers among the results may be computed by steps, and steps write
   // results.
-  entry.results.resize(resultCount);
-  for (size_t i = 0; i < resultCount && !json.failed(); ++i) {
-    Reader result = json["results"].element(i);
-    entry.results[i].isNumber = result.has("value");
-    entry.results[i].isTaken = result.has("from");
+  for (const JsonReader &json : json["results"].elements()) {
+    Result &result = entry.results.emplace_back();
+    result.isNumber = json.has("value");
+    result.isTaken = json.has("from");
   }
-  json["values"].elements([&](const Reader &value) {
+  json["values"].elements([&](const JsonReader &value) {
     Expression &expression = entry.values.emplace_back(readExpression(value));
     bool isAddress = false;
     for (unsigned i = 0; i < getOperandCount(expression.op); ++i)
@@ -310,21 +309,22 @@ void EntryReader::read(const Reader &json) {
     addresses.push_back(isAddress);
     values.push_back(true);
   });
-  json["requires"].elements([&](const Reader &requirement) {
+  json["requires"].elements([&](const JsonReader &requirement) {
     entry.requirements.push_back(readRequirement(requirement));
   });
   entry.workspaceBytes = readSize(json["workspace"]);
-  json["buffers"].elements([&](const Reader &buffer) {
+  json["buffers"].elements([&](const JsonReader &buffer) {
     if (buffer.onlyKeys({"offset", "bytes"}))
       entry.workBuffers.push_back(
           {readSize(buffer["offset"]), readSize(buffer["bytes"])});
   });
-  json["tensor_maps"].elements([&](const Reader &map) {
+  json["tensor_maps"].elements([&](const JsonReader &map) {
     entry.tensorMaps.push_back(readTensorMap(map));
     maps.push_back(true);
   });
   entry.steps = readSteps(json["steps"]);
   size_t result = 0;
-  json["results"].elements(
-      [&](const Reader &value) { readResult(value, entry.results[result++]); });
+  json["results"].elements([&](const JsonReader &value) {
+    readResult(value, entry.results[result++]);
+  });
 }

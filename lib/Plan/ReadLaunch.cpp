@@ -9,7 +9,7 @@
 using namespace mx;
 using namespace mx::plan;
 
-TensorMap EntryReader::readTensorMap(const Reader &json, bool isStep) {
+TensorMap EntryReader::readTensorMap(const JsonReader &json, bool isStep) {
   TensorMap map;
   if (!json.onlyKeys({"buffer", "offset", "type", "dims", "strides", "box",
                       "swizzle", "l2", "oob"}))
@@ -21,7 +21,7 @@ TensorMap EntryReader::readTensorMap(const Reader &json, bool isStep) {
       [](target::TensorMapType type) { return target::getInfo(type).name; });
   map.dims = readNumbers(json["dims"]);
   map.strides = readNumbers(json["strides"]);
-  map.box = json["box"].list<int64_t>([](const Reader &size) {
+  map.box = json["box"].list<int64_t>([](const JsonReader &size) {
     return size.integer(1, target::kTensorMapMaxBox);
   });
   map.swizzle = json["swizzle"].enumerator<Swizzle>(
@@ -47,7 +47,7 @@ TensorMap EntryReader::readTensorMap(const Reader &json, bool isStep) {
 }
 
 /// The bytes that pairs of hexadecimal digits stand for.
-static std::vector<uint8_t> readBytes(const Reader &json) {
+static std::vector<uint8_t> readBytes(const JsonReader &json) {
   std::string text = json.string();
   std::vector<uint8_t> bytes;
   auto digit = [](char c) -> unsigned {
@@ -67,7 +67,7 @@ static std::vector<uint8_t> readBytes(const Reader &json) {
   return bytes;
 }
 
-Parameter EntryReader::readParameter(const Reader &json) {
+Parameter EntryReader::readParameter(const JsonReader &json) {
   Parameter parameter;
   if (!json.onlyKeys({"buffer", "offset", "tensor_map", "i64", "i32", "i16",
                       "i8", "f64", "f32", "f16", "bytes", "argument"}))

@@ -20,7 +20,7 @@ using namespace mx::plan;
 namespace {
 
 /// The name of a file beside the manifest.
-std::string readFileName(const Reader &json, const char *key) {
+std::string readFileName(const JsonReader &json, const char *key) {
   if (!json.has(key))
     return {};
   std::string name = json[key].string();
@@ -30,14 +30,14 @@ std::string readFileName(const Reader &json, const char *key) {
   return name;
 }
 
-Kernel readKernel(const Reader &json) {
+Kernel readKernel(const JsonReader &json) {
   Kernel kernel;
   if (!json.onlyKeys(
           {"name", "block", "dynamic_smem", "programmatic", "schedule"}))
     return kernel;
   kernel.name = json["name"].string();
   std::vector<int64_t> block = json["block"].list<int64_t>(
-      [](const Reader &size) { return size.integer(1, 1024); });
+      [](const JsonReader &size) { return size.integer(1, 1024); });
   if (!json.failed() && block.size() != 3)
     json["block"].fail("expected 3 numbers, found " +
                        std::to_string(block.size()));
@@ -50,7 +50,7 @@ Kernel readKernel(const Reader &json) {
   return kernel;
 }
 
-Constant readConstant(const Reader &json) {
+Constant readConstant(const JsonReader &json) {
   Constant constant;
   if (!json.onlyKeys({"name", "offset", "bytes"}))
     return constant;
@@ -60,7 +60,7 @@ Constant readConstant(const Reader &json) {
   return constant;
 }
 
-Group readGroup(const Reader &json) {
+Group readGroup(const JsonReader &json) {
   Group group;
   if (!json.onlyKeys({"name", "size", "tokens"}))
     return group;
@@ -72,7 +72,7 @@ Group readGroup(const Reader &json) {
   return group;
 }
 
-void readManifest(const Reader &json, Manifest &manifest) {
+void readManifest(const JsonReader &json, Manifest &manifest) {
   // The version first: another one may have other keys.
   int64_t format = json["format"].integer(INT64_MIN, INT64_MAX);
   if (!json.failed() && format != kFormat)
@@ -90,22 +90,22 @@ void readManifest(const Reader &json, Manifest &manifest) {
   if (json.has("constants"))
     manifest.constants = json["constants"].list<Constant>(readConstant);
   std::set<std::string> names;
-  auto once = [&](const Reader &of, const std::string &name) {
+  auto once = [&](const JsonReader &of, const std::string &name) {
     if (!of.failed() && !names.insert(name).second)
       of.fail("the name '" + name + "' stands here twice");
   };
   if (json.has("groups"))
-    json["groups"].elements([&](const Reader &group) {
+    json["groups"].elements([&](const JsonReader &group) {
       manifest.groups.push_back(readGroup(group));
       once(group, manifest.groups.back().name);
     });
   names.clear();
-  json["kernels"].elements([&](const Reader &kernel) {
+  json["kernels"].elements([&](const JsonReader &kernel) {
     manifest.kernels.push_back(readKernel(kernel));
     once(kernel, manifest.kernels.back().name);
   });
   names.clear();
-  json["entries"].elements([&](const Reader &entry) {
+  json["entries"].elements([&](const JsonReader &entry) {
     EntryReader(manifest, manifest.entries.emplace_back()).read(entry);
     once(entry, manifest.entries.back().name);
   });
@@ -122,6 +122,6 @@ std::string mx::plan::readManifest(std::string_view text, Manifest &manifest) {
   Json json;
   std::string error = parseJson(text, json);
   if (error.empty())
-    ::readManifest(Reader(json, "", error), manifest);
+    ::readManifest(JsonReader(json, "", error), manifest);
   return error;
 }

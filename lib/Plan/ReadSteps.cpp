@@ -9,7 +9,7 @@
 using namespace mx;
 using namespace mx::plan;
 
-void EntryReader::readLaunch(const Reader &json, Step &step) {
+void EntryReader::readLaunch(const JsonReader &json, Step &step) {
   std::string name = json["launch"].string();
   auto kernel = std::find_if(manifest.kernels.begin(), manifest.kernels.end(),
                              [&](const Kernel &k) { return k.name == name; });
@@ -24,12 +24,12 @@ void EntryReader::readLaunch(const Reader &json, Step &step) {
   if (grid.size() == 3)
     std::copy(grid.begin(), grid.end(), step.grid.begin());
   step.parameters = json["args"].list<Parameter>(
-      [&](const Reader &parameter) { return readParameter(parameter); });
+      [&](const JsonReader &parameter) { return readParameter(parameter); });
 }
 
 /// Which window a chosen buffer is, is only known in a call: `check` sees to
 /// its group.
-Buffer EntryReader::readReceiver(const Reader &json, const Step &step) {
+Buffer EntryReader::readReceiver(const JsonReader &json, const Step &step) {
   Buffer buffer = readTarget(json);
   if (json.failed() || buffer.kind != Buffer::Window ||
       entry.windows[buffer.index].group == step.group)
@@ -40,13 +40,13 @@ Buffer EntryReader::readReceiver(const Reader &json, const Step &step) {
   return buffer;
 }
 
-void EntryReader::readAllGather(const Reader &json, Step &step) {
+void EntryReader::readAllGather(const JsonReader &json, Step &step) {
   step.group = readGroup(json["group"]);
   step.to = readReceiver(json["all_gather"], step);
   step.bytes = readNumber(json["bytes"]);
 }
 
-void EntryReader::readAllToAll(const Reader &json, Step &step) {
+void EntryReader::readAllToAll(const JsonReader &json, Step &step) {
   step.group = readGroup(json["group"]);
   step.from = readBuffer(json["all_to_all"]);
   step.to = readReceiver(json["to"], step);
@@ -57,13 +57,13 @@ void EntryReader::readAllToAll(const Reader &json, Step &step) {
                     step.to.str() + "'");
 }
 
-void EntryReader::readMemset(const Reader &json, Step &step) {
+void EntryReader::readMemset(const JsonReader &json, Step &step) {
   step.to = readTarget(json["memset"]);
   step.byte = uint8_t(json["byte"].integer(0, 255));
   step.bytes = readNumber(json["bytes"]);
 }
 
-void EntryReader::readCopy(const Reader &json, Step &step) {
+void EntryReader::readCopy(const JsonReader &json, Step &step) {
   step.to = readTarget(json["to"]);
   step.from = readBuffer(json["copy"]);
   if (json.has("offset"))
@@ -71,23 +71,23 @@ void EntryReader::readCopy(const Reader &json, Step &step) {
   step.bytes = readNumber(json["bytes"]);
 }
 
-void EntryReader::readCompute(const Reader &json, Step &step) {
+void EntryReader::readCompute(const JsonReader &json, Step &step) {
   step.expression = readExpression(json["as"]);
   step.results = {readValueName(json["compute"])};
 }
 
-void EntryReader::readRequire(const Reader &json, Step &step) {
+void EntryReader::readRequire(const JsonReader &json, Step &step) {
   step.requirement = readRequirement(json["require"]);
 }
 
-void EntryReader::readEncode(const Reader &json, Step &step) {
+void EntryReader::readEncode(const JsonReader &json, Step &step) {
   step.index = unsigned(
       json["encode"].integer(int64_t(maps.size()), int64_t(maps.size())));
   step.map = readTensorMap(json["map"], /*isStep=*/true);
   maps.push_back(true);
 }
 
-void EntryReader::readRead(const Reader &json, Step &step) {
+void EntryReader::readRead(const JsonReader &json, Step &step) {
   step.from = readBuffer(json["read"]);
   step.offset = readNumber(json["offset"]);
   step.dtype = json["dtype"].string();
@@ -98,7 +98,7 @@ void EntryReader::readRead(const Reader &json, Step &step) {
 }
 
 /// One of them is always free: there is one more than those that are not.
-void EntryReader::readChoose(const Reader &json, Step &step) {
+void EntryReader::readChoose(const JsonReader &json, Step &step) {
   step.among = readBuffers(json["among"]);
   step.besides = readBuffers(json["besides"]);
   if (!json.failed() && step.among.size() <= step.besides.size())
@@ -123,7 +123,7 @@ void EntryReader::readChoose(const Reader &json, Step &step) {
   step.results = std::move(names);
 }
 
-void EntryReader::readTake(const Reader &json, Step &step) {
+void EntryReader::readTake(const JsonReader &json, Step &step) {
   step.bytes = readNumber(json["bytes"]);
   std::vector<Operand> names = readNames(json["take"]);
   if (!json.failed() && (names.size() != 1 || !names[0].isBuffer))
@@ -132,7 +132,7 @@ void EntryReader::readTake(const Reader &json, Step &step) {
   step.results = std::move(names);
 }
 
-void EntryReader::readIf(const Reader &json, Step &step) {
+void EntryReader::readIf(const JsonReader &json, Step &step) {
   step.condition = readNumber(json["if"]);
   step.results = readNames(json["results"]);
   reserve(step.results);
@@ -141,15 +141,15 @@ void EntryReader::readIf(const Reader &json, Step &step) {
   setKnown(step.results, true);
 }
 
-void EntryReader::readSwitch(const Reader &json, Step &step) {
+void EntryReader::readSwitch(const JsonReader &json, Step &step) {
   step.condition = readNumber(json["switch"]);
-  step.cases = json["cases"].list<int64_t>([](const Reader &number) {
+  step.cases = json["cases"].list<int64_t>([](const JsonReader &number) {
     return number.integer(INT64_MIN, INT64_MAX);
   });
   step.results = readNames(json["results"]);
   reserve(step.results);
   step.blocks = json["do"].list<Block>(
-      [&](const Reader &block) { return readBlock(block, step.results); });
+      [&](const JsonReader &block) { return readBlock(block, step.results); });
   setKnown(step.results, true);
   if (!json.failed() && step.blocks.size() != step.cases.size() + 1)
     json["do"].fail("expected a block for each of " +
@@ -158,7 +158,7 @@ void EntryReader::readSwitch(const Reader &json, Step &step) {
                     std::to_string(step.blocks.size()));
 }
 
-void EntryReader::readFor(const Reader &json, Step &step) {
+void EntryReader::readFor(const JsonReader &json, Step &step) {
   step.range = {readNumber(json["from"]), readNumber(json["to"]),
                 readNumber(json["step"])};
   std::vector<Operand> names = readNames(json["carries"]);
@@ -171,7 +171,7 @@ void EntryReader::readFor(const Reader &json, Step &step) {
     values[size_t(step.induction.value)] = false;
 }
 
-void EntryReader::readWhile(const Reader &json, Step &step) {
+void EntryReader::readWhile(const JsonReader &json, Step &step) {
   std::vector<Operand> carries = readNames(json["while"]);
   step.inits = readOperands(json["init"], carries);
   define(carries);
@@ -188,7 +188,7 @@ void EntryReader::readWhile(const Reader &json, Step &step) {
 }
 
 /// The next value that has no name yet.
-Number EntryReader::readValueName(const Reader &json) {
+Number EntryReader::readValueName(const JsonReader &json) {
   std::optional<Number> name = Number::parse(json.string());
   Number next(Number::Value, int64_t(values.size()));
   if (!json.failed() && (!name || !(*name == next)))
@@ -198,11 +198,11 @@ Number EntryReader::readValueName(const Reader &json) {
   return next;
 }
 
-std::vector<Operand> EntryReader::readNames(const Reader &json) {
+std::vector<Operand> EntryReader::readNames(const JsonReader &json) {
   std::vector<Operand> names;
   Number value(Number::Value, int64_t(values.size()));
   Buffer buffer = {Buffer::Chosen, unsigned(chosen.size())};
-  auto each = [&](const Reader &name) {
+  auto each = [&](const JsonReader &name) {
     std::string text = name.string();
     if (text == buffer.str()) {
       names.push_back(buffer);
@@ -241,10 +241,10 @@ void EntryReader::setKnown(const std::vector<Operand> &names, bool areKnown) {
 }
 
 std::vector<Operand>
-EntryReader::readOperands(const Reader &json,
+EntryReader::readOperands(const JsonReader &json,
                           const std::vector<Operand> &like) {
   std::vector<Operand> operands;
-  json.elements([&](const Reader &element) {
+  json.elements([&](const JsonReader &element) {
     bool isBuffer =
         operands.size() < like.size() && like[operands.size()].isBuffer;
     if (isBuffer)
@@ -258,7 +258,7 @@ EntryReader::readOperands(const Reader &json,
   return operands;
 }
 
-Block EntryReader::readBlock(const Reader &json,
+Block EntryReader::readBlock(const JsonReader &json,
                              const std::vector<Operand> &results) {
   Block block;
   if (!json.onlyKeys({"steps", "yields"}))
@@ -278,15 +278,16 @@ Block EntryReader::readBlock(const Reader &json,
   return block;
 }
 
-std::vector<Step> EntryReader::readSteps(const Reader &json) {
-  return json.list<Step>([&](const Reader &step) { return readStep(step); });
+std::vector<Step> EntryReader::readSteps(const JsonReader &json) {
+  return json.list<Step>(
+      [&](const JsonReader &step) { return readStep(step); });
 }
 
-Step EntryReader::readStep(const Reader &json) {
+Step EntryReader::readStep(const JsonReader &json) {
   struct Form {
     Step::Kind kind;
     std::initializer_list<const char *> keys; // that of the kind first
-    void (EntryReader::*read)(const Reader &json, Step &step);
+    void (EntryReader::*read)(const JsonReader &json, Step &step);
   };
   static const Form kForms[] = {
       {Step::Launch, {"launch", "grid", "args"}, &EntryReader::readLaunch},

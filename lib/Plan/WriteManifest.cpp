@@ -23,19 +23,7 @@ private:
   /// An object on one line.
   template <class F>
   void object(F members) {
-    json.line([&] {
-      json.beginObject();
-      members();
-      json.endObject();
-    });
-  }
-  template <class T, class F>
-  void list(const char *name, const std::vector<T> &items, F each) {
-    json.key(name);
-    json.beginArray();
-    for (const T &item : items)
-      each(item);
-    json.endArray();
+    json.line([&] { json.object(members); });
   }
   void number(const Number &number) {
     if (number.isConstant())
@@ -43,19 +31,18 @@ private:
     else
       json.value(number.str());
   }
-  void member(const char *name, const Number &value) {
+  void member(std::string_view name, const Number &value) {
     json.key(name);
     number(value);
   }
+  /// An array on one line.
+  template <class Range, class F>
+  void row(const char *name, const Range &values, F each) {
+    json.line([&] { json.list(name, values, each); });
+  }
   template <class Range>
   void numbers(const char *name, const Range &values) {
-    json.key(name);
-    json.line([&] {
-      json.beginArray();
-      for (const Number &value : values)
-        number(value);
-      json.endArray();
-    });
+    row(name, values, [&](const Number &value) { number(value); });
   }
 
   void write(const Entry &entry);
@@ -89,14 +76,12 @@ void Writer::write(const Argument &argument) {
     write(static_cast<const Value &>(argument));
     if (argument.isNumber)
       return;
-    json.key("shape");
-    json.beginArray();
-    for (int64_t extent : argument.shape)
+    json.list("shape", argument.shape, [&](int64_t extent) {
       if (extent == kDynamic)
         json.value("?");
       else
         json.value(extent);
-    json.endArray();
+    });
   });
 }
 
@@ -138,26 +123,16 @@ void Writer::write(const Requirement &requirement) {
 }
 
 void Writer::names(const char *name, const std::vector<Operand> &operands) {
-  json.key(name);
-  json.line([&] {
-    json.beginArray();
-    for (const Operand &operand : operands)
-      if (operand.isBuffer)
-        json.value(operand.buffer.str());
-      else
-        number(operand.number);
-    json.endArray();
+  row(name, operands, [&](const Operand &operand) {
+    if (operand.isBuffer)
+      json.value(operand.buffer.str());
+    else
+      number(operand.number);
   });
 }
 
 void Writer::buffers(const char *name, const std::vector<Buffer> &buffers) {
-  json.key(name);
-  json.line([&] {
-    json.beginArray();
-    for (const Buffer &buffer : buffers)
-      json.value(buffer.str());
-    json.endArray();
-  });
+  row(name, buffers, [&](const Buffer &buffer) { json.value(buffer.str()); });
 }
 
 void Writer::write(const char *name, const Block &block) {
@@ -166,10 +141,10 @@ void Writer::write(const char *name, const Block &block) {
 }
 
 void Writer::write(const Block &block) {
-  json.beginObject();
-  list("steps", block.steps, [&](const Step &step) { write(step); });
-  names("yields", block.yields);
-  json.endObject();
+  json.object([&] {
+    json.list("steps", block.steps, [&](const Step &step) { write(step); });
+    names("yields", block.yields);
+  });
 }
 
 void Writer::write(const TensorMap &map) {
@@ -179,8 +154,7 @@ void Writer::write(const TensorMap &map) {
     json.member("type", target::getInfo(map.type).name);
     numbers("dims", map.dims);
     numbers("strides", map.strides);
-    json.key("box");
-    json.row(map.box);
+    json.row("box", map.box);
     json.member("swizzle", getInfo(map.swizzle).name);
     json.member("l2", target::getName(map.l2));
     json.member("oob", target::getName(map.fill));
@@ -193,19 +167,17 @@ void Writer::write(const Parameter &parameter) {
     switch (parameter.kind) {
     case Parameter::Pointer:
       json.member("buffer", parameter.buffer.str());
-      if (parameter.number != Number(0)) {
-        json.key("offset");
-        number(parameter.number);
-      }
+      if (parameter.number != Number(0))
+        member("offset", parameter.number);
       return;
     case Parameter::TensorMap:
       return json.member("tensor_map", parameter.index);
     case Parameter::Integer:
-      json.key("i" + std::to_string(8 * parameter.bytes));
-      return number(parameter.number);
+      return member("i" + std::to_string(8 * parameter.bytes),
+                    parameter.number);
     case Parameter::Float:
-      json.key("f" + std::to_string(8 * parameter.bytes));
-      return number(parameter.number);
+      return member("f" + std::to_string(8 * parameter.bytes),
+                    parameter.number);
     case Parameter::Argument:
       return json.member("argument", parameter.index);
     case Parameter::Bytes:
@@ -225,8 +197,8 @@ void Writer::write(const Step &step) {
     case Step::Launch:
       json.member("launch", manifest.kernels[step.kernel].name);
       numbers("grid", step.grid);
-      return list("args", step.parameters,
-                  [&](const Parameter &parameter) { write(parameter); });
+      return json.list("args", step.parameters,
+                       [&](const Parameter &parameter) { write(parameter); });
     case Step::AllGather:
       json.member("all_gather", step.to.str());
       json.member("group", step.group);
@@ -290,10 +262,9 @@ void Writer::writeRegions(const Step &step) {
     break;
   case Step::Switch:
     member("switch", step.condition);
-    json.key("cases");
-    json.row(step.cases);
+    json.row("cases", step.cases);
     names("results", step.results);
-    list("do", step.blocks, [&](const Block &block) { write(block); });
+    json.list("do", step.blocks, [&](const Block &block) { write(block); });
     break;
   case Step::For:
     json.member("for", step.induction.str());
@@ -319,8 +290,7 @@ void Writer::writeRegions(const Step &step) {
 void Writer::write(const Kernel &kernel) {
   object([&] {
     json.member("name", kernel.name);
-    json.key("block");
-    json.row(kernel.block);
+    json.row("block", kernel.block);
     json.member("dynamic_smem", kernel.dynamicSharedMemory);
     json.member("programmatic", kernel.programmatic);
     if (!kernel.schedule.empty())
@@ -332,27 +302,27 @@ void Writer::write(const Entry &entry) {
   json.beginObject();
   json.member("name", entry.name);
   auto each = [&](const auto &item) { write(item); };
-  list("arguments", entry.arguments, each);
-  list("results", entry.results, each);
-  list("values", entry.values, each);
-  list("requires", entry.requirements, each);
+  json.list("arguments", entry.arguments, each);
+  json.list("results", entry.results, each);
+  json.list("values", entry.values, each);
+  json.list("requires", entry.requirements, each);
   member("workspace", entry.workspaceBytes);
-  list("buffers", entry.workBuffers, [&](const WorkBuffer &buffer) {
+  json.list("buffers", entry.workBuffers, [&](const WorkBuffer &buffer) {
     object([&] {
       member("offset", buffer.offset);
       member("bytes", buffer.bytes);
     });
   });
   if (!entry.windows.empty())
-    list("windows", entry.windows, [&](const Window &window) {
+    json.list("windows", entry.windows, [&](const Window &window) {
       object([&] {
         json.member("group", window.group);
         json.member("offset", window.offset);
         json.member("bytes", window.bytes);
       });
     });
-  list("tensor_maps", entry.tensorMaps, each);
-  list("steps", entry.steps, each);
+  json.list("tensor_maps", entry.tensorMaps, each);
+  json.list("steps", entry.steps, each);
   json.endObject();
 }
 
@@ -367,7 +337,7 @@ std::string Writer::write() {
   if (!manifest.data.empty())
     json.member("data", manifest.data);
   if (!manifest.constants.empty())
-    list("constants", manifest.constants, [&](const Constant &constant) {
+    json.list("constants", manifest.constants, [&](const Constant &constant) {
       object([&] {
         json.member("name", constant.name);
         json.member("offset", constant.offset);
@@ -375,16 +345,17 @@ std::string Writer::write() {
       });
     });
   if (!manifest.groups.empty())
-    list("groups", manifest.groups, [&](const Group &group) {
+    json.list("groups", manifest.groups, [&](const Group &group) {
       object([&] {
         json.member("name", group.name);
         json.member("size", group.size);
         json.member("tokens", group.tokens);
       });
     });
-  list("kernels", manifest.kernels,
-       [&](const Kernel &kernel) { write(kernel); });
-  list("entries", manifest.entries, [&](const Entry &entry) { write(entry); });
+  json.list("kernels", manifest.kernels,
+            [&](const Kernel &kernel) { write(kernel); });
+  json.list("entries", manifest.entries,
+            [&](const Entry &entry) { write(entry); });
   json.endObject();
   return std::move(json.text) + "\n";
 }

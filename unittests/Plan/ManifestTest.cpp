@@ -103,7 +103,7 @@ TEST(Manifest, Refused) {
        "30:10: entries[0].values[0][0]: expected an operator such as add, "
        "addi.i32 or truncf.f64.bf16, found 'truncf.f16.f32'"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\", 128, 5]",
-       "30:37: entries[0].values[0][3]: expected a string, found an integer"},
+       "30:37: entries[0].values[0][3]: expected a string, found a number"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\"]",
        "30:9: entries[0].values[0]: expected 2 operands of ceildiv and "
        "perhaps a place, found 1"},

@@ -10,7 +10,6 @@
 #include "LaunchFileImpl.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 using namespace mx::sim;
@@ -60,11 +59,11 @@ bool LaunchFile::checkFiles() {
   return true;
 }
 
-bool LaunchFile::checkFiles(const nlohmann::json &root) {
+bool LaunchFile::checkFiles(const Json &root) {
   if (options.isolated)
     return true;
-  JsonError found;
-  JsonReader json(root, "", {}, found);
+  std::string found; // of a wrong form, which later reads report
+  JsonReader json(root, "", found);
   if (json.has("modules"))
     for (const JsonReader &m : json["modules"].elements())
       if (!checkFile(m, "a module", false))

@@ -18,7 +18,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 using namespace mx::sim;
 namespace fs = std::filesystem;
@@ -413,9 +412,7 @@ LaunchFileResult LaunchFile::run() {
     result.error = error;
     result.advice = adviceOnLines();
     if (error.empty() && !jsonError.empty())
-      result.error = options.launchFile + ":" +
-                     placeInJson(text, jsonError.steps) + ": " +
-                     jsonError.message;
+      result.error = options.launchFile + ":" + jsonError;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
@@ -433,17 +430,16 @@ LaunchFileResult LaunchFile::run() {
     }
   }
   directory = fs::path(options.launchFile).parent_path().string();
-  std::string why;
-  std::unique_ptr<nlohmann::json> parsed = parseJson(text, why);
-  if (!parsed) {
+  Json parsed;
+  if (std::string why = parseJson(text, parsed); !why.empty()) {
     std::string kind = whyNoLaunchFile(text);
     fail(options.launchFile + (kind.empty() ? ":" + why : ": " + kind));
     return finish();
   }
-  JsonReader json(*parsed, "", {}, jsonError);
+  JsonReader json(parsed, "", jsonError);
   if (!isFilledIn(json))
     return finish();
-  if (!checkFiles(*parsed))
+  if (!checkFiles(parsed))
     return finish();
   for (const std::string &path : options.modules)
     if (!loadModule(path, true))

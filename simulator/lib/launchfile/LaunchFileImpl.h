@@ -9,10 +9,9 @@
 #define MXSIM_LIB_LAUNCHFILE_LAUNCHFILEIMPL_H
 
 #include "FileUses.h"
-#include "Json.h"
-
 #include "mxsim/LaunchFile.h"
 #include "mxsim/World.h"
+#include "mxsim/io/Json.h"
 
 #include <map>
 #include <set>
@@ -33,8 +32,8 @@ public:
 private:
   const LaunchFileOptions &options;
   LaunchFileResult result;
-  JsonError jsonError; ///< at a place in the launch file
-  std::string error;   ///< any other
+  std::string jsonError; ///< at a place in the launch file
+  std::string error;     ///< any other
   std::string directory, text;
   FileUses files;
   /// What the file has under "devices", or the only device.
@@ -73,7 +72,7 @@ private:
   /// line names, and of those that the launch file does, whatever else is wrong
   /// with it.
   bool checkFiles();
-  bool checkFiles(const nlohmann::json &root);
+  bool checkFiles(const Json &root);
   bool checkFilesOfDevice(const JsonReader &json);
   bool checkFile(const JsonReader &at, const std::string &what, bool isOutput);
   /// A text that is there already is not loaded again: recorded launch files

@@ -13,7 +13,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 using namespace mx::sim;
 using mx::NpyArray;
@@ -277,7 +276,7 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
   JsonReader v = json[kind];
   bytes.clear();
   auto signedValue = [&](unsigned bits) -> int64_t {
-    int64_t x = v.integer();
+    int64_t x = v.anyInteger();
     if (bits < 64 && (x < -(1ll << (bits - 1)) || x >= (1ll << bits)))
       v.fail(std::to_string(x) + " does not fit " + std::to_string(bits) +
              " bits");

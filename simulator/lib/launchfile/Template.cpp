@@ -7,11 +7,10 @@
 
 #include "LaunchFileImpl.h"
 #include "mxsim/Report.h"
-
-#include <nlohmann/json.hpp>
+#include "mxsim/io/JsonWriter.h"
 
 using namespace mx::sim;
-using Json = nlohmann::ordered_json;
+using mx::Json, mx::JsonReader, mx::JsonWriter;
 
 static constexpr const char *kOpen = "?";
 
@@ -20,13 +19,14 @@ static constexpr const char *kOpen = "?";
 //===----------------------------------------------------------------------===//
 
 static void findOpen(const JsonReader &json, std::vector<JsonReader> &open) {
-  if (json.raw() == kOpen)
+  Json::Kind kind = json.raw().kind;
+  if (kind == Json::String && json.raw().text == kOpen)
     open.push_back(json);
-  if (json.raw().is_object())
+  if (kind == Json::Object)
     for (auto &[name, member] : json.members())
       if (!json.where().empty() || name != "notes")
         findOpen(member, open);
-  if (json.raw().is_array())
+  if (kind == Json::Array)
     for (const JsonReader &element : json.elements())
       findOpen(element, open);
 }
@@ -62,10 +62,11 @@ struct Value {
 class Template {
 public:
   explicit Template(const KernelInfo &kernel) : kernel(kernel) {}
-  Json make() const;
+  std::string write();
 
 private:
   const KernelInfo &kernel;
+  JsonWriter json;
 
   std::string nameOf(const ParameterInfo &p) const;
   Value valueOf(const ParameterInfo &p, const ParameterWord &w) const;
@@ -73,9 +74,11 @@ private:
   std::vector<Value> valuesOf(const ParameterInfo &p) const;
   std::string aBuffer() const;
   std::string note(const ParameterInfo &p) const;
-  Json notes() const;
-  Json argument(const ParameterInfo &p) const;
-  void addMemory(Json &file) const;
+  void writeNotes();
+  void writeValue(const Value &v);
+  void writeArgument(const ParameterInfo &p);
+  void writeShape(const char *key, const std::array<uint32_t, 3> &known);
+  void writeMemory();
 };
 
 } // namespace
@@ -165,67 +168,92 @@ std::string Template::note(const ParameterInfo &p) const {
   return s + "its fields are those that the kernel uses";
 }
 
-/// The key and the value of an argument or a field.
-static std::pair<std::string, Json> memberOf(const Value &v) {
+/// Writes the member of an argument or a field.
+void Template::writeValue(const Value &v) {
   switch (v.use) {
   case ParameterUse::Address:
-    return {"buffer", v.name};
+    return json.member("buffer", v.name);
   case ParameterUse::TensorMap:
-    return {"tensor_map", v.name};
+    return json.member("tensor_map", v.name);
   case ParameterUse::Number:
   case ParameterUse::Unknown:
-    break;
+    return json.member(v.type, kOpen);
   }
-  return {v.type, kOpen};
 }
 
-Json Template::argument(const ParameterInfo &p) const {
+void Template::writeArgument(const ParameterInfo &p) {
   std::vector<Value> values = valuesOf(p);
   if (!isStruct(p))
-    return Json::object({memberOf(values.front())});
-  Json fields = Json::array();
-  if (values.empty())
-    fields.push_back(kOpen);
-  size_t k = 0;
-  for (const ParameterWord &w : p.words)
-    if (isValue(w))
-      fields.push_back(
-          Json::object({{"offset", w.offset}, memberOf(values[k++])}));
-  return {
-      {"struct", {{"size", p.bytes}, {"align", p.align}, {"fields", fields}}}};
+    return json.object([&] { writeValue(values.front()); });
+  json.beginObject();
+  json.object("struct", [&] {
+    json.member("size", p.bytes);
+    json.member("align", p.align);
+    if (values.empty())
+      return json.row("fields", std::array<const char *, 1>{kOpen});
+    size_t k = 0;
+    json.list("fields", p.words, [&](const ParameterWord &w) {
+      if (!isValue(w))
+        return;
+      json.object([&] {
+        json.member("offset", w.offset);
+        writeValue(values[k++]);
+      });
+    });
+  });
+  json.endObject();
 }
 
-static Json shapeOf(const std::array<uint32_t, 3> &known) {
-  return known[0] ? Json(known) : Json::array({kOpen, 1, 1});
+void Template::writeShape(const char *key,
+                          const std::array<uint32_t, 3> &known) {
+  if (known[0])
+    return json.row(key, known);
+  json.key(key);
+  json.beginArray();
+  json.value(kOpen);
+  json.value(1);
+  json.value(1);
+  json.endArray();
 }
 
-/// Adds a buffer for each address and tensor map, and the tensor maps.
-void Template::addMemory(Json &file) const {
-  Json buffers = Json::object(), maps = Json::object();
-  for (const ParameterInfo &p : kernel.parameters)
-    for (const Value &v : valuesOf(p)) {
-      bool isMap = v.use == ParameterUse::TensorMap;
-      if (isMap || v.use == ParameterUse::Address)
-        buffers[v.name] = {{"bytes", kOpen}, {"fill", "poison"}};
-      if (!isMap)
-        continue;
-      unsigned rank = std::max(v.rank, 1u);
-      // The innermost dimension has no stride.
-      unsigned strides = v.rank ? rank - 1 : rank;
-      maps[v.name] = {{"buffer", v.name},
-                      {"type", kOpen},
-                      {"dims", Json::array_t(rank, kOpen)},
-                      {"strides", Json::array_t(strides, kOpen)},
-                      {"box", Json::array_t(rank, kOpen)},
-                      {"swizzle", kOpen}};
-    }
-  file["buffers"] = buffers;
-  if (!maps.empty())
-    file["tensor_maps"] = maps;
+/// Writes a buffer for each address and tensor map, and the tensor maps.
+void Template::writeMemory() {
+  std::vector<Value> maps;
+  auto open = [&](const char *key, unsigned count) {
+    json.row(key, std::vector<const char *>(count, kOpen));
+  };
+  json.object("buffers", [&] {
+    for (const ParameterInfo &p : kernel.parameters)
+      for (const Value &v : valuesOf(p)) {
+        bool isMap = v.use == ParameterUse::TensorMap;
+        if (isMap)
+          maps.push_back(v);
+        if (isMap || v.use == ParameterUse::Address)
+          json.object(v.name, [&] {
+            json.member("bytes", kOpen);
+            json.member("fill", "poison");
+          });
+      }
+  });
+  if (maps.empty())
+    return;
+  json.object("tensor_maps", [&] {
+    for (const Value &map : maps)
+      json.object(map.name, [&] {
+        unsigned dims = std::max(map.rank, 1u);
+        json.member("buffer", map.name);
+        json.member("type", kOpen);
+        open("dims", dims);
+        // The innermost dimension has no stride.
+        open("strides", map.rank ? dims - 1 : dims);
+        open("box", dims);
+        json.member("swizzle", kOpen);
+      });
+  });
 }
 
-Json Template::notes() const {
-  Json notes = {
+void Template::writeNotes() {
+  std::vector<std::string> notes = {
       demangled(kernel.name),
       "Put a value in place of each \"?\". A buffer may have {\"file\": "
       "\"a.npy\"} in place of bytes and fill. What a parameter is used "
@@ -244,28 +272,27 @@ Json Template::notes() const {
   if (kernel.usesDynamicShared)
     notes.push_back("dynamic_smem: the module names shared memory whose size "
                     "the launch gives");
-  return notes;
+  json.list("notes", notes, [&](const std::string &text) { json.value(text); });
 }
 
-Json Template::make() const {
-  Json file = {{"notes", notes()},
-               {"kernel", kernel.name},
-               {"grid", shapeOf({})},
-               {"block", shapeOf(kernel.requiredBlock)}};
+std::string Template::write() {
+  json.beginObject();
+  writeNotes();
+  json.member("kernel", kernel.name);
+  writeShape("grid", {});
+  writeShape("block", kernel.requiredBlock);
   if (kernel.requiredCluster[0])
-    file["cluster"] = kernel.requiredCluster;
+    writeShape("cluster", kernel.requiredCluster);
   if (kernel.usesDynamicShared)
-    file["dynamic_smem"] = kOpen;
-  addMemory(file);
-  file["args"] = Json::array();
-  for (const ParameterInfo &p : kernel.parameters)
-    file["args"].push_back(argument(p));
-  file["outputs"] = Json::object();
-  return file;
+    json.member("dynamic_smem", kOpen);
+  writeMemory();
+  json.list("args", kernel.parameters,
+            [&](const ParameterInfo &p) { writeArgument(p); });
+  json.object("outputs", [] {});
+  json.endObject();
+  return json.text + "\n";
 }
 
 std::string mx::sim::launchTemplate(const KernelInfo &kernel) {
-  return Template(kernel).make().dump(/*indent=*/2, ' ', /*ensure_ascii=*/false,
-                                      Json::error_handler_t::replace) +
-         "\n";
+  return Template(kernel).write();
 }

@@ -23,23 +23,16 @@ std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
   return names;
 }
 
-template <class T>
-static void writeList(JsonWriter &w, std::string_view name, const T &values) {
-  w.key(name);
-  w.row(values);
-}
-
 static void write(JsonWriter &w, std::string_view name, const Dim3 &d) {
-  writeList(w, name, std::initializer_list<uint32_t>{d.x, d.y, d.z});
+  w.row(name, std::initializer_list<uint32_t>{d.x, d.y, d.z});
 }
 
 static void write(JsonWriter &w, std::string_view name,
                   const std::map<std::string, uint64_t> &counts) {
-  w.key(name);
-  w.beginObject();
-  for (auto &[key, n] : counts)
-    w.member(key, n);
-  w.endObject();
+  w.object(name, [&] {
+    for (auto &[key, n] : counts)
+      w.member(key, n);
+  });
 }
 
 /// The place, and under `inlined_at` the calls of functions that were inlined.
@@ -99,7 +92,7 @@ static void write(JsonWriter &w, const Finding &f) {
   }
   w.member("count", uint64_t(f.count()));
   if (f.count() > 1)
-    writeList(w, "lines", f.firstLines());
+    w.row("lines", f.firstLines());
   w.member("occurrences", f.occurrences);
   if (f.hasCta)
     w.member("ctas", f.ctas);
@@ -109,54 +102,50 @@ static void write(JsonWriter &w, const Finding &f) {
 static void write(JsonWriter &w, const WarpStatistics &s) {
   w.member("instructions", s.instructions);
   w.member("mmas", s.mmas);
-  w.key("bytes");
-  w.beginObject();
-  w.member("global_to_registers", s.globalLoadBytes);
-  w.member("registers_to_global", s.globalStoreBytes);
-  w.member("shared_to_registers", s.sharedLoadBytes);
-  w.member("registers_to_shared", s.sharedStoreBytes);
-  w.member("tensor_to_registers", s.tensorLoadBytes);
-  w.member("registers_to_tensor", s.tensorStoreBytes);
-  w.member("shared_to_tensor", s.tensorCopyBytes);
-  w.member("bulk_to_shared", s.bulkLoadBytes);
-  w.member("bulk_read", s.bulkReadBytes);
-  w.member("bulk_from_shared", s.bulkStoreBytes);
-  w.member("cp_async_to_shared", s.copyBytes);
-  w.endObject();
-  w.key("waits");
-  w.beginObject();
-  w.member("mbarrier", s.mbarrierWaits);
-  w.member("barrier", s.barrierWaits);
-  w.member("cluster", s.clusterWaits);
-  w.endObject();
+  w.object("bytes", [&] {
+    w.member("global_to_registers", s.globalLoadBytes);
+    w.member("registers_to_global", s.globalStoreBytes);
+    w.member("shared_to_registers", s.sharedLoadBytes);
+    w.member("registers_to_shared", s.sharedStoreBytes);
+    w.member("tensor_to_registers", s.tensorLoadBytes);
+    w.member("registers_to_tensor", s.tensorStoreBytes);
+    w.member("shared_to_tensor", s.tensorCopyBytes);
+    w.member("bulk_to_shared", s.bulkLoadBytes);
+    w.member("bulk_read", s.bulkReadBytes);
+    w.member("bulk_from_shared", s.bulkStoreBytes);
+    w.member("cp_async_to_shared", s.copyBytes);
+  });
+  w.object("waits", [&] {
+    w.member("mbarrier", s.mbarrierWaits);
+    w.member("barrier", s.barrierWaits);
+    w.member("cluster", s.clusterWaits);
+  });
   if (!s.cycles)
     return;
-  w.key("cycles");
-  w.beginObject();
-  w.member("alive", s.cycles);
-  w.member("issue_slots", s.slots);
-  w.member("waits_mbarrier", s.mbarrierCycles);
-  w.member("waits_barrier", s.barrierCycles);
-  w.member("waits_group", s.groupCycles);
-  w.member("waits_product", s.productCycles);
-  w.member("waits_result", s.resultCycles);
-  w.endObject();
+  w.object("cycles", [&] {
+    w.member("alive", s.cycles);
+    w.member("issue_slots", s.slots);
+    w.member("waits_mbarrier", s.mbarrierCycles);
+    w.member("waits_barrier", s.barrierCycles);
+    w.member("waits_group", s.groupCycles);
+    w.member("waits_product", s.productCycles);
+    w.member("waits_result", s.resultCycles);
+  });
 }
 
 static void write(JsonWriter &w, const WarpProfile &p) {
   write(w, "instructions_by_class", p.classes);
   write(w, "mmas_by_shape", p.mmas);
-  w.key("failed_tests");
-  w.beginObject();
-  w.member("tests", p.failedTests);
-  w.member("instructions", p.failedInstructions);
-  w.endObject();
+  w.object("failed_tests", [&] {
+    w.member("tests", p.failedTests);
+    w.member("instructions", p.failedInstructions);
+  });
 }
 
 static void write(JsonWriter &w, const Role &role) {
   w.beginObject();
   w.member("role", role.name);
-  writeList(w, "warps", role.warps);
+  w.row("warps", role.warps);
   write(w, role.counts);
   write(w, role.profile);
   w.key("instructions_by_line");
@@ -169,11 +158,10 @@ static void write(JsonWriter &w, const Role &role) {
 
 static void write(JsonWriter &w, std::string_view name,
                   const std::vector<PartTime> &parts) {
-  w.key(name);
-  w.beginObject();
-  for (const PartTime &part : parts)
-    w.member(part.name, part.busy);
-  w.endObject();
+  w.object(name, [&] {
+    for (const PartTime &part : parts)
+      w.member(part.name, part.busy);
+  });
 }
 
 static void write(JsonWriter &w, const CauseTime &c) {
@@ -212,46 +200,35 @@ static void write(JsonWriter &w, const LineCost &cost, bool isOfPtx) {
 
 static void write(JsonWriter &w, std::string_view name,
                   const std::vector<LineCost> &costs, bool isOfPtx) {
-  w.key(name);
-  w.beginArray();
-  for (const LineCost &cost : costs)
-    write(w, cost, isOfPtx);
-  w.endArray();
+  w.list(name, costs, [&](const LineCost &cost) { write(w, cost, isOfPtx); });
 }
 
 static void write(JsonWriter &w, const LaunchTime &t) {
-  w.key("time");
-  w.beginObject();
-  w.member("chip", t.chip);
-  w.member("cycles", t.cycles);
-  w.member("mhz", t.mhz);
-  w.member("launch_us", t.overheadMicroseconds);
-  w.member("us", t.microseconds());
-  w.member("low_us", t.lowMicroseconds);
-  w.member("high_us", t.highMicroseconds);
-  w.member("machine_code", t.hasMachineCode);
-  write(w, "bound_by", t.boundBy);
-  w.key("causes");
-  w.beginArray();
-  for (const CauseTime &cause : t.causes)
-    write(w, cause);
-  w.endArray();
-  w.key("assumed");
-  w.beginArray();
-  for (const CauseTime *cause : assumedThatMatter(t))
-    w.value(cause->key);
-  w.endArray();
-  write(w, "busy", t.parts);
-  if (t.computedForLine)
-    w.member("computed_for_line", uint64_t(t.computedForLine));
-  w.member("l2_hit_rate", t.l2HitRate);
-  w.member("l2_bytes", t.l2Bytes);
-  w.member("hbm_bytes", t.hbmBytes);
-  if (!t.lines.empty()) {
-    write(w, "lines", t.lines, /*isOfPtx=*/true);
-    write(w, "source_lines", costsBySource(t.lines), /*isOfPtx=*/false);
-  }
-  w.endObject();
+  w.object("time", [&] {
+    w.member("chip", t.chip);
+    w.member("cycles", t.cycles);
+    w.member("mhz", t.mhz);
+    w.member("launch_us", t.overheadMicroseconds);
+    w.member("us", t.microseconds());
+    w.member("low_us", t.lowMicroseconds);
+    w.member("high_us", t.highMicroseconds);
+    w.member("machine_code", t.hasMachineCode);
+    write(w, "bound_by", t.boundBy);
+    w.list("causes", t.causes,
+           [&](const CauseTime &cause) { write(w, cause); });
+    w.list("assumed", assumedThatMatter(t),
+           [&](const CauseTime *cause) { w.value(cause->key); });
+    write(w, "busy", t.parts);
+    if (t.computedForLine)
+      w.member("computed_for_line", uint64_t(t.computedForLine));
+    w.member("l2_hit_rate", t.l2HitRate);
+    w.member("l2_bytes", t.l2Bytes);
+    w.member("hbm_bytes", t.hbmBytes);
+    if (!t.lines.empty()) {
+      write(w, "lines", t.lines, /*isOfPtx=*/true);
+      write(w, "source_lines", costsBySource(t.lines), /*isOfPtx=*/false);
+    }
+  });
 }
 
 static void write(JsonWriter &w, const LaunchReport &r) {
@@ -268,32 +245,24 @@ static void write(JsonWriter &w, const LaunchReport &r) {
   write(w, "grid", f.grid);
   write(w, "block", f.block);
   write(w, "cluster", f.cluster);
-  w.key("shared_bytes");
-  w.beginObject();
-  w.member("static", f.staticSharedBytes);
-  w.member("dynamic", f.dynamicSharedBytes);
-  w.endObject();
+  w.object("shared_bytes", [&] {
+    w.member("static", f.staticSharedBytes);
+    w.member("dynamic", f.dynamicSharedBytes);
+  });
   w.member("sm_count", f.smCount);
   w.member("resident_ctas", s.residentCtas);
   w.member("seed", f.seed);
-  writeList(w, "checks", namesOfChecks(f.checks));
+  w.row("checks", namesOfChecks(f.checks));
   w.member("sums", f.truncatesTensorSums ? "truncated" : "exact");
-  w.key("findings");
-  w.beginArray();
-  for (const Finding &finding : r.findings)
-    write(w, finding);
-  w.endArray();
+  w.list("findings", r.findings,
+         [&](const Finding &finding) { write(w, finding); });
   w.member("findings_dropped", r.findingsDropped);
   w.member("warp_instructions", s.warpInstructions);
   w.member("mmas", s.mmas);
   w.member("bulk_bytes", s.tmaBytes);
   if (r.time.isModelled)
     write(w, r.time);
-  w.key("roles");
-  w.beginArray();
-  for (const Role &role : rolesOf(r))
-    write(w, role);
-  w.endArray();
+  w.list("roles", rolesOf(r), [&](const Role &role) { write(w, role); });
   w.key("warps");
   w.beginArray();
   for (size_t k = 0; k < s.warps.size(); ++k) {
@@ -324,11 +293,7 @@ std::string mx::sim::reportAsJson(const std::vector<LaunchReport> &reports,
            error.empty() ? exitStatusOf(reports) : int(kExitBadInput));
   if (!error.empty())
     w.member("error", error);
-  w.key("launches");
-  w.beginArray();
-  for (const LaunchReport &r : reports)
-    write(w, r);
-  w.endArray();
+  w.list("launches", reports, [&](const LaunchReport &r) { write(w, r); });
   w.endObject();
   return w.text + "\n";
 }

@@ -110,14 +110,10 @@ void LaunchRecord::writeTensorMap(JsonWriter &json,
   json.member("buffer", buffers.at(buffer->address).name);
   json.member("offset", map.globalAddress - buffer->address);
   json.member("type", name(map.type));
-  json.key("dims");
-  json.row(first(map.dims, map.rank));
-  json.key("strides");
-  json.row(first(map.strides, map.rank - 1));
-  json.key("box");
-  json.row(first(map.box, map.rank));
-  json.key("element_strides");
-  json.row(first(map.elementStrides, map.rank));
+  json.row("dims", first(map.dims, map.rank));
+  json.row("strides", first(map.strides, map.rank - 1));
+  json.row("box", first(map.box, map.rank));
+  json.row("element_strides", first(map.elementStrides, map.rank));
   json.member("interleave", name(map.interleave));
   json.member("swizzle", name(map.swizzle));
   json.member("oob", map.oob == TmapOob::Nan ? "nan" : "zero");
@@ -173,14 +169,12 @@ void LaunchRecord::writeArgument(JsonWriter &json,
 
 std::string LaunchRecord::text() const {
   auto row = [](JsonWriter &json, const char *key, const Dim3 &dim) {
-    json.key(key);
-    json.row(std::array<uint32_t, 3>{dim.x, dim.y, dim.z});
+    json.row(key, std::array<uint32_t, 3>{dim.x, dim.y, dim.z});
   };
   JsonWriter json;
   json.beginObject();
   json.member("format", 1);
-  json.key("modules");
-  json.row(std::array<const char *, 1>{"kernel.ptx"});
+  json.row("modules", std::array<const char *, 1>{"kernel.ptx"});
   json.member("kernel", config.kernel);
   row(json, "grid", config.grid);
   row(json, "block", config.block);
@@ -199,24 +193,19 @@ std::string LaunchRecord::text() const {
     json.endObject();
   }
   json.endObject();
-  json.key("tensor_maps");
-  json.beginObject();
-  for (const auto &[name, map] : tensorMaps) {
-    json.key(name);
-    writeTensorMap(json, map);
-  }
-  json.endObject();
-  json.key("args");
-  json.beginArray();
-  for (const Argument &argument : arguments)
-    writeArgument(json, argument);
-  json.endArray();
-  json.key("outputs");
-  json.beginObject();
-  for (const auto &[address, buffer] : buffers)
-    if (hasChanged(address, buffer))
-      json.member(buffer.name, "out-" + buffer.name + ".npy");
-  json.endObject();
+  json.object("tensor_maps", [&] {
+    for (const auto &[name, map] : tensorMaps) {
+      json.key(name);
+      writeTensorMap(json, map);
+    }
+  });
+  json.list("args", arguments,
+            [&](const Argument &argument) { writeArgument(json, argument); });
+  json.object("outputs", [&] {
+    for (const auto &[address, buffer] : buffers)
+      if (hasChanged(address, buffer))
+        json.member(buffer.name, "out-" + buffer.name + ".npy");
+  });
   json.endObject();
   return json.text + "\n";
 }

@@ -7,11 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"
-
-#include <nlohmann/json.hpp>
+#include "mxsim/io/JsonWriter.h"
 
 using namespace mx::sim;
-using Json = nlohmann::ordered_json;
+using mx::JsonWriter;
 
 static constexpr const char pageText[] =
 #include "TimelinePage.inc"
@@ -21,80 +20,83 @@ static int64_t number(uint64_t v) {
   return v == TimelineSpan::kNever ? -1 : int64_t(v);
 }
 
-static Json toJson(const TimelineSpan &s) {
-  return Json::array(
-      {s.begin, s.end, int64_t(s.kind), s.row, s.line, s.lastLine, s.text,
-       number(s.issued),
-       s.issuer == TimelineSpan::kNoTrack ? -1 : int64_t(s.issuer), s.bytes});
+static void writeSpan(JsonWriter &json, const TimelineSpan &s) {
+  json.row(std::array<int64_t, 10>{
+      int64_t(s.begin), int64_t(s.end), int64_t(s.kind), s.row, s.line,
+      s.lastLine, s.text, number(s.issued),
+      s.issuer == TimelineSpan::kNoTrack ? -1 : int64_t(s.issuer),
+      int64_t(s.bytes)});
 }
 
-/// Rows of a line, how often warps executed it, and cycles in the order of
-/// Spent.
-static Json toJson(const std::vector<LineCost> &costs) {
-  Json rows = Json::array();
-  for (const LineCost &cost : costs) {
-    if (!cost.line)
-      continue;
-    Json row = Json::array({cost.line, cost.executed});
-    for (uint64_t cycles : cost.cycles)
-      row.push_back(cycles);
-    rows.push_back(std::move(row));
-  }
-  return rows;
+static void writeTrack(JsonWriter &json, const TimelineTrack &track) {
+  json.beginObject();
+  json.member("kind", toString(track.kind));
+  json.member("name", track.name);
+  json.member("cta", track.cta);
+  json.member("warp", track.warp);
+  json.member("rows", track.rows);
+  json.list("spans", track.spans,
+            [&](const TimelineSpan &s) { writeSpan(json, s); });
+  json.endObject();
 }
 
-static Json toJson(const TimelineTrack &track) {
-  Json spans = Json::array();
-  for (const TimelineSpan &s : track.spans)
-    spans.push_back(toJson(s));
-  return {{"kind", toString(track.kind)},
-          {"name", track.name},
-          {"cta", track.cta},
-          {"warp", track.warp},
-          {"rows", track.rows},
-          {"spans", std::move(spans)}};
-}
-
-static Json toJson(const LaunchReport &r, size_t module) {
+static void writeLaunch(JsonWriter &json, const LaunchReport &r,
+                        size_t module) {
   const Timeline &t = *r.timeline;
-  Json launch = {{"kernel", r.facts.kernel},
-                 {"status", toString(r.status)},
-                 {"module", module},
-                 {"seed", r.facts.seed},
-                 {"chip", r.time.chip},
-                 {"steps", t.steps},
-                 {"totalCtas", t.totalCtas},
-                 {"spansDropped", t.spansDropped},
-                 {"tracksDropped", t.tracksDropped},
-                 {"ctas", Json::array()},
-                 {"strings", t.strings},
-                 {"tracks", Json::array()},
-                 {"marks", Json::array()},
-                 {"sources", Json::array()},
-                 {"costs", toJson(r.time.lines)}};
-  for (const TimelineCta &c : t.ctas)
-    launch["ctas"].push_back(
-        {{"id", c.id}, {"rank", c.rank}, {"cluster", c.cluster}});
-  for (const TimelineTrack &track : t.tracks)
-    launch["tracks"].push_back(toJson(track));
-  for (const TimelineMark &m : t.marks)
-    launch["marks"].push_back(Json::array({m.track, m.step, m.line, m.text}));
-  for (const auto &[line, source] : t.sources)
-    launch["sources"].push_back(Json::array({line, source.file, source.line}));
-  return launch;
+  json.beginObject();
+  json.member("kernel", r.facts.kernel);
+  json.member("status", toString(r.status));
+  json.member("module", uint64_t(module));
+  json.member("seed", r.facts.seed);
+  json.member("chip", r.time.chip);
+  json.member("steps", t.steps);
+  json.member("totalCtas", t.totalCtas);
+  json.member("spansDropped", t.spansDropped);
+  json.member("tracksDropped", t.tracksDropped);
+  json.list("ctas", t.ctas, [&](const TimelineCta &c) {
+    json.line([&] {
+      json.beginObject();
+      json.row("id", c.id);
+      json.member("rank", c.rank);
+      json.member("cluster", c.cluster);
+      json.endObject();
+    });
+  });
+  json.row("strings", t.strings);
+  json.list("tracks", t.tracks,
+            [&](const TimelineTrack &track) { writeTrack(json, track); });
+  json.list("marks", t.marks, [&](const TimelineMark &m) {
+    json.row(std::array<uint64_t, 4>{m.track, m.step, m.line, m.text});
+  });
+  json.list("sources", t.sources, [&](const auto &entry) {
+    const auto &[line, source] = entry;
+    json.row(std::array<uint32_t, 3>{line, source.file, source.line});
+  });
+  // Rows of a line, its executions by warps, and cycles in the order of Spent.
+  json.list("costs", r.time.lines, [&](const LineCost &cost) {
+    if (!cost.line)
+      return;
+    std::vector<uint64_t> row = {cost.line, cost.executed};
+    row.insert(row.end(), std::begin(cost.cycles), std::end(cost.cycles));
+    json.row(row);
+  });
+  json.endObject();
 }
 
 std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
-  Json data = {{"format", 1},
-               {"kinds", Json::array()},
-               {"spent", Json::array()},
-               {"modules", Json::array()},
-               {"launches", Json::array()}};
+  JsonWriter json;
+  json.beginObject();
+  json.member("format", 1);
+  std::vector<std::string_view> kinds, spent;
   for (unsigned k = 0; k < kNumSpanKinds; ++k)
-    data["kinds"].push_back(toString(SpanKind(k)));
+    kinds.push_back(toString(SpanKind(k)));
   for (unsigned k = 0; k < kSpent; ++k)
-    data["spent"].push_back(infoOf(Spent(k)).column);
+    spent.push_back(infoOf(Spent(k)).column);
+  json.row("kinds", kinds);
+  json.row("spent", spent);
   std::vector<const Timeline *> modules;
+  json.key("launches");
+  json.beginArray();
   for (const LaunchReport &r : result.reports) {
     if (!r.timeline)
       continue;
@@ -103,16 +105,20 @@ std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
       ++k;
     if (k == modules.size())
       modules.push_back(r.timeline.get());
-    data["launches"].push_back(toJson(r, k));
+    writeLaunch(json, r, k);
   }
-  for (const Timeline *t : modules)
-    data["modules"].push_back({{"name", t->module}, {"ptx", t->ptx}});
-  std::string text = data.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,
-                               Json::error_handler_t::replace);
+  json.endArray();
+  json.list("modules", modules, [&](const Timeline *t) {
+    json.beginObject();
+    json.member("name", t->module);
+    json.member("ptx", t->ptx);
+    json.endObject();
+  });
+  json.endObject();
   // Inside a script element only this character could end it.
   std::string escaped;
-  escaped.reserve(text.size());
-  for (char c : text) {
+  escaped.reserve(json.text.size());
+  for (char c : json.text) {
     if (c == '<')
       escaped += "\\u003c";
     else

@@ -32,6 +32,32 @@ public:
       endArray();
     });
   }
+  template <class T>
+  void row(std::string_view name, const T &values) {
+    key(name);
+    row(values);
+  }
+  /// An object whose members `write` writes.
+  template <class F>
+  void object(F write) {
+    beginObject();
+    write();
+    endObject();
+  }
+  template <class F>
+  void object(std::string_view name, F write) {
+    key(name);
+    object(write);
+  }
+  /// An array with the values that `write` writes for elements.
+  template <class T, class F>
+  void list(std::string_view name, const T &elements, F write) {
+    key(name);
+    beginArray();
+    for (const auto &element : elements)
+      write(element);
+    endArray();
+  }
   /// Whatever `write` writes stays on one line.
   template <class F>
   void line(F write) {
