@@ -10,9 +10,9 @@
 #ifndef MX_TOOLS_TOOL_H
 #define MX_TOOLS_TOOL_H
 
+#include "mx/Execution/DeviceCode.h"
 #include "mx/Support/ExitStatus.h"
 #include "mx/Support/Version.h"
-#include "mx/Target/TargetInfo.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Memory.h"
 #include "mxsim/io/Printable.h"
@@ -121,6 +121,14 @@ struct CompilerOptions {
       "quiet",
       llvm::cl::desc("no notices, remarks and progress on standard error"),
       llvm::cl::cat(category)};
+
+  void set(DeviceOptions &options) const {
+    options.explain = explain;
+    options.fuse = fuse;
+    options.maxSchedules = maxSchedules;
+    options.tuned = tuned;
+    options.tunedGpu = tunedGpu;
+  }
 };
 
 /// The start of the main of tool `name`, which has a file to `verb`: false

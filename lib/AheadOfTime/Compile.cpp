@@ -125,7 +125,7 @@ llvm::Error mx::writeCompiledModule(StringRef directory,
   const std::pair<StringRef, StringRef> files[] = {
       {output.manifest.ptx, output.ptx},
       {output.manifest.cubin, output.cubin},
-      {output.manifest.data, output.constants},
+      {output.manifest.data, output.data},
       {output.headerName, output.header},
       {kManifest, manifest}};
   for (auto [name, text] : files)

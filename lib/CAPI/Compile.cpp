@@ -107,7 +107,7 @@ const char *mxcCompiledGet(mxcCompiled handle, int part, size_t *bytes) {
     return nullptr;
   const std::string *parts[] = {
       &compiled->manifest, &compiled->compiled.ptx, &compiled->compiled.cubin,
-      &compiled->compiled.header, &compiled->compiled.constants};
+      &compiled->compiled.header, &compiled->compiled.data};
   bool isThere = part >= MXC_MANIFEST && part <= MXC_CONSTANTS;
   size_t size = isThere ? parts[part]->size() : 0;
   if (bytes)

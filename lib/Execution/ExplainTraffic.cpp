@@ -13,6 +13,8 @@
 using namespace mlir;
 using namespace mx;
 
+using Arguments = std::optional<ArrayRef<NpyArray>>;
+
 /// Fewer bytes are printed as such.
 static constexpr int64_t kLeastInMegabytes = 100000;
 
@@ -26,16 +28,9 @@ static bool simplify(ModuleOp module) {
   return succeeded(pm.run(module));
 }
 
-static bool toLaunches(ModuleOp module, const ExplainTrafficOptions &options) {
+static bool toLaunches(ModuleOp module, const DeviceOptions &options) {
   MXToNVVMOptions pipeline;
-  pipeline.chip = options.chip;
-  pipeline.fuse = options.fuse;
-  // Of the schedules of a matmul of unknown sizes one runs. Which one is not
-  // asked: the list is that of a program with one.
-  pipeline.maxSchedules = 1;
-  pipeline.skipHostCode = false;
-  pipeline.tuned = options.tuned;
-  pipeline.tunedGpu = options.tunedGpu;
+  setPipelineOptions(pipeline, options);
   PassManager pm(module.getContext());
   buildMXToMXGPUPipeline(pm, pipeline);
   return succeeded(pm.run(module));
@@ -46,8 +41,8 @@ namespace {
 /// Prints bytes as megabytes where sizes are known, or as an expression.
 class Printer {
 public:
-  Printer(const Traffic &traffic, const ExplainTrafficOptions &options)
-      : traffic(traffic), arguments(options.arguments) {}
+  Printer(const Traffic &traffic, Arguments arguments)
+      : traffic(traffic), arguments(arguments) {}
 
   std::string str(AffineExpr bytes) const {
     if (!bytes)
@@ -117,9 +112,8 @@ static void printLine(llvm::raw_ostream &os, const Twine &number,
 
 static void printEntry(llvm::raw_ostream &os, StringRef name,
                        const Traffic &launches, const Traffic &operations,
-                       const ExplainTrafficOptions &options,
-                       MLIRContext *context) {
-  Printer printer(launches, options);
+                       Arguments arguments, MLIRContext *context) {
+  Printer printer(launches, arguments);
   unsigned count = llvm::count_if(
       launches.steps, [](const TrafficStep &step) { return step.isLaunch; });
   os << "memory of " << name << ": " << count
@@ -131,7 +125,7 @@ static void printEntry(llvm::raw_ostream &os, StringRef name,
   AffineExpr read = launches.sum(&TrafficStep::read, context);
   AffineExpr written = launches.sum(&TrafficStep::written, context);
   printLine(os, "", "sum", printer.str(read), printer.str(written));
-  Printer before(operations, options);
+  Printer before(operations, arguments);
   AffineExpr readBefore = operations.sum(&TrafficStep::read, context);
   AffineExpr writtenBefore = operations.sum(&TrafficStep::written, context);
   std::string title =
@@ -148,7 +142,11 @@ static void printEntry(llvm::raw_ostream &os, StringRef name,
 }
 
 void mx::explainTraffic(llvm::raw_ostream &os, ModuleOp module,
-                        const ExplainTrafficOptions &options) {
+                        DeviceOptions options, ArrayRef<std::string> entries,
+                        Arguments arguments) {
+  options.explain = false;
+  // One schedule of a matmul of unknown sizes runs, whichever it is.
+  options.maxSchedules = 1;
   // Whoever compiled the module has seen what there is to say.
   ScopedDiagnosticHandler quiet(module.getContext(),
                                 [](Diagnostic &) { return success(); });
@@ -158,11 +156,10 @@ void mx::explainTraffic(llvm::raw_ostream &os, ModuleOp module,
   for (auto function : kernels->getOps<func::FuncOp>()) {
     StringRef name = function.getSymName();
     auto source = dyn_cast_or_null<func::FuncOp>(tensors->lookupSymbol(name));
-    bool isAsked = options.entries.empty()
-                       ? function.isPublic()
-                       : llvm::is_contained(options.entries, name);
+    bool isAsked = entries.empty() ? function.isPublic()
+                                   : llvm::is_contained(entries, name);
     if (isAsked && source && !function.isExternal())
       printEntry(os, name, countLaunches(function), countOperations(source),
-                 options, module.getContext());
+                 arguments, module.getContext());
   }
 }

@@ -8,14 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
-#include "SaveTemps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassManager.h"
-#include "mx/Pipelines/Pipelines.h"
-#include "mx/Plan/Plan.h"
-#include "mx/Translation/ToManifest.h"
-#include "mx/Translation/ToPTX.h"
 #include "mx_program.h"
 #include "mxsim/io/Memory.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -84,27 +76,6 @@ public:
 
 private:
   SmallVector<void *> owned;
-};
-
-/// Writes down the plan before the kernels are lowered: what a launch must know
-/// of them is theirs until then.
-class BuildManifestPass final
-    : public PassWrapper<BuildManifestPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BuildManifestPass)
-  explicit BuildManifestPass(HostPart &host) : host(host) {}
-  StringRef getArgument() const override { return "mx-build-manifest"; }
-
-  void runOnOperation() override {
-    FailureOr<HostPart> built = buildHostPart(getOperation());
-    if (failed(built))
-      return signalPassFailure();
-    host = std::move(*built);
-    eraseHostPart(getOperation());
-  }
-
-private:
-  HostPart &host;
 };
 
 } // namespace
@@ -276,31 +247,6 @@ llvm::Expected<std::unique_ptr<Program>> PlanProgram::makeRank(Ranks &ranks,
   return std::unique_ptr<Program>(std::move(*program));
 }
 
-/// Lowers `module` to its host part and its kernels.
-static LogicalResult lower(ModuleOp module, const CompileOptions &options,
-                           HostPart &host, std::string &ptx) {
-  MXToNVVMOptions nvvm;
-  nvvm.chip = options.chip;
-  nvvm.explain = options.explain;
-  nvvm.maxSchedules = options.maxSchedules;
-  nvvm.tuned = options.tuned;
-  nvvm.tunedGpu = options.tunedGpu;
-  nvvm.fuse = options.fuse;
-  nvvm.skipHostCode = false; // Program::compile has left none
-  PassManager pm(module->getContext());
-  if (!options.saveTemps.empty())
-    pm.addInstrumentation(createSaveTempsInstrumentation(options.saveTemps));
-  buildMXToPlanPipeline(pm, nvvm);
-  pm.addPass(std::make_unique<BuildManifestPass>(host));
-  buildMXGPUToNVVMPipeline(pm);
-  if (failed(pm.run(module)))
-    return failure();
-  if (host.manifest.kernels.empty())
-    return success();
-  llvm::raw_string_ostream stream(ptx);
-  return translateToPTX(module, stream);
-}
-
 llvm::Expected<std::unique_ptr<Program>>
 mx::compileForDevice(ModuleOp module, func::FuncOp entry,
                      const CompileOptions &options) {
@@ -308,30 +254,21 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
   for (auto function : module.getOps<func::FuncOp>())
     if (function != entry)
       function.setPrivate();
-  HostPart host;
-  plan::Manifest &manifest = host.manifest;
-  std::string ptx;
-  if (failed(lower(module, options, host, ptx)))
+  auto code = compileDeviceCode(module, options, options.saveTemps);
+  if (failed(code))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
-  if (manifest.target.empty())
-    manifest.target = options.chip;
-  if (!options.saveTemps.empty()) {
-    if (!ptx.empty())
-      if (llvm::Error error = saveText(options.saveTemps, kManifestPtx, ptx))
-        return error;
-    if (!host.data.empty())
-      if (llvm::Error error =
-              saveText(options.saveTemps, kManifestData, host.data))
-        return error;
-    if (llvm::Error error = saveText(options.saveTemps, "manifest.json",
-                                     plan::writeManifest(manifest)))
-      return error;
-  }
-  auto compiled = std::make_shared<Compiled>();
-  compiled->manifest = plan::writeManifest(manifest);
-  compiled->ptx = std::move(ptx);
-  compiled->data = std::move(host.data);
-  compiled->symbol = std::move(symbol);
+  auto compiled = std::make_shared<Compiled>(
+      Compiled{plan::writeManifest(code->manifest), std::move(code->ptx),
+               std::move(code->data), std::move(symbol)});
+  const std::pair<const char *, StringRef> files[] = {
+      {kManifestPtx, compiled->ptx},
+      {kManifestData, compiled->data},
+      {"manifest.json", compiled->manifest}};
+  if (!options.saveTemps.empty())
+    for (auto [name, text] : files)
+      if (!text.empty())
+        if (llvm::Error error = writeFile(options.saveTemps, name, text))
+          return error;
   return PlanProgram::load(std::move(compiled));
 }

@@ -30,11 +30,6 @@ llvm::Error mx::saveInput(const std::string &directory, ModuleOp module) {
   return writeFile(directory, "00-input.mlir", print(module));
 }
 
-llvm::Error mx::saveText(const std::string &directory, StringRef name,
-                         StringRef text) {
-  return writeFile(directory, name, text);
-}
-
 namespace {
 class SaveTemps final : public PassInstrumentation {
 public:
@@ -54,11 +49,11 @@ public:
     last = std::move(text);
     // A pass manager nested on functions has no name of its own.
     StringRef name = pass->getArgument();
-    std::string number;
-    llvm::raw_string_ostream(number) << llvm::format_decimal(++count, 1);
-    if (number.size() < 2)
-      number.insert(0, "0");
-    save(number + "-" + (name.empty() ? "nested" : name.str()) + ".mlir", last);
+    std::string file;
+    llvm::raw_string_ostream(file)
+        << llvm::format("%02u-", ++count) << (name.empty() ? "nested" : name)
+        << ".mlir";
+    save(file, last);
   }
 
 private:
@@ -66,8 +61,6 @@ private:
     return isa<ModuleOp>(op) && !op->getParentOp();
   }
   void save(const std::string &name, StringRef text) {
-    if (failedToWrite)
-      return;
     if (llvm::Error error = writeFile(directory, name, text)) {
       failedToWrite = true;
       llvm::errs() << "mx: " << llvm::toString(std::move(error)) << '\n';

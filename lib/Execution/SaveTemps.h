@@ -19,10 +19,6 @@ namespace mx {
 /// Creates `directory` and writes `module` to NN-input.mlir in it.
 llvm::Error saveInput(const std::string &directory, mlir::ModuleOp module);
 
-/// Writes a file to the directory.
-llvm::Error saveText(const std::string &directory, llvm::StringRef name,
-                     llvm::StringRef text);
-
 /// Writes NN-PASS.mlir after each pass over a module that changed it. NN counts
 /// from 01.
 std::unique_ptr<mlir::PassInstrumentation>

@@ -56,7 +56,7 @@ expect("simulator/lib/clocks/Path.h", '#include "time/Chip.h"',
        "expected what is below simulator/lib/clocks, found simulator/lib/time/Chip.h")
 # Between the compiler and the simulator.
 for path, header in (("lib/Target/Rates.cpp", "mxsim/tensor/NumberFormats.h"),
-                     ("include/mx/Execution/Run.h", "mxsim/Time.h"),
+                     ("include/mx/Execution/Program.h", "mxsim/Time.h"),
                      ("tools/mx-run/mx-run.cpp", "mxsim/Report.h"),
                      ("simulator/lib/machine/Machine.h", "mx/Support/FloatFormats.h")):
     expect(path, f'#include "{header}"', "expected no include between compiler and simulator "

@@ -117,12 +117,8 @@ extern "C" int mxCompileMain(int argc, char **argv) {
   options.chip = asked.chip;
   options.entries = asked.entries;
   options.ptxas = asked.ptxas;
-  options.fuse = asked.fuse;
-  options.explain = asked.explain;
-  options.maxSchedules = asked.maxSchedules;
   options.quiet = asked.quiet;
-  options.tuned = asked.tuned;
-  options.tunedGpu = asked.tunedGpu;
+  asked.set(options);
   if (!readTune(asked, options.tune))
     return mx::kExitBadInput;
   return mx::compileToDirectory(options);

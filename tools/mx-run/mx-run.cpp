@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Tool.h"
-#include "mx/Execution/Run.h"
+#include "Run.h"
 #include "llvm/Support/InitLLVM.h"
 #include <cstdlib>
 
@@ -68,12 +68,14 @@ extern "C" int mxRunMain(int argc, char **argv) {
     return mx::kExitBadInput;
   }
   mx::RunOptions options;
+  asked.set(options);
+  options.chip.clear();
   options.inputFile = asked.inputFile;
   options.entry = asked.entry;
   if (const char *name = std::getenv("MX_DEVICE"))
-    options.device = name;
+    options.deviceName = name;
   if (asked.device.getNumOccurrences())
-    options.device = asked.device;
+    options.deviceName = asked.device;
   // A default for all runs of a script.
   if (const char *name = std::getenv("MX_CHIP"))
     options.chip = name;
@@ -86,11 +88,6 @@ extern "C" int mxRunMain(int argc, char **argv) {
   options.checkWithCPU = !asked.check.empty() || !asked.checkReport.empty();
   options.checkReport = asked.checkReport;
   options.saveTemps = asked.saveTemps;
-  options.fuse = asked.fuse;
-  options.explain = asked.explain;
-  options.maxSchedules = asked.maxSchedules;
-  options.tuned = asked.tuned;
-  options.tunedGpu = asked.tunedGpu;
   options.printTiming = asked.timing;
   options.quiet = asked.quiet;
   return mx::run(options);

@@ -12,8 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mx/Plan/Plan.h"
-#include "mx/Target/TargetInfo.h"
+#include "mx/Execution/DeviceCode.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -35,32 +34,19 @@ struct TuneOptions {
   std::vector<int64_t> rows;
 };
 
-struct CompileModuleOptions {
-  std::string chip = target::kDefaultChip;
+struct CompileModuleOptions : DeviceOptions {
   /// Functions to compile; all public ones when empty.
   std::vector<std::string> entries;
   /// The assembler: a path, "none", or empty to look for one.
   std::string ptxas;
-  /// Print to stderr which schedule each matmul gets, and why.
-  bool explain = false;
-  /// Whether operations are fused (mx-to-mxgpu's `fuse`).
-  bool fuse = true;
-  /// Most schedules of a matmul of unknown sizes (mx-to-nvvm's).
-  int64_t maxSchedules = target::kMaxSchedules;
-  /// The table of measured schedules, and the GPU whose entries are taken
-  /// (mx-to-nvvm's). A measurement has its own where these are empty.
-  std::string tuned, tunedGpu;
+  /// Without a `tuned` table a measurement has its own.
   TuneOptions tune;
 };
 
 /// What a program consists of, as mxProgramLoadParts takes it.
-struct CompiledModule {
-  plan::Manifest manifest;
-  /// Empty where the program has no kernels, and the cubin where there is no
-  /// assembler.
-  std::string ptx, cubin;
-  /// The bytes of all constants.
-  std::string constants;
+struct CompiledModule : DeviceCode {
+  /// Empty without kernels or without an assembler.
+  std::string cubin;
   /// The text and the file of a C header.
   std::string header, headerName;
 };

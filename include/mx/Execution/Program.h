@@ -15,8 +15,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/Execution/DeviceCode.h"
 #include "mx/Execution/Ranks.h"
-#include "mx/Target/TargetInfo.h"
 #include <memory>
 
 namespace mx {
@@ -27,22 +27,11 @@ enum class DeviceKind { CPU, Sim, CUDA };
 
 llvm::StringRef stringifyDeviceKind(DeviceKind device);
 
-struct CompileOptions {
+struct CompileOptions : DeviceOptions {
   DeviceKind device = DeviceKind::CPU;
-  /// The GPU to compile for; not used by the CPU.
-  std::string chip = target::kDefaultChip;
   /// When not empty, the module after every pass and the PTX of every kernel
   /// are written to this directory.
   std::string saveTemps;
-  /// Print to stderr which schedule each matmul gets, and why.
-  bool explain = false;
-  /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
-  bool fuse = true;
-  /// Most schedules of a matmul of unknown sizes (mx-to-nvvm's).
-  int64_t maxSchedules = target::kMaxSchedules;
-  /// Table of measured schedules, and the GPU whose entries are taken
-  /// (mx-to-nvvm's `tuned` and `tuned-gpu`).
-  std::string tuned, tunedGpu;
   /// On the CPU: whether what a call finds wrong with its data ends the
   /// process, as a tool does, or is the error of `run`.
   bool endProcess = true;

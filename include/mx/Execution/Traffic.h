@@ -14,7 +14,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
-#include "mx/Arrays/Arrays.h"
+#include "mx/Execution/DeviceCode.h"
 #include "mxsim/io/Npy.h"
 
 namespace mx {
@@ -46,20 +46,12 @@ Traffic countLaunches(mlir::func::FuncOp function);
 /// its results.
 Traffic countOperations(mlir::func::FuncOp function);
 
-struct ExplainTrafficOptions {
-  std::string chip;
-  bool fuse = true;
-  /// Entries to list; all public functions if empty.
-  std::vector<std::string> entries;
-  /// The arrays that an entry is called with, where they are known.
-  std::optional<mlir::ArrayRef<NpyArray>> arguments;
-  /// Measured schedules (mx-to-nvvm's).
-  std::string tuned = {}, tunedGpu = {};
-};
-
-/// Prints the launches of entries of a module that compiles.
-void explainTraffic(llvm::raw_ostream &os, mlir::ModuleOp module,
-                    const ExplainTrafficOptions &options);
+/// Prints the launches of `entries`, or of all public functions without any, of
+/// a module that compiles; `arguments` are those of a call, if known.
+void explainTraffic(
+    llvm::raw_ostream &os, mlir::ModuleOp module, DeviceOptions options,
+    llvm::ArrayRef<std::string> entries,
+    std::optional<llvm::ArrayRef<NpyArray>> arguments = std::nullopt);
 
 } // namespace mx
 

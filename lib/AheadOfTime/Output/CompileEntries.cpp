@@ -9,13 +9,9 @@
 #include "CompileEntries.h"
 #include "Header.h"
 #include "Ptxas.h"
-#include "mlir/Pass/PassManager.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Program.h"
 #include "mx/Execution/Traffic.h"
-#include "mx/Pipelines/Pipelines.h"
-#include "mx/Translation/ToManifest.h"
-#include "mx/Translation/ToPTX.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -70,39 +66,6 @@ llvm::Error mx::keepEntries(ModuleOp module, ArrayRef<std::string> names) {
   return llvm::Error::success();
 }
 
-static LogicalResult compile(ModuleOp module,
-                             const CompileModuleOptions &options,
-                             CompiledModule &output) {
-  MXToNVVMOptions nvvm;
-  nvvm.chip = options.chip;
-  nvvm.explain = options.explain;
-  nvvm.maxSchedules = options.maxSchedules;
-  nvvm.fuse = options.fuse;
-  nvvm.tuned = options.tuned;
-  nvvm.tunedGpu = options.tunedGpu;
-  nvvm.skipHostCode = false; // there is none
-  PassManager toKernels(module.getContext());
-  buildMXToPlanPipeline(toKernels, nvvm);
-  if (failed(toKernels.run(module)))
-    return failure();
-  FailureOr<HostPart> host = buildHostPart(module);
-  if (failed(host))
-    return failure();
-  output.manifest = std::move(host->manifest);
-  output.constants = std::move(host->data);
-  if (output.manifest.target.empty())
-    output.manifest.target = options.chip;
-  if (output.manifest.kernels.empty())
-    return success();
-  eraseHostPart(module);
-  PassManager toNVVM(module.getContext());
-  buildMXGPUToNVVMPipeline(toNVVM);
-  if (failed(toNVVM.run(module)))
-    return failure();
-  llvm::raw_string_ostream ptx(output.ptx);
-  return translateToPTX(module, ptx);
-}
-
 /// Assembles the kernels where there are any, and an assembler.
 static llvm::Error assembleKernels(const CompileModuleOptions &options,
                                    CompiledModule &output) {
@@ -124,13 +87,13 @@ mx::compileEntries(ModuleOp module, const CompileModuleOptions &options,
                    StringRef prefix) {
   OwningOpRef<ModuleOp> source =
       options.explain ? module.clone() : OwningOpRef<ModuleOp>();
-  CompiledModule output;
-  if (failed(compile(module, options, output)))
+  auto code = compileDeviceCode(module, options);
+  if (failed(code))
     return makeError("");
+  CompiledModule output;
+  static_cast<DeviceCode &>(output) = std::move(*code);
   if (source)
-    explainTraffic(llvm::errs(), *source,
-                   {options.chip, options.fuse, options.entries, std::nullopt,
-                    options.tuned, options.tunedGpu});
+    explainTraffic(llvm::errs(), *source, options, options.entries);
   if (llvm::Error error = assembleKernels(options, output))
     return error;
   std::string name = getIdentifier(prefix.str());

@@ -143,8 +143,8 @@ llvm::Expected<Loaded> Loaded::compile(const MatmulModule &matmul,
                           manifest.size(),
                           kernels.data(),
                           kernels.size(),
-                          compiled->constants.data(),
-                          compiled->constants.size(),
+                          compiled->data.data(),
+                          compiled->data.size(),
                           MatmulModule::kEntry};
   Loaded loaded;
   if (mxProgramLoadParts(&loaded.program, &parts) != MX_SUCCESS ||

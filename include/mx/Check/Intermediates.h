@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_EXECUTION_INTERMEDIATES_H
-#define MX_EXECUTION_INTERMEDIATES_H
+#ifndef MX_CHECK_INTERMEDIATES_H
+#define MX_CHECK_INTERMEDIATES_H
 
 #include "mx/Execution/Program.h"
 #include <map>
@@ -98,4 +98,4 @@ std::string describeOp(mlir::Operation *op);
 
 } // namespace mx
 
-#endif // MX_EXECUTION_INTERMEDIATES_H
+#endif // MX_CHECK_INTERMEDIATES_H

@@ -13,9 +13,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mx/Check/Intermediates.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/Shared/ElementBits.h"
-#include "mx/Execution/Intermediates.h"
 #include <cstring>
 
 using namespace mlir;

@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_EXECUTION_RAGGEDPADDING_H
-#define MX_LIB_EXECUTION_RAGGEDPADDING_H
+#ifndef MX_LIB_CHECK_RAGGEDPADDING_H
+#define MX_LIB_CHECK_RAGGEDPADDING_H
 
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Execution/Intermediates.h"
+#include "mx/Check/Intermediates.h"
 
 namespace mx {
 
@@ -29,4 +29,4 @@ void ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
 
 } // namespace mx
 
-#endif // MX_LIB_EXECUTION_RAGGEDPADDING_H
+#endif // MX_LIB_CHECK_RAGGEDPADDING_H

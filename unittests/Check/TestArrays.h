@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_UNITTESTS_EXECUTION_TESTARRAYS_H
-#define MX_UNITTESTS_EXECUTION_TESTARRAYS_H
+#ifndef MX_UNITTESTS_CHECK_TESTARRAYS_H
+#define MX_UNITTESTS_CHECK_TESTARRAYS_H
 
-#include "mx/Execution/Check.h"
+#include "mx/Check/Check.h"
 #include <random>
 
 namespace mx {
@@ -45,4 +45,4 @@ inline void fillE4M3(NpyArray &array, std::mt19937 &random) {
 
 } // namespace mx
 
-#endif // MX_UNITTESTS_EXECUTION_TESTARRAYS_H
+#endif // MX_UNITTESTS_CHECK_TESTARRAYS_H

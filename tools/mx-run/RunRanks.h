@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_EXECUTION_RUNRANKS_H
-#define MX_LIB_EXECUTION_RUNRANKS_H
+#ifndef MX_TOOLS_MX_RUN_RUNRANKS_H
+#define MX_TOOLS_MX_RUN_RUNRANKS_H
 
+#include "Run.h"
 #include "mx/Execution/Program.h"
-#include "mx/Execution/Run.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mx {
@@ -32,4 +32,4 @@ runRanks(Program &program, llvm::ArrayRef<std::vector<NpyArray>> arguments,
 
 } // namespace mx
 
-#endif // MX_LIB_EXECUTION_RUNRANKS_H
+#endif // MX_TOOLS_MX_RUN_RUNRANKS_H

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_EXECUTION_CHECK_H
-#define MX_EXECUTION_CHECK_H
+#ifndef MX_CHECK_CHECK_H
+#define MX_CHECK_CHECK_H
 
-#include "mx/Execution/Intermediates.h"
+#include "mx/Check/Intermediates.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -161,4 +161,4 @@ llvm::Expected<CheckReport> checkRun(mlir::ModuleOp module,
 
 } // namespace mx
 
-#endif // MX_EXECUTION_CHECK_H
+#endif // MX_CHECK_CHECK_H

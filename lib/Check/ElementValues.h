@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_EXECUTION_ELEMENTVALUES_H
-#define MX_LIB_EXECUTION_ELEMENTVALUES_H
+#ifndef MX_LIB_CHECK_ELEMENTVALUES_H
+#define MX_LIB_CHECK_ELEMENTVALUES_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mxsim/io/Npy.h"
@@ -42,4 +42,4 @@ private:
 
 } // namespace mx
 
-#endif // MX_LIB_EXECUTION_ELEMENTVALUES_H
+#endif // MX_LIB_CHECK_ELEMENTVALUES_H

@@ -7,15 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Execution/Run.h"
+#include "Run.h"
 #include "RunRanks.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mx/Check/Check.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
-#include "mx/Execution/Check.h"
 #include "mx/Execution/Session.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Launch/RuntimeStatus.h"
@@ -134,10 +134,6 @@ llvm::Error writeResults(const std::vector<std::string> &paths,
   return llvm::Error::success();
 }
 
-llvm::Error writeReport(const std::string &path, const CheckReport &check) {
-  return writeFile(path, llvm::formatv("{0:2}\n", check.json()).str());
-}
-
 } // namespace
 
 int mx::run(const RunOptions &given) {
@@ -145,15 +141,16 @@ int mx::run(const RunOptions &given) {
   Stopwatch watch(options.printTiming);
   Notices notices("mx-run", options.quiet);
   if (options.chip.empty())
-    options.chip = selectChip(options.device);
+    options.chip = selectChip(options.deviceName);
   // Of a CPU too, which needs none: a name is right or wrong.
   std::string unknown;
   if (!target::lookupTarget(options.chip, unknown))
     return report(makeError(unknown));
   llvm::Expected<DeviceKind> device =
-      selectDevice(options.device, options.chip);
+      selectDevice(options.deviceName, options.chip);
   if (!device)
     return report(device.takeError());
+  options.device = *device;
 
   Session session(notices);
   bool explained = false;
@@ -195,25 +192,16 @@ int mx::run(const RunOptions &given) {
     if (failed(verifyShapes(*entry, arguments[rank])))
       return kExitBadInput;
   }
-  if (options.device == "auto" && *device == DeviceKind::Sim)
+  if (options.deviceName == "auto" && *device == DeviceKind::Sim)
     notices.say(kSimulatedNotice);
   watch.lap("read");
 
-  CompileOptions compile;
-  compile.device = *device;
-  compile.chip = options.chip;
-  compile.saveTemps = options.saveTemps;
-  compile.explain = options.explain;
-  compile.maxSchedules = options.maxSchedules;
-  compile.tuned = options.tuned;
-  compile.tunedGpu = options.tunedGpu;
   // Where one rank of several fails, the others are told.
-  compile.endProcess = options.ranks == 1;
-  compile.fuse = options.fuse;
+  options.endProcess = options.ranks == 1;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = [&] {
     Progress progress(notices, "compiling");
-    return Program::compile(*lowered, options.entry, compile);
+    return Program::compile(*lowered, options.entry, options);
   }();
   if (!program) {
     std::string message = llvm::toString(program.takeError());
@@ -221,13 +209,8 @@ int mx::run(const RunOptions &given) {
   }
   watch.lap("compile");
   if (options.explain && *device != DeviceKind::CPU)
-    explainTraffic(llvm::errs(), *module,
-                   {options.chip,
-                    options.fuse,
-                    {options.entry},
-                    arguments[0],
-                    options.tuned,
-                    options.tunedGpu});
+    explainTraffic(llvm::errs(), *module, options, {options.entry},
+                   arguments[0]);
 
   auto results = [&] {
     Progress progress(notices, describeRun(*device));
@@ -249,7 +232,7 @@ int mx::run(const RunOptions &given) {
 
   auto check = [&] {
     Progress progress(notices, "checking");
-    return checkRun(*module, options.entry, compile, arguments[0],
+    return checkRun(*module, options.entry, options, arguments[0],
                     (*results)[0]);
   }();
   if (!check)
@@ -257,7 +240,8 @@ int mx::run(const RunOptions &given) {
   watch.lap("check");
   llvm::outs() << check->text();
   if (!options.checkReport.empty())
-    if (llvm::Error error = writeReport(options.checkReport, *check))
+    if (llvm::Error error = writeFile(
+            options.checkReport, llvm::formatv("{0:2}\n", check->json()).str()))
       return report(std::move(error));
   if (!check->passed())
     return report(makeError("the device's results deviate from the reference "

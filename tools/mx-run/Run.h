@@ -2,25 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What mx-run does, as a library: a tool only parses flags.
+// The driver of mx-run, apart from its flags.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_EXECUTION_RUN_H
-#define MX_EXECUTION_RUN_H
+#ifndef MX_TOOLS_MX_RUN_RUN_H
+#define MX_TOOLS_MX_RUN_RUN_H
 
-#include "mx/Execution/Ranks.h"
-#include "mx/Target/TargetInfo.h"
-#include <string>
-#include <vector>
+#include "mx/Execution/Program.h"
 
 namespace mx {
 
-struct RunOptions {
+/// `device` and, if empty, `chip` follow from `deviceName`.
+struct RunOptions : CompileOptions {
   std::string inputFile;
   std::string entry = "main";
-  std::string device = "auto";
-  std::string chip; ///< empty: that of the device, else sm_100a
+  std::string deviceName = "auto";
   /// With `ranks`, "{rank}" in a name stands for the number of the rank.
   std::vector<std::string> argumentFiles, resultFiles;
   /// Ranks that run the program together, each a thread; 1 for a program
@@ -31,17 +28,6 @@ struct RunOptions {
   bool checkWithCPU = false;
   /// Where the report of the check goes as JSON, when not empty.
   std::string checkReport;
-  /// Directory for the IR of every stage and the PTX, when not empty.
-  std::string saveTemps;
-  /// Print which schedule each matmul gets, and why.
-  bool explain = false;
-  /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
-  bool fuse = true;
-  /// Most schedules of a matmul of unknown sizes (mx-to-nvvm's).
-  int64_t maxSchedules = target::kMaxSchedules;
-  /// Table of measured schedules, and the GPU whose entries are taken
-  /// (mx-to-nvvm's `tuned` and `tuned-gpu`).
-  std::string tuned, tunedGpu;
   /// Print how long compiling and running took.
   bool printTiming = false;
   /// Leave out what mxsim/io/Notices.h prints.
@@ -54,4 +40,4 @@ int run(const RunOptions &options);
 
 } // namespace mx
 
-#endif // MX_EXECUTION_RUN_H
+#endif // MX_TOOLS_MX_RUN_RUN_H
