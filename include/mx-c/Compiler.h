@@ -208,15 +208,15 @@ MXC_API int mxcHostProgramGetGroup(mxcHostProgram program, int32_t index,
 
 /* What moves bytes between the ranks of a program, each of which calls a
  * program of its own. `group` is the number of the group, and `bytes` those of
- * the part of one rank. The last two return null, or what is wrong, which ends
- * the call: a text that lives until the next call of the same function. */
+ * the segment of one rank. The last two return null, or what is wrong, which
+ * ends the call: a text that lives until the next call of the same function. */
 typedef struct mxcHostCollectives {
   size_t structSize; /* sizeof(mxcHostCollectives) */
   int64_t (*getRank)(int64_t group, void *user);
-  /* Part r of `window` becomes what rank r has there. */
+  /* Segment r of `window` becomes what rank r has there. */
   const char *(*allGather)(int64_t group, void *window, int64_t bytes,
                            void *user);
-  /* Part r of `to` becomes what rank r has for this one in `from`. */
+  /* Segment r of `to` becomes what rank r has for this one in `from`. */
   const char *(*allToAll)(int64_t group, const void *from, void *to,
                           int64_t bytes, void *user);
   void *user;

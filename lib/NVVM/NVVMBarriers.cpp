@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The part of NVVMBuilder that hands work from thread to thread: mbarrier, and
-// cluster launch control, whose answers arrive at one.
+// The methods of NVVMBuilder that hand work from thread to thread: mbarrier,
+// and cluster launch control, whose answers arrive at one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The part of NVVMBuilder that the others are built of.
+// The methods of NVVMBuilder that the others are built of.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The part of NVVMBuilder that changes numbers: cvt, prmt, rcp.
+// The methods of NVVMBuilder that change numbers: cvt, prmt, rcp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The part of NVVMBuilder that moves data: bulk copies, shared and global
+// The methods of NVVMBuilder that move data: bulk copies, shared and global
 // memory.
 //
 //===----------------------------------------------------------------------===//

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The part of NVVMBuilder that multiplies by mma.sync, whose operands, scales
-// and accumulators are registers.
+// The methods of NVVMBuilder that multiply by mma.sync, whose operands,
+// scales and accumulators are registers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The part of NVVMBuilder that feeds tensor cores and reads what they computed.
+// The methods of NVVMBuilder that feed tensor cores and read their results.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The part of NVVMBuilder that speaks wgmma. NVVM has no operation for the form
-// with A in registers; what its operation for descriptors becomes is written
-// here with registers.
+// The methods of NVVMBuilder that emit wgmma. NVVM has no operation for the
+// form with A in registers; what its operation for descriptors becomes is
+// written here with registers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -205,8 +205,8 @@ static double multiplyAdd(double a, double b, double c) {
   double product = a * b, sum = product + c;
   if (!std::isfinite(sum))
     return sum;
-  double part = sum - product;
-  double error = (product - (sum - part)) + (c - part);
+  double added = sum - product;
+  double error = (product - (sum - added)) + (c - added);
   uint64_t bits = bitsOf(sum);
   if (error == 0 || bits & 1)
     return sum;

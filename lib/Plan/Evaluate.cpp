@@ -99,7 +99,7 @@ std::string Evaluator::computeValues(bool ofAddresses) {
   return {};
 }
 
-/// Sizes first: where a part of the workspace lies follows from them.
+/// Sizes first: where a slice of the workspace lies follows from them.
 std::string Evaluator::computeValues() {
   std::string error = computeValues(/*ofAddresses=*/false);
   return error.empty() && inputs.hasAddresses

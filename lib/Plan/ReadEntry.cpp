@@ -156,16 +156,16 @@ Number EntryReader::readSize(const JsonReader &json) {
 /// "add", "addi.i32", "truncf.f64.bf16"
 void EntryReader::readOperator(const JsonReader &json, Expression &expression) {
   std::string text = json.string();
-  std::vector<std::string> parts = {""};
+  std::vector<std::string> words = {""};
   for (char c : text)
     if (c == '.')
-      parts.emplace_back();
+      words.emplace_back();
     else
-      parts.back() += c;
-  std::optional<Operator> op = parseOperator(parts[0]);
+      words.back() += c;
+  std::optional<Operator> op = parseOperator(words[0]);
   std::vector<NumberType> types;
-  for (size_t i = 1; i < parts.size(); ++i)
-    types.push_back(NumberType::parse(parts[i]).value_or(NumberType()));
+  for (size_t i = 1; i < words.size(); ++i)
+    types.push_back(NumberType::parse(words[i]).value_or(NumberType()));
   if (op && types.size() == getTypeCount(*op)) {
     expression.op = *op;
     types.resize(2);

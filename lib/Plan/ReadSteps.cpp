@@ -111,7 +111,7 @@ void EntryReader::readChoose(const JsonReader &json, Step &step) {
     if (!json.failed() &&
         (buffer.kind == Buffer::Chosen || buffer.kind == Buffer::Constant ||
          std::find(seen.begin(), seen.end(), buffer) != seen.end()))
-      json["among"].fail("expected different arrays and parts of the "
+      json["among"].fail("expected different arrays and slices of the "
                          "workspace, found " +
                          buffer.str());
     seen.push_back(buffer);

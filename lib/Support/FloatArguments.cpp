@@ -146,19 +146,19 @@ std::string FloatConversions::convert(const std::string &path,
   }
   array.dtype = target.dtype;
   array.data = std::move(items);
-  std::string part = path + " from " + source.name + " to " + target.name;
+  std::string note = path + " from " + source.name + " to " + target.name;
   if (beyond)
-    part += " (" + std::to_string(beyond) +
+    note += " (" + std::to_string(beyond) +
             (beyond == 1 ? " value" : " values") +
             " beyond its range became infinite)";
-  parts.push_back(part);
+  notes.push_back(note);
   isRounded |= source.digits > target.digits;
   return "";
 }
 
 std::string FloatConversions::text() const {
   std::string text;
-  for (const std::string &part : parts)
-    text += (text.empty() ? "converted " : ", ") + part;
+  for (const std::string &note : notes)
+    text += (text.empty() ? "converted " : ", ") + note;
   return isRounded ? text + ", rounding to nearest even" : text;
 }

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Arguments and results are the caller's memory, every other allocation is a
-// part of the workspace. Checks that nothing on the way decides need no order
+// slice of the workspace. Checks that nothing on the way decides need no order
 // among the launches: all are made before the first.
 //
 //===----------------------------------------------------------------------===//
@@ -182,8 +182,8 @@ LogicalResult PlanBuilder::describeResults() {
       }
       result.shape.push_back(extent);
       // Constants last: one factor instead of many.
-      Number &part = extent.isConstant() ? constant : bytes;
-      part = numbers.mul(part, extent);
+      Number &term = extent.isConstant() ? constant : bytes;
+      term = numbers.mul(term, extent);
     }
     Buffer own = {Buffer::Result, unsigned(index)};
     Buffer buffer = buffers.find(first)->second;
@@ -289,7 +289,7 @@ std::vector<Number> PlanBuilder::getNumbers(ValueRange values) const {
 }
 
 bool PlanBuilder::isKnown(Value value) const {
-  if (value.getDefiningOp<mxplan::PartOp>())
+  if (value.getDefiningOp<mxplan::SliceOp>())
     return true; // its operands were known
   return isa<mxplan::BufferType>(value.getType())     ? buffers.count(value)
          : isa<mxgpu::TensorMapType>(value.getType()) ? maps.count(value)
@@ -331,7 +331,7 @@ LogicalResult PlanBuilder::translate(Operation *op) {
       .Case([&](mxplan::WindowOp op) { return translateWindow(op); })
       .Case([&](mxplan::AllGatherOp op) { return translateAllGather(op); })
       .Case([&](mxplan::AllToAllOp op) { return translateAllToAll(op); })
-      .Case([](mxplan::PartOp) { return success(); }) // with the launch
+      .Case([](mxplan::SliceOp) { return success(); }) // with the launch
       .Case([&](mxplan::CopyOp op) { return translateCopy(op); })
       .Case([&](mxplan::FillOp op) { return translateFill(op); })
       .Case([&](mxplan::ReadOp op) { return translateRead(op); })

@@ -80,7 +80,7 @@ private:
   std::vector<plan::Number> getNumbers(mlir::ValueRange values) const;
   /// The bytes of a constant, as they lie in memory; empty for other values.
   static std::vector<uint8_t> getConstantBytes(mlir::Value value);
-  /// Gives every part of the workspace its place (Workspace.cpp).
+  /// Gives every slice of the workspace its place (Workspace.cpp).
   void placeWorkBuffers();
   /// Leaves out values that nothing needs and numbers the rest (PlanPrune.cpp).
   void pruneValues();

@@ -79,9 +79,9 @@ LogicalResult PlanBuilder::addParameter(Operation *op, Value value,
   Parameter &parameter = parameters.emplace_back();
   if (isa<mxplan::BufferType>(type)) {
     parameter.kind = Parameter::Pointer;
-    if (auto part = value.getDefiningOp<mxplan::PartOp>()) {
-      value = part.getBuffer();
-      parameter.number = numbers.get(part.getOffset());
+    if (auto slice = value.getDefiningOp<mxplan::SliceOp>()) {
+      value = slice.getBuffer();
+      parameter.number = numbers.get(slice.getOffset());
     }
     parameter.buffer = getOperand(value).buffer;
     return success();

@@ -29,7 +29,7 @@ struct Lifetime {
   }
 };
 
-/// A part of the workspace that several buffers share.
+/// A slice of the workspace that several buffers share.
 struct Place {
   Number bytes;
   size_t lastUse;

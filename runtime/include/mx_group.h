@@ -68,12 +68,12 @@ MX_API int mxGroupReserveWindows(mxGroup group, size_t bytes);
  * stay until the group is destroyed. */
 MX_API int mxGroupAdoptWindows(mxGroup group, void *memory, size_t bytes);
 
-/* Collective, in the order of the stream: part s of `window`, `bytes` long,
- * becomes what rank s has there. `window` has as many parts as there are ranks.
+/* Collective, in the order of the stream: segment s of `window`, `bytes` long,
+ * becomes what rank s has there. `window` has one segment for each rank.
  * On a GPU with NCCL nothing waits, and a CUDA graph can capture it. */
 MX_API int mxGroupAllGather(mxGroup group, void *window, size_t bytes,
                             mxStream stream);
-/* The same for part d of `from`, which goes to part number `rank` of `to` on
+/* The same for segment d of `from`, which goes to segment `rank` of `to` on
  * rank d. The two blocks do not overlap. */
 MX_API int mxGroupAllToAll(mxGroup group, const void *from, void *to,
                            size_t bytes, mxStream stream);

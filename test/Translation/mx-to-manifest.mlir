@@ -131,7 +131,7 @@ func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, m
 // address in the workspace is a multiple of is known. The part must be in the
 // array: its first row, its last one if it has any, and columns as they are.
 
-// CHECK:      "name": "parts",
+// CHECK:      "name": "segments",
 // CHECK:      "values": [
 // CHECK-NEXT:   ["sub", "arg0[0]", "arg1"{{.*}}],
 // CHECK-NEXT:   ["lt", 0, "v0"],

@@ -142,7 +142,7 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
       << fields.tile[1] << " columns";
   EXPECT_TRUE(fields.strategy.getCtas() == 1 || problem.m > 128);
   EXPECT_TRUE(fields.tile[1] >= 64 || problem.n <= fields.tile[1]);
-  // A split reduction has a step in each part, and tiles alone are too few.
+  // A split reduction has a step in each split, and tiles alone are too few.
   int64_t steps = ceilDiv(problem.k, fields.tile[2]);
   EXPECT_LE(fields.splitK, steps);
   EXPECT_TRUE(fields.splitK == 1 ||

@@ -21,15 +21,15 @@ callAll(int count, const std::function<std::string(int)> &call) {
   return said;
 }
 
-// Part s of rank r's memory is 100 s + r before, and 100 r + s after.
+// Segment s of rank r's memory is 100 s + r before, and 100 r + s after.
 TEST(Ranks, BytesArrive) {
   constexpr int kCount = 5;
   Ranks ranks(kCount);
   std::vector<std::vector<int>> from(kCount, std::vector<int>(kCount)), to,
       windows;
   for (int rank = 0; rank < kCount; ++rank)
-    for (int part = 0; part < kCount; ++part)
-      from[rank][part] = 100 * part + rank;
+    for (int segment = 0; segment < kCount; ++segment)
+      from[rank][segment] = 100 * segment + rank;
   windows = to = from;
   auto said = callAll(kCount, [&](int rank) {
     std::string why =
@@ -38,9 +38,9 @@ TEST(Ranks, BytesArrive) {
   });
   EXPECT_EQ(said, std::vector<std::string>(kCount));
   for (int rank = 0; rank < kCount; ++rank)
-    for (int part = 0; part < kCount; ++part) {
-      EXPECT_EQ(to[rank][part], 100 * rank + part);
-      EXPECT_EQ(windows[rank][part], 100 * part + part);
+    for (int segment = 0; segment < kCount; ++segment) {
+      EXPECT_EQ(to[rank][segment], 100 * rank + segment);
+      EXPECT_EQ(windows[rank][segment], 100 * segment + segment);
     }
 }
 

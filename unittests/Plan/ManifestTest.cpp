@@ -201,7 +201,7 @@ TEST(Manifest, StepsRefused) {
       {"\"among\": [\"work0\", \"work1\"]", "\"among\": [\"work0\"]",
        "among: expected more buffers than the 1 that are taken, found 1"},
       {"\"among\": [\"work0\", \"work1\"]", "\"among\": [\"work0\", \"work0\"]",
-       "among: expected different arrays and parts of the workspace, found "
+       "among: expected different arrays and slices of the workspace, found "
        "work0"},
       {"\"among\": [\"work0\", \"work1\"]", "\"among\": [\"work0\", \"buf0\"]",
        "found buf0"},

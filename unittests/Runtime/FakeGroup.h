@@ -115,7 +115,7 @@ public:
   size_t reserved = 0;
 
 private:
-  static size_t at(int part, size_t bytes) { return size_t(part) * bytes; }
+  static size_t at(int rank, size_t bytes) { return size_t(rank) * bytes; }
   void note(const char *what, size_t bytes, const char *entry, int64_t step) {
     log.push_back(std::string(what) + " " + std::to_string(bytes) + " " +
                   entry + " " + std::to_string(step));

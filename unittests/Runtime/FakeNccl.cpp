@@ -22,13 +22,13 @@ using namespace mx::runtime::nccl;
 namespace {
 
 constexpr Result kInvalidArgument = 4;
-constexpr size_t kRanks = 4, kPart = 1 << 16;
-/// A part of this size fails.
+constexpr size_t kRanks = 4, kSegment = 1 << 16;
+/// A segment of this size fails.
 constexpr size_t kUnlucky = 666;
 
 struct SharedRank {
   std::atomic<uint64_t> begun;
-  char parts[2][kRanks][kPart];
+  char segments[2][kRanks][kSegment];
 };
 struct SharedRanks {
   SharedRank ranks[kRanks];
@@ -62,7 +62,7 @@ struct mx::runtime::nccl::ncclComm {
   /// What a stream would do is done here, as if each call were the first of its
   /// kind: it waits for all ranks.
   Result exchange(const void *const *from, void *const *into, size_t n) {
-    if (n > kPart)
+    if (n > kSegment)
       return kInvalidArgument;
     if (n == kUnlucky) { // found later, by a look
       failure = kSystemError;
@@ -70,7 +70,7 @@ struct mx::runtime::nccl::ncclComm {
     }
     ++begun;
     for (int i = 0; i < size; ++i)
-      copy(shared->ranks[rank].parts[begun % 2][i], from[i], n);
+      copy(shared->ranks[rank].segments[begun % 2][i], from[i], n);
     shared->ranks[rank].begun = begun;
     isWaiting = true;
     for (int i = 0; i < size && !isAborted; ++i)
@@ -78,7 +78,7 @@ struct mx::runtime::nccl::ncclComm {
         usleep(50);
     Result result = isAborted ? kRemoteError : kSuccess;
     for (int i = 0; i < size && !result; ++i)
-      copy(into[i], shared->ranks[i].parts[begun % 2][rank], n);
+      copy(into[i], shared->ranks[i].segments[begun % 2][rank], n);
     isWaiting = false;
     return result;
   }
@@ -144,26 +144,26 @@ FAKE const char *ncclGetLastError(Communicator) { return ""; }
 
 FAKE Result ncclAllGather(const void *from, void *to, size_t count, int type,
                           Communicator communicator, Stream) {
-  const void *parts[kRanks];
+  const void *segments[kRanks];
   void *places[kRanks];
   for (size_t i = 0; i < kRanks; ++i) {
-    parts[i] = from;
+    segments[i] = from;
     places[i] = static_cast<char *>(to) + i * count;
   }
-  return type == kUint8 ? communicator->exchange(parts, places, count)
+  return type == kUint8 ? communicator->exchange(segments, places, count)
                         : kInvalidArgument;
 }
 
 #if FAKE_NCCL_VERSION >= 22800
 FAKE Result ncclAlltoAll(const void *from, void *to, size_t count, int type,
                          Communicator communicator, Stream) {
-  const void *parts[kRanks];
+  const void *segments[kRanks];
   void *places[kRanks];
   for (size_t i = 0; i < kRanks; ++i) {
-    parts[i] = static_cast<const char *>(from) + i * count;
+    segments[i] = static_cast<const char *>(from) + i * count;
     places[i] = static_cast<char *>(to) + i * count;
   }
-  return type == kUint8 ? communicator->exchange(parts, places, count)
+  return type == kUint8 ? communicator->exchange(segments, places, count)
                         : kInvalidArgument;
 }
 #endif

@@ -238,7 +238,7 @@ TEST_F(Groups, WrongMemoryIsRefused) {
         return mxGroupAllGather(test.group, &block[0], SIZE_MAX / 2 + 1,
                                 nullptr);
       },
-      "expected parts that memory can hold");
+      "expected segments that memory can hold");
   refuse(
       [&](TestRank &test) {
         void *memory = nullptr;

@@ -11,7 +11,7 @@
 /// exchange: each rank doubles its x, all ranks gather that, add their own y of
 /// two rows, and send row d of the sum to rank d. z has what arrives.
 /// rounds: gathers in a loop, in a window that was chosen, and reads a number.
-/// parts: gathers `bytes` of each rank.
+/// segments: gathers `bytes` of each rank.
 inline constexpr char kGroupManifest[] = R"({
   "format": 4,
   "target": "sm_90a",
@@ -98,7 +98,7 @@ inline constexpr char kGroupManifest[] = R"({
       ]
     },
     {
-      "name": "parts",
+      "name": "segments",
       "arguments": [
         {"name": "bytes", "type": "index", "dtype": "i8"}
       ],

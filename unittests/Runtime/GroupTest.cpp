@@ -77,10 +77,10 @@ void checkRound(const TestRank &test, int round, size_t n, bool isOnHost) {
   Block window(all, isOnHost), from(all, isOnHost), to(all, isOnHost);
   Bytes gathered(all), sent(all), received(all);
   for (size_t i = 0; i < all; ++i) {
-    int part = int(i / n);
-    gathered[i] = byteOf(round, part, -1, i % n);
-    sent[i] = byteOf(round, test.rank, part, i % n);
-    received[i] = byteOf(round, part, test.rank, i % n);
+    int segment = int(i / n);
+    gathered[i] = byteOf(round, segment, -1, i % n);
+    sent[i] = byteOf(round, test.rank, segment, i % n);
+    received[i] = byteOf(round, segment, test.rank, i % n);
   }
   size_t begin = size_t(test.rank) * n;
   window.set({gathered.begin() + int64_t(begin),

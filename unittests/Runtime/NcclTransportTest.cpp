@@ -129,7 +129,7 @@ void expectText(const Rank &test, const char *begin) {
 // Tests
 //===----------------------------------------------------------------------===//
 
-TEST(NcclTransport, MovesParts) {
+TEST(NcclTransport, MovesSegments) {
   for (int size : {2, 4})
     for (const char *library : {MX_FAKE_NCCL, MX_FAKE_NCCL_27})
       runRanks(
@@ -244,7 +244,7 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
 }
 
 /// Where there is none, if it is asked for.
-TEST(NcclTransport, TheHostMovesPartsToo) {
+TEST(NcclTransport, TheHostMovesSegmentsToo) {
   runRanks(
       3, 20, [](int) { return "/no/such/nccl.so"; },
       [](Rank &test) {

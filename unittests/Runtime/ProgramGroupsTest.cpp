@@ -119,10 +119,10 @@ protected:
     EXPECT_EQ(number, status ? -1 : rank.number);
     return status;
   }
-  static int gatherParts(const Rank &rank, int64_t bytes) {
+  static int gatherSegments(const Rank &rank, int64_t bytes) {
     mxArgument argument = {kSize, &bytes, nullptr};
-    return mxEntryLaunch(find(rank, "parts"), &argument, 1, nullptr, 0, nullptr,
-                         0, nullptr);
+    return mxEntryLaunch(find(rank, "segments"), &argument, 1, nullptr, 0,
+                         nullptr, 0, nullptr);
   }
   static int mix(const Rank &rank, void *from, void *to) {
     const int64_t shape[] = {128};
@@ -157,7 +157,8 @@ protected:
         ASSERT_EQ(z[from * kRow + i],
                   2 * xOf(rank.number, round, i) +
                       yOf(int(from), round, size_t(rank.number), i))
-            << "rank " << rank.number << ", part " << from << ", element " << i;
+            << "rank " << rank.number << ", segment " << from << ", element "
+            << i;
   }
   void expectError(int status, int found, const std::string &text) {
     EXPECT_EQ(found, status);
@@ -219,9 +220,9 @@ TEST_F(ProgramGroups, ExchangesNothing) {
   bind();
   onRanks([](Rank &rank) {
     for (int round = 0; round < 2; ++round)
-      EXPECT_EQ(gatherParts(rank, 0), MX_SUCCESS) << mxGetThreadError();
+      EXPECT_EQ(gatherSegments(rank, 0), MX_SUCCESS) << mxGetThreadError();
     EXPECT_EQ(rank.fake->log,
-              std::vector<std::string>(2, "all_gather 0 parts 0"));
+              std::vector<std::string>(2, "all_gather 0 segments 0"));
   });
 }
 
@@ -341,14 +342,14 @@ TEST_F(ProgramGroups, RefusesTooLittleMemory) {
               "bytes for windows, found 3047");
 }
 
-TEST_F(ProgramGroups, RefusesPartsThatAreTooLarge) {
+TEST_F(ProgramGroups, RefusesSegmentsThatAreTooLarge) {
   bind();
   use(0); // that of a call without arrays
-  expectError(MX_ERROR_INVALID_VALUE, gatherParts(ranks[0], 257),
-              "entry 'parts': step 0 of the plan: expected at most the 512 "
+  expectError(MX_ERROR_INVALID_VALUE, gatherSegments(ranks[0], 257),
+              "entry 'segments': step 0 of the plan: expected at most the 512 "
               "bytes of its buffers, found 257 of each of 2 ranks");
-  expectError(MX_ERROR_INVALID_VALUE, gatherParts(ranks[0], INT64_MAX),
-              "entry 'parts': step 0 of the plan: expected at most the 512 "
+  expectError(MX_ERROR_INVALID_VALUE, gatherSegments(ranks[0], INT64_MAX),
+              "entry 'segments': step 0 of the plan: expected at most the 512 "
               "bytes of its buffers, found 9223372036854775807 of each of 2 "
               "ranks");
   EXPECT_TRUE(ranks[0].fake->log.empty());

@@ -51,9 +51,9 @@ public:
 
   /// `all` gets what each rank has, in their order.
   std::string exchange(int rank, const void *mine, size_t bytes, void *all);
-  /// Part r of `window`, `bytes` long, becomes that of rank r.
+  /// Segment r of `window`, `bytes` long, becomes that of rank r.
   std::string allGather(int rank, void *window, size_t bytes);
-  /// Part r of `to` becomes what rank r has for this one in `from`.
+  /// Segment r of `to` becomes what rank r has for this one in `from`.
   std::string allToAll(int rank, const void *from, void *to, size_t bytes);
 
   /// This rank has ended.

@@ -38,9 +38,9 @@ inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 /// Blocks within one another: a file is nested no deeper than Json.cpp reads.
 inline constexpr size_t kMaxDepth = 32;
 
-/// Device memory: brought by the caller, a part of the workspace, a constant of
-/// the program, a window of a group, one of those that a step chose, or, once
-/// that is known, memory that a step took.
+/// Device memory: brought by the caller, a slice of the workspace, a constant
+/// of the program, a window of a group, one of those that a step chose, or,
+/// once that is known, memory that a step took.
 struct Buffer {
   enum Kind : uint8_t {
     Argument,
@@ -97,7 +97,7 @@ struct Requirement {
   std::vector<Number> values;
 };
 
-/// A part of the workspace.
+/// A slice of the workspace.
 struct WorkBuffer {
   Number offset, bytes;
 };
@@ -110,7 +110,7 @@ struct Group {
   int64_t tokens = 0;
 };
 
-/// A part of the memory of a group, in which rows of all ranks arrive.
+/// A slice of the memory of a rank group, in which rows of all ranks arrive.
 struct Window {
   unsigned group = 0;
   /// A multiple of kWorkspaceAlignment.
@@ -172,8 +172,8 @@ struct Step {
   enum Kind : uint8_t {
     // These go onto the stream.
     Launch,    ///< a kernel
-    AllGather, ///< part r of `to`, `bytes` long, comes from rank r
-    AllToAll,  ///< part r of `from` goes to that of this rank in `to` on rank r
+    AllGather, ///< segment r of `to`, `bytes` long, comes from rank r
+    AllToAll,  ///< segment r of `from` goes to this rank's in `to` on rank r
     Memset,    ///< fill the first `bytes` of `to`
     Copy,      ///< the first `bytes` of `from` to `to`
     // These are done on the host.
@@ -223,7 +223,7 @@ struct Step {
   std::vector<Block> blocks;
 };
 
-/// An array that the program brings: a part of the file of constants, which is
+/// An array that the program brings: a slice of the file of constants, which is
 /// in device memory as long as the program is loaded. Nothing writes it.
 struct Constant {
   /// For people: of what the program calls it, or a number.
@@ -328,7 +328,7 @@ struct Numbers {
   /// Defines a value, or changes one that a loop carries.
   void set(const Number &value, int64_t number);
   int64_t getAddress(const Buffer &buffer) const;
-  /// The argument, result, constant, window or part of the workspace that a
+  /// The argument, result, constant, window or slice of the workspace that a
   /// buffer is.
   Buffer resolve(const Buffer &buffer) const;
   void choose(const Buffer &buffer, const Buffer &resolved);

@@ -46,7 +46,7 @@ public:
   std::string text() const;
 
 private:
-  std::vector<std::string> parts;
+  std::vector<std::string> notes;
   bool isRounded = false;
 };
 

@@ -76,7 +76,7 @@ struct Rates {
   /// together where they alone would take as long as each other, in per cent.
   unsigned memorySharedPercent = 0;
   /// 126 MB [UMMA]; half of it is trusted to hold what is read again, as lines
-  /// of both dies' parts and of the result come between (assumed).
+  /// of both dies' shares and of the result come between (assumed).
   uint64_t l2Bytes = 126u << 20;
   /// [mcast: 7.28 TB/s without sharing].
   unsigned hbmBytesPerClk = 3900;
@@ -101,7 +101,7 @@ struct Rates {
   unsigned stagedBufferCycles = 60;
   unsigned stagedLatency = 1500;
   /// How much longer stores take than those of one SM, in per cent: the last
-  /// ones, as all SMs store at once, of parts of a split of up to 128 rows
+  /// ones, as all SMs store at once, of a split of up to 128 rows
   /// less, as they are f32; and those before, which the next work tile waits
   /// for, as most SMs do.
   unsigned directLastPercent = 100, stagedLastPercent = 100;

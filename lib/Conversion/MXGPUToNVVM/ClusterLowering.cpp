@@ -22,7 +22,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// A part lies in shared memory as one chunk of words after the other of all
+/// A partial lies in shared memory as one chunk of words after the other of all
 /// threads, so that adjacent threads have adjacent ones.
 class PartialWords {
 public:
@@ -43,24 +43,24 @@ public:
 
   /// Adds to those of `words` from `first` up to `end`, which are CTA `rank`'s,
   /// those of the others, in the order of ranks.
-  void add(MutableArrayRef<Value> words, int64_t rank, int64_t parts,
+  void add(MutableArrayRef<Value> words, int64_t rank, int64_t ctas,
            int64_t first, int64_t end) {
     // Their addresses would otherwise be registers of the loop before.
     Value here = builder.keep(own);
     SmallVector<Value> others;
-    for (int64_t other = 0; other < parts; ++other)
+    for (int64_t other = 0; other < ctas; ++other)
       others.push_back(other == rank ? Value() : builder.inCta(here, other));
     for (int64_t i = first; i < end; i += chunk) {
       SmallVector<Value> sum;
       for (Value other : others) {
-        SmallVector<Value> part(words.slice(i, chunk));
+        SmallVector<Value> term(words.slice(i, chunk));
         if (other)
-          part = builder.loadShared(builder.offset(other, i / chunk * stride),
+          term = builder.loadShared(builder.offset(other, i / chunk * stride),
                                     chunk);
         if (!sum.empty())
-          for (auto [word, before] : llvm::zip_equal(part, sum))
+          for (auto [word, before] : llvm::zip_equal(term, sum))
             word = add(before, word);
-        sum = part;
+        sum = term;
       }
       llvm::copy(sum, words.begin() + i);
     }
@@ -85,16 +85,16 @@ private:
 
 /// A branch for each rank from `rank` on, as registers have no numbers.
 static Value addShares(NVVMBuilder &builder, PartialWords &words,
-                       ArrayRef<Value> part, int64_t parts, VectorType type,
+                       ArrayRef<Value> partial, int64_t ctas, VectorType type,
                        int64_t rank = 0) {
   auto add = [&] {
-    SmallVector<Value> sum(part);
+    SmallVector<Value> sum(partial);
     int64_t count = sum.size();
-    words.add(sum, rank, parts, getFirstOfShare(count, rank, parts),
-              getFirstOfShare(count, rank + 1, parts));
+    words.add(sum, rank, ctas, getFirstOfShare(count, rank, ctas),
+              getFirstOfShare(count, rank + 1, ctas));
     return joinWords(builder, sum, type);
   };
-  if (rank == parts - 1)
+  if (rank == ctas - 1)
     return add();
   Value isIt = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
                                      builder.ctaRank(), builder.i32(rank));
@@ -104,8 +104,8 @@ static Value addShares(NVVMBuilder &builder, PartialWords &words,
   builder.setInsertionPointToStart(ifOp.thenBlock());
   scf::YieldOp::create(builder, add());
   builder.setInsertionPointToStart(ifOp.elseBlock());
-  scf::YieldOp::create(builder,
-                       addShares(builder, words, part, parts, type, rank + 1));
+  scf::YieldOp::create(
+      builder, addShares(builder, words, partial, ctas, type, rank + 1));
   return ifOp.getResult(0);
 }
 
@@ -120,23 +120,23 @@ static std::optional<int64_t> getClusterSize(Operation *op) {
   return size[0];
 }
 
-/// All parts are there when the cluster has met.
+/// All partials are there when the cluster has met.
 static LogicalResult lowerAddPartials(AddPartialsOp op,
                                       AddPartialsOp::Adaptor adaptor,
                                       ConversionPatternRewriter &rewriter) {
-  std::optional<int64_t> parts = getClusterSize(op);
-  if (!parts || !op.getOffset())
+  std::optional<int64_t> ctas = getClusterSize(op);
+  if (!ctas || !op.getOffset())
     return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
   auto type = cast<VectorType>(adaptor.getAccumulator().getType());
   Value own = adaptor.getAccumulator();
   PartialWords words(builder, op, builder.toI32(adaptor.getThread()),
                      type.getNumElements());
-  SmallVector<Value> part = splitWords(builder, own);
-  words.store(part);
+  SmallVector<Value> partial = splitWords(builder, own);
+  words.store(partial);
   builder.syncCluster();
   if (op.getDistributed()) {
-    rewriter.replaceOp(op, addShares(builder, words, part, *parts, type));
+    rewriter.replaceOp(op, addShares(builder, words, partial, *ctas, type));
     return success();
   }
   auto ifOp = scf::IfOp::create(builder, TypeRange(type), builder.isLeader(),
@@ -146,8 +146,8 @@ static LogicalResult lowerAddPartials(AddPartialsOp op,
     builder.setInsertionPointToStart(ifOp.elseBlock());
     scf::YieldOp::create(builder, own);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    words.add(part, /*rank=*/0, *parts, /*first=*/0, part.size());
-    scf::YieldOp::create(builder, joinWords(builder, part, type));
+    words.add(partial, /*rank=*/0, *ctas, /*first=*/0, partial.size());
+    scf::YieldOp::create(builder, joinWords(builder, partial, type));
   }
   rewriter.replaceOp(op, ifOp.getResult(0));
   return success();

@@ -36,9 +36,9 @@ static LogicalResult lowerTmaLoad(TmaLoadOp op, TmaLoadOp::Adaptor adaptor,
   coords.resize(op.getMap().getType().getBox().size(), builder.i32(0));
   std::reverse(coords.begin(), coords.end());
   Value dest = adaptor.getBuffer();
-  if (Value part = adaptor.getBox()) {
+  if (Value box = adaptor.getBox()) {
     Value bytes = builder.i32(op.getMap().getType().getSizeInBytes());
-    Value offset = builder.mul(builder.toI32(part), bytes);
+    Value offset = builder.mul(builder.toI32(box), bytes);
     dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),
                                dest, ArrayRef<LLVM::GEPArg>{offset});
   }
@@ -168,7 +168,7 @@ static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
 }
 
 /// The shared columns are the last of stage 0 and the first of stage 1: of
-/// their last part, and of their first.
+/// their last slice, and of their first.
 static Values lowerEpilogueColumn(NVVMBuilder &builder, EpilogueColumnOp op,
                                   EpilogueColumnOp::Adaptor adaptor) {
   RingType ring = op.getStage().getType().getRing();

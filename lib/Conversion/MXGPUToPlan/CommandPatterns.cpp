@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Whole arrays are allocated, filled and copied, and single numbers are read.
-// The parts of a memref are the parameters that a kernel takes it by.
+// The fields of a memref are the parameters that a kernel takes it by.
 //
 //===----------------------------------------------------------------------===//
 
@@ -197,16 +197,16 @@ static LogicalResult lowerMap(EncodeTensorMapOp op,
 /// Returns the values of an argument in a plan. A contiguous memref inside its
 /// buffer becomes one at the start of a buffer.
 static SmallVector<Value> getParameters(PlanBuilder &builder, Type type,
-                                        ValueRange parts) {
+                                        ValueRange fields) {
   Type taken = getParameterType(type);
   if (taken == type)
-    return llvm::to_vector(parts);
+    return llvm::to_vector(fields);
   auto memref = cast<MemRefType>(type);
-  View view = getView(builder, memref, parts);
+  View view = getView(builder, memref, fields);
   Value bits = builder.index(getElementBits(memref));
   Value bytes = builder.div(builder.mul(view.offset, bits), 8);
-  view.buffer = mxplan::PartOp::create(builder, view.buffer.getType(),
-                                       view.buffer, bytes);
+  view.buffer = mxplan::SliceOp::create(builder, view.buffer.getType(),
+                                        view.buffer, bytes);
   return getViewParameters(cast<MemRefType>(taken), view);
 }
 
@@ -214,9 +214,9 @@ static LogicalResult lowerLaunch(LaunchOp op, OneToN<LaunchOp> operands,
                                  ConversionPatternRewriter &rewriter) {
   SmallVector<Value> parameters;
   PlanBuilder builder(op.getLoc(), rewriter);
-  for (auto [argument, parts] :
+  for (auto [argument, fields] :
        llvm::zip_equal(op.getArgs(), operands.getArgs()))
-    for (Value value : getParameters(builder, argument.getType(), parts))
+    for (Value value : getParameters(builder, argument.getType(), fields))
       parameters.push_back(
           value.getType().isIndex()
               ? arith::IndexCastOp::create(rewriter, op.getLoc(),

@@ -51,8 +51,9 @@ static bool isWhole(Value memref) {
 static LogicalResult verifyWhole(Operation *op, ValueRange memrefs) {
   if (llvm::all_of(memrefs, isWhole))
     return success();
-  return op->emitOpError("expected whole arrays in a launch plan, found a part "
-                         "of one");
+  return op->emitOpError(
+      "expected whole arrays in a launch plan, found a slice of "
+      "one");
 }
 
 static LogicalResult verifyAlloc(memref::AllocOp op) {
@@ -229,12 +230,12 @@ namespace {
 LogicalResult lowerSelect(arith::SelectOp op, OneToN<arith::SelectOp> operands,
                           ConversionPatternRewriter &rewriter) {
   Value condition = llvm::getSingleElement(operands.getCondition());
-  SmallVector<Value> parts;
+  SmallVector<Value> fields;
   for (auto [a, b] :
        llvm::zip_equal(operands.getTrueValue(), operands.getFalseValue()))
-    parts.push_back(
+    fields.push_back(
         arith::SelectOp::create(rewriter, op.getLoc(), condition, a, b));
-  rewriter.replaceOpWithMultiple(op, SmallVector<SmallVector<Value>>{parts});
+  rewriter.replaceOpWithMultiple(op, SmallVector<SmallVector<Value>>{fields});
   return success();
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows of this rank are copied to their part of the window, and then the ranks
-// meet. A group of one rank has no memory of its own, and none to meet.
+// Rows of this rank are copied to their segment of the window, and then the
+// ranks meet. A group of one rank has no memory of its own, and none to meet.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ static int64_t getRowBytes(MemRefType type) {
 }
 
 /// Bytes of the rows that a window has of one rank.
-static Value getPartBytes(PlanBuilder &builder, GroupOp group,
+static Value getRankBytes(PlanBuilder &builder, GroupOp group,
                           MemRefType type) {
   return builder.index(int64_t(group.getTokens()) * getRowBytes(type));
 }
@@ -85,7 +85,7 @@ static LogicalResult lowerAllGather(mx::AllGatherOp op,
   bool isAlone = group.getSize() == 1;
   auto type = cast<MemRefType>(op.getOuts()[0].getType());
   Value window = getView(builder, type, operands.getOuts()[0]).buffer;
-  Value part = getPartBytes(builder, group, type);
+  Value rankBytes = getRankBytes(builder, group, type);
   if (op.getInput()) {
     auto inputType = cast<MemRefType>(op.getInput().getType());
     View input = getView(builder, inputType, operands.getInput());
@@ -96,13 +96,13 @@ static LogicalResult lowerAllGather(mx::AllGatherOp op,
       offset =
           builder.mul(mxplan::RankOp::create(builder, rewriter.getIndexType(),
                                              op.getGroupAttr()),
-                      part);
+                      rankBytes);
     mxplan::CopyOp::create(rewriter, op.getLoc(), input.buffer, window, offset,
                            bytes);
   }
   if (!isAlone)
     mxplan::AllGatherOp::create(rewriter, op.getLoc(), op.getGroupAttr(),
-                                window, part);
+                                window, rankBytes);
   rewriter.eraseOp(op);
   return success();
 }
@@ -116,13 +116,13 @@ static LogicalResult lowerAllToAll(mx::AllToAllOp op,
   Value window = getView(builder, type, operands.getOuts()[0]).buffer;
   auto inputType = cast<MemRefType>(op.getInput().getType());
   Value input = getView(builder, inputType, operands.getInput()).buffer;
-  Value part = getPartBytes(builder, group, type);
+  Value rankBytes = getRankBytes(builder, group, type);
   if (group.getSize() == 1)
     mxplan::CopyOp::create(rewriter, op.getLoc(), input, window,
-                           /*offset=*/Value(), part);
+                           /*offset=*/Value(), rankBytes);
   else
     mxplan::AllToAllOp::create(rewriter, op.getLoc(), op.getGroupAttr(), input,
-                               window, part);
+                               window, rankBytes);
   rewriter.eraseOp(op);
   return success();
 }

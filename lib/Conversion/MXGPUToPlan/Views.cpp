@@ -49,7 +49,7 @@ void PlanBuilder::requireEqual(Value a, Value b, const Twine &what) {
 }
 
 View mx::mxgpu::getView(PlanBuilder &builder, MemRefType type,
-                        ValueRange parts) {
+                        ValueRange fields) {
   auto known = [&](int64_t number) -> Value {
     return ShapedType::isDynamic(number) ? Value() : builder.index(number);
   };
@@ -60,7 +60,7 @@ View mx::mxgpu::getView(PlanBuilder &builder, MemRefType type,
   if (!type.getLayout().isIdentity())
     view.strides = llvm::map_to_vector(strides, known);
   SmallVector<KernelParameter> parameters = getKernelParameters(type);
-  for (auto [parameter, value] : llvm::zip_equal(parameters, parts))
+  for (auto [parameter, value] : llvm::zip_equal(parameters, fields))
     switch (parameter.kind) {
     case KernelParameter::Size:
       view.sizes[parameter.dim] = value;
@@ -239,18 +239,18 @@ static void lowerSubView(memref::SubViewOp op, View &view,
     requireInside(op, dim, offsets[dim], sizes[dim], steps[dim],
                   view.sizes[dim], builder);
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  View part;
-  part.buffer = view.buffer;
-  part.offset = view.offset;
+  View slice;
+  slice.buffer = view.buffer;
+  slice.offset = view.offset;
   for (auto [dim, size] : llvm::enumerate(sizes)) {
-    part.offset =
-        builder.add(part.offset, builder.mul(offsets[dim], view.strides[dim]));
+    slice.offset =
+        builder.add(slice.offset, builder.mul(offsets[dim], view.strides[dim]));
     if (dropped.test(dim))
       continue;
-    part.sizes.push_back(size);
-    part.strides.push_back(builder.mul(view.strides[dim], steps[dim]));
+    slice.sizes.push_back(size);
+    slice.strides.push_back(builder.mul(view.strides[dim], steps[dim]));
   }
-  replaceByView(rewriter, op, part);
+  replaceByView(rewriter, op, slice);
 }
 
 /// The last dimension that has more than one element, as far as is known.
@@ -291,13 +291,13 @@ static void lowerExpand(memref::ExpandShapeOp op, View &view,
   for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
     Value stride = view.strides[dim];
     Value elements = builder.index(1);
-    for (int64_t part : llvm::reverse(group)) {
-      strides[part] = stride;
-      stride = builder.mul(stride, sizes[part]);
-      elements = builder.mul(elements, sizes[part]);
+    for (int64_t inner : llvm::reverse(group)) {
+      strides[inner] = stride;
+      stride = builder.mul(stride, sizes[inner]);
+      elements = builder.mul(elements, sizes[inner]);
     }
-    bool isOpen = llvm::any_of(group, [&](int64_t part) {
-      return op.getResultType().isDynamicDim(part);
+    bool isOpen = llvm::any_of(group, [&](int64_t inner) {
+      return op.getResultType().isDynamicDim(inner);
     });
     if (group.size() > 1 && isOpen)
       builder.requireEqual(view.sizes[dim], elements,

@@ -38,7 +38,7 @@ struct View {
 
 /// The view of a memref of `type` from what stands for it in a plan.
 View getView(PlanBuilder &builder, mlir::MemRefType type,
-             mlir::ValueRange parts);
+             mlir::ValueRange fields);
 /// What stands for a memref of `type` in a plan.
 llvm::SmallVector<mlir::Value> getViewParameters(mlir::MemRefType type,
                                                  const View &view);

@@ -72,7 +72,7 @@ static Value getAddress(OpBuilder &builder, Location loc, Value memref) {
 }
 
 /// Bytes of the rows of one rank.
-static Value getPartBytes(Emitter &emitter, const Group &group, Value window) {
+static Value getRankBytes(Emitter &emitter, const Group &group, Value window) {
   auto type = cast<MemRefType>(window.getType());
   int64_t bits = getMemoryBits(type);
   for (int64_t extent : type.getShape().drop_front())
@@ -132,7 +132,7 @@ static void lowerAllGather(Emitter &emitter, AllGatherOp op,
   if (!group.isAlone())
     group.call(builder, loc, kAllGatherFunction,
                {getAddress(builder, loc, window),
-                getPartBytes(emitter, group, window)},
+                getRankBytes(emitter, group, window)},
                /*hasResult=*/false);
 }
 
@@ -148,7 +148,7 @@ static void lowerAllToAll(Emitter &emitter, AllToAllOp op,
   }
   group.call(builder, loc, kAllToAllFunction,
              {getAddress(builder, loc, input), getAddress(builder, loc, window),
-              getPartBytes(emitter, group, window)},
+              getRankBytes(emitter, group, window)},
              /*hasResult=*/false);
 }
 

@@ -145,16 +145,16 @@ struct CheckAccessesPass final
         });
     SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
     for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
-      bool isOpen = llvm::any_of(group, [&](int64_t part) {
-        return op.getResultType().isDynamicDim(part);
+      bool isOpen = llvm::any_of(group, [&](int64_t inner) {
+        return op.getResultType().isDynamicDim(inner);
       });
       if (group.size() == 1 || !isOpen)
         continue;
       Value elements = arith::ConstantIndexOp::create(builder, 1);
-      for (int64_t part : group)
+      for (int64_t inner : group)
         elements = builder.createOrFold<arith::MulIOp>(
-            elements,
-            getValueOrCreateConstantIndexOp(builder, op.getLoc(), sizes[part]));
+            elements, getValueOrCreateConstantIndexOp(builder, op.getLoc(),
+                                                      sizes[inner]));
       Value found = memref::DimOp::create(builder, op.getSrc(), dim);
       Value same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
                                          found, elements);

@@ -30,11 +30,11 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// Matmuls of several parts, and quantized ones
+// Matmuls with several matrices of B, and quantized ones
 //===----------------------------------------------------------------------===//
 
-// A matmul of several parts, or with a quantized result, is defined by what
-// it comes to: a matmul of f32, and an elementwise operation or a
+// A matmul with several matrices of B, or with a quantized result, is defined
+// by what it comes to: a matmul of f32, and an elementwise operation or a
 // quantization of that. On the CPU it is computed so.
 
 namespace {
@@ -61,7 +61,7 @@ private:
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
 
-  /// The accumulators of all parts, side by side.
+  /// The accumulators of all matrices of B, side by side.
   Value accumulate() {
     Value all =
         arith::MulIOp::create(builder, loc, columns, index(op.getNumB()));
@@ -86,8 +86,8 @@ private:
         sizes(rows.begin(), rows.end());
     sizes.push_back(columns);
     SmallVector<Value> inputs;
-    for (int64_t part = 0, parts = op.getNumB(); part < parts; ++part) {
-      Value first = arith::MulIOp::create(builder, loc, columns, index(part));
+    for (int64_t b = 0; b < int64_t(op.getNumB()); ++b) {
+      Value first = arith::MulIOp::create(builder, loc, columns, index(b));
       offsets.back() = first;
       inputs.push_back(
           memref::SubViewOp::create(builder, loc, accumulators, offsets, sizes,
@@ -121,13 +121,13 @@ private:
     }
     Value row = place[getRank() - 2], column = place.back();
     IRMapping mapping;
-    for (int64_t part = 0, parts = op.getNumB(); part < parts; ++part) {
-      Value first = arith::MulIOp::create(builder, loc, columns, index(part));
+    for (int64_t b = 0; b < int64_t(op.getNumB()); ++b) {
+      Value first = arith::MulIOp::create(builder, loc, columns, index(b));
       SmallVector<Value> inAccumulators(place);
       inAccumulators.back() =
           arith::AddIOp::create(builder, loc, first, column);
       mapping.map(
-          region.getArgument(part),
+          region.getArgument(b),
           memref::LoadOp::create(builder, loc, accumulators, inAccumulators));
     }
     mapping.map(region.getArgument(op.getNumB()), row);
@@ -149,8 +149,8 @@ private:
 };
 } // namespace
 
-/// Matmuls whose results are quantized or made of parts become matmuls of
-/// f32 and what is done with them.
+/// Matmuls whose results are quantized or made of several matrices of B become
+/// matmuls of f32 and what is done with them.
 static void decomposeMatmuls(Operation *root) {
   SmallVector<GroupedMatmulOp> ops;
   root->walk([&](GroupedMatmulOp op) {

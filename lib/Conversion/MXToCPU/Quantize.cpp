@@ -44,7 +44,7 @@ struct Orientation {
   int64_t getLines() const { return square ? blockSize : 1; }
 };
 
-/// The part of it that a call of quantizeLines covers. Position `from` of the
+/// The slice of it that a call of quantizeLines covers. Position `from` of the
 /// input goes to position `to` of the destination.
 struct Extent {
   ArrayRef<Value> batch;

@@ -197,16 +197,16 @@ static LogicalResult verifyHost(ModuleOp module) {
                       "memory of the host");
       return WalkResult::interrupt();
     }
-    auto isPart = [](Type type) {
+    auto isSliced = [](Type type) {
       auto memref = dyn_cast<MemRefType>(type);
       return memref && !memref.getLayout().isIdentity();
     };
     if (isa<memref::CopyOp>(op) &&
-        llvm::any_of(op->getOperandTypes(), isPart)) {
+        llvm::any_of(op->getOperandTypes(), isSliced)) {
       op->emitOpError("expected copies of whole tensors on the GPU, found one "
-                      "of a part, as a slice that is returned, inserted or put "
-                      "beside another is: return the whole tensor, or let the "
-                      "caller put the parts together");
+                      "of a slice that is returned, inserted or put "
+                      "beside another: return the whole tensor, or let the "
+                      "caller put the slices together");
       return WalkResult::interrupt();
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);

@@ -121,10 +121,10 @@ struct ConvertMemRefOp final : ConversionPattern {
                                          "not an operation on whole arrays");
     bool packed = llvm::any_of(op->getOperandTypes(), isHalved) ||
                   llvm::any_of(op->getResultTypes(), isHalved);
-    auto part = dyn_cast<memref::SubViewOp>(op);
-    if (packed && (part ? !takesWholeRows(part)
-                        : isa<memref::TransposeOp, memref::ReinterpretCastOp,
-                              memref::ExtractStridedMetadataOp>(op)))
+    auto slice = dyn_cast<memref::SubViewOp>(op);
+    if (packed && (slice ? !takesWholeRows(slice)
+                         : isa<memref::TransposeOp, memref::ReinterpretCastOp,
+                               memref::ExtractStridedMetadataOp>(op)))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
     if (getCutRows(op))
       return rewriter.notifyMatchFailure(op, "rows that may not fill bytes");
@@ -147,8 +147,8 @@ struct ConvertMemRefOp final : ConversionPattern {
     Operation *converted =
         rewriter.create(op->getLoc(), op->getName().getIdentifier(), values,
                         types, op->getAttrs());
-    if (part && packed) {
-      SmallVector<int64_t> sizes(part.getStaticSizes());
+    if (slice && packed) {
+      SmallVector<int64_t> sizes(slice.getStaticSizes());
       sizes.back() /= 2;
       cast<memref::SubViewOp>(converted).setStaticSizes(sizes);
     }
@@ -279,10 +279,10 @@ LogicalResult mx::verifyStorage(Operation *root) {
       llvm::append_range(types, function.getArgumentTypes());
       llvm::append_range(types, function.getResultTypes());
     }
-    if (auto part = dyn_cast<memref::SubViewOp>(op);
-        part && isHalved(part.getType()) && !takesWholeRows(part)) {
+    if (auto slice = dyn_cast<memref::SubViewOp>(op);
+        slice && isHalved(slice.getType()) && !takesWholeRows(slice)) {
       op->emitError() << "expected slices of whole rows of f4E2M1FN elements, "
-                         "which share bytes, found one of parts of rows";
+                         "which share bytes, found one of slices of rows";
       return WalkResult::interrupt();
     }
     if (MemRefType rows = getCutRows(op)) {

@@ -22,12 +22,12 @@ public:
   const std::string name;
   const int rank, size;
 
-  /// Collective: part s of `window`, `bytes` long, becomes what rank s has
+  /// Collective: segment s of `window`, `bytes` long, becomes what rank s has
   /// there. In the order of the stream. `entry` and `step` stand in messages.
   virtual Error allGather(Device &device, void *window, size_t bytes,
                           void *stream, const char *entry, int64_t step) = 0;
-  /// Collective: part d of `from`, `bytes` long, goes to part `rank` of `to` on
-  /// rank d. The two do not overlap.
+  /// Collective: segment d of `from`, `bytes` long, goes to segment `rank` of
+  /// `to` on rank d. The two do not overlap.
   virtual Error allToAll(Device &device, const void *from, void *to,
                          size_t bytes, void *stream, const char *entry,
                          int64_t step) = 0;

@@ -146,7 +146,7 @@ Error Group::check(Device &given, const Operation &operation, const void *first,
                    const void *second, void *stream) const {
   size_t bytes = 0;
   if (__builtin_mul_overflow(operation.bytes, size_t(size), &bytes))
-    return invalidValue("expected parts that memory can hold, found " +
+    return invalidValue("expected segments that memory can hold, found " +
                         std::to_string(operation.bytes) + " bytes of each of " +
                         std::to_string(size) + " ranks");
   if (&given != &device)

@@ -29,10 +29,10 @@ public:
     Bytes all(new char[size * n]);
     if (Error error = copy(&all[rank * n], place + rank * n, n, stream))
       return error;
-    std::vector<Wire::Part> parts;
+    std::vector<Wire::Segment> segments;
     for (size_t i = 0; i < size; ++i)
-      parts.push_back({&all[rank * n], &all[i * n]});
-    Error error = links.wire.transfer(operation, parts);
+      segments.push_back({&all[rank * n], &all[i * n]});
+    Error error = links.wire.transfer(operation, segments);
     if (!error)
       error = copy(place, all.get(), rank * n, stream);
     size_t after = (rank + 1) * n;
@@ -47,10 +47,10 @@ public:
     Bytes out(new char[size * n]), in(new char[size * n]);
     if (Error error = copy(out.get(), from, size * n, stream))
       return error;
-    std::vector<Wire::Part> parts;
+    std::vector<Wire::Segment> segments;
     for (size_t i = 0; i < size; ++i)
-      parts.push_back({&out[i * n], &in[i * n]});
-    if (Error error = links.wire.transfer(operation, parts))
+      segments.push_back({&out[i * n], &in[i * n]});
+    if (Error error = links.wire.transfer(operation, segments))
       return error;
     std::copy_n(&out[rank * n], n, &in[rank * n]);
     return copy(to, in.get(), size * n, stream);

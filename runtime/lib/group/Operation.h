@@ -15,7 +15,7 @@ namespace mx::runtime {
 struct Operation {
   enum Kind : uint32_t { AllGather, AllToAll, Exchange };
   Kind kind = Exchange;
-  /// Of each part.
+  /// Of each segment.
   uint64_t bytes = 0;
   /// Of the collectives of the group, from 1.
   uint64_t sequence = 0;

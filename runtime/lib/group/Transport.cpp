@@ -13,12 +13,12 @@ Error Links::exchange(std::string_view what, const void *mine, size_t bytes,
   Operation operation =
       begin({Operation::Exchange, bytes, 0, std::string(what), -1});
   char *places = static_cast<char *>(all);
-  std::vector<Wire::Part> parts;
+  std::vector<Wire::Segment> segments;
   for (int i = 0; i < control.size; ++i)
-    parts.push_back({mine, places + size_t(i) * bytes});
+    segments.push_back({mine, places + size_t(i) * bytes});
   std::copy_n(static_cast<const char *>(mine), bytes,
               places + size_t(control.rank) * bytes);
-  Error error = wire.transfer(operation, parts);
+  Error error = wire.transfer(operation, segments);
   end();
   return error;
 }

@@ -13,7 +13,7 @@ using namespace mx::runtime;
 struct Wire::Lane {
   int peer;
   const Socket *socket;
-  Part part;
+  Segment segment;
   Header mine, theirs;
   /// With the header.
   size_t total, sent = 0, received = 0;
@@ -22,19 +22,19 @@ struct Wire::Lane {
 };
 
 std::vector<Wire::Lane> Wire::openLanes(const Operation &operation,
-                                        const std::vector<Part> &parts) {
+                                        const std::vector<Segment> &segments) {
   std::vector<Lane> lanes;
   for (int i = 0; i < control.size; ++i)
     if (i != control.rank)
-      lanes.push_back({i, &connections[size_t(i)], parts[size_t(i)],
+      lanes.push_back({i, &connections[size_t(i)], segments[size_t(i)],
                        Header(operation), Header(),
                        sizeof(Header) + size_t(operation.bytes)});
   return lanes;
 }
 
 Error Wire::transfer(const Operation &operation,
-                     const std::vector<Part> &parts) {
-  std::vector<Lane> lanes = openLanes(operation, parts);
+                     const std::vector<Segment> &segments) {
+  std::vector<Lane> lanes = openLanes(operation, segments);
   auto begin = Clock::now(), last = begin;
   auto isDone = [](const Lane &lane) { return lane.isDone(); };
   while (!std::all_of(lanes.begin(), lanes.end(), isDone)) {
@@ -72,7 +72,7 @@ bool Wire::serve(const Operation &operation, std::vector<Lane> &lanes,
 Error Wire::receive(const Operation &operation, Lane &lane, bool &hasMoved) {
   bool isHeader = lane.received < sizeof(Header);
   void *to = isHeader ? reinterpret_cast<char *>(&lane.theirs) + lane.received
-                      : static_cast<char *>(lane.part.in) + lane.received -
+                      : static_cast<char *>(lane.segment.in) + lane.received -
                             sizeof(Header);
   size_t end = isHeader ? sizeof(Header) : lane.total;
   Moved moved = receiveSome(*lane.socket, to, end - lane.received);
@@ -91,7 +91,7 @@ Error Wire::send(const Operation &operation, Lane &lane, bool &hasMoved) {
   bool isHeader = lane.sent < sizeof(Header);
   const void *from =
       isHeader ? reinterpret_cast<const char *>(&lane.mine) + lane.sent
-               : static_cast<const char *>(lane.part.out) + lane.sent -
+               : static_cast<const char *>(lane.segment.out) + lane.sent -
                      sizeof(Header);
   size_t end = isHeader ? sizeof(Header) : lane.total;
   Moved moved = sendSome(*lane.socket, from, end - lane.sent);

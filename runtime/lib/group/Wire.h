@@ -20,17 +20,18 @@ public:
       : control(control), connections(std::move(connections)) {}
 
   /// What goes to a rank and where that rank's goes, `operation.bytes` each.
-  struct Part {
+  struct Segment {
     const void *out;
     void *in;
   };
-  /// Collective; `parts` are of all ranks, that of this rank is not looked at.
-  Error transfer(const Operation &operation, const std::vector<Part> &parts);
+  /// Collective; `segments` has one for each rank, and this rank's is unused.
+  Error transfer(const Operation &operation,
+                 const std::vector<Segment> &segments);
 
 private:
   struct Lane;
   std::vector<Lane> openLanes(const Operation &operation,
-                              const std::vector<Part> &parts);
+                              const std::vector<Segment> &segments);
   /// Moves what can be moved now; false: nothing could.
   bool serve(const Operation &operation, std::vector<Lane> &lanes,
              Error &error);

@@ -42,7 +42,7 @@ func.func @store_of_6_bits(%q: memref<2x32xf6E3M2FN>, %v: f6E3M2FN, %i: index) {
 // -----
 
 func.func @parts_of_rows(%q: memref<2x32xf4E2M1FN>) -> memref<2x16xf4E2M1FN, strided<[32, 1], offset: 16>> {
-  // expected-error @below {{expected slices of whole rows of f4E2M1FN elements, which share bytes, found one of parts of rows}}
+  // expected-error @below {{expected slices of whole rows of f4E2M1FN elements, which share bytes, found one of slices of rows}}
   %s = memref.subview %q[0, 16] [2, 16] [1, 1] : memref<2x32xf4E2M1FN> to memref<2x16xf4E2M1FN, strided<[32, 1], offset: 16>>
   return %s : memref<2x16xf4E2M1FN, strided<[32, 1], offset: 16>>
 }

@@ -98,7 +98,7 @@ module attributes {gpu.container_module} {
 
 // CASES function body
 // expected-error @below {{'mxplan.part' op expected to be a parameter of launches, found a use by 'mxplan.copy'}}
-%p = mxplan.part %x from %n
+%p = mxplan.slice %x from %n
 mxplan.copy %p to %x bytes(%n)
 
 // SET arguments = 

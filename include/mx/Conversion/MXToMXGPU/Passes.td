@@ -144,7 +144,7 @@ def MXLinalgToLoops
     A `linalg` operation on memrefs that `convert-mx-to-mxgpu` has no kernel for
     becomes an `scf.parallel` over its parallel loops that every result has an
     index for; its other loops are `scf.for` inside, in their order, and carry
-    the results. A `memref.copy` of a part of an array becomes such loops too,
+    the results. A `memref.copy` of a slice of an array becomes such loops too,
     and a `memref.store` one of a single iteration. The attribute
     `mxgpu.simple_kernel` names the kernel that `mx-loops-to-kernels` makes.
 

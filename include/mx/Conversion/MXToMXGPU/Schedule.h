@@ -135,7 +135,7 @@ struct MatmulBuffers {
   MmaAttrInterface mma;
   /// How the threads that store the result hold the accumulator of a tile.
   FragmentLayoutAttr accumulatorLayout;
-  /// Bytes of a part of it that goes to another CTA of a cluster, or 0.
+  /// Bytes of a partial of it that goes to another CTA of a cluster, or 0.
   int64_t partialBytes = 0;
   /// Their warps, and those of all other roles but the one for `workTiles`.
   int64_t epilogueWarps = 0, otherWarps = 0;

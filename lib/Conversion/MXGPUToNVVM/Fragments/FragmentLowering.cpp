@@ -246,10 +246,10 @@ static LogicalResult lowerExtractColumns(ExtractColumnsOp op,
   return success();
 }
 
-/// The registers of `whole` that have part `part` of its rows, whose layout is
-/// `of`: elements that share a register stay together.
-static SmallVector<int64_t> getRegistersOfPart(FragmentType whole,
-                                               FragmentType of, int64_t part) {
+/// The registers of `whole` that have slice `slice` of its rows, whose layout
+/// is `of`: elements that share a register stay together.
+static SmallVector<int64_t>
+getRegistersOfSlice(FragmentType whole, FragmentType of, int64_t slice) {
   ArrayRef<FragmentMode> values = whole.getLayout().getValues();
   unsigned place = *whole.getLayout().findRowMode(of.getLayout());
   int64_t below = 1;
@@ -260,7 +260,7 @@ static SmallVector<int64_t> getRegistersOfPart(FragmentType whole,
   int64_t count = of.getLayout().getNumValues() / inWord;
   SmallVector<int64_t> numbers;
   for (int64_t i = 0; i < count; ++i)
-    numbers.push_back((i / run * size + part) * run + i % run);
+    numbers.push_back((i / run * size + slice) * run + i % run);
   return numbers;
 }
 
@@ -269,8 +269,8 @@ static Values lowerExtractRows(NVVMBuilder &builder, ExtractRowsOp op,
   Value registers = adaptor.getFragment();
   return {vector::ShuffleOp::create(
       builder, registers, registers,
-      getRegistersOfPart(op.getFragment().getType(), op.getType(),
-                         op.getIndex()))};
+      getRegistersOfSlice(op.getFragment().getType(), op.getType(),
+                          op.getIndex()))};
 }
 
 static Values lowerConcatRows(NVVMBuilder &builder, ConcatRowsOp op,
@@ -278,10 +278,10 @@ static Values lowerConcatRows(NVVMBuilder &builder, ConcatRowsOp op,
                               const TypeConverter &converter) {
   auto type = cast<VectorType>(converter.convertType(op.getType()));
   SmallVector<Value> elements(type.getNumElements());
-  for (auto [part, registers] : llvm::enumerate(adaptor.getFragments())) {
-    auto of = cast<FragmentType>(op.getFragments()[part].getType());
+  for (auto [slice, registers] : llvm::enumerate(adaptor.getFragments())) {
+    auto of = cast<FragmentType>(op.getFragments()[slice].getType());
     for (auto [i, number] :
-         llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
+         llvm::enumerate(getRegistersOfSlice(op.getType(), of, slice)))
       elements[number] = vector::ExtractOp::create(
           builder, registers, ArrayRef<int64_t>{static_cast<int64_t>(i)});
   }

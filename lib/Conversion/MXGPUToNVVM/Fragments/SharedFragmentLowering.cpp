@@ -33,8 +33,8 @@ static SmallVector<Value> loadBytes(NVVMBuilder &builder, Value pointer,
   if (bytes >= 4)
     return builder.loadShared(pointer, bytes / 4);
   Type type = builder.getIntegerType(bytes * 8);
-  Value part = LLVM::LoadOp::create(builder, type, pointer, bytes);
-  return {arith::ExtUIOp::create(builder, builder.getI32Type(), part)};
+  Value narrow = LLVM::LoadOp::create(builder, type, pointer, bytes);
+  return {arith::ExtUIOp::create(builder, builder.getI32Type(), narrow)};
 }
 
 static void storeBytes(NVVMBuilder &builder, Value pointer,
@@ -42,8 +42,8 @@ static void storeBytes(NVVMBuilder &builder, Value pointer,
   if (bytes >= 4)
     return builder.storeShared(pointer, words);
   Type type = builder.getIntegerType(bytes * 8);
-  Value part = arith::TruncIOp::create(builder, type, words.front());
-  LLVM::StoreOp::create(builder, part, pointer, bytes);
+  Value narrow = arith::TruncIOp::create(builder, type, words.front());
+  LLVM::StoreOp::create(builder, narrow, pointer, bytes);
 }
 
 /// Words of these bytes, the last one with as many as are left.
@@ -243,12 +243,12 @@ private:
     int64_t place =
         tiledScaleOffset(row, run.block, tilesInRow * kScaleTileBlocks);
     Type type = builder.getIntegerType(run.size * 8);
-    Value part =
+    Value narrow =
         LLVM::LoadOp::create(builder, type, builder.offset(start, place),
                              /*alignment=*/run.size);
     if (run.size * 8 == 32)
-      return part;
-    return arith::ExtUIOp::create(builder, builder.getI32Type(), part);
+      return narrow;
+    return arith::ExtUIOp::create(builder, builder.getI32Type(), narrow);
   }
 
   /// The bytes of a run that are below the extent.

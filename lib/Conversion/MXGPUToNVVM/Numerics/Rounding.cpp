@@ -216,9 +216,9 @@ Value StochasticRounding::cutOff(Value significand, Value count, Value random) {
 }
 
 namespace {
-/// The parts of an f32.
-struct Parts {
-  Parts(NVVMBuilder &builder, Value bits) {
+/// The fields of an f32.
+struct Fields {
+  Fields(NVVMBuilder &builder, Value bits) {
     auto mask = [&](Value value, int64_t bits) -> Value {
       return arith::AndIOp::create(builder, value, builder.i32(bits));
     };
@@ -241,7 +241,7 @@ struct Parts {
 
 Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
                                 Value random) {
-  Parts x(builder, bits);
+  Fields x(builder, bits);
   // The field that the smallest normal number of the format has as an f32.
   Value lowest = builder.i32(kFloatBias + 1 - format.bias);
   Value field = arith::MaxSIOp::create(builder, x.field, lowest);
@@ -268,7 +268,7 @@ Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
 /// Counted in 1/64 the value is significand * 2^(field - 144). Anything that
 /// loses less than 17 bits is beyond 127.
 Value StochasticRounding::roundInt8(Value bits, Value random) {
-  Parts x(builder, bits);
+  Fields x(builder, bits);
   Value count = arith::MaxSIOp::create(
       builder,
       arith::SubIOp::create(

@@ -163,11 +163,11 @@ static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,
   bool isBytes = table.getType().getElementType().isInteger(8);
   auto loaded =
       isBytes ? VectorType::get({kRowBytes}, builder.getI8Type()) : type;
-  Value parts = vector::LoadOp::create(
+  Value words = vector::LoadOp::create(
       builder, loaded, table, ValueRange{tile, zero}, /*nontemporal=*/false,
       llvm::MaybeAlign(kRowBytes));
   if (isBytes)
-    parts = vector::BitCastOp::create(builder, type, parts);
+    words = vector::BitCastOp::create(builder, type, words);
   auto largest = [&](Value numbers) -> Value {
     return vector::ReductionOp::create(builder, vector::CombiningKind::MAXUI,
                                        numbers);
@@ -177,8 +177,8 @@ static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,
         builder, DenseElementsAttr::get(
                      type, builder.getI32IntegerAttr(number).getValue()));
   };
-  Value most = largest(arith::ShRUIOp::create(builder, parts, constant(16)));
-  Value rest = largest(arith::AndIOp::create(builder, parts, constant(0xFFFF)));
+  Value most = largest(arith::ShRUIOp::create(builder, words, constant(16)));
+  Value rest = largest(arith::AndIOp::create(builder, words, constant(0xFFFF)));
   auto compare = [&](arith::CmpIPredicate how, Value a, int64_t b) -> Value {
     return arith::CmpIOp::create(builder, how, a, builder.i32(b));
   };

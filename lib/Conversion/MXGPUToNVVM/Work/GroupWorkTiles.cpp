@@ -5,7 +5,7 @@
 // The number of a work tile says which group has it and where it is in the
 // group, by the ends of the groups, which only the device knows. Groups of rows
 // have as many work tiles as tiles cover their rows; groups of a reduction have
-// all outputs, and each its part of the reduction.
+// all outputs, and each its segment of the reduction.
 //
 // Groups are known only on the device, by their cumulative ends, or by their
 // sizes if each begins at a multiple of a stride. Each has whole tiles of

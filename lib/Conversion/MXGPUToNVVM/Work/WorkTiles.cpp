@@ -37,10 +37,10 @@ Value negate(NVVMBuilder &b, Value x) { return b.sub(b.i32(0), x); }
 /// Half of a side, even if it can be: 2 is the only length that has an odd
 /// half and cannot.
 Value halve(NVVMBuilder &b, Value length) {
-  Value part = floorHalf(b, length);
-  Value odd = arith::AndIOp::create(b, part, b.i32(1));
+  Value half = floorHalf(b, length);
+  Value odd = arith::AndIOp::create(b, half, b.i32(1));
   Value isMore = b.isBelow(b.i32(2), length);
-  return b.add(part, b.select(isMore, odd, b.i32(0)));
+  return b.add(half, b.select(isMore, odd, b.i32(0)));
 }
 
 Tiles buildLinear(NVVMBuilder &b, Tiles grid, Value workTile) {
@@ -98,7 +98,7 @@ Walk choose(NVVMBuilder &b, Value condition, llvm::function_ref<Walk()> then,
   return Walk::from(ifOp.getResults());
 }
 
-/// The part of a long rectangle: before or after the middle of its length.
+/// The half of a long rectangle: before or after the middle of its length.
 Walk descendLong(NVVMBuilder &b, Walk walk) {
   Value half = halve(b, walk.along);
   Value size = b.mul(half, walk.across);
@@ -114,7 +114,7 @@ Walk descendLong(NVVMBuilder &b, Walk walk) {
   return next;
 }
 
-/// The part of a squarish rectangle: up, across or down.
+/// The third of a squarish rectangle: up, across or down.
 Walk descendSquare(NVVMBuilder &b, Walk walk) {
   Value leg = halve(b, walk.across), half = floorHalf(b, walk.along);
   Value up = b.mul(leg, half);
@@ -253,16 +253,16 @@ Value mx::mxgpu::toIndex(NVVMBuilder &builder, Value number) {
   return arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
 }
 
-/// Where split number `part` of the reduction begins, and the one before it
+/// Where split number `split` of the reduction begins, and the one before it
 /// ends.
 static Value getSplitStart(NVVMBuilder &builder, TileSchedulerOp source,
-                           Value part) {
+                           Value split) {
   Value step = builder.index(*source.getSplitStep());
   Value splits = builder.index(source.getNumSplits());
   Value steps = toIndex(builder, getTiles(builder, source.getReduction(),
                                           *source.getSplitStep()));
   Value before =
-      arith::DivUIOp::create(builder, builder.mul(steps, part), splits);
+      arith::DivUIOp::create(builder, builder.mul(steps, split), splits);
   return builder.mul(before, step);
 }
 
@@ -272,15 +272,15 @@ SmallVector<Value> mx::mxgpu::getWorkTile(NVVMBuilder &builder,
   TileSchedulerOp source = problem.source;
   Value slice = builder.index(0), start = slice, end = source.getReduction();
   if (source.getNumSplits() > 1) {
-    Value part;
+    Value split;
     if (getClusterSplits(source) > 1) {
-      part = builder.ctaRank();
+      split = builder.ctaRank();
     } else {
-      part = arith::DivUIOp::create(builder, workTile, problem.tiles);
+      split = arith::DivUIOp::create(builder, workTile, problem.tiles);
       workTile = arith::SubIOp::create(builder, workTile,
-                                       builder.mul(part, problem.tiles));
+                                       builder.mul(split, problem.tiles));
     }
-    slice = toIndex(builder, part);
+    slice = toIndex(builder, split);
     start = getSplitStart(builder, source, slice);
     Value next =
         getSplitStart(builder, source, builder.add(slice, builder.index(1)));

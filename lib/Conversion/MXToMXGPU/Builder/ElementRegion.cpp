@@ -331,11 +331,11 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
                                        const Columns &columns) {
   // Of what is computed in f64, as functions of math are, the values of all
   // columns at once would take more registers than there are.
-  constexpr int64_t kPart = 2;
+  constexpr int64_t kAtOnce = 2;
   IRMapping inputs;
   inputs.map(block->getArguments().drop_back(2), elements);
-  if (columns.count % kPart || !isWide())
-    return emitPart(builder, inputs, columns);
+  if (columns.count % kAtOnce || !isWide())
+    return emitColumns(builder, inputs, columns);
   SmallVector<Value> names(block->getArguments().drop_back(2));
   for (auto load : block->getOps<memref::LoadOp>())
     if (getKind(load.getResult()) == Kind::Vector) {
@@ -343,16 +343,16 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
       inputs.map(load.getResult(), emitLoad(builder, load, columns));
     }
   SmallVector<Value> results;
-  for (int64_t i = 0; i < columns.count; i += kPart) {
+  for (int64_t i = 0; i < columns.count; i += kAtOnce) {
     IRMapping slices;
     for (Value name : names)
       slices.map(name, vector::ExtractStridedSliceOp::create(
                            builder, inputs.lookup(name), ArrayRef<int64_t>{i},
-                           ArrayRef<int64_t>{kPart}, ArrayRef<int64_t>{1}));
-    Columns part = columns;
-    part.first = builder.add(columns.first, i);
-    part.count = kPart;
-    SmallVector<Value> values = emitPart(builder, slices, part);
+                           ArrayRef<int64_t>{kAtOnce}, ArrayRef<int64_t>{1}));
+    Columns pair = columns;
+    pair.first = builder.add(columns.first, i);
+    pair.count = kAtOnce;
+    SmallVector<Value> values = emitColumns(builder, slices, pair);
     for (auto [number, value] : llvm::enumerate(values)) {
       Type type = cast<VectorType>(value.getType()).getElementType();
       if (!i)
@@ -367,9 +367,9 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
   return results;
 }
 
-SmallVector<Value> ElementRegion::emitPart(KernelBuilder &builder,
-                                           const IRMapping &inputs,
-                                           const Columns &columns) {
+SmallVector<Value> ElementRegion::emitColumns(KernelBuilder &builder,
+                                              const IRMapping &inputs,
+                                              const Columns &columns) {
   auto getVector = [&](Type type) {
     return VectorType::get({columns.count}, type);
   };

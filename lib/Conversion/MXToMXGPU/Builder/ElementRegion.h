@@ -86,9 +86,9 @@ private:
   mlir::Value emitLoad(KernelBuilder &builder, mlir::memref::LoadOp load,
                        const Columns &columns);
   /// `emit` of elements, and of loads that are made, from `inputs`.
-  llvm::SmallVector<mlir::Value> emitPart(KernelBuilder &builder,
-                                          const mlir::IRMapping &inputs,
-                                          const Columns &columns);
+  llvm::SmallVector<mlir::Value> emitColumns(KernelBuilder &builder,
+                                             const mlir::IRMapping &inputs,
+                                             const Columns &columns);
   llvm::LogicalResult verify(mlir::Operation *op);
   llvm::LogicalResult verifyBranch(mlir::scf::IfOp op);
   llvm::LogicalResult verifyLoad(mlir::Operation *op);

@@ -88,12 +88,12 @@ Value mx::mxgpu::toRow(KernelBuilder &host, Value memref) {
   llvm::append_range(sizes, memref::getMixedSizes(host, host.getLoc(), memref));
   shape.resize(2, 1); // of a number
   sizes.resize(2, one);
-  SmallVector<ReassociationIndices> parts;
+  SmallVector<ReassociationIndices> reassociation;
   if (type.getRank())
-    parts.push_back({0, 1});
+    reassociation.push_back({0, 1});
   return memref::ExpandShapeOp::create(
-      host, MemRefType::get(shape, type.getElementType()), memref, parts,
-      sizes);
+      host, MemRefType::get(shape, type.getElementType()), memref,
+      reassociation, sizes);
 }
 
 //===----------------------------------------------------------------------===//

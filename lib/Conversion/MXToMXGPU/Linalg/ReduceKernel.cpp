@@ -218,14 +218,14 @@ Value ReduceBuilder::emitRow(Value row, Value lane) {
   }
   sums =
       emitPieces(column, columns, sums, row, /*areWhole=*/false).getResult(0);
-  SmallVector<Value> parts;
+  SmallVector<Value> values;
   for (int64_t i = 0; i < vector; ++i)
-    parts.push_back(
+    values.push_back(
         vector::ExtractOp::create(body, sums, ArrayRef<int64_t>{i}));
-  for (; parts.size() > 1; parts.resize(parts.size() / 2))
-    for (size_t i = 0, half = parts.size() / 2; i < half; ++i)
-      parts[i] = combine(parts[i], parts[i + half]);
-  return ReduceLanesOp::create(body, kind, parts[0]);
+  for (; values.size() > 1; values.resize(values.size() / 2))
+    for (size_t i = 0, half = values.size() / 2; i < half; ++i)
+      values[i] = combine(values[i], values[i + half]);
+  return ReduceLanesOp::create(body, kind, values[0]);
 }
 
 void ReduceBuilder::buildBody() {

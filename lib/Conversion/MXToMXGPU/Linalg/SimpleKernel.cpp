@@ -43,7 +43,7 @@ namespace mx::mxgpu {
 // Loops
 //===----------------------------------------------------------------------===//
 
-static bool isPart(Value memref) {
+static bool isSlice(Value memref) {
   auto type = dyn_cast<MemRefType>(memref.getType());
   return type && !type.getLayout().isIdentity();
 }
@@ -62,9 +62,9 @@ static LogicalResult convertCopy(memref::CopyOp op) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   if (isa<Float4E2M1FNType>(type.getElementType()))
     return op.emitOpError("expected copies of whole tensors of f4E2M1FN on the "
-                          "GPU, which share bytes, found one of a part, as a "
-                          "slice that is returned, inserted or put beside "
-                          "another is: return the whole tensor");
+                          "GPU, which share bytes, found one of a slice "
+                          "that is returned, inserted or put beside another: "
+                          "return the whole tensor");
   explain(op, "memref.copy", /*hasThreads=*/type.getRank() > 0);
   KernelBuilder host(op.getLoc(), op);
   SmallVector<Value> sizes;
@@ -129,7 +129,7 @@ static LogicalResult convertLinalg(linalg::LinalgOp op) {
 
 static LogicalResult convert(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op))
-    return isPart(copy.getSource()) || isPart(copy.getTarget())
+    return isSlice(copy.getSource()) || isSlice(copy.getTarget())
                ? convertCopy(copy)
                : success();
   if (auto store = dyn_cast<memref::StoreOp>(op))

@@ -45,7 +45,7 @@ static std::unique_ptr<WorkPolicy> createWork(MatmulKernel &kernel) {
 static std::unique_ptr<OperandB> createB(MatmulKernel &kernel,
                                          WorkPolicy &work) {
   if (kernel.matmul.problem.numB > 1)
-    return std::make_unique<PartsB>(kernel, work);
+    return std::make_unique<MatricesB>(kernel, work);
   return std::make_unique<WholeB>(kernel, work);
 }
 
@@ -90,11 +90,11 @@ KernelArguments mx::mxgpu::getMatmulArguments(MatmulKernel &kernel,
   return arguments;
 }
 
-KernelArguments mx::mxgpu::getSumArguments(MatmulKernel &kernel, Value parts,
+KernelArguments mx::mxgpu::getSumArguments(MatmulKernel &kernel, Value partials,
                                            ElementRegion &region) {
   MatmulOpInterface op = kernel.matmul.op;
   KernelArguments arguments;
-  arguments.add(Arg::Parts, parts);
+  arguments.add(Arg::Partials, partials);
   arguments.add(Arg::Result, kernel.matrices.out);
   arguments.add(Arg::K, getSize(kernel.host, kernel.matrices.a, 1));
   arguments.add(Arg::Alpha, op.getAlpha());

@@ -30,8 +30,8 @@ struct Policies {
 KernelArguments getMatmulArguments(MatmulKernel &kernel,
                                    const Policies &policies);
 
-/// Of the kernel that adds the `parts` of a split reduction.
-KernelArguments getSumArguments(MatmulKernel &kernel, mlir::Value parts,
+/// Of the kernel that adds the `partials` of a split reduction.
+KernelArguments getSumArguments(MatmulKernel &kernel, mlir::Value partials,
                                 ElementRegion &region);
 
 /// Says at `op` what kernels support where it asks for more.

@@ -3,13 +3,13 @@
 //===----------------------------------------------------------------------===//
 //
 // A stable counting sort of pairs by expert. Pairs come in chunks, and chunks
-// in parts:
+// in spans:
 //
-//   count   the pairs of each expert are counted in each chunk and each part
-//   sum     and for each part, those of earlier parts
+//   count   the pairs of each expert are counted in each chunk and each span
+//   sum     and for each span, those of earlier spans
 //   ends    the rows of an expert begin after those of experts before it
-//   place   a pair goes after those of its expert in earlier parts, in earlier
-//           chunks of its part, and before it in its chunk, which its thread
+//   place   a pair goes after those of its expert in earlier spans, in earlier
+//           chunks of its span, and before it in its chunk, which its thread
 //           adds up
 //
 // Only counts are added by atomic operations, so every run gives the same.
@@ -30,10 +30,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// A thread adds up less than a chunk and a part, and all parts: 65536 pairs
+/// A thread adds up less than a chunk and a span, and all spans: 65536 pairs
 /// have 16 of them.
-static constexpr int64_t kPairsOfChunk = 128, kChunksOfPart = 32,
-                         kPairsOfPart = kPairsOfChunk * kChunksOfPart;
+static constexpr int64_t kPairsOfChunk = 128, kChunksOfSpan = 32,
+                         kPairsOfSpan = kPairsOfChunk * kChunksOfSpan;
 
 namespace {
 
@@ -49,7 +49,7 @@ private:
   using Arguments = Block::BlockArgListType;
 
   void countPairs();
-  void sumParts();
+  void sumSpans();
   void findEnds();
   void placePairs();
   void placePair(Arguments given, Value pair);
@@ -70,9 +70,9 @@ private:
   KernelBuilder host, body;
   Value ids;                           ///< of all pairs, in a row
   Value first;                         ///< what ids call expert 0
-  Value pairs, places, experts, parts; ///< how many there are
+  Value pairs, places, experts, spans; ///< how many there are
   /// Device memory: lines of a number for each expert.
-  Value inChunks, inParts, starts, begins;
+  Value inChunks, inSpans, starts, begins;
 };
 
 } // namespace
@@ -91,22 +91,22 @@ void GroupRowsBuilder::build() {
                 "pairs of a token and an expert");
   ids = collapseLeading(host, op.getIds(), 2);
   first = op.getFirst() ? op.getFirst() : host.index(0);
-  parts = host.ceilDiv(pairs, kPairsOfPart);
+  spans = host.ceilDiv(pairs, kPairsOfSpan);
   auto allocateLines = [&](Value count) {
     return allocateList(host, host.mul(count, experts));
   };
   inChunks = allocateLines(host.ceilDiv(pairs, kPairsOfChunk));
-  inParts = allocateLines(parts);
-  // The last line has no part: all pairs are before it.
-  starts = allocateLines(host.add(parts, 1));
+  inSpans = allocateLines(spans);
+  // The last line has no span: all pairs are before it.
+  starts = allocateLines(host.add(spans, 1));
   begins = allocateList(host, experts);
-  for (Value list : {inChunks, inParts})
+  for (Value list : {inChunks, inSpans})
     clearMemory(host, list);
   countPairs();
-  sumParts();
+  sumSpans();
   findEnds();
   placePairs();
-  for (Value list : {inChunks, inParts, starts, begins})
+  for (Value list : {inChunks, inSpans, starts, begins})
     memref::DeallocOp::create(host, list);
 }
 
@@ -135,12 +135,12 @@ void GroupRowsBuilder::countPairs() {
     // As unsigned numbers, negative ones are beyond any expert.
     body.beginIf(body.isBelow(expert, experts));
     for (auto [list, size] : {std::pair(given[1], kPairsOfChunk),
-                              std::pair(given[2], kPairsOfPart)}) {
+                              std::pair(given[2], kPairsOfSpan)}) {
       Value line = body.mul(body.div(pair, size), experts);
       AtomicAddOp::create(body, body.i32(1), list, body.add(line, expert));
     }
   };
-  launch("group_count", pairs, {ids, inChunks, inParts, experts, first}, emit);
+  launch("group_count", pairs, {ids, inChunks, inSpans, experts, first}, emit);
 }
 
 Value GroupRowsBuilder::sumLines(Value list, Value begin, Value end,
@@ -150,16 +150,16 @@ Value GroupRowsBuilder::sumLines(Value list, Value begin, Value end,
   });
 }
 
-void GroupRowsBuilder::sumParts() {
+void GroupRowsBuilder::sumSpans() {
   auto emit = [&](Arguments given, Value number) {
     Value experts = given[2];
-    Value part = body.div(number, experts);
+    Value span = body.div(number, experts);
     Value expert = arith::RemUIOp::create(body, number, experts);
-    Value before = sumLines(given[0], body.index(0), part, experts, expert);
+    Value before = sumLines(given[0], body.index(0), span, experts, expert);
     memref::StoreOp::create(body, before, given[1], number);
   };
-  launch("group_sum", host.mul(host.add(parts, 1), experts),
-         {inParts, starts, experts}, emit);
+  launch("group_sum", host.mul(host.add(spans, 1), experts),
+         {inSpans, starts, experts}, emit);
 }
 
 void GroupRowsBuilder::findEnds() {
@@ -178,7 +178,7 @@ void GroupRowsBuilder::findEnds() {
     storeIndex(body, end, given[3], {});
   };
   launch("group_ends", experts,
-         {starts, begins, op.getEnds(), op.getCount(), places, parts}, emit);
+         {starts, begins, op.getEnds(), op.getCount(), places, spans}, emit);
 }
 
 void GroupRowsBuilder::placePairs() {
@@ -210,12 +210,12 @@ void GroupRowsBuilder::placePair(Arguments given, Value pair) {
                                          load(body, ids, other), id);
     return arith::ExtUIOp::create(body, body.getI32Type(), isSame).getResult();
   });
-  Value part = body.div(pair, kPairsOfPart);
-  Value inPart =
-      sumLines(given[8], body.mul(part, kChunksOfPart), chunk, experts, expert);
-  Value start = load(body, given[1], body.add(body.mul(part, experts), expert));
+  Value span = body.div(pair, kPairsOfSpan);
+  Value inSpan =
+      sumLines(given[8], body.mul(span, kChunksOfSpan), chunk, experts, expert);
+  Value start = load(body, given[1], body.add(body.mul(span, experts), expert));
   Value place = body.add(load(body, given[2], expert), start);
-  place = toIndex(body, body.add(place, body.add(inPart, inChunk)));
+  place = toIndex(body, body.add(place, body.add(inSpan, inChunk)));
   body.beginIf(body.isBelow(place, body.dim(given[3], 0)));
   storeIndex(body, arith::DivUIOp::create(body, pair, given[7]), given[3],
              place);

@@ -63,7 +63,7 @@ static LogicalResult verifyRows(MatmulOpInterface op, MemRefType type,
   return verifyRowStride(op, type, form.rowMultiple, name);
 }
 
-/// A quantized result, rows that are scattered, and columns of parts.
+/// A quantized result, scattered rows, and columns of several matrices.
 static LogicalResult verifyResultForm(MatmulOpInterface op) {
   if (Value rows = op.getScatterRows())
     if (auto type = cast<MemRefType>(rows.getType()); !isContiguous(type))
@@ -83,7 +83,7 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
   int64_t multiple = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
   if (ShapedType::isDynamic(columns) || columns % multiple == 0)
     return success();
-  return op->emitOpError("expected a result of parts, or quantized, to have a "
+  return op->emitOpError("expected a result of num_b, or quantized, to have a "
                          "multiple of ")
          << multiple << " columns on the GPU, found " << columns;
 }

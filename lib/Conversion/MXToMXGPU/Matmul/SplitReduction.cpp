@@ -1,4 +1,4 @@
-//===- SplitReduction.cpp - A reduction in parts, and their sum -----------===//
+//===- SplitReduction.cpp - Split reductions and their sum ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -18,25 +18,25 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// The matmul of each part
+// The matmul of each split
 //===----------------------------------------------------------------------===//
 
-/// Memory for the parts of a result, one below the other.
-static Value allocateParts(KernelBuilder &host, Value out,
-                           ScheduleAttr schedule) {
+/// Memory for the partial accumulators of a result, one below the other.
+static Value allocatePartials(KernelBuilder &host, Value out,
+                              ScheduleAttr schedule) {
   auto type = cast<MemRefType>(out.getType());
   SmallVector<int64_t> shape;
   SmallVector<Value> sizes;
-  for (auto [dim, tile, parts] :
+  for (auto [dim, tile, count] :
        {std::tuple(0, schedule.getTileM(), schedule.getSplitK()),
         std::tuple(1, schedule.getTileN(), int64_t(1))}) {
     if (!type.isDynamicDim(dim)) {
-      shape.push_back(llvm::alignTo(type.getDimSize(dim), tile) * parts);
+      shape.push_back(llvm::alignTo(type.getDimSize(dim), tile) * count);
       continue;
     }
     shape.push_back(ShapedType::kDynamic);
     sizes.push_back(host.mul(host.ceilDiv(host.dim(out, dim), tile),
-                             host.index(tile * parts)));
+                             host.index(tile * count)));
   }
   return memref::AllocOp::create(
       host, MemRefType::get(shape, host.getF32Type()), sizes);
@@ -45,11 +45,11 @@ static Value allocateParts(KernelBuilder &host, Value out,
 /// The matmul of the operands alone.
 static void buildPartialsMatmul(const ScheduledMatmul &matmul,
                                 gpu::GPUModuleOp module, KernelBuilder &host,
-                                Value parts) {
+                                Value partials) {
   MatmulOpInterface op = matmul.op;
   auto plain = MatmulOp::create(
       host, TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
-      /*alpha=*/Value(), parts, op.getBlockSize(), /*accumulate=*/false,
+      /*alpha=*/Value(), partials, op.getBlockSize(), /*accumulate=*/false,
       /*epilogueCount=*/0u);
   {
     MatmulKernel kernel(ScheduledMatmul(plain, matmul.schedule, matmul.target),
@@ -64,10 +64,10 @@ void mx::mxgpu::buildSplit(const ScheduledMatmul &matmul,
   MatmulKernel kernel(matmul, module);
   checkSizes(kernel, Policies(kernel));
   KernelBuilder &host = kernel.host;
-  Value parts = allocateParts(host, kernel.matrices.out, matmul.schedule);
-  buildPartialsMatmul(matmul, module, host, parts);
-  buildSum(matmul, module, parts);
-  memref::DeallocOp::create(host, parts);
+  Value partials = allocatePartials(host, kernel.matrices.out, matmul.schedule);
+  buildPartialsMatmul(matmul, module, host, partials);
+  buildSum(matmul, module, partials);
+  memref::DeallocOp::create(host, partials);
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,8 +83,8 @@ public:
   explicit SumKernel(MatmulKernel &kernel)
       : KernelComponent(kernel), elements(kernel.body, op) {}
 
-  void build(Value parts) {
-    kernel.arguments = getSumArguments(kernel, parts, elements.region);
+  void build(Value partials) {
+    kernel.arguments = getSumArguments(kernel, partials, elements.region);
     SmallVector<Value> values = arguments.getHostValues();
     KernelOp kernelOp =
         host.kernel(kernel.module, "matmul_sum", ValueRange(values).getTypes());
@@ -150,15 +150,15 @@ void SumKernel::buildRole() {
 /// result there may be others, of the same tile.
 Value SumKernel::addPartials(Value row, const Columns &columns) {
   OpBuilder::InsertionGuard guard(body);
-  Value parts = arguments.get(Arg::Parts);
-  Value first = loadColumns(body, parts, row, columns);
-  Value height = body.div(body.dim(parts, 0), schedule.getSplitK());
+  Value partials = arguments.get(Arg::Partials);
+  Value first = loadColumns(body, partials, row, columns);
+  Value height = body.div(body.dim(partials, 0), schedule.getSplitK());
   Value one = body.index(1);
   auto loop = scf::ForOp::create(body, one, body.index(schedule.getSplitK()),
                                  one, ValueRange(first));
   body.setInsertionPointToStart(loop.getBody());
-  Value inPart = body.add(row, body.mul(loop.getInductionVar(), height));
-  Value next = loadColumns(body, parts, inPart, columns);
+  Value inSplit = body.add(row, body.mul(loop.getInductionVar(), height));
+  Value next = loadColumns(body, partials, inSplit, columns);
   Value sum =
       arith::AddFOp::create(body, loop.getRegionIterArgs().front(), next);
   scf::YieldOp::create(body, sum);
@@ -208,7 +208,7 @@ void SumKernel::storeRow(Value accumulators, Value row, Value column,
 }
 
 void mx::mxgpu::buildSum(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
-                         Value parts) {
+                         Value partials) {
   MatmulKernel kernel(matmul, module);
-  SumKernel(kernel).build(parts);
+  SumKernel(kernel).build(partials);
 }

@@ -193,7 +193,7 @@ private:
     return getRowsPerStage() * getColumns() / (getBlock() * columns);
   }
   /// Whether what is written is complete with each slab: rows are, and columns
-  /// of numbers, which are wide enough to be stored in parts. Columns of
+  /// of numbers, which are wide enough to be stored in slices. Columns of
   /// elements are with the tile.
   bool isBySlabs(const Destination &dest) {
     return getRows() != getRowsPerStage() &&

@@ -375,13 +375,13 @@ void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
       buildPass(dest, slab);
   if (slab.source)
     ConsumerReleaseOp::create(body, slab.source.getStage());
-  bool isPart = getRows() != getRowsPerStage();
+  bool isPartial = getRows() != getRowsPerStage();
   for (const Destination &dest : destinations)
-    if (dest.axis == axis && (!isPart || isBySlabs(dest)))
+    if (dest.axis == axis && (!isPartial || isBySlabs(dest)))
       storeElements(dest, slab);
   if (bySlabs)
     ProducerCommitOp::create(body, slab.ofSlab.getStage(), Value());
-  if (isPart)
+  if (isPartial)
     raiseAmax();
 }
 

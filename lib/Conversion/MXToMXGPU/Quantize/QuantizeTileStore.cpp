@@ -162,30 +162,30 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
     column = body.add(column, slab.first);
   if (dest.getPacking() > 1)
     column = body.div(column, dest.getPacking());
-  Value isWhole, isPart;
+  Value isWhole, isPartial;
   if (writesRows(dest)) {
     Value all = body.index(getRowsPerStage());
     isWhole =
         arith::CmpIOp::create(body, arith::CmpIPredicate::sge, slab.rows, all);
-    isPart =
+    isPartial =
         arith::CmpIOp::create(body, arith::CmpIPredicate::slt, slab.rows, all);
   }
   int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
   int64_t strips = dest.rows / dest.boxRows;
   for (int64_t strip = 0; strip < strips; ++strip)
     for (int64_t panel = 0; panel < dest.panels; ++panel) {
-      IntegerAttr part;
+      IntegerAttr box;
       if (dest.panels > 1)
-        part = body.getI64IntegerAttr(panel * strips + strip);
+        box = body.getI64IntegerAttr(panel * strips + strip);
       TmaStoreOp::create(body, staged.getBuffer(dest.getElementBuffer()),
                          dest.kernelMap,
                          getCoords(body.add(row, strip * dest.boxRows),
                                    body.add(column, panel * boxColumns)),
-                         isWhole, /*add=*/false, part);
+                         isWhole, /*add=*/false, box);
     }
-  if (isPart)
+  if (isPartial)
     StoreRowsOp::create(body, staged.getBuffer(dest.getElementBuffer()),
-                        dest.kernelElements, row, column, slab.rows, isPart);
+                        dest.kernelElements, row, column, slab.rows, isPartial);
 }
 
 /// Tiles of scales; the first of them exists.

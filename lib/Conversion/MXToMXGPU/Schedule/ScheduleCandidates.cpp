@@ -102,19 +102,19 @@ getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
   Grid grid = getGrid(problem, fields, target);
   int64_t tiles = grid.rowTiles * grid.columnTiles;
   int64_t steps = ceilDiv(grid.k, fields.tile[2]);
-  for (int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32})
-    if (parts <= steps && tiles * parts <= 2 * grid.workers)
-      choices.push_back({parts, fields.strategy});
+  for (int64_t splits : {2, 3, 4, 6, 8, 12, 16, 24, 32})
+    if (splits <= steps && tiles * splits <= 2 * grid.workers)
+      choices.push_back({splits, fields.strategy});
   StrategyAttrInterface inCluster = strategy.getClusterSplit(fields);
   if (!inCluster)
     return choices;
   fields.strategy = inCluster;
-  for (int64_t parts : {2, 3, 4, 6, 8}) {
-    fields.splitK = parts;
-    bool isLegal = parts == 2 || strategy.distributesPartials();
-    if (isLegal && parts <= steps &&
-        tiles * parts <= getGrid(problem, fields, target).workers)
-      choices.push_back({parts, inCluster});
+  for (int64_t splits : {2, 3, 4, 6, 8}) {
+    fields.splitK = splits;
+    bool isLegal = splits == 2 || strategy.distributesPartials();
+    if (isLegal && splits <= steps &&
+        tiles * splits <= getGrid(problem, fields, target).workers)
+      choices.push_back({splits, inCluster});
   }
   return choices;
 }

@@ -113,14 +113,14 @@ static int64_t getRowTiles(const MatmulProblem &problem,
                                     : getTilesOfUnevenGroups(m, groups, tile);
 }
 
-/// How many CTAs run at a time in clusters of `parts`, which lie in a GPU
-/// processing cluster each: by parts, the fewest clusters that were seen of
+/// How many CTAs run at a time in clusters of `ctas`, which lie in a GPU
+/// processing cluster each: by CTAs, the fewest clusters that were seen of
 /// H100s with 132 SMs, which differ.
-static int64_t getCtasOfClusters(int64_t parts, int64_t sms) {
+static int64_t getCtasOfClusters(int64_t ctas, int64_t sms) {
   constexpr int64_t kClusters[] = {132, 132, 66, 36, 28, 21, 17, 14, 14},
                     kSms = 132;
-  size_t known = std::min<size_t>(parts, std::size(kClusters) - 1);
-  return kClusters[known] * sms / kSms * parts;
+  size_t known = std::min<size_t>(ctas, std::size(kClusters) - 1);
+  return kClusters[known] * sms / kSms * ctas;
 }
 
 /// Halves the largest extents until costs fit 64 bits. Schedules of larger
@@ -228,7 +228,7 @@ StringRef ModelledCost::getPipe() const {
 }
 
 /// Of a cluster: until it has met, and bytes a cycle of what one CTA reads in
-/// the shared memory of another, on an H200; for each part beyond two more, on
+/// the shared memory of another, on an H200; for each CTA beyond two more, on
 /// an H100: 29571104fae6:benchmarks/products/results/surface-h100-seed14.json
 /// to 16 ([shapes] of mx/Target/Rates.h).
 static constexpr int64_t kMeetingCycles = 700, kPartialBytesPerClk = 24,
@@ -322,7 +322,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
     // With one buffer each store waits for the one before.
     percent = fields.staging == 1 ? last : int64_t(rates.stagedPercent);
   }
-  // CTAs that share the sum store a part of it each.
+  // CTAs that share the sum store a share of it each.
   bool isShared = isInCluster && strategy.distributesPartials();
   if (isShared)
     cost.epilogue = ceilDiv(cost.epilogue, fields.splitK);
@@ -355,8 +355,8 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue * last / 100;
-  // The cluster meets twice, and its first CTA reads the other parts, or each
-  // some of them.
+  // The cluster meets twice, and its first CTA reads the other partials, or
+  // each some of them.
   if (isInCluster)
     cost.sum = 2 * kMeetingCycles + (fields.splitK - 2) * kMoreSplits +
                ceilDiv((fields.splitK - 1) * buffers.partialBytes,

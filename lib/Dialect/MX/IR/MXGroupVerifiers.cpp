@@ -149,7 +149,7 @@ static LogicalResult verifyExperts(Operation *op, GroupOp group,
   // groups C6
   if (experts < 1 || experts % int64_t(group.getSize()) ||
       experts > std::numeric_limits<int32_t>::max())
-    return op->emitOpError("expected experts in equal parts for ")
+    return op->emitOpError("expected equally many experts for ")
            << group.getSize() << " ranks, at least 1 for each, found "
            << experts;
   // groups C7

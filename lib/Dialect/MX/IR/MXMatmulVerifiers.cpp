@@ -209,8 +209,8 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   bool isQuantized = op.getResultScales() != nullptr;
   Named out{op.getOuts()[0], "outs"};
   // grouped_matmul C15
-  if (auto parts = static_cast<int64_t>(op.getNumB()); parts < 1)
-    return op.emitOpError("expected num_b of at least 1, found ") << parts;
+  if (auto numB = static_cast<int64_t>(op.getNumB()); numB < 1)
+    return op.emitOpError("expected num_b of at least 1, found ") << numB;
   if (op.getNumB() > 1 && op.getEpilogue().empty())
     return op.emitOpError("expected an epilogue that combines the "
                           "accumulators of num_b = ")

@@ -26,14 +26,14 @@ LogicalResult EpilogueColumnOp::verify() {
   BufferType buffer = getStage().getType().getRing().getBuffers().front();
   if (buffer.getSpace() != Space::Tmem) // epilogue_column C2
     return emitOpError("expected a stage in tensor memory, found ") << buffer;
-  int64_t columns = buffer.getShape()[1], part = getB(), parts = getNumB();
+  int64_t columns = buffer.getShape()[1], b = getB(), numB = getNumB();
   // epilogue_column C3
-  if (parts < 1 || columns % parts || part < 0 || part >= parts)
-    return emitOpError("expected one of equal parts of ")
-           << columns << " columns, found part " << part << " of " << parts;
+  if (numB < 1 || columns % numB || b < 0 || b >= numB)
+    return emitOpError("expected b of num_b equal slices of ")
+           << columns << " columns, found " << b << " of " << numB;
   int64_t overlap = getStage().getType().getRing().getOverlap();
   if (overlap > getWidth()) // epilogue_column C4
-    return emitOpError("expected the shared columns to lie in one part of ")
+    return emitOpError("expected the shared columns to lie in one slice of ")
            << getWidth() << ", found " << overlap;
   return success();
 }
@@ -147,30 +147,30 @@ LogicalResult TmaStoreOp::verify() {
       map.getSwizzle() != buffer.getSwizzle())
     return emitOpError("expected a map with the type and swizzle of ")
            << buffer << ", found " << map;
-  // Parts are rows of a panel, each beginning where its swizzle does.
+  // Boxes are rows of a panel, each beginning where its swizzle does.
   SmallVector<int64_t> shape(buffer.getShape());
   // Dimensions in front of a matrix say which one it is.
   ArrayRef<int64_t> box = map.getBox();
   while (box.size() > 2 && box.front() == 1)
     box = box.drop_front();
-  int64_t parts = 1, part = getBox().value_or(0);
+  int64_t boxes = 1, number = getBox().value_or(0);
   if (getBox()) {
     if (shape.size() == 3) {
-      parts = shape.front();
+      boxes = shape.front();
       shape.erase(shape.begin());
     }
     int64_t rows = box.front();
     if (rows % kSwizzleRows == 0 && shape.front() % rows == 0) {
-      parts *= shape.front() / rows;
+      boxes *= shape.front() / rows;
       shape.front() = rows;
     }
   }
   if (box != ArrayRef(shape)) // tma_store C3
     return emitOpError("expected a box of ")
-           << ArrayRef(shape) << " or parts of it, found " << map;
-  if (part < 0 || part >= parts) // tma_store C4
-    return emitOpError("expected a part from 0 to ")
-           << parts - 1 << ", found " << part;
+           << ArrayRef(shape) << " or slices of it, found " << map;
+  if (number < 0 || number >= boxes) // tma_store C4
+    return emitOpError("expected a box from 0 to ")
+           << boxes - 1 << ", found " << number;
   // PTX ISA, cp.reduce.async.bulk.tensor: what .add takes of these.
   if (getAdd() && !map.getElementType().isF32()) // tma_store C5
     return emitOpError("expected to add elements of f32, found ")
@@ -309,7 +309,7 @@ LogicalResult QuantizeBlockOp::verify() {
   return success();
 }
 
-/// The part of a vector that has one scale: all of it, or a row.
+/// The slice of a vector that has one scale: all of it, or a row.
 static VectorType getBlockType(VectorType type) {
   return type.getRank() == 2 && !type.isScalable()
              ? VectorType::get(type.getShape().back(), type.getElementType())

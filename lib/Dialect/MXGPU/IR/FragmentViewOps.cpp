@@ -100,7 +100,7 @@ LogicalResult ExtractColumnsOp::verify() {
   // extract_columns C1
   if (type.getElementType() != from.getElementType() ||
       from.getColumns() % type.getColumns() || type.getLayout() != layout)
-    return emitOpError("expected part of the columns of ")
+    return emitOpError("expected some of the columns of ")
            << from << " in its layout, found " << type;
   IntegerAttr column;
   // extract_columns C2
@@ -109,8 +109,7 @@ LogicalResult ExtractColumnsOp::verify() {
        column.getInt() < from.getColumns()))
     return success();
   if (type == from)
-    return emitOpError(
-               "expected column 0 of a part that is all columns, found ")
+    return emitOpError("expected column 0 of a slice of all columns, found ")
            << column.getInt();
   return emitOpError("expected a column from 0 to ")
          << from.getColumns() - type.getColumns() << " in steps of "
@@ -170,22 +169,22 @@ LogicalResult EndPartialsOp::verify() {
   return success();
 }
 
-/// Checks that `part` is `whole` without a mode of its registers that counts
+/// Checks that `slice` is `whole` without a mode of its registers that counts
 /// rows, and that the mode's value `last` exists.
-static LogicalResult verifyPartOfRows(Operation *op, FragmentType whole,
-                                      FragmentType part, int64_t last) {
+static LogicalResult verifySliceOfRows(Operation *op, FragmentType whole,
+                                       FragmentType slice, int64_t last) {
   std::optional<unsigned> mode =
-      whole.getLayout().findRowMode(part.getLayout());
+      whole.getLayout().findRowMode(slice.getLayout());
   // extract_rows C1
-  if (!mode || whole.getElementType() != part.getElementType())
-    return op->emitOpError("expected a part of ")
+  if (!mode || whole.getElementType() != slice.getElementType())
+    return op->emitOpError("expected a slice of ")
            << whole
            << " whose layout lacks one mode of the registers, of rows, found "
-           << part;
+           << slice;
   ArrayRef<FragmentMode> values = whole.getLayout().getValues();
   // extract_rows C2
   if (int64_t size = values[*mode].size; last < 0 || last >= size)
-    return op->emitOpError("expected a part from 0 to ")
+    return op->emitOpError("expected a slice from 0 to ")
            << size - 1 << ", found " << last;
   int64_t below = 1;
   for (const FragmentMode &mode : values.take_front(*mode))
@@ -199,28 +198,28 @@ static LogicalResult verifyPartOfRows(Operation *op, FragmentType whole,
 }
 
 LogicalResult ExtractRowsOp::verify() {
-  return verifyPartOfRows(*this, getFragment().getType(), getType(),
-                          getIndex());
+  return verifySliceOfRows(*this, getFragment().getType(), getType(),
+                           getIndex());
 }
 
 LogicalResult ConcatRowsOp::verify() {
   FragmentType whole = getType();
   // concat_rows C1
   if (getFragments().empty())
-    return emitOpError("expected parts, found none");
-  FragmentType part = cast<FragmentType>(getFragments().front().getType());
+    return emitOpError("expected slices, found none");
+  FragmentType slice = cast<FragmentType>(getFragments().front().getType());
   // concat_rows C2
   for (Type other : getFragments().getTypes())
-    if (other != part)
-      return emitOpError("expected parts of one type, found ")
-             << part << " and " << other;
+    if (other != slice)
+      return emitOpError("expected slices of one type, found ")
+             << slice << " and " << other;
   int64_t count = getFragments().size();
-  if (failed(verifyPartOfRows(*this, whole, part, count - 1)))
+  if (failed(verifySliceOfRows(*this, whole, slice, count - 1)))
     return failure();
   // concat_rows C3
-  if (part.getRows() * count != whole.getRows())
+  if (slice.getRows() * count != whole.getRows())
     return emitOpError("expected ")
-           << whole.getRows() / part.getRows() << " parts, found " << count;
+           << whole.getRows() / slice.getRows() << " slices, found " << count;
   return success();
 }
 

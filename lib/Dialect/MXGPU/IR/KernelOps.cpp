@@ -110,7 +110,7 @@ LogicalResult KernelOp::verify() {
   // kernel C69
   if (getClusterSplits() != 1 &&
       (!isClusterSplitCount(getClusterSplits()) || isPair()))
-    return emitOpError("expected 2 to 8 parts, of CTAs that are no pairs, "
+    return emitOpError("expected 2 to 8 splits, of CTAs that are no pairs, "
                        "found ")
            << getClusterSplits();
   // kernel C5

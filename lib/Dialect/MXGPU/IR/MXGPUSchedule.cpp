@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A schedule is a list of parts in any order; ScheduleRules.cpp has its rules.
+// A schedule is a list of fields in any order; ScheduleRules.cpp has its rules.
 //
 //===----------------------------------------------------------------------===//
 

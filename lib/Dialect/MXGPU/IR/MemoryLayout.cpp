@@ -127,7 +127,7 @@ MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
       place.stride = kBarrierBytes;
     }
   if (partialBytes)
-    part = smem.take({"part of the accumulator", "", "", 1, partialBytes}, 16);
+    partials = smem.take({"partial accumulator", "", "", 1, partialBytes}, 16);
   for (const ScalesRequest &request : scaleRequests)
     scales.push_back(tmem.take({"scales ", "", request.field, request.slots,
                                 request.type.getColumns()},

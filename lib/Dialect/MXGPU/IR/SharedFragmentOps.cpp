@@ -43,16 +43,16 @@ static LogicalResult verifyBoxShape(Operation *op, BufferType buffer,
       getMatrixShape(buffer, type.getElementType());
   int64_t panel =
       buffer.getShape().back() * getPerElement(buffer, type.getElementType());
-  bool isPart = panel % columns == 0;
+  bool fitsPanel = panel % columns == 0;
   // load_fragment C2
   if (matrix[0] % rows || matrix[1] % columns ||
-      (!isPart && columns % panel != 0))
+      (!fitsPanel && columns % panel != 0))
     return op->emitOpError("expected a fragment whose rows divide those of the "
                            "buffer, and whose columns divide a panel or are "
                            "those of some, found ")
            << type << " and " << buffer;
   // load_fragment C3
-  if (!isPart && !llvm::isPowerOf2_64(panel))
+  if (!fitsPanel && !llvm::isPowerOf2_64(panel))
     return op->emitOpError("expected panels of a power of two of elements for "
                            "a fragment of several, found ")
            << buffer;

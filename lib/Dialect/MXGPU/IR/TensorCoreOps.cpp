@@ -112,14 +112,14 @@ LogicalResult TmaLoadOp::verify() {
   if (getMulticast() &&
       (!ofPair || !getBox() || (ring && !getBox().getDefiningOp<CtaRankOp>()) ||
        getNumBoxes() != 2))
-    return emitOpError("expected a multicast of 2 parts to a pair, this CTA's "
+    return emitOpError("expected a multicast of 2 boxes to a pair, this CTA's "
                        "being its mxgpu.cta_rank");
-  IntegerAttr part;
+  IntegerAttr box;
   // tma_load C10
-  if (getBox() && matchPattern(getBox(), m_Constant(&part)) &&
-      (part.getInt() < 0 || part.getInt() >= getNumBoxes()))
-    return emitOpError("expected a part from 0 to ")
-           << getNumBoxes() - 1 << ", found " << part.getInt();
+  if (getBox() && matchPattern(getBox(), m_Constant(&box)) &&
+      (box.getInt() < 0 || box.getInt() >= getNumBoxes()))
+    return emitOpError("expected a box from 0 to ")
+           << getNumBoxes() - 1 << ", found " << box.getInt();
   return success();
 }
 

@@ -207,22 +207,22 @@ LogicalResult BulkStoreOp::verify() {
   if (getCoords().size() > static_cast<size_t>(dest.getRank()))
     return emitOpError("expected at most ")
            << dest.getRank() << " coordinates, found " << getCoords().size();
-  int64_t parts = 1;
-  if (std::optional<int64_t> part = getTile()) {
-    parts = ShapedType::getNumElements(buffer.getShape().drop_back());
+  int64_t tiles = 1;
+  if (std::optional<int64_t> tile = getTile()) {
+    tiles = ShapedType::getNumElements(buffer.getShape().drop_back());
     // bulk_store C3
-    if (*part < 0 || *part >= parts)
-      return emitOpError("expected a part below ")
-             << parts << ", found " << *part;
+    if (*tile < 0 || *tile >= tiles)
+      return emitOpError("expected a tile below ")
+             << tiles << ", found " << *tile;
   }
   // PTX ISA, cp.async.bulk: sizes and addresses in multiples of 16 bytes.
   int64_t bytes = dest.getElementTypeBitWidth() / 8;
   for (int64_t size : dest.getShape().drop_front(getCoords().size()))
     bytes *= ShapedType::isDynamic(size) ? 0 : size;
   // bulk_store C4
-  if (bytes != buffer.getSizeInBytes() / parts || bytes % kChunkBytes)
+  if (bytes != buffer.getSizeInBytes() / tiles || bytes % kChunkBytes)
     return emitOpError("expected coordinates that leave as many bytes as ")
-           << (parts == 1 ? "" : "a part of ") << buffer
+           << (tiles == 1 ? "" : "a tile of ") << buffer
            << " has, a multiple of " << kChunkBytes << ", found " << bytes
            << " in " << dest;
   return success();

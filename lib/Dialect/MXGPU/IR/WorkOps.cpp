@@ -115,11 +115,10 @@ LogicalResult TileSchedulerOp::verify() {
              << ", found " << stringifyAsyncKind(producer);
   }
   // tile_scheduler C12
-  if (int64_t parts = getClusterSplits(*this);
-      parts > 1 && (getNumSplits() != parts || getWorkTiles() || getSingle()))
+  if (int64_t splits = getClusterSplits(*this);
+      splits > 1 && (getNumSplits() != splits || getWorkTiles() || getSingle()))
     return emitOpError("expected static work with ")
-           << parts << " splits, the parts of the kernel, found "
-           << getNumSplits();
+           << splits << " splits, as the kernel has, found " << getNumSplits();
   return verifyWorkMemory(*this);
 }
 

@@ -115,7 +115,7 @@ struct AllocatePass final : mxgpu::impl::MXGPUAllocateBase<AllocatePass> {
       ring.setBarriers(place.barriers);
       ring.setStride(place.stride);
     }
-    kernel.walk([&](AddPartialsOp add) { add.setOffset(layout.part); });
+    kernel.walk([&](AddPartialsOp add) { add.setOffset(layout.partials); });
     for (auto [copy, index] : copies)
       copy.setColumn(layout.scales[index]);
     if (layout.tmemSlot) {

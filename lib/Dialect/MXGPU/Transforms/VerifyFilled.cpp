@@ -23,7 +23,7 @@ static unsigned getIndex(Value buffer) {
   return cast<OpResult>(buffer).getResultNumber() - 1;
 }
 
-/// Bulk copies fill each part of each field of their stage exactly once, as
+/// Bulk copies fill each box of each field of their stage exactly once, as
 /// the expected bytes say.
 static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
   SmallVector<SmallVector<bool>> loaded(ring.getType().getNames().size());
@@ -35,41 +35,41 @@ static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
     if (load->getBlock() != producer.take->getBlock())
       return load.emitOpError(
           "expected to be in the block that takes the stage");
-    APInt part(64, 0);
+    APInt box(64, 0);
     if (load.getMulticast()) {
-      // The other CTA's role, which is the same, loads the other part.
-      auto &parts = loaded[getIndex(load.getBuffer())];
+      // The other CTA's role, which is the same, loads the other box.
+      auto &boxes = loaded[getIndex(load.getBuffer())];
       // kernel C35
-      if (!parts.empty())
+      if (!boxes.empty())
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")
                << getBufferName(load.getBuffer()) << '"';
-      parts.assign(load.getNumBoxes(), true);
+      boxes.assign(load.getNumBoxes(), true);
       continue;
     }
     // kernel C36
-    if (load.getBox() && !matchPattern(load.getBox(), m_ConstantInt(&part)))
-      return load.emitOpError("expected a constant part, found another");
-    auto &parts = loaded[getIndex(load.getBuffer())];
-    if (parts.empty())
-      parts.resize(load.getNumBoxes());
+    if (load.getBox() && !matchPattern(load.getBox(), m_ConstantInt(&box)))
+      return load.emitOpError("expected a constant box, found another");
+    auto &boxes = loaded[getIndex(load.getBuffer())];
+    if (boxes.empty())
+      boxes.resize(load.getNumBoxes());
     // kernel C37
-    if (static_cast<int64_t>(parts.size()) != load.getNumBoxes())
+    if (static_cast<int64_t>(boxes.size()) != load.getNumBoxes())
       return load.emitOpError("expected boxes of one size in \"")
              << getBufferName(load.getBuffer()) << "\", found "
              << load.getMap().getType();
     // kernel C35
-    if (parts[part.getSExtValue()])
+    if (boxes[box.getSExtValue()])
       return load.emitOpError("expected one load of each field, found a "
                               "second of \"")
              << getBufferName(load.getBuffer()) << '"';
-    parts[part.getSExtValue()] = true;
+    boxes[box.getSExtValue()] = true;
   }
   // kernel C38
-  for (auto [name, parts] : llvm::zip_equal(ring.getType().getNames(), loaded))
-    if (parts.empty() || llvm::is_contained(parts, false))
+  for (auto [name, boxes] : llvm::zip_equal(ring.getType().getNames(), loaded))
+    if (boxes.empty() || llvm::is_contained(boxes, false))
       return producer.give->emitOpError("expected a load into ")
-             << (parts.empty() ? "field " : "every part of field ") << name
+             << (boxes.empty() ? "field " : "every box of field ") << name
              << " before it, found none";
   return success();
 }

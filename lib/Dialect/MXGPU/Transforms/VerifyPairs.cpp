@@ -1,4 +1,4 @@
-//===- VerifyPairs.cpp - Both CTAs of a pair do their part ----------------===//
+//===- VerifyPairs.cpp - Both CTAs of a pair take part ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -129,7 +129,7 @@ static bool isWrite(Operation *op) {
 
 static bool isCopy(Operation *op) { return isa<TmaStoreOp, BulkStoreOp>(op); }
 
-/// Copies of a buffer: of each part if it has several.
+/// Copies of a buffer: of each box or tile if it has several.
 static int64_t getNumCopies(TypedValue<BufferType> view) {
   BufferType buffer = view.getType();
   for (Operation *user : view.getUsers()) {
@@ -150,8 +150,8 @@ static std::optional<int64_t> getCopied(BulkStoreOp store) {
   return store.getTile();
 }
 
-/// As many copies as there are parts suffice if no part is copied twice.
-static LogicalResult verifyParts(ProducerAcquireOp acquire) {
+/// As many copies as there are boxes or tiles suffice if none is copied twice.
+static LogicalResult verifyCopiedOnce(ProducerAcquireOp acquire) {
   llvm::SmallDenseSet<std::pair<Value, int64_t>> found;
   for (Operation &op : *acquire->getBlock()) {
     auto check = [&](auto store) -> LogicalResult {
@@ -160,7 +160,7 @@ static LogicalResult verifyParts(ProducerAcquireOp acquire) {
         return success();
       // kernel C68
       return store.emitOpError(
-                 "expected each part to be copied once, found part ")
+                 "expected each box to be copied once, found box ")
              << *getCopied(store) << " of \""
              << getBufferName(store.getBuffer()) << "\" copied twice";
     };
@@ -237,7 +237,7 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
         return diag;
       }
   }
-  return verifyParts(acquire);
+  return verifyCopiedOnce(acquire);
 }
 
 static LogicalResult verifyStagingOfRole(RingOp ring) {

@@ -102,9 +102,9 @@ static SmallVector<Type> getLaunchTypes(mxgpu::KernelOp kernel) {
   return types;
 }
 
-LogicalResult PartOp::verify() {
+LogicalResult SliceOp::verify() {
   for (Operation *user : (*this)->getUsers())
-    if (!isa<LaunchOp>(user)) // part C1
+    if (!isa<LaunchOp>(user)) // slice C1
       return emitOpError("expected to be a parameter of launches, found a use "
                          "by '")
              << user->getName() << "'";

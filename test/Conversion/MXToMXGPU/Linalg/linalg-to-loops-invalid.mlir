@@ -41,7 +41,7 @@ linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : 
 linalg.transpose ins(%x : memref<8x8xf4E2M1FN>) outs(%y : memref<8x8xf4E2M1FN>) permutation = [1, 0]
 
 // SET arguments = %x: memref<8x8xf4E2M1FN>, %y: memref<8x8xf4E2M1FN, strided<[16, 1]>>
-// expected-error @below {{'memref.copy' op expected copies of whole tensors of f4E2M1FN on the GPU, which share bytes, found one of a part}}
+// expected-error @below {{'memref.copy' op expected copies of whole tensors of f4E2M1FN on the GPU, which share bytes, found one of a slice}}
 memref.copy %x, %y : memref<8x8xf4E2M1FN> to memref<8x8xf4E2M1FN, strided<[16, 1]>>
 
 // SET arguments = %x: memref<8xf8E4M3FN>, %n: f8E4M3FN, %i: index

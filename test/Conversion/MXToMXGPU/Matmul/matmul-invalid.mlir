@@ -109,7 +109,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
 !b = memref<4x96x256xf8E4M3FN>
 !bs = memref<4x1x2x32x4x4xf8E8M0FNU>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x96xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected a result of parts, or quantized, to have a multiple of 128 columns on the GPU, found 96}}
+  // expected-error @below {{'mx.grouped_matmul' op expected a result of num_b, or quantized, to have a multiple of 128 columns on the GPU, found 96}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x96xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) 
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 

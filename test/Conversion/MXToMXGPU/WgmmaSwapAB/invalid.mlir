@@ -103,7 +103,7 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x128xf32>
 func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected no wgmma_swap_ab with packed weights in parts, as a thread has the same row of both parts, and of packed weights adjacent rows of one: leave it out, or pack no weights}}
+  // expected-error @below {{expected no wgmma_swap_ab with packed weights and num_b, as a thread has the same row of both matrices, and of packed weights adjacent rows of one: leave it out, or pack no weights}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
       {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>} epilogue {
     ^bb0(%a: f32, %b: f32, %row: index, %column: index):

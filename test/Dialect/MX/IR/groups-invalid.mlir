@@ -105,7 +105,7 @@ func.func @groups_c5_columns(%x: tensor<3x32xf32>) {
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c6(%ids: tensor<3x2xi32>) {
   %w = mx.window @ep : tensor<8x2xi32>
-  // expected-error @below {{'mx.dispatch' op expected experts in equal parts for 2 ranks, at least 1 for each, found 7}}
+  // expected-error @below {{'mx.dispatch' op expected equally many experts for 2 ranks, at least 1 for each, found 7}}
   %y = mx.dispatch @ep experts = 7 ids(%ids : tensor<3x2xi32>) ins() outs(%w : tensor<8x2xi32>) -> tensor<8x2xi32>
   return
 }

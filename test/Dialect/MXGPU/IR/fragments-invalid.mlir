@@ -847,19 +847,19 @@ gpu.module @kernels {
 
 // Parts of the columns are all of one size, in the layout of the whole.
 // extract_columns C1
-// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.extract_columns' op expected some of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
 
 // extract_columns C1
-// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.extract_columns' op expected some of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
 
 // extract_columns C1
-// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.extract_columns' op expected some of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
 // extract_columns C1
-// expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>'}}
+// expected-error @below {{'mxgpu.extract_columns' op expected some of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 
 %c = arith.constant 32 : index
@@ -889,7 +889,7 @@ gpu.module @kernels {
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       %c = arith.constant 128 : index
       // extract_columns C2
-      // expected-error @below {{'mxgpu.extract_columns' op expected column 0 of a part that is all columns, found 128}}
+      // expected-error @below {{'mxgpu.extract_columns' op expected column 0 of a slice of all columns, found 128}}
       %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !accumulator
     }
   }

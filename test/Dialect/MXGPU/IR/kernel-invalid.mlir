@@ -88,11 +88,11 @@ gpu.module @kernels {
 
 // SET head = () cluster_splits(9)
 // kernel C69
-// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 9}}
+// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 splits, of CTAs that are no pairs, found 9}}
 
 // SET head = () cluster(2) cluster_splits(2)
 // kernel C69
-// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 2}}
+// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 splits, of CTAs that are no pairs, found 2}}
 
 // SET head = () min_ctas(0)
 // kernel C6

@@ -384,7 +384,7 @@ gpu.module @kernels {
 !part = !mxgpu.fragment<64x16xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 func.func @rows(%x: !whole) {
   // extract_rows C1
-  // expected-error @below {{'mxgpu.extract_rows' op expected a part of '!mxgpu.fragment<128x16xbf16}}
+  // expected-error @below {{'mxgpu.extract_rows' op expected a slice of '!mxgpu.fragment<128x16xbf16}}
   %y = mxgpu.extract_rows %x[0] : !whole -> !part
   return
 }
@@ -393,7 +393,7 @@ func.func @rows(%x: !whole) {
 
 // USE function body
 // extract_rows C2
-// expected-error @below {{'mxgpu.extract_rows' op expected a part from 0 to 1, found 2}}
+// expected-error @below {{'mxgpu.extract_rows' op expected a box from 0 to 1, found 2}}
 %y = mxgpu.extract_rows %x[2] : !whole -> !part
 
 // -----
@@ -411,17 +411,17 @@ func.func @rows(%x: !whole) {
 
 // CASES function body
 // concat_rows C1
-// expected-error @below {{'mxgpu.concat_rows' op expected parts, found none}}
+// expected-error @below {{'mxgpu.concat_rows' op expected slices, found none}}
 %y = "mxgpu.concat_rows"() : () -> !whole
 
 // SET arguments = %x: !whole, %p: !part
 // concat_rows C2
-// expected-error @below {{'mxgpu.concat_rows' op expected parts of one type, found}}
+// expected-error @below {{'mxgpu.concat_rows' op expected slices of one type, found}}
 %y = mxgpu.concat_rows %x, %p : !whole, !part -> !whole
 
 // SET arguments = %p: !part
 // concat_rows C3
-// expected-error @below {{'mxgpu.concat_rows' op expected 2 parts, found 1}}
+// expected-error @below {{'mxgpu.concat_rows' op expected 2 slices, found 1}}
 %y = mxgpu.concat_rows %p : !part -> !whole
 
 // -----

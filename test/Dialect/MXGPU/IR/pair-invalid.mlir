@@ -52,7 +52,7 @@ mxgpu.role @load warps(1) elected {
 mxgpu.role @load warps(1) elected {
   %s, %a = mxgpu.producer_acquire %ring : !ring
   // tma_load C9
-  // expected-error @below {{'mxgpu.tma_load' op expected a multicast of 2 parts to a pair, this CTA's being its mxgpu.cta_rank}}
+  // expected-error @below {{'mxgpu.tma_load' op expected a multicast of 2 boxes to a pair, this CTA's being its mxgpu.cta_rank}}
   mxgpu.tma_load %map[%n] into %a box(%n) for %s multicast : !map, !a, !mxgpu.stage<!ring>
 }
 
@@ -84,17 +84,17 @@ gpu.module @kernels {
 // CASES role body
 %s, %d = mxgpu.consumer_wait %ring : !ring
 // epilogue_column C3
-// expected-error @below {{'mxgpu.epilogue_column' op expected one of equal parts of 256 columns, found part 2 of 2}}
+// expected-error @below {{'mxgpu.epilogue_column' op expected b of num_b equal slices of 256 columns, found 2 of 2}}
 %column = mxgpu.epilogue_column %s, %n b 2 of 2 : !mxgpu.stage<!ring>
 
 %s, %d = mxgpu.consumer_wait %ring : !ring
 // epilogue_column C3
-// expected-error @below {{'mxgpu.epilogue_column' op expected one of equal parts of 256 columns, found part 0 of 3}}
+// expected-error @below {{'mxgpu.epilogue_column' op expected b of num_b equal slices of 256 columns, found 0 of 3}}
 %column = mxgpu.epilogue_column %s, %n of 3 : !mxgpu.stage<!ring>
 
 %s, %d = mxgpu.consumer_wait %ring : !ring
 // epilogue_column C4
-// expected-error @below {{'mxgpu.epilogue_column' op expected the shared columns to lie in one part of 32, found 64}}
+// expected-error @below {{'mxgpu.epilogue_column' op expected the shared columns to lie in one slice of 32, found 64}}
 %column = mxgpu.epilogue_column %s, %n b 1 of 8 : !mxgpu.stage<!ring>
 
 // SET role = warps(1) elected

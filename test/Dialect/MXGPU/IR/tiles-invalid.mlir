@@ -228,7 +228,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %sf = mxgpu.producer_acquire %out : !out
       // bulk_store C3
-      // expected-error @below {{'mxgpu.bulk_store' op expected a part below 2, found 2}}
+      // expected-error @below {{'mxgpu.bulk_store' op expected a tile below 2, found 2}}
       mxgpu.bulk_store %sf tile(2) to %f[%i, %i] : !sf, memref<?x?x32x4x4xf8E8M0FNU>
     }
   }
@@ -243,7 +243,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
       // tma_store C4
-      // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 1, found 2}}
+      // expected-error @below {{'mxgpu.tma_store' op expected a box from 0 to 1, found 2}}
       mxgpu.tma_store %q box(2) to %map[%i, %i] : !q, !map
     }
   }
@@ -304,7 +304,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
       // tma_store C3
-      // expected-error @below {{'mxgpu.tma_store' op expected a box of 128, 128 or parts of it, found '!mxgpu.tensor_map<4x128xi8, sw128>'}}
+      // expected-error @below {{'mxgpu.tma_store' op expected a box of 128, 128 or slices of it, found '!mxgpu.tensor_map<4x128xi8, sw128>'}}
       mxgpu.tma_store %q box(2) to %map[%i, %i] : !q, !map
     }
   }
@@ -319,7 +319,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
       // tma_store C4
-      // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 3, found 4}}
+      // expected-error @below {{'mxgpu.tma_store' op expected a box from 0 to 3, found 4}}
       mxgpu.tma_store %q box(4) to %map[%i, %i] : !q, !map
     }
   }

@@ -138,7 +138,7 @@ gpu.module @kernels {
       %c2 = arith.constant 2 : index
       %s, %a = mxgpu.producer_acquire %in : !in
       // tma_load C10
-      // expected-error @below {{'mxgpu.tma_load' op expected a part from 0 to 1, found 2}}
+      // expected-error @below {{'mxgpu.tma_load' op expected a box from 0 to 1, found 2}}
       mxgpu.tma_load %map[%n, %n] into %a box(%c2) for %s : !map, !a, !in_stage
     }
   }

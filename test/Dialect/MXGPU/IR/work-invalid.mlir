@@ -224,7 +224,7 @@ gpu.module @kernels {
 
 // SET attributes = cluster_splits(4)
 // tile_scheduler C12
-// expected-error @below {{'mxgpu.tile_scheduler' op expected static work with 4 splits, the parts of the kernel, found 2}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected static work with 4 splits, as the kernel has, found 2}}
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(2 step 128) of(%n, %n, %n)
 
 // tile_scheduler C9

@@ -13,7 +13,7 @@
 // CHECK: drop-mma 0: rejected, 'mxgpu.producer_commit' op expected an mma into field "d" before it, found none
 // CHECK-COUNT-4: drop-empty {{[0-9]+}}: rejected, 'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none
 // CHECK: drop-empty 4: rejected, 'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none
-// CHECK: drop-multicast 0: rejected, 'mxgpu.tma_load' op expected a constant part, found another
+// CHECK: drop-multicast 0: rejected, 'mxgpu.tma_load' op expected a constant box, found another
 // CHECK: double-release 0: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time

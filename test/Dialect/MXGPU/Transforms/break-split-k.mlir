@@ -6,8 +6,8 @@
 // CHECK: as it is: accepted
 // CHECK-COUNT-2: drop-release {{[0-9]+}}: rejected, 'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it
 // CHECK-COUNT-2: drop-publish {{[0-9]+}}: rejected, 'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it
-// CHECK-COUNT-2: drop-load {{[0-9]+}}: rejected, 'mxgpu.producer_commit' op expected a load into every part of field "a" before it, found none
-// CHECK-COUNT-2: drop-load {{[0-9]+}}: rejected, 'mxgpu.producer_commit' op expected a load into every part of field "b" before it, found none
+// CHECK-COUNT-2: drop-load {{[0-9]+}}: rejected, 'mxgpu.producer_commit' op expected a load into every box of field "a" before it, found none
+// CHECK-COUNT-2: drop-load {{[0-9]+}}: rejected, 'mxgpu.producer_commit' op expected a load into every box of field "b" before it, found none
 // CHECK: drop-load 4: rejected, 'mxgpu.producer_commit' op expected a load into field "sfa" before it, found none
 // CHECK: drop-load 5: rejected, 'mxgpu.producer_commit' op expected a load into field "sfb" before it, found none
 // CHECK: drop-mma 0: rejected, 'mxgpu.producer_commit' op expected an mma into field "d" before it, found none

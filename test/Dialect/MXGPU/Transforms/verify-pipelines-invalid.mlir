@@ -860,7 +860,7 @@ mxgpu.consumer_release %s : !stage
 // BLOCK load
 %s, %a = mxgpu.producer_acquire %ring : !ring
 // kernel C36
-// expected-error @below {{'mxgpu.tma_load' op expected a constant part, found another}}
+// expected-error @below {{'mxgpu.tma_load' op expected a constant box, found another}}
 mxgpu.tma_load %map[%n] into %a box(%n) for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
 

@@ -196,7 +196,7 @@ gpu.module @kernels {
       mxgpu.tma_store %s_q box(2) to %map[%i, %i] : !q, !map
       mxgpu.tma_store %s_q box(1) to %map[%i, %i] : !q, !map
       // kernel C68
-      // expected-error @below {{'mxgpu.tma_store' op expected each part to be copied once, found part 2 of "q" copied twice}}
+      // expected-error @below {{'mxgpu.tma_store' op expected each box to be copied once, found box 2 of "q" copied twice}}
       mxgpu.tma_store %s_q box(2) to %map[%i, %i] : !q, !map
       mxgpu.producer_commit %s : !stage
     }

@@ -234,7 +234,7 @@ def MX_AllGatherOp : MX_CollectiveOp<"all_gather", [AttrSizedOperandSegments]> {
 }
 
 def MX_AllToAllOp : MX_CollectiveOp<"all_to_all"> {
-  let summary = "a part of each rank's rows for every rank";
+  let summary = "a segment of each rank's rows for every rank";
   let description = [{
     With r the number of this rank, row `d * tokens + t` of `outs`, a window, is
     row `r * tokens + t` of the input of rank d.

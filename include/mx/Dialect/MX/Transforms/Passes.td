@@ -29,7 +29,7 @@ def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
       `convert-elementwise-to-linalg` has it, but into a tensor of their own
       where upstream would write over an operand;
     - `linalg.softmax` and other operations that say what they consist of,
-      `linalg.pack` and `linalg.unpack` become these parts;
+      `linalg.pack` and `linalg.unpack` become these operations;
     - a constant tensor of equal numbers that a `linalg.generic` reads becomes
       the number; with `on-device` any other becomes a `linalg.fill`.
 
@@ -531,18 +531,18 @@ def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
 }
 
 def MXReturnWhole : Pass<"mx-return-whole"> {
-  let summary = "Copy parts of buffers that are returned";
+  let summary = "Copy slices of buffers that are returned";
   let description = [{
     Bufferization returns a slice in place where it has the layout of a whole
     array, as the first rows of a matrix have. The memory of a result is the
-    caller's and holds no more than the result: the part is copied to a buffer
+    caller's and holds no more than the result: the slice is copied to a buffer
     of its own.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def MXSendWhole : Pass<"mx-send-whole"> {
-  let summary = "Copy parts of buffers that ranks exchange";
+  let summary = "Copy slices of buffers that ranks exchange";
   let description = [{
     `mx.all_gather` and `mx.all_to_all` send a buffer from its beginning, and
     without gaps. Bufferization gives them a slice in place: where its layout is

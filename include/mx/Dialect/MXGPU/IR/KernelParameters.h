@@ -15,7 +15,7 @@
 
 namespace mx::mxgpu {
 
-/// One parameter: an argument itself, or a part of one that is a memref.
+/// One parameter: an argument itself, or a field of one that is a memref.
 struct KernelParameter {
   enum Kind : uint8_t {
     Number,    ///< a number, as it is; an index as i64

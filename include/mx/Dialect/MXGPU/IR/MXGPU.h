@@ -65,7 +65,7 @@ struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {
 #include "mx/Dialect/MXGPU/IR/MXGPUStrategyInterfaces.h.inc"
 
 namespace mx::mxgpu {
-/// The parts of a schedule by name, with their defaults; see ScheduleAttr.
+/// The fields of a schedule by name, with their defaults; see ScheduleAttr.
 struct ScheduleFields {
   std::array<int64_t, 3> tile = {0, 0, 0};
   /// 0: as many as fit, which mx-select-schedule counts.
@@ -150,7 +150,7 @@ llvm::StringRef getBufferName(mlir::Value buffer);
 bool isInPair(mlir::Operation *op);
 /// CTAs that share the reduction of a work tile of its kernel.
 int64_t getClusterSplits(mlir::Operation *op);
-/// Bytes of shared memory of a part of an f32 accumulator.
+/// Bytes of shared memory of a partial f32 accumulator.
 inline int64_t getPartialBytesOf(FragmentLayoutAttr layout) {
   return layout.getNumThreads() * layout.getNumValues() * 4;
 }
@@ -159,13 +159,13 @@ inline bool isClusterSplitCount(int64_t count) {
   return count >= 2 && count <= 8;
 }
 
-/// Registers that are words of a thread's part, and of a sum that CTAs share
+/// Registers that are words of a thread's partial, and of a sum that CTAs share
 /// belong to one of them.
 inline constexpr int64_t kPartialChunk = 4;
-/// The first of a thread's `count` registers that CTA `rank` of `parts` has of
+/// The first of a thread's `count` registers that CTA `rank` of `ctas` has of
 /// a distributed sum.
-inline int64_t getFirstOfShare(int64_t count, int64_t rank, int64_t parts) {
-  return count / kPartialChunk * rank / parts * kPartialChunk;
+inline int64_t getFirstOfShare(int64_t count, int64_t rank, int64_t ctas) {
+  return count / kPartialChunk * rank / ctas * kPartialChunk;
 }
 
 /// The role that `op` is part of, or null.

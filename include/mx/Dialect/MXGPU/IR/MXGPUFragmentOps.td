@@ -104,7 +104,7 @@ def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
     Example:
 
     ```mlir
-    %part = mxgpu.extract_columns %accumulator at(%c32) : !accumulator -> !part
+    %slice = mxgpu.extract_columns %accumulator at(%c32) : !accumulator -> !slice
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$fragment, Index:$column);
@@ -162,7 +162,7 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
     the same.
 
     Of an accumulator in `num_b`, each of as many adjacent columns, which are
-    read together, this is the column of `b`: that of the part which has the
+    read together, this is the column of `b`: that of the matrix which has the
     shared columns, and the same of the others.
 
     Examples:
@@ -182,7 +182,7 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = [{
-    /// Columns of a part.
+    /// Columns of a matrix.
     int64_t getWidth();
     /// Whether the place is known to be after the shared columns, or among
     /// them.
@@ -229,7 +229,7 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
     The thread reads the rows and columns of its result's shape that begin at
     `row` and `column`, multiples of that shape, where the swizzle has put them.
     A vector of one dimension is part of one row. Panels of a buffer are one
-    matrix: panel i holds the i-th part of each row. With `rows(n)` rows from n
+    matrix: panel i holds the i-th slice of each row. With `rows(n)` rows from n
     on, a signed number, are zeros, whatever they hold.
 
     Example: 32 elements of a row; 32 rows of two columns.

@@ -18,7 +18,7 @@ def MXGPU_LoadFragmentOp : MXGPU_Op<"load_fragment", [MXGPU_NamesResult]> {
     Each thread of the role reads the elements that the layout gives it, of the
     box of the result's shape that begins at `row` and `column`, multiples of
     that shape, where the swizzle has put them. Panels of a buffer are one
-    matrix: panel i holds the i-th part of each row.
+    matrix: panel i holds the i-th slice of each row.
 
     The buffer has the fragment's elements, or is of bytes (i8), each of which
     holds two elements of 4 bits, the first in its lower half, or one of 6 bits,

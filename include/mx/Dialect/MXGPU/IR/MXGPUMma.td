@@ -73,8 +73,8 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// modes of the registers count them; null if they do not.
     FragmentLayoutAttr withColumns(int64_t columns) const;
     /// The number of the highest mode of the registers that counts rows and
-    /// without which the layout is `part`, with rows numbered anew.
-    ::std::optional<unsigned> findRowMode(FragmentLayoutAttr part) const;
+    /// without which the layout is `slice`, with rows numbered anew.
+    ::std::optional<unsigned> findRowMode(FragmentLayoutAttr slice) const;
     /// The fewest columns, from a multiple of them on, of which every thread
     /// has as many: what the threads' modes count.
     int64_t getSharedColumns() const;
@@ -221,7 +221,7 @@ def MXGPU_MmaSyncAttr
                 ["getAccumulatorModes", "getOperandModes"]> {
   let summary = "mma.sync";
   let description = [{
-    Each warp of a role multiplies a part of the `m` rows and `n` columns, by
+    Each warp of a role multiplies a share of the `m` rows and `n` columns, by
     instructions of 16 rows and 8 columns: `warps` divide the rows and
     `column_warps` the columns. Operands, accumulator and scales are fragments
     (PTX ISA, mma, Block scaling for mma.sync). Kind f16, which multiplies bf16,
@@ -232,7 +232,7 @@ def MXGPU_MmaSyncAttr
 
     A register of scales has those of four blocks. The instruction takes the
     scales of its elements from block `first_scale` of the fragments on, so that
-    an `mxgpu.mma` may multiply a part of what a fragment of scales is for;
+    an `mxgpu.mma` may multiply a slice of what a fragment of scales is for;
     `extent` counts elements from block 0 on.
 
     Examples: `#mxgpu.mma_sync<mxf8f6f4, m = 128, n = 128, warps =

@@ -96,7 +96,7 @@ def MXGPU_LoadScaleRangeOp : MXGPU_Op<"load_scale_range"> {
   let description = [{
     Row `tile` of the table, or its last one, says which scales (f8E8M0FNU) a
     tile of 128 rows has, of all the reduction or of a group's segment, but for
-    blocks whose elements are all zero: for each of four parts of its blocks,
+    blocks whose elements are all zero: for each quarter of its blocks,
     the largest byte times 2^16, plus 255 less the smallest one, or plus 0 if
     there is none. The numbers may be given as bytes, the lowest first. A row is
     16 bytes at a multiple of 16. `reference` is what

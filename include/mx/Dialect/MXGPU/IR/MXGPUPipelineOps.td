@@ -166,7 +166,7 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
     barrier whose phase then completes stands in its place. A buffer that holds
     several boxes is filled one `box` at a time. `cache` says what the L2 cache should
     keep. With `multicast` both CTAs of a pair receive the box: each loads the
-    part that has its number.
+    box that has its number.
 
     Example:
 

@@ -31,7 +31,7 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
         them up in their shared memory.
       }], "bool", "getClusterSplit", (ins), "", "return false;">,
     InterfaceMethod<[{
-        CTAs that share an SM: each has a part of its shared memory and of its
+        CTAs that share an SM: each has a share of its shared memory and of its
         registers.
       }], "int64_t", "getCtasPerSm", (ins), "", "return 1;">,
     InterfaceMethod<[{
@@ -182,7 +182,7 @@ def MXGPU_WgmmaSwapABAttr
     | field | default | meaning |
     |---|---|---|
     | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b`; each CTA adds and stores some rows |
-    | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers |
+    | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a share of its shared memory and registers |
     | `permuted_a = b` | `false` | A is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 32 elements, and a B that is not packed |
 
     Tiles have a multiple of 16 rows, up to 256 of 64 or 128 columns, 160 of 192
@@ -254,7 +254,7 @@ def MXGPU_MmaSyncBlockScaledAttr
 
     | field | default | meaning |
     |---|---|---|
-    | `column_warps = n` | 1 | warps that share rows: each has a part of the columns, of each matrix of B. 1, 2, 4 or 8, with a quantized result 1 or 4; results of more than 1 are stored from registers |
+    | `column_warps = n` | 1 | warps that share rows: each has a share of the columns, of each matrix of B. 1, 2, 4 or 8, with a quantized result 1 or 4; results of more than 1 are stored from registers |
 
     Tiles have 16, 32, 64, 128 or 256 rows, with groups or a quantized result
     128 or 256; 32, 64, 128 or 256 columns, at least 32 of each warp; at most
@@ -273,12 +273,12 @@ def MXGPU_MmaSyncUpcastBAttr
          MXGPU_Count<"1", "CTAs of an SM">:$ctas_per_sm)> {
   let summary = "bf16 by a dequantized B, by mma.sync";
   let description = [{
-    A is bf16; each warp dequantizes its part of B, packed or not, in registers
+    A is bf16; each warp dequantizes its share of B, packed or not, in registers
     and multiplies by it (sm_120a, sm_120f, sm_121a).
 
     | field | default | meaning |
     |---|---|---|
-    | `ctas_per_sm = n` | 1 | CTAs that share an SM, 1 or 2: each has a part of its shared memory and registers |
+    | `ctas_per_sm = n` | 1 | CTAs that share an SM, 1 or 2: each has a share of its shared memory and registers |
 
     Tiles have 16, 32, 64 or 128 rows, of two CTAs an SM 16 or 32, with a
     quantized result 128; 32, 64 or 128 columns, of at most 64 rows or with two

@@ -166,7 +166,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     /// Whether the stages are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
     /// Whether each CTA of the pair has stages of its own, of which loads of
-    /// the other fill a part: it hears of its own as full, and both must hear
+    /// the other fill a box: it hears of its own as full, and both must hear
     /// of all as empty. Else the leader hears of both as full.
     bool isFilledByBoth() const {
       return isPair() && getConsumer() == AsyncKind::AsyncThreads;

@@ -84,7 +84,7 @@ int64_t getBarrierShift(int64_t stride);
 /// The memories of a CTA.
 struct MemoryLayout {
   /// Rings lie in their order, then the barriers of those in tensor memory, and
-  /// a part of the accumulator of a cluster; scales follow the rings there.
+  /// a partial accumulator of a cluster; scales follow the rings there.
   MemoryLayout(llvm::ArrayRef<RingRequest> rings,
                llvm::ArrayRef<ScalesRequest> scales, int64_t partialBytes = 0);
 
@@ -94,8 +94,8 @@ struct MemoryLayout {
   llvm::SmallVector<int64_t> scales;
   /// Bytes where the address of tensor memory lies, if there is any.
   std::optional<int64_t> tmemSlot;
-  /// Where the part of the accumulator begins.
-  int64_t part = 0;
+  /// Where the partial accumulator begins.
+  int64_t partials = 0;
 
 private:
   RingPlace placeSlots(const RingRequest &ring);

@@ -132,9 +132,9 @@ def MXPlan_RankOp : MXPlan_OfGroup<"rank", [Pure]> {
 }
 
 def MXPlan_WindowOp : MXPlan_OfGroup<"window"> {
-  let summary = "memory of a group in which parts of all ranks arrive";
+  let summary = "memory of a group in which segments of all ranks arrive";
   let description = [{
-    Each operation is a part of the memory that the group has on this rank. It
+    Each operation is a slice of the memory that the group has on this rank. It
     is there as long as the group is; each execution gives the same memory.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
@@ -144,9 +144,9 @@ def MXPlan_WindowOp : MXPlan_OfGroup<"window"> {
 }
 
 def MXPlan_AllGatherOp : MXPlan_OfGroup<"all_gather"> {
-  let summary = "the parts of all ranks";
+  let summary = "gather the segments of all ranks";
   let description = [{
-    `buffer` has as many parts of `bytes` bytes as the group has ranks. Part r
+    `buffer` has as many segments of `bytes` bytes as the group has ranks. Segment r
     becomes what it is on rank r.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
@@ -156,10 +156,10 @@ def MXPlan_AllGatherOp : MXPlan_OfGroup<"all_gather"> {
 }
 
 def MXPlan_AllToAllOp : MXPlan_OfGroup<"all_to_all"> {
-  let summary = "a part for each rank";
+  let summary = "exchange a segment with each rank";
   let description = [{
-    Both buffers have as many parts of `bytes` bytes as the group has ranks. Part
-    d of `target` becomes part r of the `source` of rank d, where r is this rank.
+    Both buffers have as many segments of `bytes` bytes as the group has ranks. Segment d
+    of `target` becomes segment r of the `source` of rank d, where r is this rank.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        Arg<MXPlan_Buffer, "", [MemRead]>:$source,
@@ -177,7 +177,7 @@ def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {
   let assemblyFormat = "$buffer attr-dict";
 }
 
-def MXPlan_PartOp : MXPlan_Op<"part", [Pure]> {
+def MXPlan_SliceOp : MXPlan_Op<"slice", [Pure]> {
   let summary = "a buffer from some byte on, as a parameter of kernels";
   let description = [{
     Kernels are given the address `offset` bytes after that of the buffer.

@@ -36,9 +36,9 @@ std::pair<size_t, size_t> RegisterAccumulator::getRowsOf(size_t rows) {
   if (!rank)
     return {0, rows};
   int64_t count = matmul.buffers.accumulatorLayout.getNumValues();
-  int64_t parts = matmul.schedule.getClusterSplits();
+  int64_t splits = matmul.schedule.getClusterSplits();
   auto getRow = [&](int64_t rank) -> size_t {
-    return getFirstOfShare(count, rank, parts) * int64_t(rows) / count;
+    return getFirstOfShare(count, rank, splits) * int64_t(rows) / count;
   };
   return {getRow(*rank), getRow(*rank + 1)};
 }
@@ -59,8 +59,8 @@ FragmentType RegisterAccumulator::getType(int64_t count) {
 
 SmallVector<Value> RegisterAccumulator::load(Value place, int64_t count) {
   SmallVector<Value> values;
-  for (int64_t part = 0; part < matmul.problem.numB; ++part) {
-    int64_t first = part * matmul.getTileColumns();
+  for (int64_t matrix = 0; matrix < matmul.problem.numB; ++matrix) {
+    int64_t first = matrix * matmul.getTileColumns();
     Value column = first ? body.add(place, first) : place;
     values.push_back(
         ExtractColumnsOp::create(body, getType(count), fragment, column));
@@ -93,14 +93,14 @@ int64_t TmemAccumulator::getColumnsToRelease() {
 }
 
 Value TmemAccumulator::getColumn(Value place) {
-  return getColumnOfPart(place, 0);
+  return getColumnOfMatrix(place, 0);
 }
 
-Value TmemAccumulator::getColumnOfPart(Value place, int64_t part) {
+Value TmemAccumulator::getColumnOfMatrix(Value place, int64_t matrix) {
   if (matmul.buffers.accumulators.getOverlap())
-    return EpilogueColumnOp::create(body, stage.getStage(), place, part,
+    return EpilogueColumnOp::create(body, stage.getStage(), place, matrix,
                                     matmul.problem.numB);
-  return part ? body.add(place, part * matmul.getTileColumns()) : place;
+  return matrix ? body.add(place, matrix * matmul.getTileColumns()) : place;
 }
 
 FragmentType TmemAccumulator::getType(int64_t count) {
@@ -111,10 +111,10 @@ FragmentType TmemAccumulator::getType(int64_t count) {
 
 SmallVector<Value> TmemAccumulator::load(Value place, int64_t count) {
   SmallVector<Value> values;
-  for (int64_t part = 0; part < matmul.problem.numB; ++part)
+  for (int64_t matrix = 0; matrix < matmul.problem.numB; ++matrix)
     values.push_back(
         LoadAccumulatorOp::create(body, getType(count), stage.getBuffer("d"),
-                                  getColumnOfPart(place, part), empty));
+                                  getColumnOfMatrix(place, matrix), empty));
   return values;
 }
 
@@ -151,8 +151,8 @@ Value ResultElements::makeElements(ValueRange accumulators,
 Value ResultElements::finish(ValueRange accumulators, const Columns &columns) {
   SmallVector<Value> scaled(accumulators);
   if (Value factor = getFactor(accumulators.front().getType()))
-    for (Value &part : scaled)
-      part = arith::MulFOp::create(body, part, factor);
+    for (Value &fragment : scaled)
+      fragment = arith::MulFOp::create(body, fragment, factor);
   return makeElements(scaled, columns);
 }
 

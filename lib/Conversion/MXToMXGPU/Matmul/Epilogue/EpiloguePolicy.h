@@ -40,7 +40,7 @@ public:
   virtual mlir::Value getColumn(mlir::Value place) = 0;
   /// How threads hold `count` columns of it.
   virtual FragmentType getType(int64_t count) = 0;
-  /// Fragments of that type, one for each part of B: the `count` columns from
+  /// Fragments of that type, one for each matrix of B: the `count` columns from
   /// `place` on.
   virtual llvm::SmallVector<mlir::Value> load(mlir::Value place,
                                               int64_t count) = 0;
@@ -55,7 +55,7 @@ public:
 
 class RegisterAccumulator final : public Accumulator {
 public:
-  /// Those of `fragment`, whose columns are those of all parts of B.
+  /// Those of `fragment`, whose columns are those of all matrices of B.
   /// With a rank, those that this CTA of a cluster has of a shared sum.
   RegisterAccumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
                       mlir::Value fragment, mlir::Value empty,
@@ -93,8 +93,8 @@ public:
   void release() override;
 
 private:
-  /// Where the columns of a part lie in tensor memory.
-  mlir::Value getColumnOfPart(mlir::Value place, int64_t part);
+  /// Where the columns of a matrix lie in tensor memory.
+  mlir::Value getColumnOfMatrix(mlir::Value place, int64_t matrix);
 
   KernelBuilder &body;
   const ScheduledMatmul &matmul;
@@ -116,7 +116,7 @@ public:
   /// type `stored`.
   void enter(const KernelArguments &arguments, mlir::Type stored);
 
-  /// Elements of `columns` for the accumulator of each part of B.
+  /// Elements of `columns` for the accumulator of each matrix of B.
   mlir::Value finish(mlir::ValueRange accumulators, const Columns &columns);
   /// The same, of accumulators that are added to what `result` holds in `row`
   /// where the operation accumulates, unless they are `empty`.

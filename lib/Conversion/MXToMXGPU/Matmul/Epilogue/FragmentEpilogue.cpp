@@ -23,8 +23,8 @@ FragmentEpilogue::FragmentEpilogue(MatmulKernel &kernel, WorkPolicy &work)
 
 /// Of a split reduction the kernel that adds the splits stores the result.
 static CacheHint getCacheHint(ScheduleAttr schedule) {
-  bool isPart = schedule.getSplitK() > schedule.getClusterSplits();
-  return isPart ? CacheHint::None : schedule.getL2Out();
+  bool isPartial = schedule.getSplitK() > schedule.getClusterSplits();
+  return isPartial ? CacheHint::None : schedule.getL2Out();
 }
 
 bool FragmentEpilogue::asksForColumns() { return true; }
@@ -120,9 +120,9 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
   Value place = loop.getInductionVar(), empty = accumulator.isEmpty();
   Value first = body.add(workTile.getColumn(), accumulator.getColumn(place));
   FragmentType type = accumulator.getType(count);
-  SmallVector<SmallVector<Value>> parts;
+  SmallVector<SmallVector<Value>> ofMatrices;
   for (Value fragment : accumulator.load(place, count))
-    parts.push_back(llvm::to_vector(
+    ofMatrices.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
   // Columns of run `i`, and what makes elements of its accumulator in row
   // `number`.
@@ -134,8 +134,8 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
         column, run.size, last,
         isReadable(body, row.place, type.getLayout(), column, last)};
     SmallVector<Value> ofRun;
-    for (ArrayRef<Value> part : parts)
-      ofRun.push_back(takeElements(body, part[number], taken, run.size));
+    for (ArrayRef<Value> ofMatrix : ofMatrices)
+      ofRun.push_back(takeElements(body, ofMatrix[number], taken, run.size));
     return {&row.place, columns, finish(ofRun, row, columns, empty)};
   };
   auto [firstRow, endOfRows] = accumulator.getRowsOf(rows.size());
@@ -194,10 +194,10 @@ Value DirectEpilogue::isResultAligned(int64_t run) {
 
 /// A row that does not exist is not read: what is read has the address of what
 /// is written.
-Value DirectEpilogue::finish(ValueRange parts, ThreadRow &row,
+Value DirectEpilogue::finish(ValueRange accumulators, ThreadRow &row,
                              const Columns &columns, Value empty) {
-  return row.elements.finishOnto(parts, getResult(), row.place.own, columns,
-                                 empty);
+  return row.elements.finishOnto(accumulators, getResult(), row.place.own,
+                                 columns, empty);
 }
 
 void DirectEpilogue::storeRuns(ForEachWorkTileOp, ArrayRef<Run> runs,
@@ -281,9 +281,9 @@ void StagedEpilogue::begin() {
   staging = body.ring(matmul.buffers.staging, "staging");
 }
 
-Value StagedEpilogue::finish(ValueRange parts, ThreadRow &row,
+Value StagedEpilogue::finish(ValueRange accumulators, ThreadRow &row,
                              const Columns &columns, Value empty) {
-  Value finished = row.elements.finish(parts, columns);
+  Value finished = row.elements.finish(accumulators, columns);
   if (!op.getAccumulate())
     return finished;
   // Nothing added leaves the value as it is: x + -0 = x for all x.
@@ -318,7 +318,7 @@ void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
                         ValueRange());
   TmaStoreOp::create(body, stage.getBuffer("c"), arguments.get(Arg::ResultMap),
                      origin.coordinates, origin.hasAllRows, op.getAccumulate(),
-                     /*part=*/IntegerAttr(), getCacheHint(schedule));
+                     /*box=*/IntegerAttr(), getCacheHint(schedule));
   ProducerCommitOp::create(body, stage.getStage(), Value());
   if (!origin.hasAllRows)
     return;

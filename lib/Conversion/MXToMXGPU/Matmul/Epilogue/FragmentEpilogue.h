@@ -34,7 +34,7 @@ protected:
   /// Where the row is stored, if not where it lies in the result.
   virtual void redirectRow(ResultRow &row);
   /// Elements for accumulators of `columns`.
-  virtual mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
+  virtual mlir::Value finish(mlir::ValueRange accumulators, ThreadRow &row,
                              const Columns &columns, mlir::Value empty) = 0;
 
   /// Elements in adjacent columns of one of the thread's rows.
@@ -69,7 +69,7 @@ public:
 protected:
   int64_t getFragmentColumns() override;
   mlir::Value isResultAligned(int64_t run) override;
-  mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
+  mlir::Value finish(mlir::ValueRange accumulators, ThreadRow &row,
                      const Columns &columns, mlir::Value empty) override;
   void storeRuns(ForEachWorkTileOp workTile, llvm::ArrayRef<Run> runs,
                  FragmentType accumulator, mlir::Value first,
@@ -110,7 +110,7 @@ private:
     return getStaged().getShape().back();
   }
   bool asksForColumns() override { return elements.region.usesColumns(); }
-  mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
+  mlir::Value finish(mlir::ValueRange accumulators, ThreadRow &row,
                      const Columns &columns, mlir::Value empty) override;
   void storeRuns(ForEachWorkTileOp workTile, llvm::ArrayRef<Run> runs,
                  FragmentType accumulator, mlir::Value first,

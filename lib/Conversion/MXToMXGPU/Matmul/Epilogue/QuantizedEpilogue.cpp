@@ -69,9 +69,9 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
   Value last;
   if (elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
-  SmallVector<SmallVector<Value>> parts;
+  SmallVector<SmallVector<Value>> ofMatrices;
   for (Value fragment : accumulator.load(place, count))
-    parts.push_back(llvm::to_vector(
+    ofMatrices.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
   FragmentType type = accumulator.getType(count);
   Value first =
@@ -81,8 +81,8 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
     Columns columns = {first, type.getRowType().getNumElements(), last,
                        row.place.isPresent};
     SmallVector<Value> ofRow;
-    for (ArrayRef<Value> part : parts)
-      ofRow.push_back(part[number]);
+    for (ArrayRef<Value> ofMatrix : ofMatrices)
+      ofRow.push_back(ofMatrix[number]);
     Value scale = storeBlock(row.elements.finish(ofRow, columns), row.place,
                              first, getLanes(type));
     size_t inRow = getWordsOfRow();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all parts of the builder have in common: the facts of the matmul, two
+// The common base of the builder's components: the facts of the matmul, two
 // places to write to, on the host and in the kernel, and names for what passes
 // from one to the other. Decisions are not here: they are in WorkPolicy.h,
 // MainLoop.h and EpiloguePolicy.h. BuildMatmul.cpp puts them together.
@@ -18,23 +18,23 @@
 namespace mx::mxgpu {
 
 /// What kernels of matmuls take. `getMatmulArguments` and the kernel that adds
-/// the parts of a split reduction say which of them a kernel has.
+/// the splits of a reduction say which of them a kernel has.
 enum class Arg {
-  AMap,        ///< Tensor maps of the operands and of their scales.
-  BMap,        //
-  AScalesMap,  //
-  BScalesMap,  //
-  Parts,       ///< Accumulators of the parts of a split reduction, to be added.
-  Result,      ///< What is written.
-  Offsets,     ///< Of groups: their ends.
-  K,           ///< Elements of the reduction.
-  Alpha,       ///< The factor of the accumulator.
-  Captures,    ///< What the epilogue region reads from outside.
-  ResultMap,   ///< The result's tensor map, for bulk stores.
-  MatrixRows,  ///< Of masked groups: rows of each matrix.
-  ScatterRows, ///< The row of the result that each row is added to.
-  AScaleRange, ///< Tables of the scales of A's tiles, and of B's.
-  BScaleRange, //
+  AMap,         ///< Tensor maps of the operands and of their scales.
+  BMap,         //
+  AScalesMap,   //
+  BScalesMap,   //
+  Partials,     ///< Partial accumulators of a split reduction, to be added.
+  Result,       ///< What is written.
+  Offsets,      ///< Of groups: their ends.
+  K,            ///< Elements of the reduction.
+  Alpha,        ///< The factor of the accumulator.
+  Captures,     ///< What the epilogue region reads from outside.
+  ResultMap,    ///< The result's tensor map, for bulk stores.
+  MatrixRows,   ///< Of masked groups: rows of each matrix.
+  ScatterRows,  ///< The row of the result that each row is added to.
+  AScaleRange,  ///< Tables of the scales of A's tiles, and of B's.
+  BScaleRange,  //
   ResultScales, ///< Scales of a quantized result.
 };
 
@@ -73,7 +73,7 @@ struct ScheduledMatmul {
   ScheduledMatmul(MatmulOpInterface op, ScheduleAttr schedule,
                   const target::TargetInfo &target);
 
-  /// Columns of the result that a tile has: those of each part of B.
+  /// Columns of the result that a tile has: those of each matrix of B.
   int64_t getTileColumns() const;
   /// Rows of A, and of B, that one CTA holds of a tile.
   int64_t getARows() const;
@@ -123,7 +123,7 @@ struct MatmulKernel {
   WorkTileClass workTiles = WorkTileClass::BF16;
 };
 
-/// A part of the builder. It has short names for what is read most.
+/// A component of the builder. It has short names for what is read most.
 class KernelComponent {
 public:
   KernelComponent(const KernelComponent &) = delete;

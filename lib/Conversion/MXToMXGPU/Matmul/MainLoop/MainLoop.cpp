@@ -27,7 +27,7 @@ OperandB::OperandB(MatmulKernel &kernel, WorkPolicy &work)
     : KernelComponent(kernel), work(work) {}
 WholeB::WholeB(MatmulKernel &kernel, WorkPolicy &work)
     : OperandB(kernel, work) {}
-PartsB::PartsB(MatmulKernel &kernel, WorkPolicy &work)
+MatricesB::MatricesB(MatmulKernel &kernel, WorkPolicy &work)
     : OperandB(kernel, work) {}
 
 int64_t OperandB::getBoxRows() { return matmul.getBRows(); }
@@ -80,7 +80,7 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
 }
 
 /// Rows that lie in another order have dimensions of their own, of which the
-/// first counts the largest part of a tile that has them all.
+/// first counts the largest slice of a tile that has them all.
 SmallVector<Value> OperandBoxes::getCoordinates(KernelBuilder &body, Value row,
                                                 Value k, int64_t panel) const {
   ArrayRef<int64_t> box = cast<TensorMapType>(map.getType()).getBox();
@@ -96,13 +96,13 @@ SmallVector<Value> OperandBoxes::getCoordinates(KernelBuilder &body, Value row,
 
 void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
                            Value row, Value k, ProducerAcquireOp stage,
-                           StringRef field, CacheHint cache, int64_t part,
-                           int64_t parts, Value rank) {
-  assert((!rank || boxes.panels * parts == 1) && "a box for each CTA");
+                           StringRef field, CacheHint cache, int64_t first,
+                           int64_t boxesOfPanel, Value rank) {
+  assert((!rank || boxes.panels * boxesOfPanel == 1) && "a box for each CTA");
   for (int64_t panel = 0; panel < boxes.panels; ++panel) {
     Value box = rank;
-    if (boxes.panels * parts > 1)
-      box = body.index(panel * parts + part);
+    if (boxes.panels * boxesOfPanel > 1)
+      box = body.index(panel * boxesOfPanel + first);
     TmaLoadOp::create(body, boxes.map,
                       boxes.getCoordinates(body, row, k, panel),
                       stage.getBuffer(field), stage.getStage(), box,
@@ -163,56 +163,56 @@ void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows of several parts
+// Rows of several matrices
 //===----------------------------------------------------------------------===//
 
-Value PartsB::getResultColumns(Value rows) {
-  int64_t parts = matmul.problem.numB;
-  requireMultiple(host, rows, parts * kScaleTileRows, "rows of a matrix of b");
-  return host.div(rows, parts);
+Value MatricesB::getResultColumns(Value rows) {
+  requireMultiple(host, rows, matmul.problem.numB * kScaleTileRows,
+                  "rows of a matrix of b");
+  return host.div(rows, matmul.problem.numB);
 }
 
-/// Those of a part, where a CTA loads several.
-int64_t PartsB::getBoxRows() {
+/// Those of a matrix, where a CTA loads several.
+int64_t MatricesB::getBoxRows() {
   return std::min(matmul.getBRows(), matmul.getTileColumns());
 }
 
-SmallVector<int64_t> PartsB::getScaleBox() {
+SmallVector<int64_t> MatricesB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
   box[0] /= matmul.problem.numB / (sharesScales() ? 1 : matmul.getCtas());
   return box;
 }
 
-void PartsB::forEachPart(
-    llvm::function_ref<void(Value part, int64_t place)> load) {
+void MatricesB::forEachMatrix(
+    llvm::function_ref<void(Value matrix, int64_t place)> load) {
   int64_t count = matmul.problem.numB / matmul.getCtas();
   for (int64_t place = 0; place < count; ++place) {
-    Value part = body.index(place);
+    Value matrix = body.index(place);
     if (kernel.rank)
-      part = body.add(body.mul(kernel.rank, body.index(count)), place);
-    load(part, place);
+      matrix = body.add(body.mul(kernel.rank, body.index(count)), place);
+    load(matrix, place);
   }
 }
 
-void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
+void MatricesB::loadElements(ProducerAcquireOp stage, Value k) {
   Value columns = work.getScheduler().getColumns();
   Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
-  forEachPart([&](Value part, int64_t place) {
+  forEachMatrix([&](Value matrix, int64_t place) {
     Value row = body.add(workTile.getColumn(),
-                         body.mul(body.add(first, part), columns));
+                         body.mul(body.add(first, matrix), columns));
     loadRows(stage, row, k, place);
   });
 }
 
-/// Both CTAs of a pair need the scales of all parts where the tensor core
+/// Both CTAs of a pair need the scales of all matrices where the tensor core
 /// multiplies by them.
-void PartsB::loadScales(ProducerAcquireOp stage, Value kTile) {
+void MatricesB::loadScales(ProducerAcquireOp stage, Value kTile) {
   Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
   Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
   Value tile = body.div(workTile.getColumn(), kScaleTileRows);
   Value rank = sharesScales() ? kernel.rank : Value();
-  forEachPart([&](Value part, int64_t place) {
-    Value row = body.add(tile, body.mul(body.add(first, part), tiles));
+  forEachMatrix([&](Value matrix, int64_t place) {
+    Value row = body.add(tile, body.mul(body.add(first, matrix), tiles));
     TmaLoadOp::create(body, arguments.get(Arg::BScalesMap),
                       ValueRange{row, kTile}, stage.getBuffer("sfb"),
                       stage.getStage(), rank ? rank : body.index(place),
@@ -363,8 +363,8 @@ void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
   }
 }
 
-/// The sum of the parts of a cluster. What follows is for the CTA that has it,
-/// and the others wait for it.
+/// The sum of the partial accumulators of a cluster. What follows is for the
+/// CTA that has it, and the others wait for it.
 Value MainLoop::addPartialsOfCluster(Value accumulator) {
   accumulator = AddPartialsOp::create(body, accumulator.getType(), accumulator,
                                       ThreadIdOp::create(body),

@@ -21,7 +21,7 @@ namespace mx::mxgpu {
 //===----------------------------------------------------------------------===//
 
 /// How tiles of B are loaded. A tile has consecutive rows of B (WholeB), or as
-/// many of each of several parts, which lie one below the other (PartsB).
+/// many of each of several matrices, which lie one below the other (MatricesB).
 class OperandB : public KernelComponent {
 public:
   OperandB(MatmulKernel &kernel, WorkPolicy &work);
@@ -83,9 +83,9 @@ private:
   mlir::Value column, columnTile;
 };
 
-class PartsB final : public OperandB {
+class MatricesB final : public OperandB {
 public:
-  PartsB(MatmulKernel &kernel, WorkPolicy &work);
+  MatricesB(MatmulKernel &kernel, WorkPolicy &work);
 
   mlir::Value getResultColumns(mlir::Value rows) override;
   int64_t getBoxRows() override;
@@ -97,10 +97,10 @@ public:
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
 
 private:
-  /// Calls `load` with each part of B that this CTA loads, and where it lies
+  /// Calls `load` with each matrix of B that this CTA loads, and where it lies
   /// among those.
-  void
-  forEachPart(llvm::function_ref<void(mlir::Value part, int64_t place)> load);
+  void forEachMatrix(
+      llvm::function_ref<void(mlir::Value matrix, int64_t place)> load);
 
   ForEachWorkTileOp workTile;
 };
@@ -127,11 +127,11 @@ private:
 };
 
 /// Loads the panels of an operand into the field of a stage, a box each. Of
-/// `parts` boxes that a panel has there, it is number `part`, or of two that
+/// `boxesOfPanel` boxes that a panel has there, it is `first`, or of two that
 /// the CTAs of a pair load for both this one's, `rank`.
 void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
                 mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
-                CacheHint cache, int64_t part = 0, int64_t parts = 1,
+                CacheHint cache, int64_t first = 0, int64_t boxesOfPanel = 1,
                 mlir::Value rank = {});
 
 //===----------------------------------------------------------------------===//
@@ -178,7 +178,7 @@ protected:
   /// What a role knows of a work tile from here on; `multiplies` says that its
   /// threads have rows of A.
   virtual void enterWorkTile(ForEachWorkTileOp workTile, bool multiplies);
-  /// The part of the reduction of a work tile that this kernel multiplies.
+  /// The slice of the reduction of a work tile that this kernel multiplies.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile);
   /// The accumulator as the epilogue takes it.
@@ -189,7 +189,7 @@ protected:
   ForEachKOp forEachTile(ForEachWorkTileOp workTile,
                          mlir::ValueRange initial = {});
   /// Starts the MMAs of a tile, which add to `accumulator`. An A in registers
-  /// may be a part of it that begins at `column` of B.
+  /// may be a slice of it that begins at `column` of B.
   mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
                     mlir::Value accumulator, mlir::IntegerAttr column = {});
   /// The same registers under another layout.

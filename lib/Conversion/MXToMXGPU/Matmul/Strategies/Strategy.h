@@ -99,7 +99,7 @@ public:
 
   // Costs (docs/design/ScheduleModel.md).
 
-  /// Of shared memory in a step, or of threads between two parts of it.
+  /// Of shared memory in a step, or of threads between two slices of it.
   virtual int64_t getPortCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,

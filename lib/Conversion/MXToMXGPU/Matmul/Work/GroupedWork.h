@@ -74,8 +74,8 @@ private:
   mlir::Value getMatrixRow(ForEachWorkTileOp workTile);
 };
 
-/// Each group has a part of the reduction and a matrix of the result, which lie
-/// one below the other. A work tile has a tile of one and its group's part.
+/// Each expert group has a segment of the reduction and a matrix of the result,
+/// one below the other. A work tile has a tile of one and its group's segment.
 class ReductionWork final : public DenseWork {
 public:
   explicit ReductionWork(MatmulKernel &kernel) : DenseWork(kernel) {}
@@ -87,7 +87,7 @@ public:
   mlir::Value getStoredTensor() override { return op.getResultTensor(); }
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
-  /// Parts begin and end at multiples of their alignment.
+  /// Segments begin and end at multiples of their alignment.
   int64_t getReductionMultiple() override { return kRaggedReductionAlign; }
   ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) override;
   mlir::Value getRowEnd(ForEachWorkTileOp workTile) override {

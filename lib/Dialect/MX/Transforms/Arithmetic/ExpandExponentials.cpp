@@ -45,13 +45,13 @@ constexpr float kSigmoidAtLimit = 0x1.666d0ep-126f;
 
 /// exp(`sign` * x) as 2^k * 2^f; the bits of `rounded` are those of kRound plus
 /// k.
-struct Parts {
+struct SplitExponent {
   Value rounded, fraction;
 };
 
 } // namespace
 
-static Parts split(Sequence &s, Value x, float sign) {
+static SplitExponent split(Sequence &s, Value x, float sign) {
   Value factor = s.number(sign * kLog2E);
   Value rounded = s.fma(x, factor, s.number(kRound));
   Value minusWhole = s.sub(s.number(kRound), rounded);
@@ -61,7 +61,7 @@ static Parts split(Sequence &s, Value x, float sign) {
 }
 
 /// The same of 2^x, whose fraction is exact.
-static Parts splitBinary(Sequence &s, Value x) {
+static SplitExponent splitBinary(Sequence &s, Value x) {
   Value rounded = s.add(x, s.number(kRound));
   return {s.toBits(rounded), s.sub(x, s.sub(rounded, s.number(kRound)))};
 }

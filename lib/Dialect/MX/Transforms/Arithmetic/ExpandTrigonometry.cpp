@@ -4,7 +4,7 @@
 //
 // A large angle is reduced by multiplying its 24 bits with the bits of 2/pi
 // that matter for its exponent, as integers (Payne and Hanek): exact enough for
-// every number of f32. Others are reduced by pi / 2 in parts (Cody and Waite).
+// every number of f32. Others are reduced by pi / 2 in terms (Cody and Waite).
 // The inverses are all of one atan2 in f64.
 //
 //===----------------------------------------------------------------------===//
@@ -22,11 +22,11 @@ constexpr uint32_t kTwoOverPi[] = {0,          0xA2F9836E, 0x4E441529,
                                    0x3C439041, 0xFE5163AB};
 
 /// Up to it a quotient by pi / 2 is an integer of 17 bits, and pi / 2 in three
-/// parts is enough: the first times it leaves an exact difference.
+/// terms is enough: the first times it leaves an exact difference.
 constexpr float kLarge = 0x1p+16f;
-constexpr float kHalfPiParts[] = {0x1.921fbp+0f, 0x1.5110b4p-22f,
+constexpr float kHalfPiTerms[] = {0x1.921fbp+0f, 0x1.5110b4p-22f,
                                   0x1.846988p-48f};
-constexpr double kWideHalfPiParts[] = {0x1.921fb54442d18p+0,
+constexpr double kWideHalfPiTerms[] = {0x1.921fb54442d18p+0,
                                        0x1.1a62633145c07p-54};
 constexpr double kTwoOverPiRounded = 0x1.45f306dc9c883p-1;
 constexpr double kPi = 0x1.921fb54442d18p+1;
@@ -81,13 +81,13 @@ SmallVector<Value> selectWords(Sequence &s, Value offset) {
 /// Of 0 <= x <= kLarge, and NaN: k = round(x * 2/pi), x - k * pi/2. What is
 /// added to round leaves k in the low bits.
 template <typename T>
-Angle reduceSmall(Sequence &s, Value x, ArrayRef<T> parts, double toInteger) {
+Angle reduceSmall(Sequence &s, Value x, ArrayRef<T> terms, double toInteger) {
   Value rounded = s.fma(x, s.numberLike(x, T(kTwoOverPiRounded)),
                         s.numberLike(x, toInteger));
   Value minusK = s.sub(s.numberLike(x, toInteger), rounded);
   Value remainder = x;
-  for (T part : parts)
-    remainder = s.fma(minusK, s.numberLike(x, part), remainder);
+  for (T term : terms)
+    remainder = s.fma(minusK, s.numberLike(x, term), remainder);
   return {s.toBits(rounded), remainder};
 }
 
@@ -128,7 +128,7 @@ Angle reduceLarge(Sequence &s, Value absolute) {
 /// With a remainder of f32, rounded. Large angles take a branch.
 Angle reduce(Sequence &s, Value x) {
   Value absolute = s.magnitude(x);
-  Angle small = reduceSmall<float>(s, absolute, kHalfPiParts, 0x1.8p+23);
+  Angle small = reduceSmall<float>(s, absolute, kHalfPiTerms, 0x1.8p+23);
   SmallVector<Value> results =
       s.branch(s.less(s.number(kLarge), absolute),
                {small.quadrant, small.remainder}, [&]() -> SmallVector<Value> {
@@ -143,7 +143,7 @@ Angle reduce(Sequence &s, Value x) {
 Angle reduceWide(Sequence &s, Value x) {
   Value absolute = s.magnitude(x);
   Angle small =
-      reduceSmall<double>(s, s.widen(absolute), kWideHalfPiParts, 0x1.8p+52);
+      reduceSmall<double>(s, s.widen(absolute), kWideHalfPiTerms, 0x1.8p+52);
   Angle large = reduceLarge(s, absolute);
   Value isLarge = s.less(s.number(kLarge), absolute);
   return {s.select(isLarge, large.quadrant, s.narrowBits(small.quadrant)),
@@ -271,11 +271,11 @@ constexpr double kExpm1[] = {
 constexpr float kLimit = 110.0f;
 
 /// e^x = power * (1 + rest).
-struct WideParts {
+struct WidePower {
   Value power, rest;
 };
 
-WideParts splitWide(Sequence &s, Value x) {
+WidePower splitWide(Sequence &s, Value x) {
   Value rounded = s.fma(x, s.wideNumber(kWideLog2E), s.wideNumber(kWideRound));
   Value k = s.sub(s.wideNumber(kWideRound), rounded); // negative
   Value f = s.fma(k, s.wideNumber(kWideLn2), x);

@@ -198,7 +198,7 @@ private:
   mlir::VectorType vector;
 };
 
-/// log2(e) in two parts, the second for what the first's rounding leaves out.
+/// log2(e) in two terms, the second for what the first's rounding leaves out.
 constexpr float kLog2E = 0x1.715476p+0f;
 constexpr float kLog2ELow = 0x1.4ae0cp-26f;
 

@@ -77,7 +77,7 @@ struct ReplacePoison final : mx::impl::MXReplacePoisonBase<ReplacePoison> {
 //===----------------------------------------------------------------------===//
 // After: results
 //
-// Upstream returns a part of a buffer that happens to have the layout of a
+// Upstream returns a slice of a buffer that happens to have the layout of a
 // whole one. Who calls a launch plan gives it memory for the result, no more.
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +94,7 @@ static Value copyToWhole(OpBuilder &builder, Location loc, Value memref,
   return whole;
 }
 
-static bool isPart(Value memref) {
+static bool isSlice(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
     if (isa<memref::SubViewOp>(view.getOperation()))
       return true;
@@ -110,7 +110,7 @@ struct ReturnWhole final : mx::impl::MXReturnWholeBase<ReturnWhole> {
       OpBuilder builder(op);
       for (OpOperand &operand : op->getOpOperands()) {
         auto type = dyn_cast<MemRefType>(operand.get().getType());
-        if (!type || !type.getLayout().isIdentity() || !isPart(operand.get()))
+        if (!type || !type.getLayout().isIdentity() || !isSlice(operand.get()))
           continue;
         operand.set(copyToWhole(builder, op.getLoc(), operand.get(), type));
       }
@@ -140,7 +140,7 @@ struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
       for (Value window : collective.getDpsInits())
         if (!isWhole(window)) {
           op->emitOpError("expected a whole window, as other ranks write it "
-                          "where it lies, found a part of one, ")
+                          "where it lies, found a slice of one, ")
               << window.getType()
               << ": give the window and take the slice of the result";
           return WalkResult::interrupt();

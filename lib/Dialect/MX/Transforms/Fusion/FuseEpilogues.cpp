@@ -30,7 +30,7 @@ namespace mx {
 namespace {
 /// A tensor with all columns of a matmul, or one of several slices of equal
 /// width.
-struct Part {
+struct Slice {
   Value tensor;
   int64_t number;
 };
@@ -39,9 +39,9 @@ struct Part {
 struct Use {
   MatmulOpInterface matmul;
   Operation *user = nullptr;
-  SmallVector<Part> parts;
+  SmallVector<Slice> slices;
   int64_t numSums = 1; ///< of which an element is made
-  int64_t width = 0;   ///< columns of a part
+  int64_t width = 0;   ///< columns of a slice
   Obstacle obstacle;   ///< to any use of the matmul's result elsewhere
 
   explicit operator bool() const { return user && !obstacle; }
@@ -50,7 +50,7 @@ struct Use {
 
 /// The number of the slice among slices of its width, or none. Slices have all
 /// rows.
-static std::optional<int64_t> getPart(tensor::ExtractSliceOp slice) {
+static std::optional<int64_t> getNumber(tensor::ExtractSliceOp slice) {
   auto type = slice.getSourceType();
   if (type.getRank() != 2 || slice.getType().getRank() != 2 ||
       !slice.hasUnitStride() || slice.getStaticOffset(0) != 0)
@@ -85,13 +85,13 @@ static Use getUse(MatmulOpInterface matmul) {
   Value result = matmul->getResult(0);
   for (Operation *user : result.getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-    std::optional<int64_t> number = slice ? getPart(slice) : std::nullopt;
+    std::optional<int64_t> number = slice ? getNumber(slice) : std::nullopt;
     if (slice && !number)
       return fail("a slice of the matmul does not have all rows and an equal "
                   "share of the columns",
                   slice);
     if (slice) {
-      use.parts.push_back({slice, *number});
+      use.slices.push_back({slice, *number});
       use.width = slice.getType().getDimSize(1);
     }
     for (Operation *one : slice ? llvm::to_vector(slice->getUsers())
@@ -107,11 +107,11 @@ static Use getUse(MatmulOpInterface matmul) {
   bool isUsedWhole = llvm::is_contained(result.getUsers(), use.user);
   if (!use.user)
     return use;
-  if (isUsedWhole && !use.parts.empty())
+  if (isUsedWhole && !use.slices.empty())
     return fail("the matmul is used both as a whole and in slices", matmul);
   auto type = cast<RankedTensorType>(result.getType());
   if (isUsedWhole) {
-    use.parts.push_back({result, 0});
+    use.slices.push_back({result, 0});
     use.width = type.getShape().back();
     use.numSums = matmul.getNumB();
     return use;
@@ -121,11 +121,11 @@ static Use getUse(MatmulOpInterface matmul) {
   // All slices, of the same width.
   use.numSums = type.getDimSize(1) / use.width;
   llvm::SmallDenseSet<int64_t> numbers;
-  for (const Part &part : use.parts) {
-    if (cast<RankedTensorType>(part.tensor.getType()).getDimSize(1) !=
+  for (const Slice &slice : use.slices) {
+    if (cast<RankedTensorType>(slice.tensor.getType()).getDimSize(1) !=
         use.width)
       return fail("slices of the matmul differ in width", matmul);
-    numbers.insert(part.number);
+    numbers.insert(slice.number);
   }
   if (int64_t(numbers.size()) != use.numSums)
     return fail("some columns of the matmul are not used", matmul);
@@ -144,10 +144,10 @@ static bool hasAttributes(MatmulOpInterface matmul) {
 }
 
 /// Only as inputs: a destination gives the shape, or is read.
-static bool readsPartsAsInputs(Use &use) {
+static bool readsSlicesAsInputs(Use &use) {
   auto user = cast<DestinationStyleOpInterface>(use.user);
-  return llvm::none_of(use.parts, [&](const Part &part) {
-    return llvm::is_contained(user.getDpsInits(), part.tensor);
+  return llvm::none_of(use.slices, [&](const Slice &slice) {
+    return llvm::is_contained(user.getDpsInits(), slice.tensor);
   });
 }
 
@@ -155,8 +155,8 @@ static bool readsPartsAsInputs(Use &use) {
 /// one.
 static FusedRegionBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
   FusedRegionBuilder builder(rewriter, use.user, use.numSums);
-  for (const Part &part : use.parts)
-    builder.inlineMatmul(use.matmul, part.tensor, part.number, use.width);
+  for (const Slice &slice : use.slices)
+    builder.inlineMatmul(use.matmul, slice.tensor, slice.number, use.width);
   return builder;
 }
 
@@ -198,9 +198,9 @@ static void replaceUser(IRRewriter &rewriter, Use &use,
   builder.finishEpilogue(value, fused->getRegion(0));
   rewriter.replaceOp(use.user, fused->getResults());
   ++numEpilogues;
-  for (const Part &part : use.parts)
-    if (auto slice = part.tensor.getDefiningOp<tensor::ExtractSliceOp>())
-      rewriter.eraseOp(slice);
+  for (const Slice &slice : use.slices)
+    if (auto op = slice.tensor.getDefiningOp<tensor::ExtractSliceOp>())
+      rewriter.eraseOp(op);
   rewriter.eraseOp(use.matmul);
 }
 
@@ -215,7 +215,7 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
     return {"it has " + std::to_string(op->getNumResults()) + " results"};
   if (op.getNumLoops() != 2)
     return {"its result is not a matrix"};
-  if (!readsPartsAsInputs(use))
+  if (!readsSlicesAsInputs(use))
     return {"the matmul's result is its outs"};
   if (use.numSums > 1 && !isOfRows(use.matmul))
     return {"slices of the columns are combined only in matmuls with ragged "
@@ -229,8 +229,8 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
     return {"its result is neither of f32 nor of bf16 or f16"};
   // A value that is read by column only is not an element of the matmul.
   for (OpOperand *input : op.getDpsInputOperands())
-    for (const Part &part : use.parts)
-      if (input->get() == part.tensor &&
+    for (const Slice &slice : use.slices)
+      if (input->get() == slice.tensor &&
           !op.getMatchingIndexingMap(input).isIdentity())
         return {"it does not read the matmul's result element by element"};
   return {};
@@ -270,7 +270,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
       op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||
       op.getDequantized() || op.getGlobalScale() ||
-      !op.getInputScales().empty() || !readsPartsAsInputs(use))
+      !op.getInputScales().empty() || !readsSlicesAsInputs(use))
     return false;
   // Kernels write whole tiles of scales (docs/guide/MoE.md).
   if (ShapedType::isDynamic(use.width) ||
@@ -291,7 +291,7 @@ static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   // Rows leave a matmul in any order.
   if (!op || op.getOrder() == AdditionOrder::Fixed || !op.getNumResults() ||
       !isOfRows(use.matmul) || use.numSums > 1 ||
-      op.getInput() != use.parts.front().tensor || !readsPartsAsInputs(use) ||
+      op.getInput() != use.slices.front().tensor || !readsSlicesAsInputs(use) ||
       op.getOffsets() != use.matmul.getGroupOffsets())
     return false;
   FusedRegionBuilder builder = beginEpilogue(rewriter, use);

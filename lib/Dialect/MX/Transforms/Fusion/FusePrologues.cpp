@@ -117,7 +117,7 @@ static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
 static SmallVector<Value> getInsertedColumns(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t last = type.getRank() - 1, end = type.getDimSize(last);
-  SmallVector<Value> parts;
+  SmallVector<Value> slices;
   SmallVector<OpFoldResult> sizes;
   while (auto insert = tensor.getDefiningOp<tensor::InsertSliceOp>()) {
     RankedTensorType source = insert.getSourceType();
@@ -130,20 +130,20 @@ static SmallVector<Value> getInsertedColumns(Value tensor) {
     SmallVector<OpFoldResult> lines = insert.getMixedSizes();
     lines.pop_back();
     if (!isBeside ||
-        (!parts.empty() && !isEqualConstantIntOrValueArray(lines, sizes)))
+        (!slices.empty() && !isEqualConstantIntOrValueArray(lines, sizes)))
       return {};
     sizes = std::move(lines);
-    parts.push_back(insert.getSource());
+    slices.push_back(insert.getSource());
     tensor = insert.getDest();
   }
   auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
-  if (!empty || parts.empty() || end != 0)
+  if (!empty || slices.empty() || end != 0)
     return {};
   SmallVector<OpFoldResult> lines = empty.getMixedSizes();
   lines.pop_back();
   if (!isEqualConstantIntOrValueArray(lines, sizes))
     return {};
-  return llvm::to_vector(llvm::reverse(parts));
+  return llvm::to_vector(llvm::reverse(slices));
 }
 
 static SmallVector<Value> getColumnsSideBySide(Value tensor) {
@@ -191,20 +191,20 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input,
   if (!quantizesInput(op) || !input.hasOneUse() || !readsNumbersOf(op, input) ||
       op.getConcat() || op.getRaggedOrNone() == RaggedKind::Reduction)
     return false;
-  SmallVector<Value> parts = getColumnsSideBySide(input);
-  auto isAlike = [&](Value part) {
-    return part.getType() == parts[0].getType();
+  SmallVector<Value> slices = getColumnsSideBySide(input);
+  auto isAlike = [&](Value slice) {
+    return slice.getType() == slices[0].getType();
   };
-  if (parts.size() < 2 || !llvm::all_of(parts, isAlike))
+  if (slices.size() < 2 || !llvm::all_of(slices, isAlike))
     return false;
   // All of one width, which is a multiple of the block and of the tiles' width.
   int64_t columns =
-      cast<RankedTensorType>(parts[0].getType()).getShape().back();
+      cast<RankedTensorType>(slices[0].getType()).getShape().back();
   if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0 ||
       columns % multiple != 0)
     return false;
   FusedRegionBuilder builder(rewriter, op);
-  SmallVector<Value> values = builder.getElements(parts);
+  SmallVector<Value> values = builder.getElements(slices);
   QuantizeOp fused = builder.finish(
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   fused.setConcat(true);

@@ -103,7 +103,7 @@ Obstacle mx::findElementwiseObstacle(linalg::LinalgOp op) {
         return {"input " + std::to_string(input->getOperandNumber()) +
                 " has a layout"};
       return {describeAccess(op, *input, "read") +
-              ", and not by a part of its loops in their order"};
+              ", and not by some of its loops in their order"};
     }
     hasElements |= access == Access::Element;
   }
@@ -202,8 +202,8 @@ Value FusedRegionBuilder::convert(Value number, Type type) {
 }
 
 void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
-                                      int64_t part, int64_t width) {
-  Value sum = block->getArgument(unsigned(part));
+                                      int64_t matrix, int64_t width) {
+  Value sum = block->getArgument(unsigned(matrix));
   Type type = getElementTypeOrSelf(tensor);
   Block *epilogue = matmul.getEpilogueBlock();
   if (!epilogue) {
@@ -214,12 +214,12 @@ void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
   rewriter.setInsertionPointToEnd(block.get());
   Location loc = matmul.getLoc();
   Value inMatmul = column;
-  if (part)
+  if (matrix)
     inMatmul = arith::AddIOp::create(
         rewriter, loc, column,
-        arith::ConstantIndexOp::create(rewriter, loc, part * width));
+        arith::ConstantIndexOp::create(rewriter, loc, matrix * width));
   IRMapping mapping;
-  // Of a matmul that is made of parts already, all sums are those of its own.
+  // A matmul with several matrices of B has all its sums already.
   SmallVector<Value> arguments = {sum};
   if (matmul.getNumB() > 1)
     arguments.assign(block->args_begin(),

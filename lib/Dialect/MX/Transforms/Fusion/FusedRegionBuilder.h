@@ -37,10 +37,10 @@ public:
   FusedRegionBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place,
                      int64_t sums = 0);
 
-  /// From now on `tensor` has, at the place of the element, part `part` of
+  /// From now on `tensor` has, at the place of the element, matrix `matrix` of
   /// `matmul`, `width` columns wide: a sum, or what its epilogue makes of it.
-  void inlineMatmul(MatmulOpInterface matmul, mlir::Value tensor, int64_t part,
-                    int64_t width);
+  void inlineMatmul(MatmulOpInterface matmul, mlir::Value tensor,
+                    int64_t matrix, int64_t width);
 
   /// The values that `op` yields, or its input.
   llvm::SmallVector<mlir::Value> inlinePrologue(QuantizeOp op);

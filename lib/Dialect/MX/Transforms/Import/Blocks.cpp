@@ -36,10 +36,10 @@ int64_t mx::import::getBlockOf(Type scaleType) {
 }
 
 FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
-  FailureOr<Indices> parts = split(columns, {ShapedType::kDynamic, block});
-  if (failed(parts))
+  FailureOr<Indices> digits = split(columns, {ShapedType::kDynamic, block});
+  if (failed(digits))
     return failure();
-  return (*parts)[0];
+  return (*digits)[0];
 }
 
 /// Whether scales have a dimension for each of `rows` and for `blocks`.

@@ -69,23 +69,23 @@ static FailureOr<Index> takeLow(Index &index, int64_t size) {
 FailureOr<Indices> mx::import::split(ArrayRef<Digit> index,
                                      ArrayRef<int64_t> sizes) {
   Index rest(index);
-  Indices parts(sizes.size());
+  Indices digits(sizes.size());
   for (size_t i = sizes.size(); i-- > 1;) {
     // A digit whose length is not known is a dimension by itself or none.
     if (ShapedType::isDynamic(sizes[i])) {
       if (rest.empty() || !rest.back().isDynamic() || rest.back().inner != 1)
         return failure();
-      parts[i].push_back(rest.pop_back_val());
+      digits[i].push_back(rest.pop_back_val());
       continue;
     }
     FailureOr<Index> low = takeLow(rest, sizes[i]);
     if (failed(low))
       return failure();
-    parts[i] = *low;
+    digits[i] = *low;
   }
-  if (!parts.empty())
-    parts.front() = rest;
-  return parts;
+  if (!digits.empty())
+    digits.front() = rest;
+  return digits;
 }
 
 /// `index` floordiv `size`, or the remainder.

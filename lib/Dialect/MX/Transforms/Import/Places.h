@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An index of a tensor is a number whose digits are loops, or parts of loops:
+// An index of a tensor is a number whose digits are loops, or slices of loops:
 // with k = 32 ko + kb, the elements have k, their scales ko, and elements that
 // are kept in blocks have ko and kb. Reshapes cut such numbers and put them
 // together, so that every way of writing a block scale has one form here.

@@ -95,7 +95,7 @@ Value mx::import::expandTensor(OpBuilder &builder, Location loc, Value tensor,
 //===----------------------------------------------------------------------===//
 
 /// Whether a dimension follows loops of `group` alone.
-static bool isPartOf(const Index &dim, const Index &group) {
+static bool isWithin(const Index &dim, const Index &group) {
   return !dim.empty() && llvm::all_of(dim, [&](Digit digit) {
     return llvm::any_of(group,
                         [&](Digit other) { return other.loop == digit.loop; });
@@ -110,7 +110,7 @@ void mx::import::requireSameSizes(
     SmallVector<std::pair<unsigned, unsigned>> doubtful;
     for (auto [i, dim] : llvm::enumerate(leaf.dims)) {
       auto *same = llvm::find(other.dims, dim);
-      if (!isPartOf(dim, group) || same == other.dims.end())
+      if (!isWithin(dim, group) || same == other.dims.end())
         continue;
       unsigned j = same - other.dims.begin();
       if (!(getSize(leaf.tensor, i) == getSize(other.tensor, j)))

@@ -62,11 +62,11 @@ static Step stepThrough(tensor::CollapseShapeOp op, const Leaf &leaf) {
   ArrayRef<int64_t> shape = op.getSrcType().getShape();
   for (auto [index, group] :
        llvm::zip(leaf.dims, op.getReassociationIndices())) {
-    FailureOr<Indices> parts =
+    FailureOr<Indices> digits =
         split(index, shape.slice(group.front(), group.size()));
-    if (failed(parts))
+    if (failed(digits))
       return std::nullopt;
-    llvm::append_range(source.dims, *parts);
+    llvm::append_range(source.dims, *digits);
   }
   return source;
 }

@@ -144,7 +144,7 @@ static LogicalResult verifyCarriers(ModuleOp module) {
              "scf.for, scf.if, scf.while, arith.select, tensor.empty or "
              "tensor.dim"
           << (isa<OffsetSizeAndStrideOpInterface>(op)
-                  ? ", or a slice of whole matrices: make this part a tensor "
+                  ? ", or a slice of whole matrices: make this slice a tensor "
                     "of "
                     "its own, an argument or what mx.relayout or "
                     "mx.pack_weights gives"

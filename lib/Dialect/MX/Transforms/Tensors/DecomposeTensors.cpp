@@ -46,10 +46,10 @@ struct Decompose final
         llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
     if (!isOnTensors || !op->getNumResults())
       return failure();
-    FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
-    if (failed(parts))
+    FailureOr<SmallVector<Value>> values = op.decomposeOperation(rewriter);
+    if (failed(values))
       return failure();
-    rewriter.replaceOp(op, *parts);
+    rewriter.replaceOp(op, *values);
     return success();
   }
 };

@@ -153,10 +153,10 @@ LogicalResult collapseEmpty(tensor::CollapseShapeOp op,
     if (!op.getResultType().isDynamicDim(dim))
       continue;
     Value size = arith::ConstantIndexOp::create(rewriter, loc, 1);
-    for (int64_t part : group)
+    for (int64_t inner : group)
       size = arith::MulIOp::create(
           rewriter, loc, size,
-          tensor::DimOp::create(rewriter, loc, op.getSrc(), part));
+          tensor::DimOp::create(rewriter, loc, op.getSrc(), inner));
     sizes.push_back(size);
   }
   rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, op.getResultType(), sizes);

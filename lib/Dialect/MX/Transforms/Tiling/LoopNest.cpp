@@ -17,8 +17,8 @@ static constexpr StringRef kRaggedReason =
     "the groups of a ragged operation divide it";
 
 static constexpr StringRef kFormReason =
-    "a result that is masked, scattered, quantized or made of parts is "
-    "computed whole";
+    "a result that is masked, scattered, quantized or made of several matrices "
+    "is computed whole";
 
 /// `batch` leading loops, then the given ones.
 static LoopNest makeNest(int64_t batch, ArrayRef<StringRef> names) {

@@ -57,7 +57,7 @@ static Value getDividend(OpFoldResult value, AffineExprKind kind,
   return map.getResult(0) == wanted ? apply.getMapOperands().front() : Value();
 }
 
-/// The part of an operand that a tile of the loops touches.
+/// The slice of an operand that a tile of the loops touches.
 static void getOperandTile(OpBuilder &builder, Location loc,
                            const OperandMap &map,
                            ArrayRef<OpFoldResult> loopOffsets,

@@ -91,8 +91,8 @@ static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
                                            ArrayRef<FragmentMode> values,
                                            bool rows) {
   SmallVector<FragmentMode> modes;
-  for (ArrayRef<FragmentMode> part : {threads, values})
-    for (const FragmentMode &mode : part)
+  for (ArrayRef<FragmentMode> list : {threads, values})
+    for (const FragmentMode &mode : list)
       if (rows ? mode.rows : mode.columns)
         modes.push_back(mode);
   llvm::stable_sort(modes, [](const FragmentMode &a, const FragmentMode &b) {
@@ -260,7 +260,7 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   for (FragmentMode &mode : llvm::reverse(modes)) {
     if (found == columns)
       break;
-    // The mode that counts the last columns: the others count parts of them.
+    // The mode that counts the last columns: the others count slices of them.
     if (!mode.columns || mode.columns * mode.size != found ||
         (columns % mode.columns && mode.columns % columns))
       continue;
@@ -284,15 +284,15 @@ static SmallVector<FragmentMode> withoutRows(ArrayRef<FragmentMode> modes,
 }
 
 std::optional<unsigned>
-FragmentLayoutAttr::findRowMode(FragmentLayoutAttr part) const {
+FragmentLayoutAttr::findRowMode(FragmentLayoutAttr slice) const {
   ArrayRef<FragmentMode> values = getValues();
   for (unsigned i = values.size(); i-- > 0;) {
     if (!values[i].rows)
       continue;
     SmallVector<FragmentMode> left(values);
     left.erase(left.begin() + i);
-    if (ArrayRef(withoutRows(left, values[i])) == part.getValues() &&
-        ArrayRef(withoutRows(getThreads(), values[i])) == part.getThreads())
+    if (ArrayRef(withoutRows(left, values[i])) == slice.getValues() &&
+        ArrayRef(withoutRows(getThreads(), values[i])) == slice.getThreads())
       return i;
   }
   return std::nullopt;

@@ -192,8 +192,8 @@ static LogicalResult verifyCopies(MmaOp op) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// An A in registers may be multiplied with part of B.
-static LogicalResult verifyPartOfB(MmaOp op) {
+/// An A in registers may be multiplied with columns of B.
+static LogicalResult verifyColumnsOfB(MmaOp op) {
   std::optional<int64_t> column = op.getColumn();
   if (!column)
     return success();
@@ -229,7 +229,7 @@ static LogicalResult verifyShapes(MmaOp op) {
   if (int64_t k = op.getKind().getMmaShape().k; reduction % k)
     return op.emitOpError("expected a reduction of a multiple of ")
            << k << " elements, found " << reduction;
-  if (failed(verifyPartOfB(op)))
+  if (failed(verifyColumnsOfB(op)))
     return failure();
   for (BufferType buffer : {op.getABuffer(), op.getBBuffer()})
     if (buffer && failed(verifyOperandRows(op, buffer)))

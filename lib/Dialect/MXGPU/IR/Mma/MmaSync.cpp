@@ -328,7 +328,7 @@ static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
           static_cast<unsigned>(kind.getBlock()), format};
 }
 
-/// All instructions of one part of the reduction.
+/// All instructions of one slice of the reduction.
 static Value multiplyStep(NVVMBuilder &builder, MmaSyncAttr kind, MmaOp op,
                           const MmaOperands &values, Value accumulators,
                           int64_t step) {

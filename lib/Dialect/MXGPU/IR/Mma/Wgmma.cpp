@@ -72,8 +72,8 @@ int64_t WgmmaAttr::getBlocks() const {
 }
 
 FragmentModes mx::mxgpu::makeModes(FragmentModes modes) {
-  for (SmallVector<FragmentMode> *part : {&modes.threads, &modes.values})
-    llvm::erase_if(*part, [](const FragmentMode &d) { return d.size <= 1; });
+  for (SmallVector<FragmentMode> *list : {&modes.threads, &modes.values})
+    llvm::erase_if(*list, [](const FragmentMode &d) { return d.size <= 1; });
   return modes;
 }
 
@@ -252,8 +252,8 @@ static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
 /// leave no room among the registers that threads are launched with, although
 /// those that multiply get more (C7602 of ptxas 13.0, which asks for 26 more
 /// with A in shared memory and 30 with A in registers).
-static int64_t getColumnParts(std::optional<int64_t> launchRegisters,
-                              int64_t n) {
+static int64_t getColumnSlices(std::optional<int64_t> launchRegisters,
+                               int64_t n) {
   constexpr int64_t kRoom = 32;
   bool isTight = launchRegisters && n / 2 + kRoom > *launchRegisters;
   return isTight && n % (2 * target::kWgmmaNStep) == 0 ? 2 : 1;
@@ -268,21 +268,21 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
   // it keeps LLVM from making copies of them.
   builder.fenceWarpgroup();
   int64_t accumulators = countAccumulators(getM(), getN(), getWarpgroups());
-  int64_t parts = getColumnParts(values.launchRegisters, getN()),
-          columns = getN() / parts;
+  int64_t slices = getColumnSlices(values.launchRegisters, getN()),
+          columns = getN() / slices;
   int64_t first = op.getColumn().value_or(0) / getK();
   SmallVector<WgmmaBlock> blocks;
   for (int64_t number = 0; number < getBlocks(); ++number) {
     SmallVector<int64_t> registers =
         getRegistersOf(number, getBlocks(), accumulators);
     ArrayRef<int64_t> all = registers;
-    for (int64_t part = 0; part < parts; ++part) {
+    for (int64_t slice = 0; slice < slices; ++slice) {
       WgmmaBlock &block = blocks.emplace_back();
-      size_t count = all.size() / parts;
-      block.accumulators = llvm::to_vector(all.slice(part * count, count));
+      size_t count = all.size() / slices;
+      block.accumulators = llvm::to_vector(all.slice(slice * count, count));
       for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
         block.steps.push_back({a.at(builder, number, step),
-                               b.at(builder, first + step, part * columns)});
+                               b.at(builder, first + step, slice * columns)});
     }
   }
   Value results = builder.mmaWarpgroup(

@@ -23,12 +23,12 @@ RegisterOperandMainLoop::RegisterOperandMainLoop(MatmulKernel &kernel,
     : UpcastMainLoop(kernel, work, b), operand(operand),
       layouts(getInstruction(kernel), kernel.matmul.schedule.getTileK(),
               operand.steps, operand.permuted),
-      ofPart(getInstruction(kernel),
-             kernel.matmul.schedule.getTileK() / getReductionSlices(),
-             operand.steps, operand.permuted) {}
+      ofSlice(getInstruction(kernel),
+              kernel.matmul.schedule.getTileK() / getReductionSlices(),
+              operand.steps, operand.permuted) {}
 
 int64_t RegisterOperandMainLoop::getReductionSlices() const {
-  return getReductionParts(getInstruction(kernel).getN());
+  return getSlicesOfStep(getInstruction(kernel).getN());
 }
 
 void RegisterOperandMainLoop::createRings() {
@@ -42,35 +42,35 @@ void RegisterOperandMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoad(/*kind=*/1);
 }
 
-Value RegisterOperandMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
-  int64_t parts = getReductionSlices();
-  if (parts == 1)
+Value RegisterOperandMainLoop::dequantizeSlice(LoadedTile tile, int64_t slice) {
+  int64_t slices = getReductionSlices();
+  if (slices == 1)
     return relabel(dequantize(tile, layouts.getDequantized()),
                    layouts.getOperand());
-  auto type = FragmentType::get(operand.element, ofPart.getLoad());
+  auto type = FragmentType::get(operand.element, ofSlice.getLoad());
   // A run of a permuted tile lies in one block, whose scale both halves have.
-  bool isHalfOfRun = schedule.getTileK() / parts < operand.permuted;
+  bool isHalfOfRun = schedule.getTileK() / slices < operand.permuted;
   if (isHalfOfRun)
     tile.elements = relabel(tile.elements, layouts.getHalves());
   tile.elements = ExtractColumnsOp::create(
-      body, type, tile.elements, body.index(part * type.getColumns()));
+      body, type, tile.elements, body.index(slice * type.getColumns()));
   if (isHalfOfRun)
-    return relabel(dequantize(tile, ofPart.getDequantized(), Value(),
-                              matmul.problem.mma.blockSize / parts),
-                   ofPart.getOperand());
+    return relabel(dequantize(tile, ofSlice.getDequantized(), Value(),
+                              matmul.problem.mma.blockSize / slices),
+                   ofSlice.getOperand());
   auto scales = cast<VectorType>(tile.scales.getType());
-  int64_t rows = scales.getDimSize(0), blocks = scales.getDimSize(1) / parts;
+  int64_t rows = scales.getDimSize(0), blocks = scales.getDimSize(1) / slices;
   tile.scales = vector::ExtractStridedSliceOp::create(
-      body, tile.scales, ArrayRef<int64_t>{0, part * blocks},
+      body, tile.scales, ArrayRef<int64_t>{0, slice * blocks},
       ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
-  return relabel(dequantize(tile, ofPart.getDequantized()),
-                 ofPart.getOperand());
+  return relabel(dequantize(tile, ofSlice.getDequantized()),
+                 ofSlice.getOperand());
 }
 
 /// An instruction reads its registers until it is finished: the next but one of
 /// a step may have them again.
 Value RegisterOperandMainLoop::multiply(ForEachWorkTileOp workTile) {
-  int64_t parts = getReductionSlices();
+  int64_t slices = getReductionSlices();
   auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());
   Value row = getFirstRow(workTile);
   OpBuilder::InsertionGuard guard(body);
@@ -82,14 +82,14 @@ Value RegisterOperandMainLoop::multiply(ForEachWorkTileOp workTile) {
                /*thread=*/Value(), operand.isPacked);
   ConsumerWaitOp stage;
   Value accumulator = step.getRegionIterArgs()[0];
-  for (int64_t part = 0; part < parts; ++part) {
-    bool isLast = part == parts - 1;
-    Value registers = dequantizePart(loaded, part);
-    if (!part)
+  for (int64_t slice = 0; slice < slices; ++slice) {
+    bool isLast = slice == slices - 1;
+    Value registers = dequantizeSlice(loaded, slice);
+    if (!slice)
       stage = ConsumerWaitOp::create(body, getOtherRing());
     IntegerAttr column;
-    if (parts > 1)
-      column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
+    if (slices > 1)
+      column = body.getI64IntegerAttr(slice * schedule.getTileK() / slices);
     accumulator = start(matmul.buffers.mma, registers,
                         stage.getBuffer(operand.other), accumulator, column);
     if (isLast)

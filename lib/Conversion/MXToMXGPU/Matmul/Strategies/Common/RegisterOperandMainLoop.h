@@ -16,14 +16,14 @@
 
 namespace mx::mxgpu {
 
-/// Columns of the instruction from which on a step's reduction has two parts,
-/// an operand each. With fewer, MMAs are short, and what parts cost is more:
+/// Columns of the instruction from which on a step's reduction has two
+/// slices, an operand each. With fewer, MMAs are short and slices cost more:
 /// on an H200 4 % of the time with up to 48 columns, while they save 6 % with
 /// 128.
-inline constexpr int64_t kColumnsOfParts = 128;
-/// Parts of a step's reduction, by columns of the instruction.
-inline int64_t getReductionParts(int64_t columns) {
-  return columns >= kColumnsOfParts ? 2 : 1;
+inline constexpr int64_t kColumnsOfSlices = 128;
+/// Slices of a step's reduction, by columns of the instruction.
+inline int64_t getSlicesOfStep(int64_t columns) {
+  return columns >= kColumnsOfSlices ? 2 : 1;
 }
 
 /// The operand that goes through registers.
@@ -57,11 +57,11 @@ protected:
 private:
   int64_t getReductionSlices() const;
   mlir::Value multiply(ForEachWorkTileOp workTile);
-  /// A part of a step's tile, as the instruction takes it.
-  mlir::Value dequantizePart(LoadedTile tile, int64_t part);
+  /// A slice of a step's tile, as the instruction takes it.
+  mlir::Value dequantizeSlice(LoadedTile tile, int64_t slice);
 
   RegisterOperand operand;
-  RegisterOperandLayouts layouts, ofPart;
+  RegisterOperandLayouts layouts, ofSlice;
 };
 
 } // namespace mx::mxgpu

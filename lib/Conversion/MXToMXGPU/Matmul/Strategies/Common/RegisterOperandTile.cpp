@@ -98,12 +98,12 @@ void mx::mxgpu::forEachRegisterOperandTile(
 /// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
 /// and 2, and later ones.
 static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
-/// The part of a step's MMAs that nothing overlaps, in thousandths, and
-/// cycles of a step's waits: with two parts of a step, and with one.
+/// The share of a step's MMAs that nothing overlaps, in thousandths, and
+/// cycles of a step's waits: with two slices of a step, and with one.
 struct OverlapCosts {
   int64_t mmas, step;
 };
-static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
+static constexpr OverlapCosts kInSlices = {755, 129}, kWhole = {700, 189};
 /// More of a step where no other warpgroup works while one waits.
 static constexpr int64_t kAlone = 60;
 /// More that MMAs take than the tensor core needs, in per cent: where the
@@ -163,8 +163,7 @@ int64_t RegisterOperandTile::getThreadCycles(const MatmulBuffers &buffers,
                                              const target::Rates &rates) const {
   int64_t groups = getWarpgroups();
   int64_t elements = ceilDiv(rows * depth, groups * target::kWarpGroupSize);
-  const OverlapCosts &costs =
-      getReductionParts(columns) > 1 ? kInParts : kWhole;
+  const OverlapCosts &costs = getSlicesOfStep(columns) > 1 ? kInSlices : kWhole;
   // Per cent of hundredths.
   constexpr int64_t kUnit = 10000;
   int64_t sum = elements * (getSharedPercent() * kSharedElement * groups +

@@ -116,8 +116,8 @@ int64_t RingTypes::getScaleTiles() const {
 }
 
 RingType RingTypes::getStaging(FragmentLayoutAttr accumulator) const {
-  bool isPart = fields.splitK > 1 && !fields.strategy.getClusterSplit();
-  Type out = isPart ? Type(Float32Type::get(context)) : problem.out;
+  bool isPartial = fields.splitK > 1 && !fields.strategy.getClusterSplit();
+  Type out = isPartial ? Type(Float32Type::get(context)) : problem.out;
   int64_t bits = out.getIntOrFloatBitWidth();
   int64_t columns = getStagedColumns(tileN / problem.numB, bits);
   auto rows = BufferType::get(context, Space::Smem,

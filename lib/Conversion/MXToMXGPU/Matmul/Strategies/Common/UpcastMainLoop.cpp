@@ -87,12 +87,12 @@ Value UpcastMainLoop::dequantize(LoadedTile tile, FragmentLayoutAttr layout,
       block ? block : matmul.problem.mma.blockSize);
 }
 
-/// The part of a tile of B that this thread has, if it writes other rows than
+/// The share of a tile of B that this thread has, if it writes other rows than
 /// it reads. Lanes that access shared memory together then have different rows
 /// of 8, where tiles are read and where they are written, so that the swizzles
 /// give them different banks: 8 of 8 lanes, or 4 of the 8 that have rows of
 /// packed weights, half of which the next warp has instead.
-static Value getPartOfMovedB(KernelBuilder &body, bool isPacked) {
+static Value getThreadOfMovedB(KernelBuilder &body, bool isPacked) {
   Value thread = ThreadIdOp::create(body);
   Value pair =
       arith::AndIOp::create(body, thread, body.index(isPacked ? 4 : 6));
@@ -124,7 +124,7 @@ void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
   createRole("dequantize", warps, /*elected=*/false, /*kind=*/1);
   bool isMoved = read != written;
   bool isPacked = matmul.problem.isPackedB;
-  Value thread = isMoved ? getPartOfMovedB(body, isPacked) : Value();
+  Value thread = isMoved ? getThreadOfMovedB(body, isPacked) : Value();
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   enterWorkTile(workTile, /*multiplies=*/false);
   Value row = getFirstRowOfScales(workTile);

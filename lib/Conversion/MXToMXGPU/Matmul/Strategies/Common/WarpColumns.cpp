@@ -19,22 +19,22 @@ static constexpr int64_t kAsTheyAre[] = {1, 2, 4, 8, 16},
                          kPairs[] = {2, 8, 16, 1, 4};
 
 WarpColumns::WarpColumns(const MatmulProblem &problem, MmaSyncAttr mma)
-    : mma(mma), ofPart(mma.getWarpColumns() / problem.numB),
+    : mma(mma), ofMatrix(mma.getWarpColumns() / problem.numB),
       isPacked(problem.isPackedB),
       order(problem.isPackedB     ? ArrayRef(kPairs)
             : problem.isQuantized ? ArrayRef(kAdjacent)
                                   : ArrayRef(kAsTheyAre)) {}
 
-/// Above those of a part come the parts, and above those the warps.
+/// Above those of a matrix come the matrices, and above those the warps.
 int64_t WarpColumns::getColumn(int64_t column) const {
-  int64_t parts = mma.getWarpColumns() / ofPart;
+  int64_t matrices = mma.getWarpColumns() / ofMatrix;
   if (size_t bit = llvm::Log2_64(column); bit < order.size())
     return order[bit];
-  if (column < ofPart)
+  if (column < ofMatrix)
     return column;
   if (column < mma.getWarpColumns())
-    return column / ofPart * (mma.getN() / parts);
-  return column / parts;
+    return column / ofMatrix * (mma.getN() / matrices);
+  return column / matrices;
 }
 
 SmallVector<FragmentMode>

@@ -3,10 +3,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A matmul is the same if its columns are multiplied in another order. A warp
-// has adjacent columns of each matrix of B that a tile has parts of, as many of
-// each: what an epilogue region gets for a column is then the same thread's. Of
-// an instruction a thread has two adjacent columns of each eight. Which columns
-// of the tile these are depends on what they become and come from:
+// has adjacent columns of each matrix of B that a tile has columns of, as many
+// of each: what an epilogue region gets for a column is then the same thread's.
+// Of an instruction a thread has two adjacent columns of each eight. Which
+// columns of the tile these are depends on what they become and come from:
 //
 //   as they are  columns of the tile, where nothing asks for others
 //   quantized    8 adjacent ones of each 32, so that four threads have a block
@@ -25,7 +25,7 @@ namespace mx::mxgpu {
 
 /// Columns of a matrix of B that a warp has where warps share blocks of a
 /// result: those of one block.
-inline constexpr int64_t kWarpColumnsOfPart = 32;
+inline constexpr int64_t kWarpColumnsOfMatrix = 32;
 
 class WarpColumns {
 public:
@@ -55,7 +55,7 @@ private:
 
   MmaSyncAttr mma;
   /// Columns of a warp of each matrix.
-  int64_t ofPart;
+  int64_t ofMatrix;
   bool isPacked;
   /// Columns of the tile that columns 1, 2, 4, 8 and 16 of a warp are.
   llvm::ArrayRef<int64_t> order;

@@ -4,9 +4,9 @@
 //
 // One thread loads tiles of A, of B and of the scales of both to the stages of
 // a ring. Warps load the scales of a stage to registers, then elements, one
-// instruction's part of the reduction at a time, and multiply: each part while
-// the next one is loaded, if registers hold both. The stage is released before
-// the last is multiplied.
+// instruction's slice of the reduction at a time, and multiply: each slice
+// while the next one is loaded, if registers hold both. The stage is released
+// before the last is multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +77,8 @@ Value MmaSyncMainLoop::getRowOfScales(Value row, int64_t rows) {
   return arith::RemUIOp::create(body, row, body.index(kScaleTileRows));
 }
 
-/// With 128 accumulators of each of 8 warps registers hold one part of a stage:
-/// ptxas 13.0 spills up to 84 bytes with two.
+/// With 128 accumulators of each of 8 warps registers hold one slice of a
+/// stage: ptxas 13.0 spills up to 84 bytes with two.
 bool MmaSyncMainLoop::loadsAhead() const {
   constexpr int64_t kManyWarps = 8, kManyAccumulators = 128;
   int64_t accumulators =
@@ -134,8 +134,8 @@ Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
       loaded = load(k + depth);
     if (isLast)
       ConsumerReleaseOp::create(body, stage.getStage());
-    MmaSyncAttr part = mma.withFirstScale(k / int64_t(form.blockSize));
-    sum = MmaOp::create(body, sum.getType(), part, a, b, aScales, bScales, sum,
+    MmaSyncAttr slice = mma.withFirstScale(k / int64_t(form.blockSize));
+    sum = MmaOp::create(body, sum.getType(), slice, a, b, aScales, bScales, sum,
                         /*b_offset=*/Value(), /*accumulate=*/Value(), extent,
                         /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr())
               .getAccumulator();

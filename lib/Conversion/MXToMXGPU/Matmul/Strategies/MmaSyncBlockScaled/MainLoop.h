@@ -21,9 +21,9 @@ public:
 private:
   /// The accumulator of a work tile.
   mlir::Value multiply(ForEachWorkTileOp workTile);
-  /// Whether a part is loaded before the one before is multiplied.
+  /// Whether a slice is loaded before the one before is multiplied.
   bool loadsAhead() const;
-  /// Elements of one instruction's part of the reduction, from `column` on.
+  /// Elements of one instruction's slice of the reduction, from `column` on.
   mlir::Value loadElements(MmaOperand operand, mlir::Type element,
                            mlir::Value buffer, int64_t column);
   /// The scales of a tile, from row `first` of a tile of scales on, those of

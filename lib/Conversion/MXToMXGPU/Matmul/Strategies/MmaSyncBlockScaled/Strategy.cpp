@@ -88,7 +88,7 @@ checkMmaSyncTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
                 kDepth, isPacked(problem) ? " or 256" : "", tile[2]);
 }
 
-/// Warps that share rows store parts of each.
+/// Warps that share rows store a share of each.
 static std::optional<ScheduleError>
 checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
                  int64_t warps) {
@@ -113,9 +113,9 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
         "expected column_warps = 1 with epilogue = tma_store, found {0}",
         warps);
   // Each has a block of the 128 columns whose scales are a word.
-  constexpr int64_t kSharing = kScaleTileRows / kWarpColumnsOfPart;
+  constexpr int64_t kSharing = kScaleTileRows / kWarpColumnsOfMatrix;
   if (!problem.isQuantized ||
-      (warps == kSharing && columns == kWarpColumnsOfPart * problem.numB))
+      (warps == kSharing && columns == kWarpColumnsOfMatrix * problem.numB))
     return std::nullopt;
   return refuse("expected column_warps = 1, or {0} of a tile of {1} columns, "
                 "with a quantized result, found {2} of {3}",
@@ -131,7 +131,7 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
 /// unknown, scales are masked, and a warp with all columns has too many of
 /// them, but for blocks of 32 and results of 4 bits and unknown columns, which
 /// take fewer registers.
-static int64_t getColumnWarpsOfParts(const MatmulProblem &problem) {
+static int64_t getColumnWarpsOfMatrices(const MatmulProblem &problem) {
   constexpr int64_t kLongBlock = 32;
   if (!ShapedType::isDynamic(problem.k))
     return 1;
@@ -151,7 +151,7 @@ static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
 }
 
 /// Whether registers hold a tile's accumulators beside the rest. ptxas 13.0
-/// spills up to 1200 bytes where parts of 256 elements of a ragged reduction
+/// spills up to 1200 bytes where slices of 256 elements of a ragged reduction
 /// are skipped, but for small tiles. Of the largest it spills up to 164 bytes
 /// where elements of 4 bits get a byte each, up to 1700 where groups have work
 /// tiles, and 24 where the reduction is unknown. Two matrices of B have no
@@ -241,7 +241,7 @@ public:
         for (int64_t warps : kColumnWarps) {
           if (rows * columns > kMostMmaSyncAccumulators ||
               !isNarrow(problem, columns / warps) ||
-              (problem.numB > 1 && warps != getColumnWarpsOfParts(problem)))
+              (problem.numB > 1 && warps != getColumnWarpsOfMatrices(problem)))
             continue;
           for (int64_t depth : {kDepth, 2 * kDepth}) {
             ScheduleFields fields;

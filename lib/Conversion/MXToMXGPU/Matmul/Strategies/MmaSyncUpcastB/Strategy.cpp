@@ -4,8 +4,8 @@
 //
 // The copy engine fills a ring with tiles of A, and another with tiles of B and
 // their scales. Each warp has columns of the tile (WarpColumns.h): it loads its
-// part of B to registers, dequantizes it there, and multiplies the rows of A by
-// it.
+// share of B to registers, dequantizes it there, and multiplies the rows of A
+// by it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ private:
 /// Elements of a tile of 8 warps, with 64 accumulators of a thread.
 static constexpr int64_t kMostUpcastElements = 16384, kUpcastWarps = 8;
 
-/// Whether a thread has 128, which is so only of tiles that have parts of two
+/// Whether a thread has 128, which is so only of tiles that have columns of two
 /// matrices.
 static bool isLargestUpcast(ArrayRef<int64_t> tile) {
   return tile[0] * tile[1] > kMostUpcastElements;
@@ -61,7 +61,7 @@ static bool isLargestUpcast(ArrayRef<int64_t> tile) {
 
 static MmaSyncAttr getUpcastMma(const MatmulProblem &problem,
                                 ArrayRef<int64_t> tile) {
-  int64_t columns = kWarpColumnsOfPart * problem.numB;
+  int64_t columns = kWarpColumnsOfMatrix * problem.numB;
   int64_t elements =
       kMostUpcastElements / kUpcastWarps * (isLargestUpcast(tile) ? 2 : 1);
   return MmaSyncAttr::get(problem.out.getContext(), MmaKind::F16, tile[0],
@@ -269,16 +269,16 @@ Value MmaSyncUpcastMainLoop::loadB(ConsumerWaitOp stage, Value scales,
   const MatmulProblem &problem = matmul.problem;
   WarpColumns columns(problem, mma);
   auto type = FragmentType::get(problem.b, columns.getLoaded(depth));
-  LoadedTile part = {loadWeights(stage.getBuffer("b"), type, /*thread=*/Value(),
-                                 problem.isPackedB, k),
-                     takeBlocks(body, scales, problem.mma.blockSize, k, depth),
-                     stage.getStage()};
-  return relabel(dequantize(part, columns.getOrdered(depth)),
+  LoadedTile slice = {loadWeights(stage.getBuffer("b"), type,
+                                  /*thread=*/Value(), problem.isPackedB, k),
+                      takeBlocks(body, scales, problem.mma.blockSize, k, depth),
+                      stage.getStage()};
+  return relabel(dequantize(slice, columns.getOrdered(depth)),
                  columns.getTaken(depth));
 }
 
 /// What lies beyond the reduction is zero, of A and of B: it is multiplied
-/// where an instruction's part of a tile is.
+/// where an instruction's slice of a tile is.
 Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   MmaAttrInterface kind = mma;

@@ -261,18 +261,18 @@ void WgmmaBF16MainLoop::addOperands(KernelArguments &signature) {
 /// the two modes of 4 exchanged, so that a thread's accumulators are of
 /// adjacent columns.
 Value WgmmaBF16MainLoop::encodeInterleavedB() {
-  constexpr int64_t kPart = BF16Layouts::kInterleaved, kPairs = 4;
+  constexpr int64_t kRows = BF16Layouts::kInterleaved, kPairs = 4;
   auto source = cast<MemRefType>(matrices.b.getType());
   SmallVector<int64_t> shape = {ShapedType::kDynamic, kPairs, kPairs, 2,
                                 source.getDimSize(1)};
   if (!source.isDynamicDim(0))
-    shape[0] = source.getDimSize(0) / kPart;
-  OpFoldResult parts = host.getIndexAttr(shape[0]);
+    shape[0] = source.getDimSize(0) / kRows;
+  OpFoldResult runs = host.getIndexAttr(shape[0]);
   if (source.isDynamicDim(0))
-    parts = getAsOpFoldResult(host.div(host.dim(matrices.b, 0), kPart));
+    runs = getAsOpFoldResult(host.div(host.dim(matrices.b, 0), kRows));
   OpFoldResult pairs = host.getIndexAttr(kPairs);
   SmallVector<OpFoldResult> sizes = {
-      parts, pairs, pairs, host.getIndexAttr(2),
+      runs, pairs, pairs, host.getIndexAttr(2),
       getAsOpFoldResult(host.dim(matrices.b, 1))};
   Value split = memref::ExpandShapeOp::create(
       host, shape, matrices.b,
@@ -284,7 +284,7 @@ Value WgmmaBF16MainLoop::encodeInterleavedB() {
   BufferType buffer = getInput(matmul.buffers.inputs, "b");
   auto type = TensorMapType::get(
       op->getContext(),
-      {b.getBoxRows() / kPart, kPairs, kPairs, 2, buffer.getShape().back()},
+      {b.getBoxRows() / kRows, kPairs, kPairs, 2, buffer.getShape().back()},
       buffer.getElementType(), buffer.getSwizzle());
   return EncodeTensorMapOp::create(host, type, moved);
 }

@@ -10,8 +10,8 @@
 //
 // Which rows of B a thread has is for us to say: two adjacent ones, so that
 // eight lanes have 16 adjacent columns of the result, of bf16 a sector of a
-// row; or where an epilogue takes the accumulator of two parts of B together,
-// the same row of both parts. Accumulators are relabelled as rows of A by
+// row; or where an epilogue takes the accumulator of two matrices of B
+// together, the same row of both. Accumulators are relabelled as rows of A by
 // columns of the tile, and are then like any others.
 //
 //===----------------------------------------------------------------------===//
@@ -106,7 +106,7 @@ private:
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Parts of B, of which a thread has a row each.
+/// Matrices of B, of which a thread has a row each.
 static constexpr int64_t kMaxMatricesOfB = 2;
 /// Whether threads hold of B what packed weights give them, if it is packed.
 static bool canReadB(const MatmulProblem &problem) {
@@ -199,9 +199,10 @@ public:
                     kMaxMatricesOfB, problem.numB);
     if (!canReadB(problem))
       return ScheduleError{
-          "expected no wgmma_swap_ab with packed weights in parts, as a thread "
-          "has the same row of both parts, and of packed weights adjacent rows "
-          "of one: leave it out, or pack no weights"};
+          "expected no wgmma_swap_ab with packed weights and num_b, as a "
+          "thread "
+          "has the same row of both matrices, and of packed weights adjacent "
+          "rows of one: leave it out, or pack no weights"};
     if (getOwn(fields).getPermutedA())
       if (std::string why = explainNotPermuted(problem, Workspace::A);
           !why.empty())
@@ -288,9 +289,9 @@ public:
     return problem.isScattered ? kOfReductions : kOfStores;
   }
 
-  /// While a part of a step is multiplied, the step before is released.
+  /// While a slice of a step is multiplied, the step before is released.
   int64_t getHeldPercent(const ScheduleFields &fields) const override {
-    return getReductionParts(fields.tile[0]) > 1 ? 100 : 0;
+    return getSlicesOfStep(fields.tile[0]) > 1 ? 100 : 0;
   }
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,

@@ -163,7 +163,7 @@ public:
   /// are large, and it arrives before the model has it: fitted to seeds 41
   /// and 42 ([shapes] of mx/Target/Rates.h).
   int64_t getHeldPercent(const ScheduleFields &fields) const override {
-    return getReductionParts(fields.tile[1]) > 1 ? 65 : 0;
+    return getSlicesOfStep(fields.tile[1]) > 1 ? 65 : 0;
   }
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,

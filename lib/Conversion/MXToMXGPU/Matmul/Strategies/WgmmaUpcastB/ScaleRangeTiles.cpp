@@ -26,7 +26,8 @@ static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
 
 /// Groups of a reduction have a row for each tile, the others have as many as
 /// there are tiles of scales.
-Value ScaleRangeTiles::allocateTable(KernelBuilder &host, int64_t parts) const {
+Value ScaleRangeTiles::allocateTable(KernelBuilder &host,
+                                     int64_t columns) const {
   auto getType = [](Value memref) {
     return cast<MemRefType>(memref.getType());
   };
@@ -43,7 +44,7 @@ Value ScaleRangeTiles::allocateTable(KernelBuilder &host, int64_t parts) const {
   if (ShapedType::isDynamic(size))
     sizes.push_back(rows);
   return memref::AllocOp::create(
-      host, MemRefType::get({size, parts}, host.getI32Type()), sizes);
+      host, MemRefType::get({size, columns}, host.getI32Type()), sizes);
 }
 
 SmallVector<Value> ScaleRangeTiles::getArguments() const {

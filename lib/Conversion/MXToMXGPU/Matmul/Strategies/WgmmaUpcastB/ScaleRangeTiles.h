@@ -50,8 +50,8 @@ public:
 
   // On the host.
 
-  /// A table of `parts` numbers a row, to be freed.
-  mlir::Value allocateTable(KernelBuilder &host, int64_t parts) const;
+  /// A table of `columns` numbers a row, to be freed.
+  mlir::Value allocateTable(KernelBuilder &host, int64_t columns) const;
   llvm::SmallVector<mlir::Value> getArguments() const;
 
   // In the kernel, whose arguments are such.

@@ -105,7 +105,7 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
        "operands of f8E4M3FN scaled by f8E8M0FNU"},
       {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
        "a tile of 128 or 256 rows and 64 or 128 columns"},
-      {problem.numB == 1, "one part of B"},
+      {problem.numB == 1, "one matrix of B"},
       {fields.splitK == 1, "a reduction that is not split"},
   };
   for (auto [isMet, what] : needs)

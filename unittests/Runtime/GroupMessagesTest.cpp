@@ -1,4 +1,4 @@
-//===- GroupPartsTest.cpp - Judgements and words of groups ----------------===//
+//===- GroupMessagesTest.cpp - Judgements and words of groups -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
