@@ -1,5 +1,5 @@
 // One layer of a mixture of experts: row t of X goes to the expert whose range
-// of rows holds t. `offsets` are the cumulative ends of the groups, which the
+// of rows holds t. `offsets` are the cumulative ends of the expert groups, which the
 // device alone knows; W has one matrix per expert. Scales lie where tensor cores
 // read them: those of X in tiles of each group's own, of which its type counts as
 // many as any offsets could need, those of W in tiles of each matrix.

@@ -1,4 +1,4 @@
-// Matmuls of four ragged groups with schedules written at the operations, of
+// Matmuls of four expert groups with schedules written at the operations, of
 // operands that are quantized already: rows of groups, groups that divide the
 // reduction, and a matmul whose two parts are multiplied and quantized again.
 

@@ -156,7 +156,7 @@ static llvm::Error create(HostProgram &program, Module &module,
   if (llvm::Error error = mx::returnMemRefArguments(*entry))
     return error;
   program.results = describeResults(*entry);
-  for (auto group : program.module->getOps<mx::GroupOp>())
+  for (auto group : program.module->getOps<mx::RankGroupOp>())
     program.groups.push_back({group.getSymName().str(),
                               int64_t(group.getSize()),
                               int64_t(group.getTokens())});

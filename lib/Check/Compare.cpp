@@ -36,7 +36,7 @@ using namespace mlir;
 using namespace mx;
 
 /// The offsets of an operation whose first result has rows, or columns, that
-/// belong to no group; else null.
+/// belong to no expert group; else null.
 static Value getEnds(Operation *op) {
   if (auto grouped = dyn_cast<GroupedMatmulOp>(op))
     return grouped.getRagged() == RaggedKind::Rows && !grouped.getScatter()
@@ -845,7 +845,7 @@ compareExactly(ReferencePrograms &programs, const ComparedOp &stage,
       ignorePadding(quantize, arrays, i, device, expected);
     if (isa<DequantizeOp, AllGatherOp>(stage.op) &&
         device.data.size() == expected.data.size()) {
-      // Rows of no group, and of no token, are not compared.
+      // Rows of no expert group, and of no token, are not compared.
       NpyArray defined = expected;
       size_t item = npyItemSize(expected.dtype);
       for (auto [begin, end] : getDefinedElements(stage.op, arrays))

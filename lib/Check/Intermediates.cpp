@@ -112,7 +112,7 @@ private:
   /// Packed weights have as many rows as the result has columns, and the
   /// columns of A; there is a matrix for each of a batch, or for each group.
   void packedBOf(MatmulOpInterface op) {
-    Value b = op.getB(), offsets = op.getGroupOffsets();
+    Value b = op.getB(), offsets = op.getExpertOffsets();
     auto a = shapes.find(op.getA()), out = shapes.find(op->getResult(0));
     auto groups = offsets ? shapes.find(offsets) : shapes.end();
     if (!hasPackedB(op) || shapes.count(b) || a == shapes.end() ||
@@ -198,7 +198,7 @@ static void cloneGroups(OpBuilder &builder, Operation *op) {
   llvm::SetVector<Operation *> groups;
   std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(op);
   for (SymbolTable::SymbolUse use : *uses)
-    if (auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(
+    if (auto group = SymbolTable::lookupNearestSymbolFrom<RankGroupOp>(
             op, use.getSymbolRef().getRootReference()))
       groups.insert(group);
   for (Operation *group : groups)

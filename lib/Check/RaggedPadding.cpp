@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows after the last group, tiles of scales that no group has and columns
-// after the last one of a ragged reduction belong to no group
+// Rows after the last expert group, tiles of scales that no group has and
+// columns after the last one of a ragged reduction belong to no expert group
 // (docs/reference/Spec.md): a device need not write them, and what it finds
 // there is not compared.
 //

@@ -21,8 +21,8 @@ std::vector<int64_t> readEnds(const NpyArray &offsets);
 /// Columns of all segments of a ragged reduction.
 int64_t countSegmentColumns(llvm::ArrayRef<int64_t> ends);
 
-/// Gives the bytes of a device's result that belong to no group those of the
-/// reference.
+/// Gives the bytes of a device's result that belong to no expert group those of
+/// the reference.
 void ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
                    unsigned result, NpyArray &device,
                    const NpyArray &reference);

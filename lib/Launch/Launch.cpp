@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
-#include "Groups.h"
+#include "RankGroups.h"
 #include "Report.h"
 #include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/FloatArguments.h"
@@ -371,7 +371,7 @@ int mx::launch(const LaunchOptions &options) {
     return reportLastError();
   if (options.device == "auto" && isSimulated())
     notices.say(kSimulatedNotice);
-  Groups groups(loaded);
+  RankGroups groups(loaded);
   if (ExitStatus status = groups.bind(options))
     return status;
   return Run(options, notices, entry).run();

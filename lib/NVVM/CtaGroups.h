@@ -13,7 +13,7 @@
 
 namespace mx::mxgpu {
 
-inline mlir::NVVM::CTAGroupKind toGroup(bool pair) {
+inline mlir::NVVM::CTAGroupKind toCtaGroup(bool pair) {
   return pair ? mlir::NVVM::CTAGroupKind::CTA_2
               : mlir::NVVM::CTAGroupKind::CTA_1;
 }

@@ -60,7 +60,7 @@ void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
       *this, inCluster(dest), map, coords, barrier,
       /*im2colOffsets=*/ValueRange(), mask, policy, NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/false,
-      NVVM::CTAGroupKindAttr::get(getContext(), toGroup(/*pair=*/true)),
+      NVVM::CTAGroupKindAttr::get(getContext(), toCtaGroup(/*pair=*/true)),
       /*predicate=*/Value());
 }
 

@@ -46,13 +46,13 @@ Value NVVMBuilder::tensorPointer(Value address) {
 }
 
 void NVVMBuilder::allocTensorMemory(Value slot, int64_t columns, bool pair) {
-  NVVM::Tcgen05AllocOp::create(*this, slot, i32(columns), toGroup(pair));
-  NVVM::Tcgen05RelinquishAllocPermitOp::create(*this, toGroup(pair));
+  NVVM::Tcgen05AllocOp::create(*this, slot, i32(columns), toCtaGroup(pair));
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(*this, toCtaGroup(pair));
 }
 
 void NVVMBuilder::freeTensorMemory(Value address, int64_t columns, bool pair) {
   Value start = tensorPointer(address);
-  NVVM::Tcgen05DeallocOp::create(*this, start, i32(columns), toGroup(pair));
+  NVVM::Tcgen05DeallocOp::create(*this, start, i32(columns), toCtaGroup(pair));
 }
 
 void NVVMBuilder::fenceBeforeSync() {
@@ -67,7 +67,7 @@ void NVVMBuilder::fenceAfterSync() {
 
 void NVVMBuilder::copyScaleTile(Value address, Value descriptor, bool pair) {
   NVVM::Tcgen05CpOp::create(*this, NVVM::Tcgen05CpShape::SHAPE_32x128b,
-                            toGroup(pair), NVVM::Tcgen05CpMulticast::WARPX4,
+                            toCtaGroup(pair), NVVM::Tcgen05CpMulticast::WARPX4,
                             NVVM::Tcgen05CpSrcFormatAttr(),
                             tensorPointer(address), descriptor);
 }
@@ -103,7 +103,7 @@ void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,
   Value bScalesStart = tensorPointer(bScales);
   NVVM::Tcgen05MMABlockScaleOp::create(
       *this, getBlockScaleKind(instruction.kind),
-      toGroup(instruction.ctaGroup == 2), blockScale,
+      toCtaGroup(instruction.ctaGroup == 2), blockScale,
       NVVM::Tcgen05MMACollectorOp::DISCARD, accumulator, a, b, word, accumulate,
       aScalesStart, bScalesStart);
 }
@@ -115,13 +115,13 @@ void NVVMBuilder::mma(const mx::target::InstrDescriptor &instruction, Value d,
   Value accumulator = tensorPointer(d);
   Value word = i32(static_cast<int32_t>(mx::target::encode(instruction)));
   NVVM::Tcgen05MMAOp::create(
-      *this, NVVM::Tcgen05MMAKind::F16, toGroup(instruction.ctaGroup == 2),
+      *this, NVVM::Tcgen05MMAKind::F16, toCtaGroup(instruction.ctaGroup == 2),
       NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false, accumulator, a, b,
       word, accumulate, /*scaleInputD=*/Value(), /*disableOutputLane=*/Value());
 }
 
 void NVVMBuilder::commit(Value barrier, bool pair) {
-  NVVM::Tcgen05CommitOp::create(*this, barrier, maskOf(pair), toGroup(pair));
+  NVVM::Tcgen05CommitOp::create(*this, barrier, maskOf(pair), toCtaGroup(pair));
 }
 
 Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {

@@ -46,7 +46,7 @@ private:
   /// One that a step writes.
   Buffer readTarget(const JsonReader &json);
   /// The number of a group of the manifest.
-  unsigned readGroup(const JsonReader &json);
+  unsigned readRankGroup(const JsonReader &json);
   Window readWindow(const JsonReader &json);
   /// One in which a collective of the group of `step` puts what arrives.
   Buffer readReceiver(const JsonReader &json, const Step &step);

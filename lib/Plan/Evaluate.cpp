@@ -222,7 +222,7 @@ std::string mx::plan::check(const Requirement &requirement,
 /// Sizes and places of what ranks exchange.
 static std::string checkCollective(const Entry &entry, const Step &step,
                                    const Numbers &numbers) {
-  const Group &group = (*numbers.inputs->groups)[step.group];
+  const RankGroup &group = (*numbers.inputs->groups)[step.group];
   Buffer to = numbers.resolve(step.to);
   Buffer from = step.kind == Step::AllGather ? to : numbers.resolve(step.from);
   if (to.kind == Buffer::Window && entry.windows[to.index].group != step.group)

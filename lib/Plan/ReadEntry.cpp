@@ -262,7 +262,7 @@ Buffer EntryReader::readTarget(const JsonReader &json) {
   return buffer;
 }
 
-unsigned EntryReader::readGroup(const JsonReader &json) {
+unsigned EntryReader::readRankGroup(const JsonReader &json) {
   int64_t group = json.integer(INT64_MIN, INT64_MAX);
   if (!json.failed() && (group < 0 || size_t(group) >= manifest.groups.size()))
     json.fail("expected one of " + std::to_string(manifest.groups.size()) +
@@ -274,7 +274,7 @@ Window EntryReader::readWindow(const JsonReader &json) {
   Window window;
   if (!json.onlyKeys({"group", "offset", "bytes"}))
     return window;
-  window.group = readGroup(json["group"]);
+  window.group = readRankGroup(json["group"]);
   window.offset = readOffset(json["offset"]);
   window.bytes = json["bytes"].integer(0, kMaxBytes);
   return window;

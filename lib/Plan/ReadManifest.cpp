@@ -60,8 +60,8 @@ Constant readConstant(const JsonReader &json) {
   return constant;
 }
 
-Group readGroup(const JsonReader &json) {
-  Group group;
+RankGroup readRankGroup(const JsonReader &json) {
+  RankGroup group;
   if (!json.onlyKeys({"name", "size", "tokens"}))
     return group;
   group.name = json["name"].string();
@@ -96,7 +96,7 @@ void readManifest(const JsonReader &json, Manifest &manifest) {
   };
   if (json.has("groups"))
     json["groups"].elements([&](const JsonReader &group) {
-      manifest.groups.push_back(readGroup(group));
+      manifest.groups.push_back(readRankGroup(group));
       once(group, manifest.groups.back().name);
     });
   names.clear();

@@ -41,13 +41,13 @@ Buffer EntryReader::readReceiver(const JsonReader &json, const Step &step) {
 }
 
 void EntryReader::readAllGather(const JsonReader &json, Step &step) {
-  step.group = readGroup(json["group"]);
+  step.group = readRankGroup(json["group"]);
   step.to = readReceiver(json["all_gather"], step);
   step.bytes = readNumber(json["bytes"]);
 }
 
 void EntryReader::readAllToAll(const JsonReader &json, Step &step) {
-  step.group = readGroup(json["group"]);
+  step.group = readRankGroup(json["group"]);
   step.from = readBuffer(json["all_to_all"]);
   step.to = readReceiver(json["to"], step);
   step.bytes = readNumber(json["bytes"]);

@@ -345,7 +345,7 @@ std::string Writer::write() {
       });
     });
   if (!manifest.groups.empty())
-    json.list("groups", manifest.groups, [&](const Group &group) {
+    json.list("groups", manifest.groups, [&](const RankGroup &group) {
       object([&] {
         json.member("name", group.name);
         json.member("size", group.size);

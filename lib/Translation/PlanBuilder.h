@@ -42,7 +42,7 @@ private:
   mlir::LogicalResult translateMap(mxplan::EncodeTensorMapOp op);
   mlir::LogicalResult translateRequire(mxgpu::RequireOp op);
   mlir::LogicalResult translateLaunch(mxplan::LaunchOp op);
-  // Groups (PlanGroups.cpp).
+  // Groups (PlanRankGroups.cpp).
   unsigned getGroup(llvm::StringRef name) const;
   mlir::LogicalResult translateWindow(mxplan::WindowOp op);
   mlir::LogicalResult translateAllGather(mxplan::AllGatherOp op);

@@ -56,7 +56,7 @@ static void addConstants(ModuleOp module, plan::Manifest &manifest,
 }
 
 /// Lists the groups of several ranks that plans use.
-static void addGroups(ModuleOp module, plan::Manifest &manifest) {
+static void addRankGroups(ModuleOp module, plan::Manifest &manifest) {
   llvm::SmallPtrSet<Attribute, 4> used;
   module.walk([&](Operation *op) {
     if (auto rank = dyn_cast<mxplan::RankOp>(op))
@@ -68,7 +68,7 @@ static void addGroups(ModuleOp module, plan::Manifest &manifest) {
     else if (auto exchange = dyn_cast<mxplan::AllToAllOp>(op))
       used.insert(exchange.getGroupAttr().getAttr());
   });
-  for (auto group : module.getOps<GroupOp>())
+  for (auto group : module.getOps<RankGroupOp>())
     if (used.contains(group.getSymNameAttr()))
       manifest.groups.push_back({group.getSymName().str(),
                                  int64_t(group.getSize()),
@@ -98,7 +98,7 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
   if (!manifest.kernels.empty())
     manifest.ptx = kManifestPtx;
   addConstants(module, manifest, host.data);
-  addGroups(module, manifest);
+  addRankGroups(module, manifest);
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic() || function.isExternal())
       continue;
@@ -112,7 +112,7 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
 
 void mx::eraseHostPart(ModuleOp module) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-    if (isa<func::FuncOp, memref::GlobalOp, GroupOp>(op))
+    if (isa<func::FuncOp, memref::GlobalOp, RankGroupOp>(op))
       op.erase();
 }
 

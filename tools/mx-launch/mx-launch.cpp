@@ -46,7 +46,7 @@ public:
     while (at < count)
       if (!parseWord(words[at++]))
         return false;
-    for (const mx::LaunchGroup &group : options.groups)
+    for (const mx::LaunchRankGroup &group : options.groups)
       if (group.rank < 0)
         return fail("expected a --rank after --group=" + group.name);
     return true;

@@ -21,7 +21,7 @@ struct RunOptions : CompileOptions {
   /// With `ranks`, "{rank}" in a name stands for the number of the rank.
   std::vector<std::string> argumentFiles, resultFiles;
   /// Ranks that run the program together, each a thread; 1 for a program
-  /// without groups.
+  /// without expert groups.
   int ranks = 1;
   /// Seconds that a rank waits for the others.
   double timeout = Ranks::kTimeout.count();

@@ -42,7 +42,7 @@ RunOptions mx::getOptionsOfRank(const RunOptions &options, int rank) {
 
 llvm::Error mx::checkRanks(ModuleOp module, const RunOptions &options) {
   bool hasGroup = false;
-  for (auto group : module.getOps<GroupOp>()) {
+  for (auto group : module.getOps<RankGroupOp>()) {
     int64_t size = group.getSize();
     if (size != 1 && size != options.ranks)
       return makeError(getPlace(group.getLoc()) +

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A program that several ranks run together can be run in one process: each
-// rank is a thread, and they meet here. On a device the groups of the runtime
+// rank is a thread, and they meet here. On a device rank groups of the runtime
 // move the bytes; here the ranks only find each other.
 //
 //===----------------------------------------------------------------------===//

@@ -13,8 +13,8 @@
 
 namespace mx {
 
-/// A group of which this process is a rank.
-struct LaunchGroup {
+/// A rank group of which this process is a member.
+struct LaunchRankGroup {
   std::string name;
   /// "host:port", where rank 0 listens.
   std::string address;
@@ -27,7 +27,7 @@ struct LaunchOptions {
   std::string device = "auto";
   std::vector<std::string> argumentFiles, resultFiles;
   /// Of a program of several ranks, all of its groups.
-  std::vector<LaunchGroup> groups;
+  std::vector<LaunchRankGroup> groups;
   /// Print the entries instead of running one.
   bool list = false;
   /// Print how long loading and running took.

@@ -39,8 +39,8 @@ inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 inline constexpr size_t kMaxDepth = 32;
 
 /// Device memory: brought by the caller, a slice of the workspace, a constant
-/// of the program, a window of a group, one of those that a step chose, or,
-/// once that is known, memory that a step took.
+/// of the program, a window of a rank group, one of those that a step chose,
+/// or, once that is known, memory that a step took.
 struct Buffer {
   enum Kind : uint8_t {
     Argument,
@@ -103,7 +103,7 @@ struct WorkBuffer {
 };
 
 /// Ranks that run the program together.
-struct Group {
+struct RankGroup {
   std::string name;
   int64_t size = 1;
   /// Of each rank, at most: a window has rows for as many.
@@ -264,7 +264,7 @@ struct Manifest {
   /// Files beside the manifest; empty where there is none.
   std::string ptx, cubin, data;
   std::vector<Constant> constants;
-  std::vector<Group> groups;
+  std::vector<RankGroup> groups;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
 };
@@ -298,7 +298,7 @@ struct Inputs {
   const std::vector<Constant> *constants = nullptr;
   std::vector<int64_t> constantAddresses;
   /// Of the manifest, as `constants`.
-  const std::vector<Group> *groups = nullptr;
+  const std::vector<RankGroup> *groups = nullptr;
   /// Of this process in each of them.
   std::vector<int64_t> ranks;
   std::vector<int64_t> windowAddresses;

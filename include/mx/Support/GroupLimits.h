@@ -11,7 +11,7 @@
 
 namespace mx {
 
-/// Ranks of a group.
+/// Ranks of a rank group.
 inline constexpr int64_t kMostRanks = 1024;
 /// Tokens of all ranks together, which are rows of a window: places of their
 /// pairs are i32.

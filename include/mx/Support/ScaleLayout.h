@@ -89,7 +89,7 @@ constexpr Int scaleOffsetInTile(Int row, Int block) {
 // Sizes and addresses
 //===----------------------------------------------------------------------===//
 
-/// Groups of a ragged reduction begin at multiples of this many elements.
+/// Expert groups of a reduction begin at multiples of this many elements.
 inline constexpr int64_t kRaggedReductionAlign = 128;
 
 constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -115,8 +115,8 @@ constexpr int64_t tiledScaleOffset(int64_t row, int64_t block, int64_t blocks) {
 /// The row of tiles at which a group starts, given the end of the one before:
 /// rows of different groups never share a tile.
 template <typename Int>
-constexpr Int raggedRowsTileRow(Int groupStart, Int group) {
-  return groupStart / kScaleTileRows + group;
+constexpr Int raggedRowsTileRow(Int expertStart, Int group) {
+  return expertStart / kScaleTileRows + group;
 }
 /// Rows of tiles that suffice for any partition of `totalRows` in `groups`.
 constexpr int64_t raggedRowsTileRowCount(int64_t totalRows, int64_t groups) {

@@ -28,7 +28,7 @@ MatmulOpInterface mx::tuning::getMatmul(ModuleOp module) {
 }
 
 static Role getRole(MatmulOpInterface op, Value value) {
-  if (value == op.getGroupOffsets())
+  if (value == op.getExpertOffsets())
     return op.isMasked() ? Role::Counts : Role::Offsets;
   const std::pair<Value, Role> roles[] = {
       {op.getA(), Role::Elements},       {op.getB(), Role::Elements},
@@ -56,7 +56,7 @@ static Type getSizedType(MatmulOpInterface op, Value value,
     if (!ShapedType::isDynamic(extent))
       continue;
     bool isLast = index + 1 == shape.size();
-    if (value == op.getGroupOffsets() || (index == 0 && shape.size() == 3))
+    if (value == op.getExpertOffsets() || (index == 0 && shape.size() == 3))
       extent = sizes.groups;
     else if (isOperand && isLast)
       extent = isScales ? blocks : sizes.k;

@@ -169,8 +169,8 @@ static std::vector<uint8_t> draw(const Slot &slot, Values values,
 
 /// Where the groups of a matmul end: all have as many rows, or elements of the
 /// reduction whose segments begin at multiples of 128.
-static int64_t getGroupEnd(int64_t group, Role role,
-                           const mxgpu::MatmulProblem &sizes) {
+static int64_t getExpertEnd(int64_t group, Role role,
+                            const mxgpu::MatmulProblem &sizes) {
   constexpr int64_t kSegment = 128;
   int64_t groups = std::max<int64_t>(sizes.groups, 1);
   if (role == Role::Counts)
@@ -194,8 +194,8 @@ std::vector<uint8_t> mx::tuning::makeValues(const Slot &slot, Values values,
   size_t itemBytes = element.getIntOrFloatBitWidth() / 8;
   std::vector<uint8_t> bytes(slot.bytes);
   for (size_t i = 0; i < bytes.size() / itemBytes; ++i) {
-    int64_t value =
-        slot.role == Role::Rows ? int64_t(i) : getGroupEnd(i, slot.role, sizes);
+    int64_t value = slot.role == Role::Rows ? int64_t(i)
+                                            : getExpertEnd(i, slot.role, sizes);
     memcpy(bytes.data() + i * itemBytes, &value, itemBytes);
   }
   return bytes;

@@ -52,8 +52,7 @@ static LogicalResult verifyWhole(Operation *op, ValueRange memrefs) {
   if (llvm::all_of(memrefs, isWhole))
     return success();
   return op->emitOpError(
-      "expected whole arrays in a launch plan, found a slice of "
-      "one");
+      "expected whole arrays in a launch plan, found a slice");
 }
 
 static LogicalResult verifyAlloc(memref::AllocOp op) {
@@ -276,7 +275,7 @@ struct ConvertMXGPUHostToPlanPass final
     addPatterns<lowerSelect>(converter, patterns);
     addViewPatterns(converter, patterns);
     addCommandPatterns(converter, patterns);
-    addGroupPatterns(converter, patterns);
+    addRankGroupPatterns(converter, patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
                                                                    converter);
     populateCallOpTypeConversionPattern(patterns, converter);

@@ -63,8 +63,8 @@ void addViewPatterns(const mlir::TypeConverter &converter,
 void addCommandPatterns(const mlir::TypeConverter &converter,
                         mlir::RewritePatternSet &patterns);
 /// Windows, the number of a rank, and collectives.
-void addGroupPatterns(const mlir::TypeConverter &converter,
-                      mlir::RewritePatternSet &patterns);
+void addRankGroupPatterns(const mlir::TypeConverter &converter,
+                          mlir::RewritePatternSet &patterns);
 
 } // namespace mx::mxgpu
 

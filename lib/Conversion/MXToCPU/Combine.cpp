@@ -28,7 +28,7 @@ public:
         zero(emitter.index(0)) {}
 
   void emit() {
-    emitter.checkGroups(offsets);
+    emitter.checkExperts(offsets);
     emitter.checkDim("rows", array(rows), 0, count);
     emitter.checkDim("outs", array(out), 1, columns);
     if (!overwrites)

@@ -88,7 +88,7 @@ Value Dequantizer::loadNumber(ArrayRef<Value> place, int64_t blockSize) {
 static void lowerDequantize(Emitter &emitter, DequantizeOp op,
                             DequantizeOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
-  emitter.checkGroups(adaptor.getOffsets());
+  emitter.checkExperts(adaptor.getOffsets());
   int64_t blockSize = op.getBlockSize();
   int64_t rank = op.getInput().getType().getRank();
   Elements elements = getElements(op.getInput(), adaptor.getInput());
@@ -145,7 +145,7 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
     if (ragged == RaggedKind::None)
       return dequantize(scales, batch, zero, rows, zero, columns, zero);
     Int total = reduction ? columns : rows;
-    emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
+    emitter.forEachExpert(offsets, total, [&](Emitter::ExpertGroup group) {
       Int size = group.end - group.begin;
       if (padded) {
         // Elements beyond the capacity do not count.
@@ -157,7 +157,7 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
       if (reduction)
         return dequantize(scales, batch, zero, rows, group.start, size,
                           group.begin);
-      dequantize(emitter.inGroup(scales, group), batch, group.begin, group.end,
+      dequantize(emitter.inExpert(scales, group), batch, group.begin, group.end,
                  zero, columns, zero);
     });
   });
@@ -166,7 +166,7 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
 static void lowerRelayout(Emitter &emitter, RelayoutOp op,
                           RelayoutOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
-  emitter.checkGroups(adaptor.getOffsets());
+  emitter.checkExperts(adaptor.getOffsets());
   Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
   Value offsets = adaptor.getOffsets();
   auto inputType = cast<MemRefType>(input.getType());
@@ -207,9 +207,9 @@ static void lowerRelayout(Emitter &emitter, RelayoutOp op,
   emitter.loopOverDims(linear, rank - 2, [&](ArrayRef<Value> batch) {
     if (!raggedRows)
       return copyRows(from, to, batch, emitter.index(0), rows);
-    emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
-      Scales source = emitter.inGroup(from, group);
-      Scales target = emitter.inGroup(to, group);
+    emitter.forEachExpert(offsets, rows, [&](Emitter::ExpertGroup group) {
+      Scales source = emitter.inExpert(from, group);
+      Scales target = emitter.inExpert(to, group);
       copyRows(source, target, batch, group.begin, group.end);
     });
   });

@@ -71,8 +71,8 @@ Int Emitter::loadEnd(Value offsets, Int total) {
   return loadOffset(offsets, dim(offsets, 0) - 1).min(total).max(0);
 }
 
-void Emitter::loopOverGroups(Value offsets, Int total,
-                             llvm::function_ref<void(Group)> body) {
+void Emitter::forEachExpert(Value offsets, Int total,
+                            llvm::function_ref<void(ExpertGroup)> body) {
   Int zero = index(0), count = dim(offsets, 0), last = loadEnd(offsets, total);
   auto forOp = scf::ForOp::create(builder, loc, zero, count, index(1),
                                   ValueRange{zero, zero});
@@ -81,7 +81,7 @@ void Emitter::loopOverGroups(Value offsets, Int total,
   Int g = wrap(forOp.getInductionVar()),
       begin = wrap(forOp.getRegionIterArg(0));
   Int end = loadOffset(offsets, g).min(last).max(begin);
-  Group group{g, begin, end, wrap(forOp.getRegionIterArg(1))};
+  ExpertGroup group{g, begin, end, wrap(forOp.getRegionIterArg(1))};
   body(group);
   Int next =
       group.start + (group.end - group.begin).roundUp(kRaggedReductionAlign);
@@ -195,11 +195,11 @@ SmallVector<Value> Emitter::scaleIndices(const Scales &scales,
     indices.append({row, block});
     return indices;
   }
-  if (scales.groupStart)
-    row = row - *scales.groupStart;
+  if (scales.expertStart)
+    row = row - *scales.expertStart;
   Int tileRow = row / kScaleTileRows;
-  if (scales.groupTileRow)
-    tileRow = tileRow + *scales.groupTileRow;
+  if (scales.expertTileRow)
+    tileRow = tileRow + *scales.expertTileRow;
   indices.append({tileRow, block / kScaleTileBlocks});
   for (const ScaleTileMode &mode : kScaleRowModes)
     indices.push_back(getTileIndex(row, mode));
@@ -223,9 +223,9 @@ void Emitter::storeScale(Int byte, const Scales &scales, ArrayRef<Value> batch,
                           scaleIndices(scales, batch, row, block));
 }
 
-Scales Emitter::inGroup(Scales scales, const Group &group) {
-  scales.groupStart = group.begin;
-  scales.groupTileRow = raggedRowsTileRow(group.begin, group.number);
+Scales Emitter::inExpert(Scales scales, const ExpertGroup &group) {
+  scales.expertStart = group.begin;
+  scales.expertTileRow = raggedRowsTileRow(group.begin, group.number);
   return scales;
 }
 
@@ -255,7 +255,7 @@ void Emitter::checkDim(StringRef name, const Elements &array, int64_t dimension,
         {expected, found});
 }
 
-void Emitter::checkGroups(Value offsets) {
+void Emitter::checkExperts(Value offsets) {
   if (!offsets || !cast<MemRefType>(offsets.getType()).isDynamicDim(0))
     return;
   Int groups = dim(offsets, 0);

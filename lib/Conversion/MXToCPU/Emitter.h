@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the lowerings of all operations share: loops, access to elements and
-// scales wherever they lie, walking over ragged groups, and checks at run time.
+// scales wherever they lie, walking over expert groups, and checks at run time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,12 +37,12 @@ struct Elements {
   int64_t getLogicalRank() const;
 };
 
-/// Scales, linear or tiled, with the rows of a group starting at a tile row of
-/// their own where `groupStart` is set.
+/// Scales, linear or tiled, with the rows of an expert starting at a tile row
+/// of their own where `expertStart` is set.
 struct Scales {
   mlir::Value memref;
   bool tiled;
-  std::optional<Int> groupStart, groupTileRow;
+  std::optional<Int> expertStart, expertTileRow;
 };
 
 class Emitter {
@@ -74,14 +74,14 @@ public:
   /// Begin and end of group g as `offsets` says of `total` rows or columns, and
   /// its start p[g] in a ragged reduction. Wrong offsets mean what
   /// docs/reference/Spec.md says.
-  struct Group {
+  struct ExpertGroup {
     Int number, begin, end, start;
   };
-  void loopOverGroups(mlir::Value offsets, Int total,
-                      llvm::function_ref<void(Group)> body);
+  void forEachExpert(mlir::Value offsets, Int total,
+                     llvm::function_ref<void(ExpertGroup)> body);
   /// An offset as it is in memory, with its sign.
   Int loadOffset(mlir::Value offsets, Int group);
-  /// The end of the last group.
+  /// The end of the last expert group.
   Int loadEnd(mlir::Value offsets, Int total);
 
   /// The operations of an epilogue or prologue for the element that the
@@ -113,7 +113,7 @@ public:
   void fillZero(const Elements &array) { fillZero(array.memref); }
 
   /// `scales` as group g of ragged rows sees them.
-  Scales inGroup(Scales scales, const Group &group);
+  Scales inExpert(Scales scales, const ExpertGroup &group);
 
   //===--------------------------------------------------------------------===//
   // Checks at run time
@@ -127,7 +127,7 @@ public:
   void checkDim(llvm::StringRef name, const Elements &array, int64_t dimension,
                 Int expected);
   /// Checks that `offsets`, if there are some, have a group.
-  void checkGroups(mlir::Value offsets);
+  void checkExperts(mlir::Value offsets);
   /// Checks the tiles of packed weights of `rows` x `columns`.
   void checkPacked(llvm::StringRef name, const Elements &weights, Int rows,
                    Int columns);

@@ -225,20 +225,20 @@ struct ConvertMXToCPUPass final
     target.addIllegalDialect<mx::MXDialect>();
     // An epilogue's terminator goes when its operation does.
     target.addLegalOp<mx::YieldOp>();
-    target.addLegalOp<mx::GroupOp>();
+    target.addLegalOp<mx::RankGroupOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
     mx::cpu::populateDequantizePatterns(converter, patterns);
     mx::cpu::populatePermuteReductionPatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
     mx::cpu::populateGroupRowsPatterns(converter, patterns);
     mx::cpu::populateCombinePatterns(converter, patterns);
-    mx::cpu::populateGroupPatterns(converter, patterns);
+    mx::cpu::populateRankGroupPatterns(converter, patterns);
     mx::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();
     for (auto group :
-         llvm::make_early_inc_range(getOperation().getOps<mx::GroupOp>()))
+         llvm::make_early_inc_range(getOperation().getOps<mx::RankGroupOp>()))
       group.erase();
   }
 };

@@ -203,13 +203,13 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
   Matmul matmul(emitter, blockSize, k);
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
-  emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
-    Side rowsOfGroup = a, own = b;
+  emitter.forEachExpert(offsets, rows, [&](Emitter::ExpertGroup group) {
+    Side rowsOfExpert = a, own = b;
     if (a.scales)
-      rowsOfGroup.scales = emitter.inGroup(*a.scales, group);
-    rowsOfGroup.firstRow = group.begin;
+      rowsOfExpert.scales = emitter.inExpert(*a.scales, group);
+    rowsOfExpert.firstRow = group.begin;
     own.batch = {group.number};
-    matmul.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
+    matmul.emit(rowsOfExpert, own, group.end - group.begin, columns, k,
                 [&](Int row, Int column, Value sum) {
                   store.emit(group.begin + row, column, sum, k, {}, scatter);
                 });
@@ -268,7 +268,7 @@ static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
   Matmul matmul(emitter, blockSize, capacity);
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
-  emitter.loopOverGroups(offsets, capacity, [&](Emitter::Group group) {
+  emitter.forEachExpert(offsets, capacity, [&](Emitter::ExpertGroup group) {
     // Elements beyond the capacity do not count.
     Int k = (group.end - group.begin).min((capacity - group.start).max(0));
     a.firstK = b.firstK = group.start.min(capacity);
@@ -281,7 +281,7 @@ static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
 static void lowerGroupedMatmul(Emitter &emitter, GroupedMatmulOp op,
                                GroupedMatmulOp::Adaptor adaptor) {
   if (!op.getMasked())
-    emitter.checkGroups(adaptor.getOffsets());
+    emitter.checkExperts(adaptor.getOffsets());
   Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
   Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
   if (op.getMasked())

@@ -28,8 +28,8 @@ void populateGroupRowsPatterns(const mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns);
-void populateGroupPatterns(const mlir::TypeConverter &converter,
-                           mlir::RewritePatternSet &patterns);
+void populateRankGroupPatterns(const mlir::TypeConverter &converter,
+                               mlir::RewritePatternSet &patterns);
 
 /// Emits `body` with the row that `rows` lists for `row`, if it lists one.
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,

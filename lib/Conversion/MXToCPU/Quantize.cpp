@@ -203,7 +203,7 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   emitter.checkScales("scales", o.scales, o.elements, lines, columns,
                       o.blockSize, reduction ? std::nullopt : groups);
 
-  // Slack is 0; so are the ends of the groups of a ragged reduction.
+  // Slack is 0; so are the ends of the expert groups of a ragged reduction.
   if (o.scales.tiled || reduction)
     emitter.fillZero(o.scales.memref);
   if (reduction)
@@ -213,14 +213,14 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
       return quantizeLines(emitter, o,
                            {batch, zero, lines, zero, length, zero});
     Int total = reduction ? length : lines;
-    emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
+    emitter.forEachExpert(offsets, total, [&](Emitter::ExpertGroup group) {
       if (reduction)
         return quantizeLines(emitter, o,
                              {batch, zero, lines, group.begin,
                               group.end - group.begin, group.start});
-      Orientation inGroup = o;
-      inGroup.scales = emitter.inGroup(o.scales, group);
-      quantizeLines(emitter, inGroup,
+      Orientation inExpert = o;
+      inExpert.scales = emitter.inExpert(o.scales, group);
+      quantizeLines(emitter, inExpert,
                     {batch, group.begin, group.end, zero, length, zero});
     });
   });
@@ -258,7 +258,7 @@ static void storeMagnitude(Emitter &emitter, Value input, Value out,
   Int zero = emitter.index(0), rows = emitter.dim(input, 0),
       columns = emitter.dim(input, 1);
   Int total = ragged == RaggedKind::Rows ? rows : columns;
-  emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
+  emitter.forEachExpert(offsets, total, [&](Emitter::ExpertGroup group) {
     auto raiseRows = [&](Int firstRow, Int endRow, Int first, Int end) {
       emitter.loop(firstRow, endRow, 1, [&](Int row) {
         emitter.loop(first, end, 1, [&](Int column) { raise({row, column}); });
@@ -274,7 +274,7 @@ static void storeMagnitude(Emitter &emitter, Value input, Value out,
 static void lowerQuantize(Emitter &emitter, QuantizeOp op,
                           QuantizeOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
-  emitter.checkGroups(adaptor.getOffsets());
+  emitter.checkExperts(adaptor.getOffsets());
   int64_t rank = op.getInput().getType().getRank();
   bool nvfp4 =
       isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getScales(0).getType()));

@@ -32,7 +32,7 @@ llvm::LogicalResult convertQuantize(QuantizeOp op,
 struct DequantizeOperands {
   mlir::Operation *op;
   mlir::Value input, scales, globalScale, offsets, out;
-  RaggedKind ragged; ///< the dimension that the groups divide
+  RaggedKind ragged; ///< the dimension that the expert groups divide
   int64_t blockSize;
   bool isPermuted;
 

@@ -53,7 +53,7 @@ namespace mx::mxgpu {
 
 namespace {
 /// The groups that divide an operand, if any.
-struct OperandGroups {
+struct OperandExperts {
   RaggedKind ragged = RaggedKind::None;
   Value offsets;
 };
@@ -62,7 +62,7 @@ struct OperandGroups {
 /// The numbers of an operand as a tensor of their own; with `isPermuted` its
 /// reduction is, and there may be no scales.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
-                        Value scales, OperandGroups groups, int64_t blockSize,
+                        Value scales, OperandExperts groups, int64_t blockSize,
                         bool isPermuted) {
   auto type = cast<RankedTensorType>(elements.getType());
   auto numbers = type.clone(builder.getBF16Type());
@@ -98,9 +98,9 @@ static void dequantizeOperands(OpT op, Workspace workspace,
   int64_t blockSize = op.getBlockSize();
   // Where groups have matrices the rows of a are those of a batch, and each
   // group of rows has a matrix of b.
-  OperandGroups ofA, ofB;
+  OperandExperts ofA, ofB;
   if (!op.isMasked())
-    ofA = {op.getRaggedOrNone(), op.getGroupOffsets()};
+    ofA = {op.getRaggedOrNone(), op.getExpertOffsets()};
   if (ofA.ragged == RaggedKind::Reduction)
     ofB = ofA;
   if (holdsA(workspace)) {
@@ -182,7 +182,7 @@ static bool isVariable(Operation *op) {
 
 /// What the host does with the other ranks of a group.
 static bool isHostCommand(Operation *op) {
-  return isa<mx::GroupOp, mx::RankOp, mx::WindowOp, mx::AllGatherOp,
+  return isa<mx::RankGroupOp, mx::RankOp, mx::WindowOp, mx::AllGatherOp,
              mx::AllToAllOp>(op);
 }
 

@@ -115,12 +115,12 @@ int mxProgramGetGroup(mxProgram program, int32_t index,
   if (!info)
     return reportNull("a place for the answer");
   return onProgram(program, [&](Program &found) -> Error {
-    const std::vector<plan::Group> &groups = found.manifest.groups;
+    const std::vector<plan::RankGroup> &groups = found.manifest.groups;
     if (index < 0 || size_t(index) >= groups.size())
       return invalidValue("mxProgramGetGroup: expected a number below " +
                           std::to_string(groups.size()) + ", found " +
                           std::to_string(index));
-    const plan::Group &group = groups[size_t(index)];
+    const plan::RankGroup &group = groups[size_t(index)];
     std::shared_ptr<const BoundGroupList> bound =
         found.groups.get(found.manifest);
     const Collectives *ranks =

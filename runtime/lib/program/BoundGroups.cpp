@@ -13,7 +13,7 @@ using namespace mx::runtime;
 /// Of bindings; counts up only.
 static std::atomic<int64_t> groupSerials;
 
-static std::string describe(const plan::Group &group) {
+static std::string describe(const plan::RankGroup &group) {
   return "group '" + group.name + "'";
 }
 
@@ -31,7 +31,7 @@ size_t mx::runtime::getWindowBytes(const plan::Manifest &manifest,
 Error BoundGroups::bind(const plan::Manifest &manifest, size_t index,
                         std::shared_ptr<Collectives> ranks, Device &device,
                         uint64_t fingerprint) {
-  const plan::Group &group = manifest.groups[index];
+  const plan::RankGroup &group = manifest.groups[index];
   if (ranks->size != group.size)
     return invalidValue(
         describe(group) + ": expected " + std::to_string(group.size) +

@@ -345,14 +345,13 @@ Error mx::runtime::bindGroup(Program &program, const char *name,
   std::shared_ptr<Collectives> ranks;
   if (Error error = findCollectives(handle, ranks))
     return error;
-  const std::vector<plan::Group> &groups = program.manifest.groups;
-  auto named =
-      std::find_if(groups.begin(), groups.end(), [&](const plan::Group &group) {
-        return group.name == name;
-      });
+  const std::vector<plan::RankGroup> &groups = program.manifest.groups;
+  auto named = std::find_if(
+      groups.begin(), groups.end(),
+      [&](const plan::RankGroup &group) { return group.name == name; });
   if (named == groups.end()) {
     std::string known;
-    for (const plan::Group &group : groups)
+    for (const plan::RankGroup &group : groups)
       known += (known.empty() ? "" : ", ") + group.name;
     return {MX_ERROR_NOT_FOUND, "expected the group to be one of [" + known +
                                     "], found '" + name + "'"};

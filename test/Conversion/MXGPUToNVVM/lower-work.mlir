@@ -94,7 +94,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Groups of 8 rows, column by column; the last group may have fewer.
+  // Groups of 8 rows, column by column; the last expert group may have fewer.
   // CHECK-LABEL: mxgpu.kernel @group_m(
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           %[[HEIGHT:.*]] = arith.minui %[[ROWS:.*]], %c8_i32
@@ -155,7 +155,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 
   // A warp looks for the group whose tile this is among 32 at a time. A CTA past the
-  // last group does nothing.
+  // last expert group does nothing.
   // CHECK-LABEL: mxgpu.kernel @ragged(
   // CHECK:         %[[FOUND:.*]]:7 = scf.while
   // CHECK:           nvvm.shfl.sync up
@@ -361,7 +361,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 
-  // Where groups divide the reduction each has all tiles: which group follows from the
+  // Where expert groups divide the reduction each has all tiles: which group follows from the
   // number, and only where it begins is looked for.
   // CHECK-LABEL: mxgpu.kernel @reduction(
   // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x

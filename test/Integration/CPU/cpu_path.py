@@ -86,7 +86,7 @@ def random_operand(rng, shape, element, nvfp4=False, scales=(120, 134)):
 
 
 def group_ends(rng, total, groups):
-    """Cumulative ends with an empty group where there are several."""
+    """Cumulative ends with an empty expert group where there are several."""
     ends = np.sort(rng.integers(0, total + 1, groups))
     if groups > 2:
         ends[1] = ends[0]

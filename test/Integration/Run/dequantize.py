@@ -75,7 +75,7 @@ class Program:
                      f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
         wrong = 0
         for out, (what, _, expected) in zip(outs, self.results):
-            # Rows of no group are nobody's.
+            # Rows of no expert group are nobody's.
             if text := inputs.difference(np.load(out)[:len(expected)], expected):
                 print(f"{chip} {what}: {text}")
                 wrong += 1

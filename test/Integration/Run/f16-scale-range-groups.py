@@ -1,4 +1,4 @@
-"""f16_scale_range with groups: each group has windows of its own, and what lies outside
+"""f16_scale_range with expert groups: each expert group has windows of its own, and what lies outside
 of it says nothing about them. Same bits as without it.
 
 RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t sim
@@ -7,7 +7,7 @@ REQUIRES: compiler, numpy
 Groups of rows, masked ones and groups of a reduction, of any sizes, whose scales are
 of other kinds each. Compared bit for bit with the same schedule in bf16, and with
 numpy in float64. Padding has NaN: scales of rows and blocks that do not exist, rows and
-segments of no group.
+segments of no expert group.
 """
 
 import importlib

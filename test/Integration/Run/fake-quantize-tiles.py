@@ -260,7 +260,7 @@ def forms():
 
 
 def count_wrong(case, a, b):
-    """Rows of no group have no particular numbers."""
+    """Rows of no expert group have no particular numbers."""
     differ = a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}")
     if case.ungrouped and len(a) == case.rows:
         differ = differ[:-case.ungrouped]

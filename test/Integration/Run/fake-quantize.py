@@ -129,7 +129,7 @@ for name, case in CASES.items():
     for options in (["--device=cpu"], ["--device=sim", "--chip=sm_90a"]):
         for dequantized in sorted({1, len(case.written)}):
             found = run(name, options, dequantized)
-            if name == "groups":  # What is after the last group's padding is unspecified.
+            if name == "groups":  # What is after the last expert group's padding is unspecified.
                 found[0][:, 512:] = expected[0][:, 512:]
             wrong = [int((a.view(np.uint32) != b.view(np.uint32)).sum())
                      for a, b in zip(found, expected, strict=True)]

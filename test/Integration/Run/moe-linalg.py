@@ -64,7 +64,7 @@ if counts != {" = mx.": 16, " = linalg.generic": 1, "tensor.concat": 0}:
 rng = np.random.default_rng(3)
 normal = lambda deviation, *shape: (deviation * rng.standard_normal(shape)).astype(ml_dtypes.bfloat16)
 tokens = 96
-# Two experts for each token, which are not equally popular; the last group is empty, and two rows are nobody's.
+# Two experts for each token, which are not equally popular; the last expert group is empty, and two rows are nobody's.
 popular = np.array([4, 1, 1, 2, 3, 1, 1, 0]) / 13
 experts = np.stack([rng.choice(G, 2, replace=False, p=popular) for _ in range(tokens)])
 order = np.argsort(experts.ravel(), kind="stable")

@@ -9,7 +9,7 @@ Rows are the input's elements and scales, byte for byte, and columns are
 quantized from its numbers. Each code is the largest of a block, with scales that
 are 0, small, large and NaN; with such scales and `ceil`, quantizing again gives
 other bytes. All element types, scales in both layouts; rows in groups, some of
-them empty, after the last group, gathered, some of them left out; amax, seeds,
+them empty, after the last expert group, gathered, some of them left out; amax, seeds,
 dequantized results, and one of each axis alone. A prologue that yields its
 argument quantizes rows again, also those of groups. Ends that cannot be give no
 particular result, but nothing outside of the tensors is read or written: the
@@ -33,7 +33,7 @@ os.makedirs(directory, exist_ok=True)
 COLUMNS, SEED = 160, 0x2718281828459045
 SCALES = [0, 1, 2, 9, 100, 126, 127, 128, 150, 246, 253, 254, 255]
 GROUPS = {"edges": [0, 1, 31, 33, 128, 129, 0, 64], "many": [0] * 33 + [5] + [0] * 34 + [130, 7], "none": [0, 0]}
-BEHIND = 37  # rows of no group
+BEHIND = 37  # rows of no expert group
 TILED = "sf_128x4"
 
 

@@ -7,7 +7,7 @@ TIER: slow
 
 Along both axes, from one read or alone: rows stay where they are and have tiles
 of scales for each group; columns become a ragged reduction. Groups of any size,
-many of them empty, more than a warp has lanes; rows behind the last group. Some
+many of them empty, more than a warp has lanes; rows behind the last expert group. Some
 of them a second time, of rows that are gathered and computed by a prologue, or
 with tiles that are loaded in parts, the last of which may have no row of a group.
 Ends that cannot be give no particular result, but nothing outside of the tensors
@@ -37,7 +37,7 @@ SIZES = {
     "none": [0, 0],
     "no rows": [0, 0, 0],
 }
-BEHIND = {"edges": 37, "none": 150}  # rows of no group
+BEHIND = {"edges": 37, "none": 150}  # rows of no expert group
 # Groups, input, type of the offsets, axes, element type, layout, NVFP4's factor
 CASES = [
     ("edges", "bf16", "i32", [1, 0], "f8E4M3FN", "sf_128x4", None),

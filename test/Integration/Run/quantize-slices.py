@@ -138,7 +138,7 @@ def execute(case):
 
 
 def expected(case):
-    """Pairs of elements and scales with how much of them is defined, along the axis that the groups divide."""
+    """Pairs of elements and scales with how much of them is defined, along the axis that the expert groups divide."""
     a, b = (case.slice(column).astype(np.float32) for column in (case.first, case.second))
     bias = case.wide[BIAS_ROW, case.first : case.first + case.columns].astype(np.float32)
     rounded = lambda x: x.astype(FLOATS[case.dtype]).astype(np.float32)
@@ -176,7 +176,7 @@ def check(case):
         for what, want, out in [("elements", ref.pack(elements, case.element), outs[2 * k]),
                                 ("scales", scales, outs[2 * k + 1])]:
             found = np.load(out).view(want.dtype)
-            # Groups of a reduction are followed by slack.
+            # Expert groups of a reduction are followed by slack.
             found, want = (found[:, : want.shape[1]], want) if defined is None else (found[defined], want[defined])
             differ = found.shape != want.shape or np.count_nonzero(found != want)
             if differ:

@@ -4,7 +4,7 @@ RUN: %python %s %t --optimizer=mx-opt --compiler=mx-compile --chip=sm_90a
 RUN: %python %s %t --optimizer=mx-opt --compiler=mx-compile --chip=sm_100a
 REQUIRES: compiler, numpy
 
-Matmuls of all strategies of a chip, of sizes that the run tells, with groups and with a
+Matmuls of all strategies of a chip, of sizes that the run tells, with expert groups and with a
 split reduction: by 2 and by 3, with a reduction of no step, one step, as many as a body
 has, one more and one less, and a last step that is short. Operands are small integers,
 whose sums are exact in every order. --seed takes others.

@@ -395,7 +395,7 @@ def run(args, case):
         wrong, ratio = check(case, packed, rows, used, w, init, to)
         print(f"{case.name()}: {wrong} wrong with packed weights, largest deviation {ratio:.3f} of the bound")
         return wrong == 0
-    # Rows of no group are unspecified on the CPU where there are parts.
+    # Rows of no expert group are unspecified on the CPU where there are parts.
     known = used >= 0 if case.parts > 1 else np.full(len(used), True)
     differ = 0
     for plain, other in zip(results, packed):

@@ -199,7 +199,7 @@ TestStrategy::checkSchedule(const MatmulProblem &problem,
                       kRows, kReduction, tile[0], tile[1], tile[2]),
         {}};
   if (problem.ragged != RaggedKind::None || problem.numB > 1)
-    return ScheduleError{"expected one matrix of B, without groups", {}};
+    return ScheduleError{"expected one matrix of B, without expert groups", {}};
   return std::nullopt;
 }
 

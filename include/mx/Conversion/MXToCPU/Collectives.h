@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A program with groups of several ranks calls these functions of C, which the
-// one that runs it brings. `group` is the number of the mx.group in the module;
-// sizes are in bytes, those of the segment of one rank.
+// A program with rank groups of several ranks calls these functions of C, which
+// the one that runs it brings. `group` is the number of the mx.group in the
+// module; sizes are in bytes, those of the segment of one rank.
 //
 //   int64_t mxHostRank(int64_t group);
 //   void mxHostAllGather(int64_t group, void *window, int64_t bytes);

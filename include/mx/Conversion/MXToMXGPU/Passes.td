@@ -109,7 +109,7 @@ def MXDequantizeOperands
     these operands, and the matmul of the numbers with the rest of the
     schedule. Layouts must be shapes already (`mx-materialize-layouts`).
 
-    Operands that groups divide have the groups of the matmul, by rows or as a
+    Operands that expert groups divide have those of the matmul, by rows or as a
     ragged reduction whose segments stay where they are (`padded`). What no group
     has is not dequantized.
 

@@ -62,16 +62,16 @@ struct MatmulProblem {
   bool isQuantizedHere = false;
   /// Whether rows are added to indexed rows of the result.
   bool isScattered = false;
-  /// The dimension that groups divide, and whether each has a matrix of rows,
-  /// which is modelled as full.
+  /// The dimension that expert groups divide, and whether each has a matrix of
+  /// rows, which is modelled as full.
   RaggedKind ragged = RaggedKind::None;
   bool isMasked = false;
-  /// Elements, or ShapedType::kDynamic, of all groups together. The columns are
-  /// those of all B matrices.
+  /// Elements, or ShapedType::kDynamic, of all expert groups together. The
+  /// columns are those of all B matrices.
   int64_t m = mlir::ShapedType::kDynamic;
   int64_t n = mlir::ShapedType::kDynamic;
   int64_t k = mlir::ShapedType::kDynamic;
-  int64_t groups = 1;
+  int64_t groups = 1; ///< expert groups, or matrices of a batch
 
   /// Whether A is elements with scales, or B, or either. Without them an
   /// operand is bf16, which the tensor core multiplies by the other,
@@ -169,11 +169,11 @@ struct ReductionSteps {
 };
 
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
-/// clusterlaunchcontrol.try_cancel), or work tiles of groups. There are two, so
-/// that the loads can go on to the next work tile while the epilogue of the
+/// clusterlaunchcontrol.try_cancel), or work tiles of experts. There are two,
+/// so that the loads can go on to the next work tile while the epilogue of the
 /// last one runs.
 inline constexpr int64_t kWorkTileSlots = 2, kClcAnswerBytes = 16,
-                         kGroupWorkTileBytes = 32;
+                         kExpertWorkTileBytes = 32;
 
 /// Elements of a quantized result that share a scale, and columns of which a
 /// row's scales are a word.

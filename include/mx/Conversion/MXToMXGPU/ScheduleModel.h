@@ -38,8 +38,8 @@ struct Grid {
 /// A size, or the one that stands for those that are not known.
 int64_t orAssumed(int64_t size);
 
-/// How rows may be divided among groups: each row in any as likely, or in the
-/// i-th most frequent one as 1 / i (Zipf's law).
+/// How rows may be divided among expert groups: each row in any as likely, or
+/// in the i-th most frequent one as 1 / i (Zipf's law).
 enum class Division { Even, Uneven };
 
 Grid getGrid(const MatmulProblem &problem, const ScheduleFields &fields,

@@ -78,8 +78,8 @@ private:
   void lower(ForEachWorkTileOp op);
   void lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
                    TileSchedulerOp source);
-  void lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
-                   TileSchedulerOp source);
+  void lowerExperts(NVVMBuilder &builder, ForEachWorkTileOp op,
+                    TileSchedulerOp source);
   void lowerAtomicCounter(NVVMBuilder &builder, ForEachWorkTileOp op,
                           const Problem &problem);
   void lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
@@ -98,7 +98,7 @@ private:
   /// The work tile of each scheduler that gives a CTA only one.
   DenseMap<Operation *, SingleWorkTile> workTiles;
   /// The first work tile of each scheduler over groups.
-  DenseMap<Operation *, GroupWorkTile> firstWorkTiles;
+  DenseMap<Operation *, ExpertWorkTile> firstWorkTiles;
 };
 
 } // namespace
@@ -135,7 +135,7 @@ void WorkLowering::lower(ForEachWorkTileOp op) {
   if (source.getSingle())
     lowerSingle(builder, op, source);
   else if (source.getOffsets())
-    lowerGroups(builder, op, source);
+    lowerExperts(builder, op, source);
   else if (source.getCounter())
     lowerAtomicCounter(builder, op, getProblem(builder, source));
   else if (source.getWorkTiles())
@@ -179,7 +179,7 @@ void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
     isWorkTile = isNumber(builder, answer.back());
     break;
   case AsyncKind::Groups:
-    answer = loadGroupWorkTile(builder, address).getWords();
+    answer = loadExpertWorkTile(builder, address).getWords();
     isWorkTile = isNumber(builder, answer.back());
     break;
   case AsyncKind::Clc:
@@ -214,15 +214,15 @@ void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
 
 /// A CTA, or a pair, gets its work tiles from the ring, except for the first
 /// one, if there is one, which it finds before the loop.
-void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
-                               TileSchedulerOp source) {
+void WorkLowering::lowerExperts(NVVMBuilder &builder, ForEachWorkTileOp op,
+                                TileSchedulerOp source) {
   auto [known, isNew] = firstWorkTiles.try_emplace(source);
   if (isNew) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(source);
-    known->second = findFirstGroupWorkTile(builder, source);
+    known->second = findFirstExpertWorkTile(builder, source);
   }
-  const GroupWorkTile &first = known->second;
+  const ExpertWorkTile &first = known->second;
   auto ifOp = scf::IfOp::create(builder, isNumber(builder, first.number),
                                 /*withElse=*/false);
   builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -324,12 +324,12 @@ void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
       continue;
     }
     // All lanes find the next work tile, and one lane writes it.
-    GroupWorkTile workTile = findNextGroupWorkTile(
+    ExpertWorkTile workTile = findNextExpertWorkTile(
         builder, source, commit->getParentOfType<scf::WhileOp>());
     auto ifOp =
         scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    storeGroupWorkTile(builder, workTile, getAddress(builder, buffer));
+    storeExpertWorkTile(builder, workTile, getAddress(builder, buffer));
   }
 }
 

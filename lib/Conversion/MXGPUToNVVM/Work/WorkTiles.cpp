@@ -228,7 +228,7 @@ Tiles mx::mxgpu::buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// The number of tiles of packed rows that suffices for any groups.
+/// The number of tiles of packed rows that suffices for any expert groups.
 static Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
                             int64_t tile) {
   Value whole = arith::DivUIOp::create(builder, rows, builder.index(tile));
@@ -297,7 +297,7 @@ SmallVector<Value> mx::mxgpu::getWorkTile(NVVMBuilder &builder,
 /// Of groups of a reduction: all have the same tiles.
 static SingleWorkTile getWorkTileOfReduction(NVVMBuilder &builder,
                                              TileSchedulerOp source) {
-  GroupWorkTile found = findFirstGroupWorkTile(builder, source);
+  ExpertWorkTile found = findFirstExpertWorkTile(builder, source);
   SingleWorkTile workTile;
   for (Value word : found.arguments)
     workTile.arguments.push_back(toIndex(builder, word));
@@ -320,8 +320,8 @@ SingleWorkTile mx::mxgpu::getSingleWorkTile(NVVMBuilder &builder,
   int64_t tileRows = source.getTile()[0];
   Value tile =
       arith::DivUIOp::create(builder, arguments[1], builder.index(tileRows));
-  GroupTile found = findGroupTile(builder, offsets, source.getRows(),
-                                  builder.toI32(tile), tileRows);
+  ExpertTile found = findExpertTile(builder, offsets, source.getRows(),
+                                    builder.toI32(tile), tileRows);
   arguments[0] = toIndex(builder, found.group);
   arguments[3] = toIndex(builder, found.start);
   arguments[4] = toIndex(builder, found.end);

@@ -32,7 +32,7 @@ struct SingleWorkTile {
 
 /// A work tile of a scheduler over `groups`: the arguments of the loop's body,
 /// and the number of the work tile or, if there is none, -1 (i32s).
-struct GroupWorkTile {
+struct ExpertWorkTile {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value number;
 
@@ -68,26 +68,26 @@ SingleWorkTile getSingleWorkTile(NVVMBuilder &builder, TileSchedulerOp source);
 
 /// The group that has a tile of packed rows, the first of its rows in it, and
 /// its end: i32s, and whether there is one (i1).
-struct GroupTile {
+struct ExpertTile {
   mlir::Value group, start, end, exists;
 };
 
-/// Finds it by the ends of the groups; all lanes of a warp must take part.
-/// `rows` (index) are those of the tensor, beyond which no group ends.
-GroupTile findGroupTile(NVVMBuilder &builder, mlir::Value offsets,
-                        mlir::Value rows, mlir::Value tile, int64_t tileRows);
+/// Finds it by the ends of the expert groups; all lanes of a warp must take
+/// part. `rows` (index) are those of the tensor, beyond which no group ends.
+ExpertTile findExpertTile(NVVMBuilder &builder, mlir::Value offsets,
+                          mlir::Value rows, mlir::Value tile, int64_t tileRows);
 
 /// The first work tile of a CTA or pair, and the one after its loop's current
 /// one; all lanes of a warp must take part.
-GroupWorkTile findFirstGroupWorkTile(NVVMBuilder &builder,
-                                     TileSchedulerOp source);
-GroupWorkTile findNextGroupWorkTile(NVVMBuilder &builder,
-                                    TileSchedulerOp source,
-                                    mlir::scf::WhileOp loop);
+ExpertWorkTile findFirstExpertWorkTile(NVVMBuilder &builder,
+                                       TileSchedulerOp source);
+ExpertWorkTile findNextExpertWorkTile(NVVMBuilder &builder,
+                                      TileSchedulerOp source,
+                                      mlir::scf::WhileOp loop);
 /// Passed through 32 bytes of shared memory.
-void storeGroupWorkTile(NVVMBuilder &builder, const GroupWorkTile &workTile,
-                        mlir::Value address);
-GroupWorkTile loadGroupWorkTile(NVVMBuilder &builder, mlir::Value address);
+void storeExpertWorkTile(NVVMBuilder &builder, const ExpertWorkTile &workTile,
+                         mlir::Value address);
+ExpertWorkTile loadExpertWorkTile(NVVMBuilder &builder, mlir::Value address);
 
 /// The number of a CTA or pair, which is that of its first work tile, and the
 /// number of CTAs or pairs: i32s.

@@ -52,7 +52,7 @@ void mx::mxgpu::requireMultiple(KernelBuilder &host, Value found,
                     ValueRange{found, below, host.add(below, factor)});
 }
 
-void mx::mxgpu::requireGroups(KernelBuilder &host, Value offsets) {
+void mx::mxgpu::requireExperts(KernelBuilder &host, Value offsets) {
   if (!offsets || !cast<MemRefType>(offsets.getType()).isDynamicDim(0))
     return;
   Value groups = host.dim(offsets, 0);

@@ -38,9 +38,9 @@ void requireMultiple(KernelBuilder &host, mlir::Value found, int64_t factor,
 void requireAtMost(KernelBuilder &host, mlir::Value found, int64_t limit,
                    const llvm::Twine &what);
 /// Requires at least one expert group in `offsets`, unless they are null.
-void requireGroups(KernelBuilder &host, mlir::Value offsets);
+void requireExperts(KernelBuilder &host, mlir::Value offsets);
 /// Requires scales for `rows x columns` elements in blocks of `block`. Tiled
-/// scales of ragged groups have `rowTiles` tiles of rows. Messages call the
+/// scales of expert groups have `rowTiles` tiles of rows. Messages call the
 /// scales `name`. The first `batch` dimensions are batch dimensions.
 void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
                        mlir::Value rows, mlir::Value columns, int64_t block,

@@ -21,8 +21,8 @@ class KernelBuilder : public ArithBuilder {
 public:
   using ArithBuilder::ArithBuilder;
 
-  /// Tiles that suffice for the rows of all groups, whatever their sizes, if
-  /// each is given whole ones.
+  /// Tiles that suffice for the rows of all expert groups, whatever their
+  /// sizes, if each is given whole ones.
   mlir::Value packedTiles(mlir::Value rows, int64_t tile, mlir::Value offsets);
   /// Size of a dimension: a constant where the type knows it.
   mlir::Value dim(mlir::Value memref, int64_t dim);

@@ -77,7 +77,7 @@ KernelArguments mx::mxgpu::getMatmulArguments(MatmulKernel &kernel,
   KernelArguments arguments;
   policies.mainLoop->addOperands(arguments);
   arguments.add(Arg::Result, matrices.out);
-  arguments.add(Arg::Offsets, op.getGroupOffsets());
+  arguments.add(Arg::Offsets, op.getExpertOffsets());
   arguments.add(Arg::K, getSize(kernel.host, matrices.a, 1));
   arguments.add(Arg::Alpha, op.getAlpha());
   arguments.addAll(Arg::Captures, policies.epilogue->getCaptures());

@@ -116,7 +116,7 @@ Value mx::mxgpu::getListEnd(KernelBuilder &body, Value rows, Value offsets) {
 
 static void requireCombineSizes(CombineOp op) {
   KernelBuilder host(op.getLoc(), op);
-  requireGroups(host, op.getOffsets());
+  requireExperts(host, op.getOffsets());
   requireSize(host, host.dim(op.getRows(), 0), host.dim(op.getInput(), 0),
               "dimension 0 of rows");
   requireSize(host, host.dim(op.getOuts()[0], 1), host.dim(op.getInput(), 1),

@@ -112,7 +112,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
        {std::tuple(op.getA(), op.getAScales(), "a"),
         std::tuple(op.getB(), op.getBScales(), "b")}) {
     auto type = cast<MemRefType>(operand.getType());
-    // Each group of rows has a matrix b of its own.
+    // Each expert group of rows has a matrix b of its own.
     int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
                     (name[0] == 'b' || op.isMasked());
     bool isPacked = name[0] == 'b' && hasPackedB(op);
@@ -165,7 +165,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     return failure();
   if (!isGrouped)
     return success();
-  auto offsets = cast<MemRefType>(op.getGroupOffsets().getType());
+  auto offsets = cast<MemRefType>(op.getExpertOffsets().getType());
   if (!isContiguous(offsets))
     return op->emitOpError("expected offsets with identity layout on the GPU, "
                            "found ")
@@ -255,7 +255,7 @@ void mx::mxgpu::checkSizes(MatmulKernel &kernel, const Policies &policies) {
   const Matrices &matrices = kernel.matrices;
   MatmulOpInterface op = kernel.matmul.op;
   if (!op.isMasked())
-    requireGroups(host, op.getGroupOffsets());
+    requireExperts(host, op.getExpertOffsets());
   // Of groups that have matrices, sizes of one.
   Value m = getSizeFromLast(host, op.getA(), 2);
   Value n = getRowsOfB(kernel);
@@ -270,7 +270,7 @@ void mx::mxgpu::checkSizes(MatmulKernel &kernel, const Policies &policies) {
   policies.epilogue->checkColumns(columns);
   checkRowsOfB(kernel, n, k);
   policies.epilogue->checkSizes(m, columns);
-  policies.work->checkGroups();
+  policies.work->checkExperts();
   checkOperands(kernel, *policies.work, m, n, k);
   policies.mainLoop->checkSizes();
 }

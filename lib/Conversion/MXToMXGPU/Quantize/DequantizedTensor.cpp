@@ -25,7 +25,7 @@ using namespace mx::mxgpu;
 static constexpr int64_t kPieces = 4;
 
 void DequantizedTensor::checkSizes() {
-  requireGroups(host, operands.offsets);
+  requireExperts(host, operands.offsets);
   Value input = operands.input, scales = operands.scales, out = operands.out;
   for (int64_t dim = 0; dim < batch + 2; ++dim)
     requireSize(host, host.dim(input, dim), host.dim(out, dim),

@@ -28,8 +28,8 @@ public:
               2) {}
 
   void checkSizes();
-  /// Tiles of rows or of columns, with those of all groups, whatever their
-  /// sizes, and of all matrices.
+  /// Tiles of rows or of columns, with those of all expert groups, whatever
+  /// their sizes, and of all matrices.
   mlir::Value getRowTiles();
   mlir::Value getColumnTiles();
   void addArguments(llvm::SmallVectorImpl<mlir::Value> &arguments);

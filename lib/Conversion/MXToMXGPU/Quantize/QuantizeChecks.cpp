@@ -218,7 +218,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(QuantizeOp op,
 
 void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,
                                    QuantizeScheduleAttr schedule) {
-  requireGroups(host, op.getOffsets());
+  requireExperts(host, op.getOffsets());
   checkInputs(host, op, schedule);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     requireInputSizes(host, op, i);
@@ -273,7 +273,8 @@ mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
   if (operands.ragged == RaggedKind::Rows &&
       schedule.getTile()[0] != kScaleTileRows)
     return op->emitOpError("expected a tile of ")
-           << kScaleTileRows << " rows with groups, each of which has whole "
+           << kScaleTileRows
+           << " rows with expert groups, each of which has whole "
            << "tiles of scales, found " << schedule.getTile()[0];
   if (operands.ragged == RaggedKind::Reduction &&
       schedule.getTile()[1] != kRaggedReductionAlign)

@@ -87,7 +87,7 @@ static constexpr ProducedChoice kProducedTiles[] = {
 #include "QuantizeSchedules.def"
 };
 
-static constexpr ProducedChoice kProducedGroups[] = {
+static constexpr ProducedChoice kProducedExperts[] = {
 #define PRODUCED_GROUPS(chip, axes, numbers, bits, schedule)                   \
   {#chip, Axes::axes, Numbers::numbers, bits, /*least=*/0, schedule},
 #include "QuantizeSchedules.def"
@@ -156,8 +156,8 @@ static int64_t getSize(QuantizeOp op) {
 }
 
 /// Groups have a ring of one stage, and tiles below each other in turn.
-static QuantizeScheduleAttr adaptToGroups(QuantizeOp op,
-                                          QuantizeScheduleAttr schedule) {
+static QuantizeScheduleAttr adaptToExperts(QuantizeOp op,
+                                           QuantizeScheduleAttr schedule) {
   if (!op.getOffsets())
     return schedule;
   return QuantizeScheduleAttr::get(
@@ -247,7 +247,7 @@ static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
     numbers = std::max(numbers, getNumbers(op, axes, type));
     bits += type.getIntOrFloatBitWidth();
   }
-  auto rows = op.getOffsets() ? ArrayRef<ProducedChoice>(kProducedGroups)
+  auto rows = op.getOffsets() ? ArrayRef<ProducedChoice>(kProducedExperts)
                               : ArrayRef<ProducedChoice>(kProducedTiles);
   return findSchedule(
       op.getContext(), rows, target, [&](const ProducedChoice &choice) {
@@ -304,7 +304,7 @@ selectTileSchedule(QuantizeOp op, const TargetInfo &target, HasRoom hasRoom) {
                      : selectCopiedTileSchedule(op, target, hasRoom);
   if (!schedule)
     return schedule;
-  return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
+  return adaptToSeed(op, adaptToExperts(op, schedule), /*mostThreads=*/128);
 }
 
 /// That of the first row that has room or, as the others may take less than
@@ -315,7 +315,7 @@ static QuantizeScheduleAttr selectSmallTileSchedule(QuantizeOp op,
   if (auto schedule = selectTileSchedule(op, target, hasRoom))
     return schedule;
   auto getBytes = [&](QuantizeScheduleAttr choice) {
-    return getTileBytes(op, adaptToGroups(op, choice));
+    return getTileBytes(op, adaptToExperts(op, choice));
   };
   int64_t least = std::numeric_limits<int64_t>::max();
   selectTileSchedule(op, target, [&](QuantizeScheduleAttr choice) {
@@ -332,7 +332,7 @@ mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
   if (!isByTiles(op))
     return selectRowSchedule(op, target);
   auto fits = [&](QuantizeScheduleAttr choice, int64_t ctas) {
-    return getTileBytes(op, adaptToGroups(op, choice)) <=
+    return getTileBytes(op, adaptToExperts(op, choice)) <=
            target.getSmemPerCta(ctas);
   };
   auto hasRoom = [&](QuantizeScheduleAttr choice) {
@@ -353,7 +353,7 @@ mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
 }
 
 /// Rows of a group, on average, that are few of the tile that each has.
-static bool hasSmallGroups(const DequantizeOperands &operands) {
+static bool hasSmallExperts(const DequantizeOperands &operands) {
   if (operands.ragged != RaggedKind::Rows)
     return false;
   constexpr int64_t kFewRows = kScaleTileRows / 2;
@@ -367,7 +367,7 @@ static bool hasSmallGroups(const DequantizeOperands &operands) {
 /// groups have wide tiles: each CTA looks for its group first.
 QuantizeScheduleAttr
 mx::mxgpu::selectDequantizeSchedule(const DequantizeOperands &operands) {
-  int64_t columns = hasSmallGroups(operands) ? 512 : 128;
+  int64_t columns = hasSmallExperts(operands) ? 512 : 128;
   return QuantizeScheduleAttr::get(operands.op->getContext(), {128, columns},
                                    /*threads=*/512, /*vector=*/8, /*stages=*/1,
                                    /*ctas=*/2);

@@ -15,7 +15,7 @@
 // Where a prologue computes what is quantized, or a gather picks it, threads of
 // another role take the place of the copies (QuantizeTileStore.cpp).
 //
-// Rows of ragged groups are given whole tiles too: what belongs to the next
+// Rows of expert groups are given whole tiles too: what belongs to the next
 // group is read as zeros, which is what follows a group where it is transposed.
 //
 //===----------------------------------------------------------------------===//

@@ -114,7 +114,7 @@ Value Expander::getDim(Value shaped, int64_t fromEnd) {
   return memref::DimOp::create(rewriter, loc, shaped, dim);
 }
 
-/// Rows of all groups and matrices, as `getMatmulProblem` counts them.
+/// Rows of all expert groups and matrices, as `getMatmulProblem` counts them.
 Value Expander::getM() {
   Value rows = getDim(op.getA(), 2);
   int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
@@ -126,8 +126,8 @@ Value Expander::getM() {
 
 /// Groups, or matrices of a batch.
 Value Expander::getGroups() {
-  if (op.getGroupOffsets())
-    return getDim(op.getGroupOffsets(), 1);
+  if (op.getExpertOffsets())
+    return getDim(op.getExpertOffsets(), 1);
   int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
   Value groups = getIndex(1);
   for (int64_t fromEnd = 3; fromEnd <= rank; ++fromEnd)

@@ -117,7 +117,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.k = either(getLast(aType, 1), bShape.back());
   problem.ragged = op.getRaggedOrNone();
   problem.isMasked = op.isMasked();
-  if (Value offsets = op.getGroupOffsets())
+  if (Value offsets = op.getExpertOffsets())
     problem.groups = cast<ShapedType>(offsets.getType()).getDimSize(0);
   if (aType.getRank() == 2)
     return problem;
@@ -128,7 +128,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   for (int64_t size : aType.getShape().drop_back(2))
     matrices = multiplySizes(matrices, size);
   problem.groups =
-      op.getGroupOffsets() ? either(problem.groups, matrices) : matrices;
+      op.getExpertOffsets() ? either(problem.groups, matrices) : matrices;
   problem.m = multiplySizes(problem.m, problem.groups);
   return problem;
 }
@@ -246,15 +246,16 @@ static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
       tiles, fields.splitK);
 }
 
-/// With groups, the work tiles and their number are known only on the device.
-static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
-                                                const ScheduleFields &fields) {
+/// With expert groups, only the device knows the work tiles and their number.
+static std::optional<ScheduleError> checkExperts(const MatmulProblem &problem,
+                                                 const ScheduleFields &fields) {
   if (problem.ragged == RaggedKind::None)
     return std::nullopt;
   if (fields.splitK > 1)
-    return refuse("expected no split_k with groups, found {0}", fields.splitK);
+    return refuse("expected no split_k with expert groups, found {0}",
+                  fields.splitK);
   if (TileLoop loop = fields.strategy.getTileLoop(); loop != TileLoop::Static)
-    return refuse("expected tile_loop = static with groups, found {0}",
+    return refuse("expected tile_loop = static with expert groups, found {0}",
                   stringifyTileLoop(loop));
   return std::nullopt;
 }
@@ -316,7 +317,7 @@ mx::mxgpu::checkRules(const MatmulProblem &problem,
   const Strategy &strategy = getStrategy(problem, fields);
   if (auto error = strategy.checkSchedule(problem, fields, target))
     return error;
-  if (auto error = checkGroups(problem, fields))
+  if (auto error = checkExperts(problem, fields))
     return error;
   if (auto error = checkMatricesOfB(problem, fields))
     return error;

@@ -51,8 +51,8 @@ static int64_t squareRoot(int64_t value) {
 
 /// The mean of the deciles' middles, of a normal distribution. With small M
 /// some groups have no row: about M / (1 + M / 2 groups) have one or more.
-static int64_t getTilesOfEvenGroups(int64_t rows, int64_t groups,
-                                    int64_t tile) {
+static int64_t getTilesOfEvenExperts(int64_t rows, int64_t groups,
+                                     int64_t tile) {
   constexpr int64_t kDeciles[] = {126, 385, 674, 1036, 1645}, kOne = 1000;
   if (rows < 2 * groups)
     return std::max<int64_t>(rows * kOne / (kOne + rows * kOne / (2 * groups)),
@@ -83,8 +83,8 @@ static int64_t getHarmonicSum(int64_t count) {
 /// Of groups with a row or more, and of the others the chance that they have
 /// one. Group i has c / i tiles, rounded up: floor((c' - 1) / i) + 1, which
 /// many groups have in common.
-static int64_t getTilesOfUnevenGroups(int64_t rows, int64_t groups,
-                                      int64_t tile) {
+static int64_t getTilesOfUnevenExperts(int64_t rows, int64_t groups,
+                                       int64_t tile) {
   int64_t all = getHarmonicSum(groups);
   int64_t first = std::max<int64_t>(rows * kHarmonicOne / all, 1);
   int64_t present = std::min(groups, first);
@@ -109,8 +109,8 @@ static int64_t getRowTiles(const MatmulProblem &problem,
     return groups * ceilDiv(ceilDiv(m, groups), tile);
   if (groups == 1)
     return ceilDiv(m, tile);
-  return division == Division::Even ? getTilesOfEvenGroups(m, groups, tile)
-                                    : getTilesOfUnevenGroups(m, groups, tile);
+  return division == Division::Even ? getTilesOfEvenExperts(m, groups, tile)
+                                    : getTilesOfUnevenExperts(m, groups, tile);
 }
 
 /// How many CTAs run at a time in clusters of `ctas`, which lie in a GPU

@@ -148,13 +148,13 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
     cycles += (isMade ? 0 : rates.nextKernel) +
               ceilDiv(moved, rates.streamBytesPerClk);
   };
-  // Each group of rows has a matrix b of its own.
-  bool hasGroups = whole.ragged == RaggedKind::Rows;
+  // Each expert group of rows has a matrix b of its own.
+  bool hasExperts = whole.ragged == RaggedKind::Rows;
   if (holdsA(workspace))
     add(orAssumed(whole.m), whole.mma.a->type,
         mayBeMade && isMadeFor(op, op.getA(), op.getAScales()));
   if (holdsB(workspace))
-    add(orAssumed(whole.n) * (hasGroups ? orAssumed(whole.groups) : 1),
+    add(orAssumed(whole.n) * (hasExperts ? orAssumed(whole.groups) : 1),
         whole.mma.b->type,
         mayBeMade && isMadeFor(op, op.getB(), op.getBScales()));
   return cycles;

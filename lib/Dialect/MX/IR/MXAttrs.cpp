@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// So that sizes computed from the number of groups cannot overflow.
+/// So that sizes computed from the number of expert groups cannot overflow.
 static constexpr int64_t kMaxGroups = int64_t{1} << 31;
 
 /// `<` kind (`,` `ragged` `=` kind `,` `groups` `=` integer)? `>`

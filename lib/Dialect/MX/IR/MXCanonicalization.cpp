@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mx;
 
 /// True if the two relayouts have the same groups.
-static bool haveSameGroups(RelayoutOp a, RelayoutOp b) {
+static bool haveSameExperts(RelayoutOp a, RelayoutOp b) {
   return a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets();
 }
 
@@ -38,7 +38,7 @@ LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   auto inner = op.getInput().getDefiningOp<RelayoutOp>();
   if (!inner || op.getNumResults() != 1)
     return rewriter.notifyMatchFailure(op, "input is no relayout");
-  if (!haveSameGroups(op, inner))
+  if (!haveSameExperts(op, inner))
     return rewriter.notifyMatchFailure(op, "groups differ");
   if (inner.getInput().getType() == op.getResultTypes()[0]) {
     rewriter.replaceOp(op, inner.getInput());
@@ -230,7 +230,7 @@ LogicalResult foldIdentityPrologue(QuantizeOp op, PatternRewriter &rewriter) {
 }
 
 /// Whether the contents of the destinations show in the results: what
-/// `accumulate` adds to, or what ragged groups leave untouched.
+/// `accumulate` adds to, or what expert groups leave untouched.
 bool readsOuts(MatmulOp op) { return op.readsOuts(); }
 bool readsOuts(PackWeightsOp) { return false; }
 bool readsOuts(QuantizeOp op) { return static_cast<bool>(op.getOffsets()); }

@@ -191,7 +191,7 @@ LogicalResult mx::detail::verifyRagged(Operation *op,
            << (offsets ? "offsets" : "ragged");
   if (ragged == RaggedKind::None)
     return op->emitOpError("expected ragged = rows or reduction, found none");
-  if (offsets && !mayBeEmpty && getNumGroups(offsets) == 0)
+  if (offsets && !mayBeEmpty && getNumExperts(offsets) == 0)
     return op->emitOpError("expected at least 1 group, found 0");
   return success();
 }

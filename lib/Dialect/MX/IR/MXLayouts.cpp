@@ -90,6 +90,6 @@ int64_t mx::getRaggedCapacity(int64_t total, int64_t groups) {
   return roundUp(raggedReductionCapacity(total, groups), kRaggedReductionAlign);
 }
 
-int64_t mx::getNumGroups(Value offsets) {
+int64_t mx::getNumExperts(Value offsets) {
   return cast<ShapedType>(offsets.getType()).getDimSize(0);
 }

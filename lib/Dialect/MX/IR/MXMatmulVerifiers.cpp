@@ -323,7 +323,7 @@ LogicalResult GroupedMatmulOp::verify() {
   if (failed(verifyOperandTypes(*this, a, b)))
     return failure();
   // grouped_matmul C6
-  int64_t groups = getNumGroups(getOffsets());
+  int64_t groups = getNumExperts(getOffsets());
   if (failed(verifyDim(*this, rows ? b : out, 0, groups)) ||
       (getMasked() && (failed(verifyDim(*this, a, 0, groups)) ||
                        failed(verifyDim(*this, out, 0, groups)))))

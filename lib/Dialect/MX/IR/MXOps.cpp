@@ -94,15 +94,15 @@ MX_DEFINE_INTERFACES(GroupRowsOp, false, Value())
 static void
 getCollectiveEffects(DestinationStyleOpInterface op,
                      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  effects.emplace_back(MemoryEffects::Read::get(), GroupResource::get());
-  effects.emplace_back(MemoryEffects::Write::get(), GroupResource::get());
+  effects.emplace_back(MemoryEffects::Read::get(), RankGroupResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), RankGroupResource::get());
   getEffects(op, /*readsOuts=*/true, effects);
 }
 
 #define MX_DEFINE_COLLECTIVE(OP)                                               \
-  GroupOp OP::getGroupOp() {                                                   \
-    return SymbolTable::lookupNearestSymbolFrom<GroupOp>(getOperation(),       \
-                                                         getGroupAttr());      \
+  RankGroupOp OP::getGroupOp() {                                               \
+    return SymbolTable::lookupNearestSymbolFrom<RankGroupOp>(getOperation(),   \
+                                                             getGroupAttr());  \
   }                                                                            \
   void OP::getEffects(                                                         \
       SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {               \
@@ -125,7 +125,7 @@ int64_t mx::getBlockSizeOf(Type scaleType) {
   return isa<Float8E4M3FNType>(scaleType) ? 16 : 32;
 }
 
-/// Each group of rows has a matrix of its own.
+/// Each expert group of rows has a matrix of its own.
 static int64_t getLogicalRankOfB(MatmulOpInterface op) {
   switch (op.getRaggedOrNone()) {
   case RaggedKind::None:

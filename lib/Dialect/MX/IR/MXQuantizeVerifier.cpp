@@ -259,7 +259,7 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
   Named input{op.getInput(), "input"};
   Named elements{op.getElements(index), isDequantized ? "outs" : "elements"};
   RaggedKind ragged = op.getRaggedOfAxis(axis);
-  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
+  int64_t groups = op.getOffsets() ? getNumExperts(op.getOffsets()) : 0;
 
   if (failed(isDequantized ? verifyDequantizedOut(op, index)
                            : verifyWrittenTypes(op, index)))
@@ -372,7 +372,7 @@ LogicalResult QuantizeOp::verify() {
     return failure();
   // quantize C23
   if (getSquare() && getOffsets())
-    return emitOpError("expected no groups with square, found ragged = ")
+    return emitOpError("expected no expert groups with square, found ragged = ")
            << stringifyRaggedKind(*getRagged());
   // quantize C17
   for (Value each : getInputs())

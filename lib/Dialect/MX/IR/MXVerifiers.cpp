@@ -46,7 +46,7 @@ static LogicalResult verifyScalesOf(Op op, const Named &input,
   if (!ShapedType::isDynamic(shape.back()))
     shape.back() /= op.getBlockSize();
   RaggedKind ragged = op.getRaggedOrNone();
-  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
+  int64_t groups = op.getOffsets() ? getNumExperts(op.getOffsets()) : 0;
   if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
     return failure();
   return verifyScaleLayout(op, scales, input.rank(), ragged, groups);
@@ -79,7 +79,7 @@ LogicalResult DequantizeOp::verify() {
   if (getRagged() && failed(verifyRank(*this, input, 2)))
     return failure();
   RaggedKind ragged = getRaggedOrNone();
-  int64_t groups = getOffsets() ? getNumGroups(getOffsets()) : 0;
+  int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
   int64_t rank = input.rank();
   // dequantize C8
   if (failed(verifyMultiple(*this, input, rank - 1,
@@ -222,7 +222,7 @@ LogicalResult RelayoutOp::verify() {
 
   // relayout C7
   RaggedKind ragged = getRaggedOrNone();
-  int64_t groups = getOffsets() ? getNumGroups(getOffsets()) : 0;
+  int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
   int64_t distance = out.rank() - in.rank();
   if (distance != 0 && std::abs(distance) != kScaleTileRank)
     return errorAt(*this, out)
@@ -262,15 +262,15 @@ LogicalResult RelayoutOp::verify() {
   auto isNone = [](ScaleLayoutAttr layout) {
     return layout.getRagged() == RaggedKind::None;
   };
-  bool sameGroups = inLayout.getRagged() == outLayout.getRagged() &&
-                    inLayout.getGroups() == outLayout.getGroups();
+  bool sameExperts = inLayout.getRagged() == outLayout.getRagged() &&
+                     inLayout.getGroups() == outLayout.getGroups();
   bool rowsNeedOffsets =
       inTiled != outTiled &&
       (inTiled ? inLayout : outLayout).getRagged() == RaggedKind::Rows;
   if (rowsNeedOffsets)
     return emitOpError("expected ragged = rows and offsets between ")
            << inLayout << " and " << outLayout << ", found none";
-  if (!sameGroups && !(!inTiled && isNone(inLayout)) &&
+  if (!sameExperts && !(!inTiled && isNone(inLayout)) &&
       !(!outTiled && isNone(outLayout)))
     return errorAt(*this, out) << "expected outs with the groups of "
                                << inLayout << ", found " << outLayout;
@@ -332,7 +332,7 @@ LogicalResult CombineOp::verify() {
       failed(verifyDim(*this, out, 1, input.dim(1))))
     return failure();
   // combine C5
-  if (getOffsets() && getNumGroups(getOffsets()) == 0)
+  if (getOffsets() && getNumExperts(getOffsets()) == 0)
     return emitOpError("expected at least 1 group, found 0");
   // combine C6
   if (failed(verifyNoEncoding(*this, input)) ||

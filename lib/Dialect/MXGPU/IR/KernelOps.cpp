@@ -157,7 +157,7 @@ static LogicalResult verifyCount(Operation *op, IntegerAttr registers) {
 /// Registers move between warpgroups, so the roles of one have equally many;
 /// all roles say how many or none does.
 static LogicalResult verifyRegisters(KernelOp kernel) {
-  int64_t warps = 0, ofGroup = 0; // registers, 0 where roles do not say
+  int64_t warps = 0, ofWarpgroup = 0; // registers, 0 where roles do not say
   bool isFirst = true, all = false;
   for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
     bool has = role.getRegisters().has_value();
@@ -168,15 +168,15 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
     isFirst = false;
     int64_t registers = role.getRegisters().value_or(0);
     if (warps % target::kWarpGroupWarps == 0)
-      ofGroup = registers;
+      ofWarpgroup = registers;
     // role C9
-    if (registers != ofGroup)
+    if (registers != ofWarpgroup)
       return role.emitOpError("expected ")
-             << ofGroup << " registers, as in the other roles of its "
+             << ofWarpgroup << " registers, as in the other roles of its "
              << "warpgroup, found " << registers;
     warps += role.getWarps();
     if (warps % target::kWarpGroupWarps)
-      ofGroup = registers;
+      ofWarpgroup = registers;
   }
   // kernel C13
   if (kernel.getRegisters() && !all)

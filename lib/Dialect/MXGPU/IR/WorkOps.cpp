@@ -38,14 +38,14 @@ void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
         /*splits=*/IntegerAttr(), /*split_step=*/IntegerAttr());
 }
 
-/// Whether a warp finds the work tiles of groups.
-static bool isByGroups(TileSchedulerOp op) {
+/// Whether a warp finds the work tiles of expert groups.
+static bool isByExperts(TileSchedulerOp op) {
   return op.getWorkTiles() &&
          cast<RingType>(op.getWorkTiles().getType()).getProducer() ==
              AsyncKind::Groups;
 }
 
-/// Where numbers are drawn from, and which groups divide the rows.
+/// Where numbers are drawn from, and which expert groups divide the rows.
 static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
   if (Value counter = op.getCounter()) {
     auto type = cast<MemRefType>(counter.getType());
@@ -65,11 +65,12 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
                             "found ")
              << type;
     // tile_scheduler C8
-    if (!isByGroups(op) && !op.getSingle())
-      return op.emitOpError("expected work tiles of groups by a ring that they "
-                            "fill, or to be single");
+    if (!isByExperts(op) && !op.getSingle())
+      return op.emitOpError(
+          "expected work tiles of experts by a ring that they "
+          "fill, or to be single");
     // tile_scheduler C9
-    if (op.getStride() && (!isByGroups(op) || op.getOverReduction()))
+    if (op.getStride() && (!isByExperts(op) || op.getOverReduction()))
       return op.emitOpError("expected a stride of groups by a ring that they "
                             "fill, with ragged rows");
     // tile_scheduler C10
@@ -78,7 +79,7 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
     return success();
   }
   // tile_scheduler C11
-  if (op.getOverReduction() || op.getStride() || isByGroups(op))
+  if (op.getOverReduction() || op.getStride() || isByExperts(op))
     return op.emitOpError("expected offsets where there are groups");
   return success();
 }

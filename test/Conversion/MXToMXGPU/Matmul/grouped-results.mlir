@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
 
-// What matmuls of groups of rows can write: sums of parts, quantized, and rows
+// What grouped matmuls of rows can write: sums of parts, quantized, and rows
 // of the result that a list names.
 
 !a = memref<300x256xf8E4M3FN>

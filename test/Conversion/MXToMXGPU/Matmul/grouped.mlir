@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
 
-// Matmuls of groups: a warp of each CTA finds the units, and the other roles
-// are told of them by a ring. The matrices b of all groups are one.
+// Grouped matmuls: a warp of each CTA finds the units, and the other roles
+// are told of them by a ring. The matrices b of all expert groups are one.
 
 // CHECK-DAG: !groups_ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 
@@ -31,7 +31,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
   return
 }
 
-// Another kernel may have written the ends of the groups.
+// Another kernel may have written the ends of the expert groups.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" {{.*}} : !groups_ring
 // CHECK-NEXT:    mxgpu.wait_dependencies

@@ -68,13 +68,13 @@ mx.grouped_matmul ragged = rows
     ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
     offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
 
-// expected-error @below {{'mx.grouped_matmul' op expected no split_k with groups, found 2}}
+// expected-error @below {{'mx.grouped_matmul' op expected no split_k with expert groups, found 2}}
 mx.grouped_matmul ragged = rows
     ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
     offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
     {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], split_k = 2, stages = 2>}
 
-// expected-error @below {{'mx.grouped_matmul' op expected tile_loop = static with groups, found clc}}
+// expected-error @below {{'mx.grouped_matmul' op expected tile_loop = static with expert groups, found clc}}
 mx.grouped_matmul ragged = rows
     ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
     offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)

@@ -41,7 +41,7 @@ mx.dequantize ragged = reduction padded ins(%q, %s : memref<128x384xf8E4M3FN>, m
     {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 512, vector = 8>}
 
 // SET arguments = %q: memref<128x64xf8E4M3FN>, %s: memref<3x1x32x4x4xf8E8M0FNU>, %o: memref<2xi32>, %x: memref<128x64xbf16>
-// expected-error @below {{'mx.dequantize' op expected a tile of 128 rows with groups, each of which has whole tiles of scales, found 256}}
+// expected-error @below {{'mx.dequantize' op expected a tile of 128 rows with expert groups, each of which has whole tiles of scales, found 256}}
 mx.dequantize ragged = rows ins(%q, %s : memref<128x64xf8E4M3FN>, memref<3x1x32x4x4xf8E8M0FNU>)
     offsets(%o : memref<2xi32>) outs(%x : memref<128x64xbf16>)
     {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 512, vector = 8>}

@@ -40,7 +40,7 @@ mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.sc
 !b = memref<4x256x256xbf16>
 !y = memref<256x256xf32>
 func.func @groups(%a: !a, %s: !s, %b: !b, %o: memref<4xi32>, %y: !y) {
-  // expected-error @below {{expected a tile of 128 or 256 rows with groups, found 192}}
+  // expected-error @below {{expected a tile of 128 or 256 rows with expert groups, found 192}}
   mx.grouped_matmul ragged = rows ins(%a, %s, %b : !a, !s, !b) offsets(%o : memref<4xi32>) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [192, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
   return

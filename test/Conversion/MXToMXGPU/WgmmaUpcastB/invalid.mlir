@@ -58,7 +58,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !bs = memref<2x2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y) {
-  // expected-error @below {{expected a tile of 128 or 256 rows with groups, found 64}}
+  // expected-error @below {{expected a tile of 128 or 256 rows with expert groups, found 64}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<2xi32>) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4>}
   return

@@ -36,7 +36,7 @@ func.func @relayout_pair(%s: tensor<?x16xf8E8M0FNU>, %t: tensor<?x16xf8E8M0FNU, 
   return %1 : tensor<?x16xf8E8M0FNU>
 }
 
-// The same on physical tensors and with ragged groups.
+// The same on physical tensors and with expert groups.
 // CHECK-LABEL: func @relayout_pair_ragged(
 // CHECK-SAME:      %[[S:[^:]*]]: tensor<300x2xf8E8M0FNU>
 // CHECK-NOT:     mx.relayout

@@ -230,7 +230,7 @@ func.func ${function} {
 %r:2 = mx.quantize ins(%x : tensor<2x64x64xbf16>) gather(%i : tensor<96xi32>) outs(%o0, %o1 : tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>) -> tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>
 
 // SET function = @quantize_c23(%x: tensor<300x64xbf16>, %g: tensor<4xi32>, %o0: tensor<300x64xf8E4M3FN>, %o1: tensor<6x1x32x4x4xf8E8M0FNU>)
-// expected-error @below {{'mx.quantize' op expected no groups with square, found ragged = rows}}
+// expected-error @below {{'mx.quantize' op expected no expert groups with square, found ragged = rows}}
 %r:2 = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) square -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
 
 // SET function = @quantize_c24(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %o2: tensor<1xf32>)

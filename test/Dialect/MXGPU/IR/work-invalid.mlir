@@ -197,7 +197,7 @@ gpu.module @kernels {
 
 // CASES kernel body
 // tile_scheduler C8
-// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of experts by a ring that they fill, or to be single}}
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
 
 // SET arguments = %n: index, %offsets: memref<?xi16>
@@ -209,7 +209,7 @@ gpu.module @kernels {
 %scheduler = mxgpu.tile_scheduler other raster = linear tile [128, 128] of(%n, %n, %n)
 
 // tile_scheduler C8
-// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of experts by a ring that they fill, or to be single}}
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
 
 %work_tiles = mxgpu.ring "work_tiles" : !work_tiles

@@ -6,7 +6,7 @@ usage: grouped_formats.py MX_RUN DEVICE DIRECTORY KIND [--count=N] [--first=N]
 KIND is `rows` or `reduction`. Groups of every kind: none, empty ones, of one
 row, one with everything, of no multiple of anything, and rows behind the last.
 Slack holds what must not matter: NaN scales beyond the matrices and between
-groups of rows, NaN elements behind the last group, and a result full of NaN.
+groups of rows, NaN elements behind the last expert group, and a result full of NaN.
 Case number i is the same whenever it runs.
 """
 
@@ -66,7 +66,7 @@ PAIRS = [("f8E4M3FN", "f8E4M3FN", "f8E8M0FNU", 32),
 
 
 def random_sizes(rng, index):
-    """Sizes of groups, and rows of no group."""
+    """Sizes of groups, and rows of no expert group."""
     groups = int(rng.choice([1, 2, 3, 5, 8, 33, 40]))
     kind = index % 6
     if kind == 0:
@@ -101,7 +101,7 @@ class Rows:
         k = k or int(rng.choice([multiple, 128 + multiple, 256, 384]))
         ends = np.cumsum(sizes)
         packed, values = make_codes(rng, total, k, a, specials)
-        if FORMATS[a][1] == 8:  # NaN in the rows of no group
+        if FORMATS[a][1] == 8:  # NaN in the rows of no expert group
             packed[ends[-1]:] = 0x7F
         tiles = np.full((total // 128 + groups, -(-k // block // 4), 32, 4, 4),
                         NAN_SCALE[s], np.uint8)

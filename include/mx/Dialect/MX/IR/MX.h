@@ -57,7 +57,8 @@ struct QuantizeOut {
 };
 
 /// Memory that other ranks write, and the order in which ranks meet.
-struct GroupResource : public mlir::SideEffects::Resource::Base<GroupResource> {
+struct RankGroupResource
+    : mlir::SideEffects::Resource::Base<RankGroupResource> {
   llvm::StringRef getName() final { return "mx.group"; }
 };
 

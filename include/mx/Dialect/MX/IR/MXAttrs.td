@@ -33,13 +33,13 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
       "Scale factor layout"): byte `(r % 32) * 16 + (r / 32 % 4) * 4 + c % 4`
       of tile `(r / 128) * ceil(blocks / 4) + c / 4`.
 
-    With `ragged` the tensor is divided into `groups` groups whose sizes are
+    With `ragged` the tensor is divided into `groups` expert groups whose sizes are
     known only on the device:
 
-    - `rows`: group g owns rows `offsets[g-1] .. offsets[g]`; its scales start
+    - `rows`: expert group g owns rows `offsets[g-1] .. offsets[g]`; its scales start
       at tile row `offsets[g-1] / 128 + g`, so no tile has rows of two groups;
       there are `rows / 128 + groups` tile rows;
-    - `reduction`: group g owns blocks of the reduction dimension that start at
+    - `reduction`: expert group g owns blocks of the reduction dimension that start at
       `p[g] / 32`, `p[g] = sum of roundup(n[i], 128) for i < g`; the last
       dimension of the type is the capacity `roundup(T + 127 * groups, 128)`
       divided by the block size; the layout is otherwise the same.
@@ -97,7 +97,7 @@ def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
   let summary = "physical layout of elements whose reduction dimension is ragged";
   let description = [{
     The last dimension of the tensor holds the reduction segments of `groups`
-    groups. Group g starts at `p[g] = sum of roundup(n[i], align) for i < g`;
+    expert groups. Group g starts at `p[g] = sum of roundup(n[i], align) for i < g`;
     the type's last dimension is the capacity `T + (align - 1) * groups` rounded
     up to `align`, where T is the sum of the group sizes. Elements between the
     end of a group and the start of the next are zero. The layout does not

@@ -77,7 +77,7 @@ class MX_StructuredOp<string opMnemonic,
     }
   }];
   code raggedDeclaration = [{
-    /// What the groups divide; `none` for an operation without groups.
+    /// What the expert groups divide; `none` for an operation without them.
     ::mx::RaggedKind getRaggedOrNone() {
       return getRagged().value_or(::mx::RaggedKind::None);
     }

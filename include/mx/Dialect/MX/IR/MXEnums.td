@@ -24,7 +24,7 @@ def MX_WeightLayoutKind : MX_I32Enum<"WeightLayoutKind",
       I32EnumAttrCase<"Fragment64x64", 0, "fragment_64x64">]>;
 
 def MX_RaggedKind : MX_I32Enum<"RaggedKind",
-    "which dimension the groups of a ragged tensor divide", [
+    "which dimension the expert groups of a ragged tensor divide", [
       I32EnumAttrCase<"None", 0, "none">,
       I32EnumAttrCase<"Rows", 1, "rows">,
       I32EnumAttrCase<"Reduction", 2, "reduction">]>;

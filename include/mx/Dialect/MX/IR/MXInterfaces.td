@@ -13,7 +13,7 @@ class MX_Getter<string type, string name, string what>
 def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   let cppNamespace = "::mx";
   let description = [{
-    A block-scaled matmul, of one matrix or of ragged groups: `mx.matmul` and
+    A block-scaled matmul, of one matrix or of expert groups: `mx.matmul` and
     `mx.grouped_matmul`.
   }];
   let methods = [
@@ -26,17 +26,17 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     MX_Getter<"::mlir::Value", "getAlpha",
               "The factor of the accumulators (f32), or null.">,
     MX_Getter<"::mlir::Value", "getResultTensor", "The destination.">,
-    MX_Getter<"::mlir::Value", "getGroupOffsets",
-              "Cumulative ends of groups, or null.">,
+    MX_Getter<"::mlir::Value", "getExpertOffsets",
+              "Cumulative ends of expert groups, or null.">,
     MX_Getter<"::mx::RaggedKind", "getRaggedOrNone",
-              "The dimension that the groups divide; `none` without groups.">,
+              "The dimension that expert groups divide, or `none`.">,
     MX_Getter<"int64_t", "getBlockSize", "Elements that share a scale.">,
     MX_Getter<"bool", "getAccumulate", "Whether the result is added to `outs`.">,
     MX_Getter<"bool", "readsOuts", "Whether the contents of `outs` are read.">,
     MX_Getter<"::mlir::Value", "getScatterRows",
               "The row of the result that each row is added to, or null.">,
     MX_Getter<"bool", "isMasked",
-              "Whether each group is the first rows of a matrix of its own.">,
+              "Whether each expert group is the first rows of a matrix of its own.">,
     MX_Getter<"int64_t", "getNumB",
               "Number of accumulators that the epilogue gets.">,
     MX_Getter<"::mlir::Value", "getResultScales",

@@ -60,8 +60,8 @@ llvm::SmallVector<int64_t> getPackedShape(llvm::ArrayRef<int64_t> logical);
 /// aligned address.
 int64_t getRaggedCapacity(int64_t total, int64_t groups);
 
-/// Size of a group list, a 1-D tensor or memref.
-int64_t getNumGroups(mlir::Value offsets);
+/// Size of a list of expert groups, a 1-D tensor or memref.
+int64_t getNumExperts(mlir::Value offsets);
 
 } // namespace mx
 

@@ -78,7 +78,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
   // the cast folding of destination-style operations calls, needs a block.
   let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
     ::mlir::Value getResultTensor() { return getOuts().front(); }
-    ::mlir::Value getGroupOffsets() { return {}; }
+    ::mlir::Value getExpertOffsets() { return {}; }
     ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
     ::mlir::Value getScatterRows() { return {}; }
     bool isMasked() { return false; }
@@ -94,14 +94,14 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
 
 def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegments,
     RecursiveMemoryEffects, MX_MatmulOpInterface]> {
-  let summary = "block-scaled matmuls over ragged groups";
+  let summary = "block-scaled matmuls over expert groups";
   let description = [{
-    `offsets` holds the cumulative ends of the G groups, on the device.
+    `offsets` holds the cumulative ends of the G expert groups, on the device.
 
-    - `ragged = rows`: group g owns rows `offsets[g-1] .. offsets[g]` of A and
+    - `ragged = rows`: expert group g owns rows `offsets[g-1] .. offsets[g]` of A and
       C and its own `B[g]`: `C[m, n] = sum_k A[m, k] * B[g, n, k]`.
       A is `T x K`, B is `G x N x K`, `outs` is `T x N`.
-    - `ragged = reduction`: group g owns a segment of K and its own
+    - `ragged = reduction`: expert group g owns a segment of K and its own
       `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`. A is `M x cap`,
       B is `N x cap`, `outs` is `G x M x N`; the segment of group g starts at
       `p[g] = sum of roundup(n[i], 128) for i < g`, and
@@ -109,7 +109,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
 
     A group without rows writes nothing. A group without reduction elements
     writes zeros, or with `accumulate` leaves `outs` as it is; an epilogue gets
-    these numbers as it gets sums. Rows that belong to no group are unspecified.
+    these numbers as it gets sums. Rows that belong to no expert group are unspecified.
 
     Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`. The
     row and column that a region gets are a row of A and a column of the group's
@@ -119,13 +119,13 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     group does not have are zeros in both: nothing else says that they are not
     to be multiplied.
 
-    With `masked` each group has a fixed capacity, as in a decoder: A is
+    With `masked` each expert group has a fixed capacity, as in a decoder: A is
     `G x M x K`, `outs` is `G x M x N`, scales are those of a batch of G
     matrices, and `offsets` holds how many of the M rows each group uses. The
-    remaining rows belong to no group; numbers above M count as M. The row and
+    remaining rows belong to no expert group; numbers above M count as M. The row and
     column that a region gets are those within a matrix.
 
-    Groups of rows may have results of other forms:
+    Expert groups of rows may have results of other forms:
 
     - With `num_b = V` each matrix of B consists of V stacked matrices,
       `G x V*N x K`, and the epilogue, which is required, gets V accumulators,
@@ -203,7 +203,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
   // the cast folding of destination-style operations calls, needs a block.
   let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
     ::mlir::Value getResultTensor() { return getOuts().front(); }
-    ::mlir::Value getGroupOffsets() { return getOffsets(); }
+    ::mlir::Value getExpertOffsets() { return getOffsets(); }
     ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
     ::mlir::Value getScatterRows() { return getScatter(); }
     bool isMasked() { return getMasked(); }
@@ -276,7 +276,7 @@ def MX_GroupRowsOp : MX_StructuredOp<"group_rows"> {
     expert twice and then has two rows.
 
     With `first` expert g is the one that ids call `first + g`: the experts are
-    some of those that tokens name, as on a rank of a group.
+    some of those that tokens name, as on a rank of a rank group.
 
     `rows` and `ends` are what `mx.quantize` takes as `gather` and `offsets`, and
     `mx.combine` as `rows` and `offsets`.

@@ -7,6 +7,6 @@
 
 include "mx/Dialect/MX/IR/MXQuantizeOps.td"
 include "mx/Dialect/MX/IR/MXMatmulOps.td"
-include "mx/Dialect/MX/IR/MXGroupOps.td"
+include "mx/Dialect/MX/IR/MXRankOps.td"
 
 #endif // MX_DIALECT_MX_IR_MXOPS_TD

@@ -70,7 +70,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     With `amax` there is one more destination for each value, a scalar that
     follows all elements and scales: the largest magnitude of the quantized
     values, as `mx.amax` defines it. It includes the zero rows of a gather but
-    not rows of no group, and ignores the previous contents of the destination.
+    not rows of no expert group, and ignores the previous contents of the destination.
     The next factor, for NVFP4 or delayed scaling, then needs no additional
     read.
 
@@ -104,7 +104,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     Inputs may be quantized already: tensors of elements, each with the next one
     of `input_scales`, for blocks along the last dimension (`f8E8M0FNU` for 32
     elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`), in any layout
-    without groups. A prologue gets the value that `mx.dequantize` would give,
+    without expert groups. A prologue gets the value that `mx.dequantize` would give,
     in the type of its argument: f32, bf16 or f16. This requantizes a tensor to
     another format, or along another axis, without storing the dequantized
     values.
@@ -118,13 +118,13 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     yields its argument quantizes along axis 1 too: a block whose largest
     element is at most half of the largest number then has a smaller scale.
 
-    `ragged` says which dimension of the *input* the groups divide: `rows` for
+    `ragged` says which dimension of the *input* expert groups divide: `rows` for
     the one before the last, `reduction` for the last. It requires `offsets`,
-    the cumulative ends of the groups, which are known only on the device. The
+    the cumulative ends of the expert groups, which are known only on the device. The
     destinations of axis 1 have the same kind; those of axis 0 are transposed
     and have the other kind. So `axes = [1, 0]` writes a `T x N` input with
     ragged rows once with ragged rows and, transposed, once with a ragged
-    reduction. With G groups and an input `T x N` (`N x T`):
+    reduction. With G expert groups and an input `T x N` (`N x T`):
 
     | kind | elements | scales |
     |---|---|---|
@@ -328,7 +328,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
                            ::llvm::ArrayRef<int64_t> axes,
                            ::mlir::ValueRange outs, bool hasAmax,
                            bool hasPrologue);
-    /// What the groups divide in the destinations of an axis, which are
+    /// What the expert groups divide in the destinations of an axis, which are
     /// transposed for axis 0.
     ::mx::RaggedKind getRaggedOfAxis(int64_t axis);
   }];
@@ -369,7 +369,7 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
 
     With `ragged` and `offsets` the elements and scales have the ragged layout
     (see `mx.quantize`) and the result is contiguous: a ragged reduction
-    `N x cap` becomes `N x T`. Elements that belong to no group are unspecified.
+    `N x cap` becomes `N x T`. Elements that belong to no expert group are unspecified.
 
     `ragged = reduction padded` leaves the segments where they are: the result
     is `N x cap`, with segments that begin and end at multiples of 128 columns
@@ -421,7 +421,7 @@ def MX_PermuteReductionOp : MX_StructuredOp<"permute_reduction"> {
     and with `#mxgpu.wgmma_upcast_a<permuted_b = true>` its B (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
 
     With `scales` the input is elements, whose values are those of
-    `mx.dequantize`, and with `ragged = rows` and `offsets` the scales of groups
+    `mx.dequantize`, and with `ragged = rows` and `offsets` the scales of expert groups
     of rows; without, the input is bf16.
 
     Example:

@@ -89,7 +89,7 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
 }
 
 def MXGroupBatches : Pass<"mx-group-batches"> {
-  let summary = "Rewrite batches of matmuls as groups of equal size";
+  let summary = "Rewrite batches of matmuls as batch groups";
   let description = [{
     Rewrites an `mx.matmul` of rank 3 on tensors as an `mx.grouped_matmul
     ragged = rows masked` all of whose groups use all their rows, for which
@@ -117,7 +117,7 @@ def MXTileScales : Pass<"mx-tile-scales"> {
     lie row by row become tiles of layout `sf_128x4`: an `mx.quantize` of the
     function that gives them to matmuls alone, into a `tensor.empty`, writes
     tiles itself; before any other scales the pass inserts an `mx.relayout`.
-    Scales of ragged groups stay as they are.
+    Scales of expert groups stay as they are.
 
     Tiles do not tell how many rows and blocks they hold. Sizes of the scales
     that are known at run time are compared with those of the elements by
@@ -139,7 +139,7 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
     |---|---|
     | `linear`, `#mx.ragged` | `R x C` |
     | `sf_128x4` | `ceil(R/128) x ceil(C/4) x 32 x 4 x 4` |
-    | `sf_128x4`, ragged rows of G groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
+    | `sf_128x4`, ragged rows of G expert groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
     | `fragment_64x64` | `ceil(R/64) x ceil(C/64) x 128 x 32` |
 
     It must run before bufferization, which would silently drop encodings and
@@ -191,7 +191,7 @@ def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
     A matmul that accumulates into its `outs` is not changed; one with
     attributes of its own, such as a schedule, gets no quantized result and no
     `num_b`. The results have the same bits for the same accumulators, except
-    for the order in which rows are added, and for rows that belong to no group,
+    for the order in which rows are added, and for rows that belong to no expert group,
     which are unspecified.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -302,7 +302,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     Rewrites contractions of tensors (`linalg.matmul` with any transpositions,
     `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`), whose rows,
     columns, reduction and batch can each be put together to one dimension, to
-    `mx.quantize` of both operands and `mx.matmul`, and loops over the groups of a ragged dimension
+    `mx.quantize` of both operands and `mx.matmul`, and loops over the expert groups of a ragged dimension
     (docs/guide/Import.md) to one `mx.grouped_matmul`. An operand whose reduction
     dimension is not its last is quantized along the dimension before, which
     writes it transposed. An operand that an operation gathers from the rows of

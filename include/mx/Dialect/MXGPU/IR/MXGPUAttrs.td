@@ -107,7 +107,7 @@ def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
     An element of the attribute `mxgpu.schedules` of an `mx.matmul` whose sizes
     are known only at run time: the schedule of matmuls of up to `max_m` rows,
     `max_n` columns (of all B matrices), `max_k` elements of the reduction and
-    `max_groups` groups, as far as these are given. The first case that the
+    `max_groups` expert groups, as far as these are given. The first case that the
     sizes fit is the one that runs; the last has no limit. Rows are those of all
     groups together, with the padding of matrices that are masked. Several cases
     may have the same schedule, which is then one kernel.

@@ -139,7 +139,7 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     - `atomic_counter`: CTA i begins with work tile i and takes the numbers of
       further tiles from a counter in memory, which is 0 before and after the
       launch. They are also passed through a ring;
-    - `groups`: like `static`, but the work tiles belong to groups. A warp of
+    - `groups`: like `static`, but the work tiles belong to expert groups. A warp of
       each CTA finds the next one and passes it to all roles through a ring;
     - `single`: there is a CTA for each work tile, which computes only that one.
 
@@ -149,19 +149,19 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     `cluster_splits(n)` a work tile has all n splits, and each CTA of its cluster the one
     of its rank; such a scheduler is `static`.
 
-    With `ragged(offsets)` rows belong to groups, which end at these offsets.
-    Each group gets whole tiles of packed rows, in the order of the groups;
+    With `ragged(offsets)` rows belong to expert groups, which end at these offsets.
+    Each expert group gets whole tiles of packed rows, in the order of the groups;
     `rows` / `tile[0]` tiles plus one for each group suffice for any offsets.
     For a work tile, `group` is its group, `row` is a packed row (with `groups`,
     its start), and its start and end are the rows of the tensor that it covers.
-    Work tiles after the last group are not visited. Offsets that decrease or
+    Work tiles after the last expert group are not visited. Offsets that decrease or
     exceed `rows` are clamped.
 
     With `stride` (`groups` only) the rows of group g begin at row `g * stride`,
     and `offsets` holds the number of rows of each group, of which at most
     `stride` count.
 
-    With `over_reduction` (`groups` and `single`) groups divide the reduction,
+    With `over_reduction` (`groups` and `single`) expert groups divide the reduction,
     and each has `rows` x `columns` outputs of its own. A work tile's start and
     end are those of its group's segment of the reduction in the layout
     `#mx.ragged`, up to the next multiple of 128.

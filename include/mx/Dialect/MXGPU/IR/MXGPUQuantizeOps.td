@@ -288,8 +288,8 @@ def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
 def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
   let summary = "write the scales of the lanes of a warp";
   let description = [{
-    Groups of `lanes` adjacent lanes hold one scale each, at `row` and `block`
-    of `rows x blocks` scales; four adjacent groups hold those of a row whose
+    Each `lanes` adjacent lanes hold one scale each, at `row` and `block`
+    of `rows x blocks` scales; four adjacent such sets hold those of a row whose
     first block is a multiple of 4.
 
     `dest` is a matrix of scales, or scale tiles,

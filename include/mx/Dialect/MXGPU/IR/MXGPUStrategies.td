@@ -211,7 +211,7 @@ def MXGPU_WgmmaUpcastAAttr
     |---|---|---|
     | `permuted_b = b` | `false` | B is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of A: with `workspace = b`, and a reduction of a multiple of 32 elements |
 
-    Tiles have 64, 128, 192 or 256 rows, with groups 128 or 256; a multiple of
+    Tiles have 64, 128, 192 or 256 rows, with expert groups 128 or 256; a multiple of
     16 columns, up to 256 of 64 or 128 rows, 160 of 192 and 96 of 256; and 64 or
     128 elements of the reduction.
 
@@ -256,7 +256,7 @@ def MXGPU_MmaSyncBlockScaledAttr
     |---|---|---|
     | `column_warps = n` | 1 | warps that share rows: each has a share of the columns, of each matrix of B. 1, 2, 4 or 8, with a quantized result 1 or 4; results of more than 1 are stored from registers |
 
-    Tiles have 16, 32, 64, 128 or 256 rows, with groups or a quantized result
+    Tiles have 16, 32, 64, 128 or 256 rows, with expert groups or a quantized result
     128 or 256; 32, 64, 128 or 256 columns, at least 32 of each warp; at most
     32768 elements; and 128 elements of the reduction, or 256 where both
     operands are f4E2M1FN. A warp has 32 rows, or 16 of more than 128 columns;

@@ -118,7 +118,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     - `clc`: cluster launch control, which answers with a work tile;
     - `atomic_counter`: a thread that takes the numbers of work tiles from an
       atomic counter;
-    - `groups`: a warp that finds the work tiles of ragged groups;
+    - `groups`: a warp that finds the work tiles of expert groups;
     - `roles`: every role that visits the work tiles.
 
     `scope` says who shares a stage. The stages of a CTA `pair` are at the same

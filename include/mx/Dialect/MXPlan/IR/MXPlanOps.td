@@ -120,19 +120,19 @@ def MXPlan_ConstantOp : MXPlan_Op<"constant", [
 }
 
 /// An operation that names an `mx.group` of the module.
-class MXPlan_OfGroup<string opMnemonic, list<Trait> traits = []>
+class MXPlan_OfRankGroup<string opMnemonic, list<Trait> traits = []>
     : MXPlan_Op<opMnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
 
-def MXPlan_RankOp : MXPlan_OfGroup<"rank", [Pure]> {
-  let summary = "the number of this rank in a group";
+def MXPlan_RankOp : MXPlan_OfRankGroup<"rank", [Pure]> {
+  let summary = "the number of this rank in a rank group";
   let arguments = (ins FlatSymbolRefAttr:$group);
   let results = (outs Index:$result);
   let assemblyFormat = "$group attr-dict";
 }
 
-def MXPlan_WindowOp : MXPlan_OfGroup<"window"> {
-  let summary = "memory of a group in which segments of all ranks arrive";
+def MXPlan_WindowOp : MXPlan_OfRankGroup<"window"> {
+  let summary = "memory of a rank group in which segments of all ranks arrive";
   let description = [{
     Each operation is a slice of the memory that the group has on this rank. It
     is there as long as the group is; each execution gives the same memory.
@@ -143,7 +143,7 @@ def MXPlan_WindowOp : MXPlan_OfGroup<"window"> {
   let assemblyFormat = "$group `bytes` `(` $bytes `)` attr-dict";
 }
 
-def MXPlan_AllGatherOp : MXPlan_OfGroup<"all_gather"> {
+def MXPlan_AllGatherOp : MXPlan_OfRankGroup<"all_gather"> {
   let summary = "gather the segments of all ranks";
   let description = [{
     `buffer` has as many segments of `bytes` bytes as the group has ranks. Segment r
@@ -155,7 +155,7 @@ def MXPlan_AllGatherOp : MXPlan_OfGroup<"all_gather"> {
   let assemblyFormat = "$group $buffer `bytes` `(` $bytes `)` attr-dict";
 }
 
-def MXPlan_AllToAllOp : MXPlan_OfGroup<"all_to_all"> {
+def MXPlan_AllToAllOp : MXPlan_OfRankGroup<"all_to_all"> {
   let summary = "exchange a segment with each rank";
   let description = [{
     Both buffers have as many segments of `bytes` bytes as the group has ranks. Segment d

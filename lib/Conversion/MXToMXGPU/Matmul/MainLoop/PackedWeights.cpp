@@ -52,12 +52,12 @@ namespace {
 struct TileModes {
   TileModes(int64_t threads, int64_t rows, int64_t columns)
       : groups(threads / kWeightTileThreads),
-        perGroup(rows / kWeightTileRows / groups),
+        perExpert(rows / kWeightTileRows / groups),
         inRow(columns / kWeightTileColumns) {}
 
-  int64_t groups;   ///< warpgroups
-  int64_t perGroup; ///< rows of tiles that one has
-  int64_t inRow;    ///< tiles of such a row
+  int64_t groups;    ///< warpgroups
+  int64_t perExpert; ///< rows of tiles that one has
+  int64_t inRow;     ///< tiles of such a row
 };
 } // namespace
 
@@ -124,7 +124,7 @@ static FragmentLayoutAttr getRows(MLIRContext *context, TileModes tiles,
                      {2, 0, 8},
                      {4, 0, 16},
                      {tiles.inRow, 0, kWeightTileColumns},
-                     {tiles.perGroup, kWeightTileRows * tiles.groups, 0}});
+                     {tiles.perExpert, kWeightTileRows * tiles.groups, 0}});
 }
 
 FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,

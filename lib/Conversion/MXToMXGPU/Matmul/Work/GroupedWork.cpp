@@ -1,4 +1,4 @@
-//===- GroupedWork.cpp - Work tiles of groups -----------------------------===//
+//===- GroupedWork.cpp - Work tiles of expert groups ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -25,8 +25,8 @@ void RowsWork::viewMatrices() {
     matrices.bScales = stackRows(host, op.getBScales());
 }
 
-void RowsWork::checkGroups() {
-  Value groups = host.dim(op.getGroupOffsets(), 0);
+void RowsWork::checkExperts() {
+  Value groups = host.dim(op.getExpertOffsets(), 0);
   requireSize(host, host.dim(op.getB(), 0), groups, "dimension 0 of b");
   if (op.getBScales())
     requireSize(host, host.dim(op.getBScales(), 0), groups,
@@ -36,11 +36,11 @@ void RowsWork::checkGroups() {
 
 /// As many as suffice for any division of the rows.
 Value RowsWork::getRowTiles(Value rows) {
-  return host.packedTiles(rows, kScaleTileRows, op.getGroupOffsets());
+  return host.packedTiles(rows, kScaleTileRows, op.getExpertOffsets());
 }
 
 Value RowsWork::getColumnTiles(Value columns) {
-  return host.mul(host.dim(op.getGroupOffsets(), 0),
+  return host.mul(host.dim(op.getExpertOffsets(), 0),
                   host.ceilDiv(columns, kScaleTileRows));
 }
 
@@ -48,7 +48,7 @@ Value RowsWork::getColumnTiles(Value columns) {
 Value RowsWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles =
-      host.packedTiles(rows, schedule.getTileM(), op.getGroupOffsets());
+      host.packedTiles(rows, schedule.getTileM(), op.getExpertOffsets());
   return host.mul(tiles, arith::MinUIOp::create(host, rows, host.index(1)));
 }
 
@@ -124,15 +124,15 @@ void MaskedWork::viewMatrices() {
     matrices.outScales = stackRows(host, scales);
 }
 
-void MaskedWork::checkGroups() {
-  Value groups = host.dim(op.getGroupOffsets(), 0);
+void MaskedWork::checkExperts() {
+  Value groups = host.dim(op.getExpertOffsets(), 0);
   requireSize(host, host.dim(op.getA(), 0), groups, "dimension 0 of a");
   requireSize(host, host.dim(op.getResultTensor(), 0), groups,
               "dimension 0 of outs");
   if (op.getAScales())
     requireSize(host, host.dim(op.getAScales(), 0), groups,
                 "dimension 0 of a_scales");
-  RowsWork::checkGroups();
+  RowsWork::checkExperts();
 }
 
 Value MaskedWork::getMatrixRow(ForEachWorkTileOp workTile) {
@@ -159,8 +159,8 @@ void ReductionWork::viewMatrices() {
   matrices.out = stackRows(host, op.getResultTensor());
 }
 
-void ReductionWork::checkGroups() {
-  Value groups = host.dim(op.getGroupOffsets(), 0);
+void ReductionWork::checkExperts() {
+  Value groups = host.dim(op.getExpertOffsets(), 0);
   requireSize(host, host.dim(op.getResultTensor(), 0), groups,
               "dimension 0 of outs");
   requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
@@ -170,7 +170,7 @@ void ReductionWork::checkGroups() {
 Value ReductionWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles = host.mul(host.ceilDiv(rows, schedule.getTileM()),
-                         host.dim(op.getGroupOffsets(), 0));
+                         host.dim(op.getExpertOffsets(), 0));
   return host.mul(tiles, arith::MinUIOp::create(host, rows, host.index(1)));
 }
 

@@ -1,8 +1,8 @@
-//===- GroupedWork.h - Work tiles of groups ------------------- -*- C++ -*-===//
+//===- GroupedWork.h - Work tiles of expert groups --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Groups divide the rows, have matrices of their own, or divide the reduction.
+// Expert groups divide the rows or the reduction, or have their own matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ public:
 
   llvm::StringRef getKernelName() const override { return "grouped_matmul"; }
   void viewMatrices() override;
-  void checkGroups() override;
+  void checkExperts() override;
   mlir::Value getRowTiles(mlir::Value rows) override;
   mlir::Value getColumnTiles(mlir::Value columns) override;
   void createScheduler(mlir::Value rows, mlir::Value columns,
@@ -51,14 +51,14 @@ protected:
   mlir::Value resultRows;
 };
 
-/// Each group has the first rows of a matrix of its own, which has room for
+/// Each expert has the first rows of a matrix of its own, which has room for
 /// more. Matrices lie one below the other, and have whole tiles of scales.
 class MaskedWork final : public RowsWork {
 public:
   explicit MaskedWork(MatmulKernel &kernel) : RowsWork(kernel) {}
 
   void viewMatrices() override;
-  void checkGroups() override;
+  void checkExperts() override;
   mlir::Value getRowTiles(mlir::Value rows) override {
     return getColumnTiles(rows);
   }
@@ -75,14 +75,14 @@ private:
 };
 
 /// Each expert group has a segment of the reduction and a matrix of the result,
-/// one below the other. A work tile has a tile of one and its group's segment.
+/// one below the other. A work tile has a tile of one and its expert's segment.
 class ReductionWork final : public DenseWork {
 public:
   explicit ReductionWork(MatmulKernel &kernel) : DenseWork(kernel) {}
 
   llvm::StringRef getKernelName() const override { return "grouped_matmul"; }
   void viewMatrices() override;
-  void checkGroups() override;
+  void checkExperts() override;
   /// The matrix of a group ends before that of the next one.
   mlir::Value getStoredTensor() override { return op.getResultTensor(); }
   void createScheduler(mlir::Value rows, mlir::Value columns,
@@ -100,7 +100,7 @@ public:
   mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile) override;
 
 private:
-  /// Each group has as many windows as a matrix of `rows` rows has tiles.
+  /// Each expert has as many windows as a matrix of `rows` rows has tiles.
   mlir::Value getWindow(ForEachWorkTileOp workTile, mlir::Value tile,
                         mlir::Value rows);
   mlir::Value getNumRowTiles() override;

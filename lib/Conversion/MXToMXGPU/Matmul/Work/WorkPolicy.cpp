@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all kinds of work have in common, and matmuls without groups.
+// What all kinds of work have in common, and matmuls without experts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@ using namespace mx::mxgpu;
 WorkPolicy::WorkPolicy(MatmulKernel &kernel) : KernelComponent(kernel) {}
 
 //===----------------------------------------------------------------------===//
-// What one matrix without groups needs
+// What one matrix without experts needs
 //===----------------------------------------------------------------------===//
 
 void WorkPolicy::viewMatrices() {}
-void WorkPolicy::checkGroups() {}
+void WorkPolicy::checkExperts() {}
 Value WorkPolicy::getRowTiles(Value) { return {}; }
 Value WorkPolicy::getColumnTiles(Value) { return {}; }
 OpFoldResult WorkPolicy::getMatrixRows() { return {}; }

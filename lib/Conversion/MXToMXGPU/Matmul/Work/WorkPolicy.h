@@ -11,9 +11,9 @@
 //                  each has a slice of the reduction
 //   ClusterWork    the same; the CTAs of a cluster share a work tile, and each
 //                  has a slice of the reduction
-//   RowsWork       groups of rows, each with a matrix b of its own
-//   MaskedWork     groups that have the first rows of matrices
-//   ReductionWork  groups of the reduction, each with a result of its own
+//   RowsWork       expert groups of rows, each with its matrix b
+//   MaskedWork     expert groups that have the first rows of matrices
+//   ReductionWork  expert groups of the reduction, each with its result
 //
 // The last three are in GroupedWork.h.
 //
@@ -56,8 +56,8 @@ public:
   virtual llvm::StringRef getKernelName() const = 0;
   /// Sees batches of matrices as one.
   virtual void viewMatrices();
-  /// Requires sizes of groups.
-  virtual void checkGroups();
+  /// Requires sizes of experts.
+  virtual void checkExperts();
   /// Tiles of scales of rows of A and of the result, and of B; null where the
   /// rows of one matrix say it.
   virtual mlir::Value getRowTiles(mlir::Value rows);
@@ -126,7 +126,7 @@ protected:
 mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
 
 //===----------------------------------------------------------------------===//
-// Matmuls without groups
+// Matmuls without experts
 //===----------------------------------------------------------------------===//
 
 /// A work tile is a tile of the result and has the whole reduction.

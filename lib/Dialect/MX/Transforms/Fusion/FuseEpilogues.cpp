@@ -132,7 +132,7 @@ static Use getUse(MatmulOpInterface matmul) {
   return use;
 }
 
-/// Whether the groups divide rows: some forms of results exist only then.
+/// Whether expert groups divide rows: some forms of results exist only then.
 static bool isOfRows(MatmulOpInterface matmul) {
   return matmul.getRaggedOrNone() == RaggedKind::Rows && !matmul.isMasked();
 }
@@ -266,7 +266,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<QuantizeOp>(use.user);
   if (!op || !op.getNumResults() || !isOfRows(use.matmul) ||
       hasAttributes(use.matmul) || op.getRaggedOrNone() != RaggedKind::Rows ||
-      op.getOffsets() != use.matmul.getGroupOffsets() ||
+      op.getOffsets() != use.matmul.getExpertOffsets() ||
       op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
       op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||
       op.getDequantized() || op.getGlobalScale() ||
@@ -292,7 +292,7 @@ static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   if (!op || op.getOrder() == AdditionOrder::Fixed || !op.getNumResults() ||
       !isOfRows(use.matmul) || use.numSums > 1 ||
       op.getInput() != use.slices.front().tensor || !readsSlicesAsInputs(use) ||
-      op.getOffsets() != use.matmul.getGroupOffsets())
+      op.getOffsets() != use.matmul.getExpertOffsets())
     return false;
   FusedRegionBuilder builder = beginEpilogue(rewriter, use);
   Value value =

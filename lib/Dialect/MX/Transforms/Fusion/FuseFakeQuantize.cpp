@@ -42,7 +42,7 @@ static void readSizesOfOuts(IRRewriter &rewriter, QuantizeOp op) {
 /// Whether it writes all that a quantizer writes, or leaves out what no group
 /// of its own has: rows have the groups of the quantizer; a ragged reduction is
 /// dequantized as the matrix that it is, or in segments that stay in place.
-static bool keepsGroups(DequantizeOp reader, QuantizeOp op, unsigned index) {
+static bool keepsExperts(DequantizeOp reader, QuantizeOp op, unsigned index) {
   if (op.getRaggedOfAxis(op.getAxis(index)) == RaggedKind::Rows)
     return reader.getOffsets() == op.getOffsets();
   return !reader.getOffsets() || reader.getPadded();
@@ -56,7 +56,7 @@ static DequantizeOp findReader(QuantizeOp op, unsigned index) {
     return {};
   auto reader = dyn_cast<DequantizeOp>(*elements.user_begin());
   if (!reader || reader.getInput() != elements ||
-      reader.getScales() != scales || !keepsGroups(reader, op, index) ||
+      reader.getScales() != scales || !keepsExperts(reader, op, index) ||
       reader.getBlockSize() != op.getBlockSize() ||
       reader->getBlock() != op->getBlock())
     return {};

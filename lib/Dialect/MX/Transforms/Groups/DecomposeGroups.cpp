@@ -106,13 +106,13 @@ namespace {
 /// Builds what an operation of a group becomes.
 class GroupBuilder : public ImplicitLocOpBuilder {
 public:
-  GroupBuilder(Operation *op, GroupOp group, FlatSymbolRefAttr name)
+  GroupBuilder(Operation *op, RankGroupOp group, FlatSymbolRefAttr name)
       : ImplicitLocOpBuilder(op->getLoc(), op), group(group), name(name) {}
 
-  int64_t getTokens() const { return GroupOp(group).getTokens(); }
-  int64_t getRows() const { return GroupOp(group).getRows(); }
+  int64_t getTokens() const { return RankGroupOp(group).getTokens(); }
+  int64_t getRows() const { return RankGroupOp(group).getRows(); }
   int64_t getExpertsOfRank(int64_t experts) const {
-    return experts / int64_t(GroupOp(group).getSize());
+    return experts / int64_t(RankGroupOp(group).getSize());
   }
 
   Value index(int64_t number) {
@@ -152,7 +152,7 @@ public:
   Value findTokens(Value owners);
 
 private:
-  GroupOp group;
+  RankGroupOp group;
   FlatSymbolRefAttr name;
 };
 
@@ -172,7 +172,7 @@ void GroupBuilder::requireTokens(Value ids) {
   cf::AssertOp::create(*this, fits,
                        "expected at most " + std::to_string(getTokens()) +
                            " tokens of a rank of group " +
-                           GroupOp(group).getSymName().str());
+                           RankGroupOp(group).getSymName().str());
 }
 
 void GroupBuilder::requireRows(Value array, StringRef what, Value other,

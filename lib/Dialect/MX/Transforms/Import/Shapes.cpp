@@ -69,8 +69,8 @@ Value mx::import::arrangeTensor(OpBuilder &builder, Location loc,
     size_t next = 0;
     for (int64_t count : found->counts)
       sizes.push_back(count ? given[next++] : builder.getIndexAttr(1));
-    tensor = expandToSizes(builder, loc, tensor, getUnitGroups(found->counts),
-                           sizes);
+    tensor = expandToSizes(builder, loc, tensor,
+                           getUnitReassociation(found->counts), sizes);
   }
   return castBits(builder, loc, tensor, leaf.element);
 }
@@ -83,8 +83,8 @@ Value mx::import::expandTensor(OpBuilder &builder, Location loc, Value tensor,
   if (failed(found) || !found->isInOrder())
     return {};
   if (llvm::is_contained(found->counts, 0))
-    tensor = tensor::CollapseShapeOp::create(builder, loc, tensor,
-                                             getUnitGroups(found->counts));
+    tensor = tensor::CollapseShapeOp::create(
+        builder, loc, tensor, getUnitReassociation(found->counts));
   SmallVector<ReassociationIndices> own = getGroups(found->counts);
   return isOneEach(own) ? tensor
                         : expandToSizes(builder, loc, tensor, own, sizes);

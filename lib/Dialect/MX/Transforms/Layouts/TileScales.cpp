@@ -45,7 +45,7 @@ static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
 }
 
 /// Whether scales of such elements, of a matmul, belong to matrices and not to
-/// ragged groups.
+/// expert groups.
 static bool isOfMatrices(MatmulOpInterface op, Value elements) {
   if (op.getRaggedOrNone() == RaggedKind::None)
     return true;

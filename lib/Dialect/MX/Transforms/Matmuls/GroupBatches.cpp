@@ -1,10 +1,10 @@
-//===- GroupBatches.cpp - Batches of matmuls as groups of equal size ------===//
+//===- GroupBatches.cpp - Batches of matmuls as grouped matmuls -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // A kernel for groups of rows multiplies each by a matrix of its own, and with
 // `masked` takes A, the result and the scales as those of a batch. A batch is
-// this with groups all of whose rows are used.
+// this with expert groups all of whose rows are used.
 //
 //===----------------------------------------------------------------------===//
 

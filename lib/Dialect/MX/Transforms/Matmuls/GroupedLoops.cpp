@@ -46,8 +46,8 @@ private:
                int64_t dim);
   int64_t findTokens(ArrayRef<OpFoldResult> offsets,
                      ArrayRef<OpFoldResult> sizes, Value whole);
-  bool isGroup(ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
-               Value whole);
+  bool isExpert(ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                Value whole);
   bool takeRagged(MatmulMatch::Operand &operand, int64_t dim);
   bool takeGroup(MatmulMatch::Operand &operand);
   bool isSameSlice(tensor::InsertSliceOp insert, Value value);
@@ -199,8 +199,8 @@ int64_t LoopMatcher::findTokens(ArrayRef<OpFoldResult> offsets,
 }
 
 /// Whether a slice is matrix g.
-bool LoopMatcher::isGroup(ArrayRef<OpFoldResult> offsets,
-                          ArrayRef<OpFoldResult> sizes, Value whole) {
+bool LoopMatcher::isExpert(ArrayRef<OpFoldResult> offsets,
+                           ArrayRef<OpFoldResult> sizes, Value whole) {
   return offsets.size() == 3 &&
          dyn_cast<Value>(offsets[0]) == loop.getInductionVar() &&
          isConstant(sizes[0], 1) && isWhole(offsets[1], sizes[1], whole, 1) &&
@@ -230,8 +230,8 @@ bool LoopMatcher::takeRagged(MatmulMatch::Operand &operand, int64_t dim) {
 bool LoopMatcher::takeGroup(MatmulMatch::Operand &operand) {
   tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
   if (!slice || slice.getType().getRank() != 2 ||
-      !isGroup(slice.getMixedOffsets(), slice.getMixedSizes(),
-               slice.getSource()))
+      !isExpert(slice.getMixedOffsets(), slice.getMixedSizes(),
+                slice.getSource()))
     return false;
   operand.tensor = slice.getSource();
   return true;
@@ -281,7 +281,7 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   if (!matmul)
     return std::nullopt;
   if (!findCarried())
-    return fail("the loop carries more than one tensor and the ends of groups");
+    return fail("the loop carries more than one tensor and ends of experts");
   if (llvm::any_of(loop.getBody()->without_terminator(), [](Operation &inner) {
         return !isMemoryEffectFree(&inner);
       }))
@@ -303,7 +303,7 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   SmallVector<OpFoldResult> places = insert.getMixedOffsets();
   SmallVector<OpFoldResult> sizes = insert.getMixedSizes();
   // Of the matmul's operands, an axis of 1 sums over the last dimension.
-  if (isGroup(places, sizes, whole)) {
+  if (isExpert(places, sizes, whole)) {
     matmul->ragged = RaggedKind::Reduction;
     if (!takeRagged(matmul->a, matmul->a.axis) ||
         !takeRagged(matmul->b, matmul->b.axis))
@@ -317,11 +317,11 @@ std::optional<MatmulMatch> LoopMatcher::match() {
     return fail("the result is neither the rows of a group nor its matrix");
   }
   if (!loop.isDefinedOutsideOfLoop(offsets))
-    return fail("the ends of groups are computed in the loop");
+    return fail("the ends of expert groups are computed in the loop");
   Type end = getElementTypeOrSelf(offsets);
   if (!end.isInteger(32) && !end.isInteger(64))
-    return fail("the ends of groups are not of i32 or i64");
-  int64_t groups = getNumGroups(offsets);
+    return fail("the ends of expert groups are not of i32 or i64");
+  int64_t groups = getNumExperts(offsets);
   if (ShapedType::isDynamic(groups) || !isConstant(loop.getLowerBound(), 0) ||
       !isConstant(loop.getStep(), 1) ||
       !isConstant(loop.getUpperBound(), groups))
@@ -333,11 +333,11 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   // A group without tokens gives zeros by itself.
   if (matmul->ragged == RaggedKind::Reduction && isZeros(whole))
     matmul->accumulate = false;
-  // Rows of no group keep what they have, zeros for one.
+  // Rows of no expert group keep what they have, zeros for one.
   if (matmul->ragged == RaggedKind::Rows && !matmul->accumulate &&
       !whole.getDefiningOp<tensor::EmptyOp>()) {
     if (!isZeros(whole))
-      return fail("rows of no group would lose what is there");
+      return fail("rows of no expert group would lose what is there");
     matmul->accumulate = true;
   }
   matmul->offsets = offsets;

@@ -45,9 +45,9 @@ struct MatmulMatch {
 /// The size of what is summed over.
 int64_t getReductionSize(const MatmulMatch &matmul);
 
-/// What the groups divide in an operand: of ragged rows the other dimension
-/// than the reduction, of a ragged reduction that one. Matrices of groups, of
-/// rank 3, have none.
+/// What the expert groups divide in an operand: of ragged rows the other
+/// dimension than the reduction, of a ragged reduction that one. Matrices of
+/// groups, of rank 3, have none.
 RaggedKind getRaggedOfOperand(const MatmulMatch &matmul,
                               const MatmulMatch::Operand &operand);
 

@@ -133,7 +133,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   RaggedKind outRagged =
       ragged == RaggedKind::None ? RaggedKind::None : matmul.ragged;
   int64_t groups =
-      ragged == RaggedKind::None ? 0 : getNumGroups(matmul.offsets);
+      ragged == RaggedKind::None ? 0 : getNumExperts(matmul.offsets);
   Value input = operand.tensor, gather;
   int64_t axis = operand.axis;
   Shape elements{getSizes(builder, loc, input)};
@@ -168,12 +168,12 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   if (recipe.isNVFP4)
     factor = arith::ConstantOp::create(builder, loc,
                                        builder.getF32FloatAttr(globalScale));
-  bool hasGroups = ragged != RaggedKind::None;
+  bool hasExperts = ragged != RaggedKind::None;
   return QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,
       /*input_scales=*/ValueRange(), factor, /*decode_factors=*/ValueRange(),
-      /*seed=*/Value(), gather, hasGroups ? matmul.offsets : Value(), outs,
-      hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
+      /*seed=*/Value(), gather, hasExperts ? matmul.offsets : Value(), outs,
+      hasExperts ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
       ArrayRef<int64_t>{axis}, block, /*square=*/false,
       /*amax=*/false, /*concat=*/false, /*dequantized=*/ArrayAttr(),
       recipe.isNVFP4 ? ScaleRounding::Ceil : rounding, /*prologueCount=*/0);
@@ -204,8 +204,8 @@ Reason QuantizeMatmuls::checkReduction(const MatmulMatch &matmul,
   for (const MatmulMatch::Operand *operand : {&matmul.a, &matmul.b})
     if (getRaggedOfOperand(matmul, *operand) == RaggedKind::Rows &&
         hasCutRows(*operand))
-      return "the rows of an operand that groups divide are no multiple of 16 "
-             "bytes";
+      return "the rows of an operand that expert groups divide are no multiple "
+             "of 16 bytes";
   if (matmul.ragged == RaggedKind::Reduction)
     return {}; // which is filled up with zeros
   int64_t size = getReductionSize(matmul);

@@ -76,7 +76,7 @@ struct UnitShape {
       counts.push_back(!units[dim]);
     }
     bare = RankedTensorType::get(shape, type.getElementType());
-    groups = getUnitGroups(counts);
+    groups = getUnitReassociation(counts);
   }
 };
 

@@ -78,7 +78,8 @@ Value mx::transposeLast(OpBuilder &builder, Location loc, Value tensor) {
   return transposeTensor(builder, loc, tensor, order);
 }
 
-SmallVector<ReassociationIndices> mx::getUnitGroups(ArrayRef<int64_t> counts) {
+SmallVector<ReassociationIndices>
+mx::getUnitReassociation(ArrayRef<int64_t> counts) {
   SmallVector<ReassociationIndices> groups;
   ReassociationIndices units;
   for (auto [i, count] : llvm::enumerate(counts)) {

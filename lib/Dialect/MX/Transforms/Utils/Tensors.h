@@ -27,7 +27,7 @@ mlir::Operation *getRounding(mlir::Value value);
 /// Which dimensions of a tensor of `counts.size()` groups, of which some have
 /// no dimension, are beside each dimension of the groups that have one.
 llvm::SmallVector<mlir::ReassociationIndices>
-getUnitGroups(llvm::ArrayRef<int64_t> counts);
+getUnitReassociation(llvm::ArrayRef<int64_t> counts);
 
 /// A tensor with `sizes`, of which each group is a dimension of `tensor`.
 mlir::Value expandToSizes(mlir::OpBuilder &builder, mlir::Location loc,

@@ -132,9 +132,9 @@ RingType RingTypes::getWorkTiles() const {
   bool isGrouped = problem.ragged != RaggedKind::None;
   if (!isGrouped && fields.strategy.getTileLoop() != TileLoop::Clc)
     return {};
-  auto workTile = BufferType::get(
-      context, Space::Smem, {isGrouped ? kGroupWorkTileBytes : kClcAnswerBytes},
-      IntegerType::get(context, 8), Swizzle::None);
+  int64_t bytes = isGrouped ? kExpertWorkTileBytes : kClcAnswerBytes;
+  auto workTile = BufferType::get(context, Space::Smem, {bytes},
+                                  IntegerType::get(context, 8), Swizzle::None);
   return getRing(kWorkTileSlots, {"work_tile"}, {workTile},
                  {isGrouped ? AsyncKind::Groups : AsyncKind::Clc},
                  {AsyncKind::Roles}, isGrouped ? Scope::Cta : scope);

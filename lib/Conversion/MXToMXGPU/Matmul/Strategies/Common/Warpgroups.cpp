@@ -18,8 +18,8 @@ int64_t mx::mxgpu::getWgmmaWarpgroups(int64_t rows) {
   return rows >= 2 * target::kWgmmaM ? 2 : 1;
 }
 
-int64_t mx::mxgpu::getRegistersOfGroups(int64_t groups,
-                                        const target::TargetInfo &target) {
+int64_t mx::mxgpu::getRegistersOfWarpgroups(int64_t groups,
+                                            const target::TargetInfo &target) {
   return groups * llvm::alignDown(target.registersPerSm / groups /
                                       target::kWarpGroupSize,
                                   target::kSetMaxNRegStep);
@@ -30,7 +30,7 @@ mx::mxgpu::checkTwoRoles(const ScheduleFields &fields, int64_t groups,
                          ArrayRef<int64_t> least,
                          const target::TargetInfo &target) {
   ArrayRef<int64_t> found = fields.registers;
-  int64_t all = getRegistersOfGroups(groups + 1, target);
+  int64_t all = getRegistersOfWarpgroups(groups + 1, target);
   if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
       groups * found[0] + found[1] <= all)
     return std::nullopt;

@@ -22,7 +22,8 @@ namespace mx::mxgpu {
 int64_t getWgmmaWarpgroups(int64_t rows);
 
 /// Registers of a thread of each of `groups` warpgroups together.
-int64_t getRegistersOfGroups(int64_t groups, const target::TargetInfo &target);
+int64_t getRegistersOfWarpgroups(int64_t groups,
+                                 const target::TargetInfo &target);
 /// Checks the registers of a kernel where `groups` warpgroups multiply and one
 /// loads, both with at least `least`.
 std::optional<ScheduleError> checkTwoRoles(const ScheduleFields &fields,

@@ -98,8 +98,8 @@ checkUpcastTile(const ScheduleFields &fields) {
 }
 
 /// Of the epilogue, of the warps that convert B, and of those that load,
-/// multiply and, with groups, look for work tiles: with fewer than 80 of the
-/// latter ptxas 13.0 spills, although it uses fewer.
+/// multiply and, with expert groups, look for work tiles: with fewer than 80 of
+/// the latter ptxas 13.0 spills, although it uses fewer.
 constexpr int64_t kConverterRegisters = 128, kOtherRegisters = 80;
 
 //===----------------------------------------------------------------------===//
@@ -150,7 +150,7 @@ public:
         getConvertingWarps(fields.tile[1] / fields.strategy.getCtas()) /
         target::kWarpGroupWarps;
     int64_t groups = converters + 2;
-    int64_t all = getRegistersOfGroups(groups, target);
+    int64_t all = getRegistersOfWarpgroups(groups, target);
     if (found.size() == std::size(kLeast)) {
       auto isEnough = [](auto pair) {
         return std::get<0>(pair) >= std::get<1>(pair);

@@ -111,8 +111,9 @@ public:
       return error;
     // Groups begin anywhere, and their scales at whole tiles.
     if (problem.ragged != RaggedKind::None && fields.tile[0] % kScaleTileRows)
-      return refuse("expected a tile of 128 or 256 rows with groups, found {0}",
-                    fields.tile[0]);
+      return refuse(
+          "expected a tile of 128 or 256 rows with expert groups, found {0}",
+          fields.tile[0]);
     if (getOwn(fields).getPermutedB())
       if (std::string why = explainNotPermuted(problem, Workspace::B);
           !why.empty())

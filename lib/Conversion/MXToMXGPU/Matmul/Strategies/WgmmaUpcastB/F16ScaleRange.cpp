@@ -35,7 +35,7 @@ static ScaleRangeOperand getA(MatmulKernel &kernel) {
   ScaleRangeOperand a;
   a.elements = kernel.matrices.a;
   a.scales = kernel.matrices.aScales;
-  a.offsets = op.getGroupOffsets();
+  a.offsets = op.getExpertOffsets();
   a.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
   if (op.isMasked())
     a.matrixRows = getSize(kernel.host, op.getA(), 1);
@@ -50,8 +50,8 @@ static ScaleRangeOperand getB(MatmulKernel &kernel) {
   b.scales = kernel.matrices.bScales;
   b.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
   if (b.dividesReduction)
-    b.offsets = op.getGroupOffsets();
-  else if (op.getGroupOffsets())
+    b.offsets = op.getExpertOffsets();
+  else if (op.getExpertOffsets())
     b.matrixRows = getSize(kernel.host, op.getB(), 1);
   return b;
 }
@@ -68,7 +68,7 @@ void mx::mxgpu::buildByScaleRange(const ScheduledMatmul &matmul,
   Value b = findScaleRanges(host, module, getB(kernel));
   SmallVector<Value> tables = {a, b};
   SmallVector<WorkTileClass> rest = {WorkTileClass::NotF16};
-  if (MatmulOpInterface op = matmul.op; !op.getGroupOffsets()) {
+  if (MatmulOpInterface op = matmul.op; !op.getExpertOffsets()) {
     auto [aFinite, bFinite] =
         excludeNaN(host, module, kernel.matrices.a, kernel.matrices.b, a, b);
     tables.append({aFinite, bFinite});

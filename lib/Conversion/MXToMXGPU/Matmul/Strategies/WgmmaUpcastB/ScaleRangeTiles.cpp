@@ -24,8 +24,8 @@ static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
 // On the host
 //===----------------------------------------------------------------------===//
 
-/// Groups of a reduction have a row for each tile, the others have as many as
-/// there are tiles of scales.
+/// Expert groups of a reduction have a row for each tile, the others have as
+/// many as there are tiles of scales.
 Value ScaleRangeTiles::allocateTable(KernelBuilder &host,
                                      int64_t columns) const {
   auto getType = [](Value memref) {
@@ -80,7 +80,7 @@ Value ScaleRangeTiles::createScheduler(KernelBuilder &body) const {
         ArrayRef<int64_t>{1, 1}, raster, /*work_tiles=*/Value(),
         operand.offsets,
         /*stride=*/Value(), /*overReduction=*/true, /*single=*/true);
-  if (hasRowsOfGroups())
+  if (hasRowsOfExperts())
     return TileSchedulerOp::create(
         body, body.dim(operand.elements, 0), one,
         ArrayRef<int64_t>{kScaleTileRows, 1}, raster, /*single=*/true,
@@ -110,7 +110,7 @@ void ScaleRangeTiles::setRowsOfMatrix(KernelBuilder &body,
 
 void ScaleRangeTiles::setRows(KernelBuilder &body, ForEachWorkTileOp workTile,
                               ScaleRangeTile &tile) const {
-  if (hasRowsOfGroups()) {
+  if (hasRowsOfExperts()) {
     tile.row = workTile.getStart();
     tile.rowEnd = workTile.getEnd();
     return;
@@ -127,7 +127,7 @@ ScaleRangeTile ScaleRangeTiles::getTile(KernelBuilder &body,
                                         ForEachWorkTileOp workTile) const {
   ScaleRangeTile tile;
   tile.scales = workTile.getRow();
-  if (hasRowsOfGroups()) // which begin with a tile of their own
+  if (hasRowsOfExperts()) // which begin with a tile of their own
     tile.scales = body.add(body.div(workTile.getStart(), kScaleTileRows),
                            workTile.getGroup());
   setRows(body, workTile, tile);

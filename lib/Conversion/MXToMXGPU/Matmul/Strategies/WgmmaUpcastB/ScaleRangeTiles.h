@@ -62,7 +62,7 @@ public:
   ScaleRangeTile getTile(KernelBuilder &body, ForEachWorkTileOp workTile) const;
 
 private:
-  bool hasRowsOfGroups() const {
+  bool hasRowsOfExperts() const {
     return operand.offsets && !operand.matrixRows && !operand.dividesReduction;
   }
   void setRows(KernelBuilder &body, ForEachWorkTileOp workTile,

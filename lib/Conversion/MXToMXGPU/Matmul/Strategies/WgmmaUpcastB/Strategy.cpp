@@ -178,7 +178,7 @@ public:
     int64_t dequantizers = getDequantizeWarps(fields.tile[0], fields.tile[1]) /
                            target::kWarpGroupWarps;
     int64_t groups = multipliers + dequantizers + 1;
-    int64_t all = getRegistersOfGroups(groups, target);
+    int64_t all = getRegistersOfWarpgroups(groups, target);
     if (found.size() == least.size()) {
       auto isEnough = [](auto pair) {
         return std::get<0>(pair) >= std::get<1>(pair);

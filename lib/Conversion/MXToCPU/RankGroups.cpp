@@ -1,4 +1,4 @@
-//===- Groups.cpp - Windows and collectives of the reference path ---------===//
+//===- RankGroups.cpp - Collectives of the reference path -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -22,21 +22,21 @@ using namespace mx::cpu;
 namespace {
 
 /// Of an operation that names a group.
-class Group {
+class RankGroup {
 public:
-  Group(Operation *op, FlatSymbolRefAttr name)
+  RankGroup(Operation *op, FlatSymbolRefAttr name)
       : module(op->getParentOfType<ModuleOp>()),
-        group(module.lookupSymbol<GroupOp>(name)) {}
+        group(module.lookupSymbol<RankGroupOp>(name)) {}
 
-  bool isAlone() const { return GroupOp(group).getSize() == 1; }
-  int64_t getTokens() const { return GroupOp(group).getTokens(); }
-  StringRef getName() const { return GroupOp(group).getSymName(); }
+  bool isAlone() const { return RankGroupOp(group).getSize() == 1; }
+  int64_t getTokens() const { return RankGroupOp(group).getTokens(); }
+  StringRef getName() const { return RankGroupOp(group).getSymName(); }
 
   /// Calls a function of the caller about the group, with sizes and addresses.
   Value call(OpBuilder &builder, Location loc, StringRef function,
              ArrayRef<Value> rest, bool hasResult) {
     int64_t number = 0;
-    for (auto other : ModuleOp(module).getOps<GroupOp>()) {
+    for (auto other : ModuleOp(module).getOps<RankGroupOp>()) {
       if (other == group)
         break;
       ++number;
@@ -62,7 +62,7 @@ private:
   }
 
   ModuleOp module;
-  GroupOp group;
+  RankGroupOp group;
 };
 
 } // namespace
@@ -72,7 +72,8 @@ static Value getAddress(OpBuilder &builder, Location loc, Value memref) {
 }
 
 /// Bytes of the rows of one rank.
-static Value getRankBytes(Emitter &emitter, const Group &group, Value window) {
+static Value getRankBytes(Emitter &emitter, const RankGroup &group,
+                          Value window) {
   auto type = cast<MemRefType>(window.getType());
   int64_t bits = getMemoryBits(type);
   for (int64_t extent : type.getShape().drop_front())
@@ -93,7 +94,7 @@ static LogicalResult lowerWindow(WindowOp op, WindowOp::Adaptor,
 
 static LogicalResult lowerRank(RankOp op, RankOp::Adaptor,
                                ConversionPatternRewriter &rewriter) {
-  Group group(op, op.getGroupAttr());
+  RankGroup group(op, op.getGroupAttr());
   if (group.isAlone())
     rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
   else
@@ -106,7 +107,7 @@ static void lowerAllGather(Emitter &emitter, AllGatherOp op,
                            AllGatherOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
   Location loc = op.getLoc();
-  Group group(op, op.getGroupAttr());
+  RankGroup group(op, op.getGroupAttr());
   Value window = adaptor.getOuts()[0], input = adaptor.getInput();
   Int first = emitter.index(0);
   if (!group.isAlone() && input)
@@ -140,7 +141,7 @@ static void lowerAllToAll(Emitter &emitter, AllToAllOp op,
                           AllToAllOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
   Location loc = op.getLoc();
-  Group group(op, op.getGroupAttr());
+  RankGroup group(op, op.getGroupAttr());
   Value window = adaptor.getOuts()[0], input = adaptor.getInput();
   if (group.isAlone()) {
     memref::CopyOp::create(builder, loc, input, window);
@@ -152,8 +153,8 @@ static void lowerAllToAll(Emitter &emitter, AllToAllOp op,
              /*hasResult=*/false);
 }
 
-void mx::cpu::populateGroupPatterns(const TypeConverter &converter,
-                                    RewritePatternSet &patterns) {
+void mx::cpu::populateRankGroupPatterns(const TypeConverter &converter,
+                                        RewritePatternSet &patterns) {
   // Before the patterns that only change how elements are stored.
   addPatterns<lowerWindow, lowerRank, lowerAllGather, lowerAllToAll>(
       converter, patterns, 2);

@@ -1,4 +1,4 @@
-//===- MXGroupVerifiers.cpp - Checks of operations of groups --------------===//
+//===- MXRankVerifiers.cpp - Checks of operations of rank groups ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -26,7 +26,7 @@ static constexpr int64_t kMostChoices = 32;
 // Groups and windows
 //===----------------------------------------------------------------------===//
 
-LogicalResult GroupOp::verify() {
+LogicalResult RankGroupOp::verify() {
   int64_t size = getSize(), tokens = getTokens();
   // group C1
   if (size < 1 || size > kMostRanks)
@@ -41,11 +41,11 @@ LogicalResult GroupOp::verify() {
 }
 
 /// The group that an operation names, or null after an error.
-static GroupOp findGroup(Operation *op, FlatSymbolRefAttr name,
-                         SymbolTableCollection &symbols) {
+static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name,
+                                 SymbolTableCollection &symbols) {
   Operation *symbol = symbols.lookupNearestSymbolFrom(op, name);
   // groups C1
-  auto group = dyn_cast_if_present<GroupOp>(symbol);
+  auto group = dyn_cast_if_present<RankGroupOp>(symbol);
   if (!group)
     op->emitOpError("expected an mx.group, found ")
         << (symbol ? symbol->getName().getStringRef() : "nothing") << " named "
@@ -54,7 +54,7 @@ static GroupOp findGroup(Operation *op, FlatSymbolRefAttr name,
 }
 
 /// That the array has as many rows as the windows of the group.
-static LogicalResult verifyRows(Operation *op, GroupOp group,
+static LogicalResult verifyRows(Operation *op, RankGroupOp group,
                                 const Named &window) {
   // groups C2
   if (window.rank() < 2 || window.dim(0) != group.getRows())
@@ -97,7 +97,7 @@ static WindowOp findWindow(Value array) {
 }
 
 /// That the array can be written by the ranks of the group.
-static LogicalResult verifyWindow(Operation *op, GroupOp group,
+static LogicalResult verifyWindow(Operation *op, RankGroupOp group,
                                   const Named &window) {
   if (failed(verifyRows(op, group, window)))
     return failure();
@@ -111,11 +111,11 @@ static LogicalResult verifyWindow(Operation *op, GroupOp group,
 }
 
 LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return success(findGroup(*this, getGroupAttr(), symbols));
+  return success(findRankGroup(*this, getGroupAttr(), symbols));
 }
 
 LogicalResult WindowOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
   return group ? verifyRows(*this, group, {getResult(), "the window"})
                : failure();
 }
@@ -125,7 +125,7 @@ LogicalResult WindowOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===----------------------------------------------------------------------===//
 
 /// Of a tensor with a row for each token: the window, and what it receives.
-static LogicalResult verifyPayload(Operation *op, GroupOp group,
+static LogicalResult verifyPayload(Operation *op, RankGroupOp group,
                                    const Named &payload, const Named &window) {
   if (failed(verifyWindow(op, group, window)))
     return failure();
@@ -144,7 +144,7 @@ static LogicalResult verifyPayload(Operation *op, GroupOp group,
 }
 
 /// That each rank has equally many experts, and of the tokens' choices.
-static LogicalResult verifyExperts(Operation *op, GroupOp group,
+static LogicalResult verifyExperts(Operation *op, RankGroupOp group,
                                    int64_t experts, const Named &ids) {
   // groups C6
   if (experts < 1 || experts % int64_t(group.getSize()) ||
@@ -164,7 +164,7 @@ static LogicalResult verifyExperts(Operation *op, GroupOp group,
 }
 
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
   Named ids{getIds(), "ids"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
     return failure();
@@ -207,7 +207,7 @@ static LogicalResult verifyCollect(Operation *op, const Named &ids,
 }
 
 LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
   Named ids{getIds(), "ids"}, input{getInput(), "input"};
   Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
@@ -227,7 +227,7 @@ LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult CollectPairsOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
   Named ids{getIds(), "ids"}, input{getInput(), "input"};
   Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)) ||
@@ -240,7 +240,7 @@ LogicalResult CollectPairsOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
   if (!group || failed(verifyForm(*this)) ||
       failed(verifyOneOut(*this, getOuts())))
     return failure();
@@ -251,7 +251,7 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  GroupOp group = findGroup(*this, getGroupAttr(), symbols);
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
   if (!group || failed(verifyForm(*this)) ||
       failed(verifyOneOut(*this, getOuts())))
     return failure();

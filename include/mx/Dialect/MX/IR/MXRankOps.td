@@ -1,4 +1,4 @@
-//===- MXGroupOps.td - Tokens and rows between ranks -------*- tablegen -*-===//
+//===- MXRankOps.td - Tokens and rows between ranks -------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,9 +10,9 @@ include "mx/Dialect/MX/IR/MXBase.td"
 
 /// Of memory that other ranks write, and of the order in which ranks meet:
 /// operations with an effect on it are neither removed nor reordered.
-def MX_GroupResource : Resource<"::mx::GroupResource">;
+def MX_RankGroupResource : Resource<"::mx::RankGroupResource">;
 
-def MX_GroupOp : MX_Op<"group", [Symbol]> {
+def MX_RankGroupOp : MX_Op<"group", [Symbol]> {
   let summary = "ranks that run the module together";
   let description = [{
     `size` ranks run the same program, each on a device of its own, and each with
@@ -38,12 +38,12 @@ def MX_GroupOp : MX_Op<"group", [Symbol]> {
   }];
 }
 
-/// An operation that names a group.
-class MX_OfGroup<string opMnemonic, list<Trait> traits = []>
+/// An operation that names a rank group.
+class MX_OfRankGroup<string opMnemonic, list<Trait> traits = []>
     : MX_Op<opMnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
 
-def MX_RankOp : MX_OfGroup<"rank", [Pure]> {
+def MX_RankOp : MX_OfRankGroup<"rank", [Pure]> {
   let summary = "the number of this rank";
   let description = [{
     From 0 to the size of the group, exclusive. The host knows it when the
@@ -61,11 +61,11 @@ def MX_RankOp : MX_OfGroup<"rank", [Pure]> {
   let assemblyFormat = "$group attr-dict";
 }
 
-def MX_WindowOp : MX_OfGroup<"window", [
-    MemoryEffects<[MemAlloc<MX_GroupResource>]>]> {
+def MX_WindowOp : MX_OfRankGroup<"window", [
+    MemoryEffects<[MemAlloc<MX_RankGroupResource>]>]> {
   let summary = "memory in which rows of all ranks arrive";
   let description = [{
-    A tensor without contents, like `tensor.empty`, in memory of the group: row
+    A tensor without contents, like `tensor.empty`, in memory of the rank group: row
     `s * tokens + t` is that of token t of rank s. Every rank has one of the same
     type. It is the destination of `mx.dispatch`, `mx.all_gather` and
     `mx.all_to_all`; each execution gives the same memory, so a window must have
@@ -85,7 +85,7 @@ def MX_WindowOp : MX_OfGroup<"window", [
 /// One that the ranks execute together, and that writes its `outs`. All of them
 /// must come to it in the same order.
 class MX_CollectiveOp<string opMnemonic, list<Trait> traits = []>
-    : MX_OfGroup<opMnemonic, !listconcat([
+    : MX_OfRankGroup<opMnemonic, !listconcat([
         DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
@@ -95,7 +95,7 @@ class MX_CollectiveOp<string opMnemonic, list<Trait> traits = []>
       return getOutsMutable();
     }
     /// The group that the symbol names; the verifier has found it.
-    ::mx::GroupOp getGroupOp();
+    ::mx::RankGroupOp getGroupOp();
   }];
   let extraClassDeclaration = dpsDeclaration;
 }

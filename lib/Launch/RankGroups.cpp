@@ -1,29 +1,29 @@
-//===- Groups.cpp - The groups that a process is a rank of ----------------===//
+//===- RankGroups.cpp - Rank groups of a process --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One process of mx-launch is one rank. Rank 0 listens, the others connect.
 //===----------------------------------------------------------------------===//
 
-#include "Groups.h"
+#include "RankGroups.h"
 #include "Report.h"
 
 #include <algorithm>
 
 using namespace mx;
 
-Groups::~Groups() {
+RankGroups::~RankGroups() {
   for (mxGroup group : groups)
     (void)mxGroupDestroy(group);
 }
 
 /// Which groups are named must be known before a rank waits for others.
 static ExitStatus checkNames(const std::vector<std::string> &known,
-                             const std::vector<LaunchGroup> &named) {
+                             const std::vector<LaunchRankGroup> &named) {
   std::string names;
   for (const std::string &name : known)
     names += (names.empty() ? "" : ", ") + name;
   std::vector<std::string> seen;
-  for (const LaunchGroup &group : named) {
+  for (const LaunchRankGroup &group : named) {
     if (known.empty())
       return report("--group: expected a program of several ranks, found one "
                     "that has no groups");
@@ -38,7 +38,7 @@ static ExitStatus checkNames(const std::vector<std::string> &known,
   return kExitClean;
 }
 
-ExitStatus Groups::bind(const LaunchOptions &options) {
+ExitStatus RankGroups::bind(const LaunchOptions &options) {
   std::vector<mxProgramGroupInfo> infos(size_t(mxProgramGroupCount(program)),
                                         mxSized<mxProgramGroupInfo>());
   std::vector<std::string> names;
@@ -56,12 +56,12 @@ ExitStatus Groups::bind(const LaunchOptions &options) {
   return kExitClean;
 }
 
-ExitStatus Groups::bind(const mxProgramGroupInfo &info,
-                        const LaunchOptions &options) {
+ExitStatus RankGroups::bind(const mxProgramGroupInfo &info,
+                            const LaunchOptions &options) {
   std::string name = info.name;
   auto place = std::find_if(
       options.groups.begin(), options.groups.end(),
-      [&](const LaunchGroup &group) { return group.name == name; });
+      [&](const LaunchRankGroup &group) { return group.name == name; });
   if (place == options.groups.end())
     return report("expected --group=" + name +
                   "@HOST:PORT --rank=R for group '" + name + "' of " +

@@ -1,4 +1,4 @@
-//===- GroupPatterns.cpp - Windows and collectives of a plan --------------===//
+//===- RankGroupPatterns.cpp - Windows and collectives of a plan ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static GroupOp findGroup(Operation *op, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<GroupOp>(op, name);
+static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<RankGroupOp>(op, name);
 }
 
 /// Bytes of a row of a window.
@@ -30,14 +30,14 @@ static int64_t getRowBytes(MemRefType type) {
 }
 
 /// Bytes of the rows that a window has of one rank.
-static Value getRankBytes(PlanBuilder &builder, GroupOp group,
+static Value getRankBytes(PlanBuilder &builder, RankGroupOp group,
                           MemRefType type) {
   return builder.index(int64_t(group.getTokens()) * getRowBytes(type));
 }
 
 static LogicalResult lowerRank(mx::RankOp op, OneToN<mx::RankOp>,
                                ConversionPatternRewriter &rewriter) {
-  if (findGroup(op, op.getGroupAttr()).getSize() == 1)
+  if (findRankGroup(op, op.getGroupAttr()).getSize() == 1)
     rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
   else
     rewriter.replaceOpWithNewOp<mxplan::RankOp>(op, rewriter.getIndexType(),
@@ -49,7 +49,7 @@ static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
                                  ConversionPatternRewriter &rewriter) {
   PlanBuilder builder(op.getLoc(), rewriter);
   auto type = cast<MemRefType>(op.getType());
-  GroupOp group = findGroup(op, op.getGroupAttr());
+  RankGroupOp group = findRankGroup(op, op.getGroupAttr());
   int64_t bytes = group.getRows() * getRowBytes(type);
   Type plan = mxplan::BufferType::get(op.getContext());
   Value buffer = group.getSize() == 1
@@ -66,7 +66,8 @@ static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
 }
 
 /// Words the message as the CPU path does.
-static void requireTokens(PlanBuilder &builder, GroupOp group, Value found) {
+static void requireTokens(PlanBuilder &builder, RankGroupOp group,
+                          Value found) {
   Value most = builder.index(int64_t(group.getTokens()));
   Value fits =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, found, most);
@@ -81,7 +82,7 @@ static LogicalResult lowerAllGather(mx::AllGatherOp op,
                                     OneToN<mx::AllGatherOp> operands,
                                     ConversionPatternRewriter &rewriter) {
   PlanBuilder builder(op.getLoc(), rewriter);
-  GroupOp group = op.getGroupOp();
+  RankGroupOp group = op.getGroupOp();
   bool isAlone = group.getSize() == 1;
   auto type = cast<MemRefType>(op.getOuts()[0].getType());
   Value window = getView(builder, type, operands.getOuts()[0]).buffer;
@@ -111,7 +112,7 @@ static LogicalResult lowerAllToAll(mx::AllToAllOp op,
                                    OneToN<mx::AllToAllOp> operands,
                                    ConversionPatternRewriter &rewriter) {
   PlanBuilder builder(op.getLoc(), rewriter);
-  GroupOp group = op.getGroupOp();
+  RankGroupOp group = op.getGroupOp();
   auto type = cast<MemRefType>(op.getOuts()[0].getType());
   Value window = getView(builder, type, operands.getOuts()[0]).buffer;
   auto inputType = cast<MemRefType>(op.getInput().getType());
@@ -127,8 +128,8 @@ static LogicalResult lowerAllToAll(mx::AllToAllOp op,
   return success();
 }
 
-void mx::mxgpu::addGroupPatterns(const TypeConverter &converter,
-                                 RewritePatternSet &patterns) {
+void mx::mxgpu::addRankGroupPatterns(const TypeConverter &converter,
+                                     RewritePatternSet &patterns) {
   addPatterns<lowerRank, lowerWindow, lowerAllGather, lowerAllToAll>(converter,
                                                                      patterns);
 }

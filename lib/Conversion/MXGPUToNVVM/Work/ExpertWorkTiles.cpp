@@ -1,19 +1,19 @@
-//===- GroupWorkTiles.cpp - Work tiles of groups --------------------------===//
+//===- ExpertWorkTiles.cpp - Work tiles of expert groups ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // The number of a work tile says which group has it and where it is in the
-// group, by the ends of the groups, which only the device knows. Groups of rows
-// have as many work tiles as tiles cover their rows; groups of a reduction have
-// all outputs, and each its segment of the reduction.
+// group, by the ends of the expert groups, which only the device knows. Groups
+// of rows have as many work tiles as tiles cover their rows; groups of a
+// reduction have all outputs, and each its segment of the reduction.
 //
-// Groups are known only on the device, by their cumulative ends, or by their
+// Experts are known only on the device, by their cumulative ends, or by their
 // sizes if each begins at a multiple of a stride. Each has whole tiles of
 // packed rows, in order. A warp looks at 32 groups at a time: prefix sums of
 // their tiles say which lane's group has the wanted tile. Offsets that are
 // wrong have a meaning too, which never leads outside the tensors
-// (docs/reference/Spec.md, Groups): no group ends beyond the last offset or the
-// last row, and none before the group in front of it.
+// (docs/reference/Spec.md, Groups): no group ends beyond the last offset or
+// the last row, and none before the group in front of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,18 +36,18 @@ namespace {
 /// A work tile in its group: all i32.
 struct FoundWorkTile {
   Value group, begin, end; ///< the group and its rows
-  Value inGroup;           ///< its number in the group
+  Value inExpert;          ///< its number in the group
   Value exists;            ///< i1: without it the others say nothing
 };
 
-class GroupSearch {
+class ExpertSearch {
 public:
   /// Work tiles have this many rows; with `columns` (i32) there is one for each
   /// column of tiles. No group ends beyond `rows` (index) or the last offset.
   /// With a `stride` (index) groups begin at multiples of it, and `offsets`
   /// holds their numbers of rows.
-  GroupSearch(NVVMBuilder &builder, Value offsets, Value rows, int64_t tileRows,
-              Value columns = {}, Value stride = {});
+  ExpertSearch(NVVMBuilder &builder, Value offsets, Value rows,
+               int64_t tileRows, Value columns = {}, Value stride = {});
 
   /// The group that has the work tile of this number (i32).
   FoundWorkTile find(Value workTile);
@@ -56,14 +56,14 @@ public:
   Value getTilesOf(Value begin, Value end);
 
   /// Whether there is a group of this number (i32).
-  Value isGroup(Value group);
+  Value isExpert(Value group);
   /// Where it begins and ends if each group gets whole tiles of rows, of which
   /// there are `most` (i32) together: i32s.
   std::pair<Value, Value> getPackedRange(Value group, Value most);
 
 private:
   /// What the lanes know of 32 groups: all i32.
-  struct Groups {
+  struct Experts {
     Value begin, end;        // of the lane's group
     Value workTiles, before; // of it, and of those before it among the 32
   };
@@ -72,8 +72,8 @@ private:
   Type getOffsetType();
   Value load(Value group);
   Value loadClamped(Value group);
-  Groups loadGroups(Value first, Value previous);
-  Groups look(Value first, Value previous);
+  Experts loadExperts(Value first, Value previous);
+  Experts look(Value first, Value previous);
 
   /// Values that a scan finds after those that it carries.
   static constexpr unsigned kFound = 4;
@@ -93,8 +93,8 @@ private:
 
 } // namespace
 
-GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
-                         int64_t tileRows, Value columns, Value stride)
+ExpertSearch::ExpertSearch(NVVMBuilder &builder, Value offsets, Value rows,
+                           int64_t tileRows, Value columns, Value stride)
     : builder(builder), offsets(offsets), tileRows(tileRows), columns(columns),
       count(builder.toI32(memref::DimOp::create(builder, offsets, 0))),
       limit(arith::IndexCastOp::create(builder, getOffsetType(),
@@ -106,16 +106,16 @@ GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
     limit = arith::MinSIOp::create(builder, load(builder.sub(count, 1)), limit);
 }
 
-Value GroupSearch::isBelow(Value a, Value b) {
+Value ExpertSearch::isBelow(Value a, Value b) {
   return arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, a, b);
 }
 
-Type GroupSearch::getOffsetType() {
+Type ExpertSearch::getOffsetType() {
   return cast<MemRefType>(offsets.getType()).getElementType();
 }
 
 /// The number in memory for an existing group.
-Value GroupSearch::load(Value known) {
+Value ExpertSearch::load(Value known) {
   Type type = getOffsetType();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
   Value place =
@@ -127,7 +127,7 @@ Value GroupSearch::load(Value known) {
 }
 
 /// The same from 0 to the limit, i32.
-Value GroupSearch::loadClamped(Value known) {
+Value ExpertSearch::loadClamped(Value known) {
   Value zero = arith::ConstantOp::create(
       builder, builder.getIntegerAttr(getOffsetType(), 0));
   Value most = arith::MinSIOp::create(builder, load(known), limit);
@@ -135,14 +135,14 @@ Value GroupSearch::loadClamped(Value known) {
 }
 
 /// Begin and end of the 32 groups from `first` on, one per lane; `previous` is
-/// where the group before them ends. Beyond the last group they are empty.
-GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
+/// where the group before them ends. Those beyond the last are empty.
+ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
   Value lane = builder.laneId(), group = builder.add(first, lane);
   Value last = builder.sub(count, 1);
   Value known = arith::MinSIOp::create(builder, group, last);
-  Groups groups;
+  Experts groups;
   if (stride) {
-    Value size = arith::SelectOp::create(builder, isGroup(group),
+    Value size = arith::SelectOp::create(builder, isExpert(group),
                                          loadClamped(known), builder.i32(0));
     groups.begin = builder.mul(known, stride);
     groups.end = builder.add(groups.begin, size);
@@ -162,16 +162,16 @@ GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
   return groups;
 }
 
-Value GroupSearch::getTilesOf(Value begin, Value end) {
+Value ExpertSearch::getTilesOf(Value begin, Value end) {
   Value rounded =
       builder.add(builder.sub(end, begin), builder.i32(tileRows - 1));
   return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
 }
 
 /// The 32 groups from `first` on, with their work tiles.
-GroupSearch::Groups GroupSearch::look(Value first, Value previous) {
+ExpertSearch::Experts ExpertSearch::look(Value first, Value previous) {
   Value lane = builder.laneId();
-  Groups groups = loadGroups(first, previous);
+  Experts groups = loadExperts(first, previous);
   groups.workTiles = getTilesOf(groups.begin, groups.end);
   if (columns)
     groups.workTiles = builder.mul(groups.workTiles, columns);
@@ -188,9 +188,9 @@ GroupSearch::Groups GroupSearch::look(Value first, Value previous) {
 }
 
 /// Looks at 32 groups at a time while `body` says so, which gets and returns
-/// what is carried, and returns more after that. Groups that are known to be
+/// what is carried, and returns more after that. Experts that are known to be
 /// few take no loop.
-SmallVector<Value> GroupSearch::scan(
+SmallVector<Value> ExpertSearch::scan(
     ValueRange initial,
     llvm::function_ref<Value(ValueRange, SmallVector<Value> &)> body) {
   SmallVector<Value> results;
@@ -217,21 +217,21 @@ SmallVector<Value> GroupSearch::scan(
 }
 
 /// Whether a warp sees all groups at once.
-bool GroupSearch::areFew() {
+bool ExpertSearch::areFew() {
   int64_t groups = cast<MemRefType>(offsets.getType()).getDimSize(0);
   return !ShapedType::isDynamic(groups) && groups <= mx::target::kWarpSize;
 }
 
 /// A lane's `left` is the number of the tile within its group, if its group has
 /// it.
-FoundWorkTile GroupSearch::find(Value workTile) {
+FoundWorkTile ExpertSearch::find(Value workTile) {
   Value zero = builder.i32(0);
   // First group, remaining work tiles and the end of the groups before; after
   // them which lanes have the work tile, and what the lane knows.
   SmallVector<Value> state = scan(
       {zero, workTile, zero},
       [&](ValueRange state, SmallVector<Value> &found) -> Value {
-        Groups groups = look(state[0], state[2]);
+        Experts groups = look(state[0], state[2]);
         Value left = builder.sub(state[1], groups.before);
         Value isHere = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
                                              left, groups.workTiles);
@@ -261,18 +261,18 @@ FoundWorkTile GroupSearch::find(Value workTile) {
           builder.shuffleFrom(state[6], lane), exists};
 }
 
-Value GroupSearch::isGroup(Value group) { return isBelow(group, count); }
+Value ExpertSearch::isExpert(Value group) { return isBelow(group, count); }
 
 /// Looks at groups up to the wanted one. Each lane adds up the tiles of its
 /// groups before that.
-std::pair<Value, Value> GroupSearch::getPackedRange(Value group, Value most) {
+std::pair<Value, Value> ExpertSearch::getPackedRange(Value group, Value most) {
   Value zero = builder.i32(0);
   // First group, tiles and the end of the groups before; after them what the
   // lane knows.
   SmallVector<Value> state =
       scan({zero, zero, zero},
            [&](ValueRange state, SmallVector<Value> &found) -> Value {
-             Groups groups = loadGroups(state[0], state[2]);
+             Experts groups = loadExperts(state[0], state[2]);
              Value isBefore =
                  isBelow(builder.add(state[0], builder.laneId()), group);
              Value tiles = arith::SelectOp::create(
@@ -314,11 +314,11 @@ static std::pair<Value, Value> getTileRows(NVVMBuilder &builder,
   return {start, end};
 }
 
-GroupTile mx::mxgpu::findGroupTile(NVVMBuilder &builder, Value offsets,
-                                   Value rows, Value tile, int64_t tileRows) {
+ExpertTile mx::mxgpu::findExpertTile(NVVMBuilder &builder, Value offsets,
+                                     Value rows, Value tile, int64_t tileRows) {
   FoundWorkTile found =
-      GroupSearch(builder, offsets, rows, tileRows).find(tile);
-  auto [start, end] = getTileRows(builder, found, found.inGroup, tileRows);
+      ExpertSearch(builder, offsets, rows, tileRows).find(tile);
+  auto [start, end] = getTileRows(builder, found, found.inExpert, tileRows);
   return {found.group, start, end, found.exists};
 }
 
@@ -338,16 +338,16 @@ public:
         tileColumns(source.getTile()[1]),
         columns(getTiles(builder, source.getColumns(), tileColumns)) {}
 
-  GroupWorkTile find(Value number) {
+  ExpertWorkTile find(Value number) {
     return source.getOverReduction() ? findOfReduction(number)
                                      : findOfRows(number);
   }
 
 private:
-  GroupWorkTile findOfRows(Value number);
-  GroupWorkTile findOfReduction(Value number);
+  ExpertWorkTile findOfRows(Value number);
+  ExpertWorkTile findOfReduction(Value number);
 
-  GroupWorkTile finish(Value number, Value exists, ArrayRef<Value> arguments) {
+  ExpertWorkTile finish(Value number, Value exists, ArrayRef<Value> arguments) {
     return {SmallVector<Value>(arguments),
             arith::SelectOp::create(builder, exists, number, builder.i32(-1))};
   }
@@ -362,13 +362,13 @@ private:
 
 /// The work tiles of a group are visited in the order of the raster. The rows
 /// of the group alone belong to the work tile: packed rows are not asked for.
-GroupWorkTile WorkTileSearch::findOfRows(Value number) {
-  GroupSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
-                     columns, source.getStride());
+ExpertWorkTile WorkTileSearch::findOfRows(Value number) {
+  ExpertSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
+                      columns, source.getStride());
   FoundWorkTile found = groups.find(number);
   Value tiles = groups.getTilesOf(found.begin, found.end);
   Tiles tile =
-      buildTile(builder, source.getRaster(), {tiles, columns}, found.inGroup);
+      buildTile(builder, source.getRaster(), {tiles, columns}, found.inExpert);
   auto [start, end] = getTileRows(builder, found, tile.rows, tileRows);
   return finish(
       number, found.exists,
@@ -376,16 +376,17 @@ GroupWorkTile WorkTileSearch::findOfRows(Value number) {
 }
 
 /// All groups have the same outputs.
-GroupWorkTile WorkTileSearch::findOfReduction(Value number) {
+ExpertWorkTile WorkTileSearch::findOfReduction(Value number) {
   Value rows = getTiles(builder, source.getRows(), tileRows);
   Value each = builder.mul(rows, columns);
   Value group = arith::DivUIOp::create(builder, number, each);
-  Value inGroup =
+  Value inExpert =
       arith::SubIOp::create(builder, number, builder.mul(group, each));
-  Tiles tile = buildTile(builder, source.getRaster(), {rows, columns}, inGroup);
-  GroupSearch groups(builder, source.getOffsets(), source.getReduction(),
-                     mx::kRaggedReductionAlign);
-  Value exists = groups.isGroup(group);
+  Tiles tile =
+      buildTile(builder, source.getRaster(), {rows, columns}, inExpert);
+  ExpertSearch groups(builder, source.getOffsets(), source.getReduction(),
+                      mx::kRaggedReductionAlign);
+  Value exists = groups.isExpert(group);
   auto [start, end] =
       groups.getPackedRange(group, builder.toI32(source.getReduction()));
   return finish(number, exists,
@@ -393,23 +394,23 @@ GroupWorkTile WorkTileSearch::findOfReduction(Value number) {
                  builder.mul(tile.columns, tileColumns), start, end});
 }
 
-GroupWorkTile mx::mxgpu::findFirstGroupWorkTile(NVVMBuilder &builder,
-                                                TileSchedulerOp source) {
+ExpertWorkTile mx::mxgpu::findFirstExpertWorkTile(NVVMBuilder &builder,
+                                                  TileSchedulerOp source) {
   return WorkTileSearch(builder, source)
       .find(getFirstWorkTile(builder, source));
 }
 
-GroupWorkTile mx::mxgpu::findNextGroupWorkTile(NVVMBuilder &builder,
-                                               TileSchedulerOp source,
-                                               scf::WhileOp loop) {
+ExpertWorkTile mx::mxgpu::findNextExpertWorkTile(NVVMBuilder &builder,
+                                                 TileSchedulerOp source,
+                                                 scf::WhileOp loop) {
   Value number = loop.getBeforeArguments().back();
   return WorkTileSearch(builder, source)
       .find(builder.add(number, getWorkTileStep(builder, source)));
 }
 
-void mx::mxgpu::storeGroupWorkTile(NVVMBuilder &builder,
-                                   const GroupWorkTile &workTile,
-                                   Value address) {
+void mx::mxgpu::storeExpertWorkTile(NVVMBuilder &builder,
+                                    const ExpertWorkTile &workTile,
+                                    Value address) {
   SmallVector<Value> words = workTile.getWords();
   words.resize(kWorkTileWords, builder.i32(0));
   for (size_t i = 0; i < kWorkTileWords; i += 4)
@@ -417,8 +418,8 @@ void mx::mxgpu::storeGroupWorkTile(NVVMBuilder &builder,
                         ArrayRef(words).slice(i, 4));
 }
 
-GroupWorkTile mx::mxgpu::loadGroupWorkTile(NVVMBuilder &builder,
-                                           Value address) {
+ExpertWorkTile mx::mxgpu::loadExpertWorkTile(NVVMBuilder &builder,
+                                             Value address) {
   SmallVector<Value> words = builder.loadShared(address, 4);
   llvm::append_range(words, builder.loadShared(builder.offset(address, 16), 2));
   Value number = words.pop_back_val();

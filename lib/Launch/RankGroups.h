@@ -1,9 +1,9 @@
-//===- Groups.h - The groups that a process is a rank of --------*- C++ -*-===//
+//===- RankGroups.h - Rank groups of a process ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_LAUNCH_GROUPS_H
-#define MX_LIB_LAUNCH_GROUPS_H
+#ifndef MX_LIB_LAUNCH_RANKGROUPS_H
+#define MX_LIB_LAUNCH_RANKGROUPS_H
 
 #include "mx/Launch/Launch.h"
 #include "mx/Support/ExitStatus.h"
@@ -12,15 +12,15 @@
 namespace mx {
 
 /// Connected to the other ranks as long as this lives.
-class Groups {
+class RankGroups {
 public:
-  explicit Groups(mxProgram program) : program(program) {}
-  Groups(const Groups &) = delete;
-  Groups &operator=(const Groups &) = delete;
-  ~Groups();
+  explicit RankGroups(mxProgram program) : program(program) {}
+  RankGroups(const RankGroups &) = delete;
+  RankGroups &operator=(const RankGroups &) = delete;
+  ~RankGroups();
 
-  /// Connects to all groups of the program where the options say, and binds it
-  /// to them. Waits for the other ranks.
+  /// Connects to all rank groups of the program where the options say, and
+  /// binds it to them. Waits for the other ranks.
   ExitStatus bind(const LaunchOptions &options);
 
 private:
@@ -32,4 +32,4 @@ private:
 
 } // namespace mx
 
-#endif // MX_LIB_LAUNCH_GROUPS_H
+#endif // MX_LIB_LAUNCH_RANKGROUPS_H

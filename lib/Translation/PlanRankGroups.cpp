@@ -1,4 +1,4 @@
-//===- PlanGroups.cpp - Windows and collectives of a plan -----------------===//
+//===- PlanRankGroups.cpp - Windows and collectives of a plan -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -18,7 +18,7 @@ using plan::Step;
 unsigned PlanBuilder::getGroup(StringRef name) const {
   return llvm::find_if(
              manifest.groups,
-             [&](const plan::Group &group) { return group.name == name; }) -
+             [&](const plan::RankGroup &group) { return group.name == name; }) -
          manifest.groups.begin();
 }
 
