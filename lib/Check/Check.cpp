@@ -159,7 +159,7 @@ static std::string whyUnbounded(Operation *op) {
   if (matmul.getResultScales())
     return "its quantized result has no bound";
   if (matmul.getNumB() > 1)
-    return "its epilogue takes several sums and has no bound";
+    return "its epilogue takes several accumulators and has no bound";
   return {};
 }
 

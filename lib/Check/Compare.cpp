@@ -383,9 +383,10 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
   return found;
 }
 
-/// Compares the results of an epilogue whose sums may differ: it is applied to
-/// the sum and to both ends of what the bound allows, and what lies between is
-/// as good. Where it is not monotonic between these a quarter more is.
+/// Compares the results of an epilogue whose accumulators may differ: it is
+/// applied to the sum and to both ends of what the bound allows, and what lies
+/// between is as good. Where it is not monotonic between these a quarter more
+/// is.
 llvm::Expected<ResultComparison>
 compareEpilogue(ReferencePrograms &programs, ResultFormat out,
                 const ComparedOp &stage, const IntermediateArrays &arrays,
@@ -507,7 +508,7 @@ NpyArray makeOnes(const NpyArray &array, Type type) {
 /// Whether the tensor core cuts terms before it adds them: that of a GPU does,
 /// and the simulator's where it is asked to (simulator/docs/Simulator.md,
 /// Arithmetic).
-bool truncatesSums(const CompileOptions &options) {
+bool truncatesAccumulators(const CompileOptions &options) {
   if (options.device == DeviceKind::CUDA)
     return true;
   const char *sums = std::getenv("MX_SIM_TENSOR_SUMS");
@@ -795,7 +796,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
                               reductionExtent(matmul, arrays));
   bound.steps = steps.count + (matmul.getAccumulate() ? 1 : 0);
   bound.factor = 0x1p-23;
-  bool isTruncated = truncatesSums(options);
+  bool isTruncated = truncatesAccumulators(options);
   if (isTruncated) {
     bound.factor += (steps.products + 1) * 0x1p-25;
     bound.smallest += steps.products * 0x1p-151;

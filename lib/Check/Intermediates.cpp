@@ -178,7 +178,8 @@ static Operation *cloneWithoutRegions(OpBuilder &builder, Operation *op) {
 
 /// Adds a new argument of `body`, an f32 for each element of the result, to the
 /// sums that the epilogue of `op` takes.
-static void disturbSums(OpBuilder &builder, Operation *op, Block &body) {
+static void disturbAccumulators(OpBuilder &builder, Operation *op,
+                                Block &body) {
   OpBuilder::InsertionGuard guard(builder);
   Block &epilogue = op->getRegion(0).front();
   Value init = cast<DestinationStyleOpInterface>(op).getDpsInits()[0];
@@ -262,7 +263,7 @@ mx::buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
                         : builder.clone(*op, mapping);
   copy->setOperands(operands);
   if (variant == OpVariant::Disturbed)
-    disturbSums(builder, copy, *body);
+    disturbAccumulators(builder, copy, *body);
   for (auto [result, init] :
        llvm::zip_equal(copy->getResults(),
                        cast<DestinationStyleOpInterface>(copy).getDpsInits()))

@@ -10,8 +10,8 @@
 #ifndef MX_LIB_CHECK_RAGGEDPADDING_H
 #define MX_LIB_CHECK_RAGGEDPADDING_H
 
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Check/Intermediates.h"
+#include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx {
 

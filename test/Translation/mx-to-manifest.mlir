@@ -157,7 +157,7 @@ func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, m
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 !rows = memref<?x128xf8E4M3FN, strided<[1024, 1], offset: ?>>
 module attributes {gpu.container_module} {
-  func.func @parts(%a: memref<?x1024xf8E4M3FN>, %first: index) {
+  func.func @segments(%a: memref<?x1024xf8E4M3FN>, %first: index) {
     %c0 = arith.constant 0 : index
     %c16 = arith.constant 16 : index
     %c512 = arith.constant 512 : index

@@ -84,7 +84,8 @@ enum class OpVariant {
   Same,      ///< the same operation
   F32Result, ///< with f32 results, to judge others by
   Sums,      ///< with f32 results and without its epilogue
-  Disturbed, ///< the same, but a last argument is added to the epilogue's sums
+  Disturbed, ///< the same, but a last argument is added to the epilogue's
+             ///< accumulators
 };
 
 /// A module with one function `stage`, which applies the stage's operation to

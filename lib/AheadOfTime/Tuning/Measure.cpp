@@ -138,14 +138,10 @@ llvm::Expected<Loaded> Loaded::compile(const MatmulModule &matmul,
   std::string manifest = plan::writeManifest(compiled->manifest);
   const std::string &kernels =
       compiled->cubin.empty() ? compiled->ptx : compiled->cubin;
-  mxProgramParts parts = {sizeof(mxProgramParts),
-                          manifest.data(),
-                          manifest.size(),
-                          kernels.data(),
-                          kernels.size(),
-                          compiled->data.data(),
-                          compiled->data.size(),
-                          MatmulModule::kEntry};
+  mxProgramParts parts = {sizeof(mxProgramParts), manifest.data(),
+                          manifest.size(),        kernels.data(),
+                          kernels.size(),         compiled->data.data(),
+                          compiled->data.size(),  MatmulModule::kEntry};
   Loaded loaded;
   if (mxProgramLoadParts(&loaded.program, &parts) != MX_SUCCESS ||
       mxProgramGetEntry(&loaded.entry, loaded.program, MatmulModule::kEntry) !=

@@ -97,7 +97,7 @@ module attributes {gpu.container_module} {
 // -----
 
 // CASES function body
-// expected-error @below {{'mxplan.part' op expected to be a parameter of launches, found a use by 'mxplan.copy'}}
+// expected-error @below {{'mxplan.slice' op expected to be a parameter of launches, found a use by 'mxplan.copy'}}
 %p = mxplan.slice %x from %n
 mxplan.copy %p to %x bytes(%n)
 

@@ -393,7 +393,7 @@ func.func @rows(%x: !whole) {
 
 // USE function body
 // extract_rows C2
-// expected-error @below {{'mxgpu.extract_rows' op expected a box from 0 to 1, found 2}}
+// expected-error @below {{'mxgpu.extract_rows' op expected a slice from 0 to 1, found 2}}
 %y = mxgpu.extract_rows %x[2] : !whole -> !part
 
 // -----

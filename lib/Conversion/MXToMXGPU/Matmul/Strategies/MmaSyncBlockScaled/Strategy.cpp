@@ -213,7 +213,7 @@ public:
     bool isGrouped = problem.ragged != RaggedKind::None;
     if ((isGrouped || problem.isQuantized) && fields.tile[0] % kScaleTileRows)
       return refuse("expected a tile of 128 or 256 rows with {0}, found {1}",
-                    isGrouped ? "groups" : "a quantized result",
+                    isGrouped ? "expert groups" : "a quantized result",
                     fields.tile[0]);
     return checkColumnWarps(problem, fields, getOwn(fields).getColumnWarps());
   }

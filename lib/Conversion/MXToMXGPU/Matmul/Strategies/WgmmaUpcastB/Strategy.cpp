@@ -90,7 +90,7 @@ static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
       problem.ragged != RaggedKind::None && problem.hasScalesOfA();
   if ((readsTiles || problem.isQuantized) && rows % kScaleTileRows != 0)
     return refuse("expected a tile of 128 or 256 rows with {0}, found {1}",
-                  readsTiles ? "groups" : "a quantized result", rows);
+                  readsTiles ? "expert groups" : "a quantized result", rows);
   return std::nullopt;
 }
 
