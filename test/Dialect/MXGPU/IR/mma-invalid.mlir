@@ -1,149 +1,160 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// TEMPLATE role
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      // BLOCK body
-      // END
-    }
-  }
-}
-
-// -----
-
-// USE role body
-%stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.producer_acquire %in : !in
-// shared C2
-// expected-error @below {{'mxgpu.copy_scales' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
-%sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<128>
-
-// -----
-
-// TEMPLATE copy_scales
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @role warps(1) elected {
-      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
-      // BLOCK copy
-      // END
-    }
-  }
-}
-
-// -----
-
-// CASES copy_scales copy
-// scales C1
-// expected-error @below {{expected a multiple of 128 rows, found 64}}
-%sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<64>
-
-// scales C1
-// expected-error @below {{expected a multiple of 128 rows, found 0}}
-%sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<0>
-
-// copy_scales C1
-// expected-error @below {{'mxgpu.copy_scales' op expected 1024 bytes of scales in shared memory, found 512 in smem}}
-%sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<256>
-
-// -----
-
-// USE role body
-%stage, %d = mxgpu.consumer_wait %acc : !acc
-// copy_scales C1
-// expected-error @below {{'mxgpu.copy_scales' op expected 512 bytes of scales in shared memory, found 65536 in tmem}}
-%sfa = mxgpu.copy_scales %d : !d -> !mxgpu.scales<128>
-
-// -----
-
-// USE copy_scales copy
-// copy_scales C4
-// expected-error @below {{'mxgpu.copy_scales' op expected a column that is a multiple of 4, found 2}}
-%sfa = mxgpu.copy_scales %stage_sfa column(2) : !sfa -> !mxgpu.scales<128>
+// Matrix instructions and their operands.
 
 // -----
 
 // CASES
-!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+// What instructions there are.
+// expected-error @below {{expected k = number}}
+#mma = #mxgpu.wgmma<n = 128>
+
+// expected-error @below {{expected one of m, n, k, warpgroups, found rows}}
+#mma = #mxgpu.wgmma<rows = 64, n = 128, k = 16>
+
+// expected-error @below {{expected n once}}
+#mma = #mxgpu.wgmma<n = 128, n = 128>
+
+// expected-error @below {{expected a number as n}}
+#mma = #mxgpu.wgmma<n = many, k = 16>
+
+// expected-error @below {{integer value too large}}
+#mma = #mxgpu.wgmma<n = 99999999999999999999, k = 16>
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 0}}
+#mma = #mxgpu.wgmma<n = 0, k = 16>
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 12}}
+#mma = #mxgpu.wgmma<n = 12, k = 16>
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 264}}
+#mma = #mxgpu.wgmma<n = 264, k = 16>
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found -8}}
+#mma = #mxgpu.wgmma<n = -8, k = 16>
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 4294967304}}
+#mma = #mxgpu.wgmma<n = 4294967304, k = 16>
+
+// wgmma C2
+// expected-error @below {{expected k = 8, 16 or 32, found 64}}
+#mma = #mxgpu.wgmma<n = 128, k = 64>
+
+// wgmma C11
+// expected-error @below {{expected 1 to 8 warpgroups, found 0}}
+#mma = #mxgpu.wgmma<n = 128, k = 16, warpgroups = 0>
+
+// wgmma C11
+// expected-error @below {{expected 1 to 8 warpgroups, found 9}}
+#mma = #mxgpu.wgmma<m = 576, n = 128, k = 16, warpgroups = 9>
+
+// wgmma C12
+// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 32}}
+#mma = #mxgpu.wgmma<m = 32, n = 128, k = 16>
+
+// wgmma C12
+// expected-error @below {{expected m to be 128 times a power of two, 64 rows of each warpgroup, found 192}}
+#mma = #mxgpu.wgmma<m = 192, n = 128, k = 16, warpgroups = 2>
+
+// wgmma C12
+// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 192}}
+#mma = #mxgpu.wgmma<m = 192, n = 64, k = 16>
+
+// wgmma C12
+// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found -64}}
+#mma = #mxgpu.wgmma<m = -64, n = 64, k = 16>
+
+// wgmma C13
+// expected-error @below {{expected an accumulator that fits 255 registers of a thread, found 256: divide m by more warpgroups}}
+#mma = #mxgpu.wgmma<m = 256, n = 256, k = 16, warpgroups = 2>
+
+// expected-error @below {{expected one of [f16, mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma and mma.sync (PTX ISA, .kind), got: tf32}}
+#mma = #mxgpu.tcgen05_mma<tf32, m = 128, n = 128>
+
+// tcgen05_mma C1
+// expected-error @below {{expected 1 or 2 CTAs, found 3}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, ctas = 3>
+
+// tcgen05_mma C2
+// expected-error @below {{expected m and n from 1 to 1024, found 0 and 128}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 0, n = 128>
+
+// tcgen05_mma C2
+// expected-error @below {{expected m and n from 1 to 1024, found 128 and 4294967424}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 4294967424>
+
+// tcgen05_mma C3
+// expected-error @below {{expected M = 128 with kind::mxf8f6f4 and cta_group::1, found 192}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 192, n = 128>
+
+// tcgen05_mma C3
+// expected-error @below {{expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 12}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 12>
+
+// tcgen05_mma C4
+// expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 16}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 16>
+
+// tcgen05_mma C4
+// expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 0}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 0>
+
+// tcgen05_mma C17
+// expected-error @below {{expected block = 0 with kind::f16, which has no scales, found 32}}
+#mma = #mxgpu.tcgen05_mma<f16, m = 128, n = 128, block = 32>
+
+// Scales and sums where the instruction has them.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel() {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
-    mxgpu.role @mma warps(1) elected {
-      %s, %s_sf = mxgpu.consumer_wait %in : !in
-      // copy_scales C2
-      // expected-error @below {{'mxgpu.copy_scales' op expected scales of 'f8E8M0FNU', found 'f8E4M3FN'}}
-      %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128, f8E4M3FN>
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      // mma C1
+      // expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.wgmma<n = 128, k = 16> takes none, found '!mxgpu.scales<128>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
-
-!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @mma warps(1) elected {
-      %s, %s_sf = mxgpu.consumer_wait %in : !in
-      // copy_scales C3
-      // expected-error @below {{'mxgpu.copy_scales' op expected 1 to 2 stages, as many as the ring has at most, found 3}}
-      %sf = mxgpu.copy_scales %s_sf stages(3) : !sf -> !mxgpu.scales<128>
-    }
-  }
-}
-
-// -----
-
-// USE role body
-%d, %d_d = mxgpu.consumer_wait %acc : !acc
-%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-%sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-%sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-// shared C2
-// expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
 
 // -----
 
 // TEMPLATE mma
-// SET stages = 4
-// SET a = 128x128xf8E4M3FN
-// SET b = 128x128xf8E4M3FN
-// SET sf = 512xf8E8M0FNU
-// SET acc_stages = 2
-// SET d = 128x128xf32
-!in = !mxgpu.ring<${stages} x (a: smem<${a}, sw128>, b: smem<${b}, sw128>, sfa: smem<${sf}>, sfb: smem<${sf}>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<${sf}>>
-!sfb = !mxgpu.buffer<smem<${sf}>>
-!a = !mxgpu.buffer<smem<${a}, sw128>>
-!b = !mxgpu.buffer<smem<${b}, sw128>>
-!acc = !mxgpu.ring<${acc_stages} x (d: tmem<${d}>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<${d}>>
+// SET a = 64x64xbf16, sw128
+// SET b = 128x64xbf16, sw128
+// SET producer = bulk_copy
+// SET consumer = async_threads(128)
+// SET accumulator = 64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// SET warps = 4
+// SET mma = n = 128, k = 16
+!in = !mxgpu.ring<4 x (a: smem<${a}>, b: smem<${b}>), producer = ${producer}, consumer = ${consumer}>
+!a = !mxgpu.buffer<smem<${a}>>
+!b = !mxgpu.buffer<smem<${b}>>
+!accumulator = !mxgpu.fragment<${accumulator}>
+// BLOCK type
+// END
 gpu.module @kernels {
-  mxgpu.kernel @kernel() {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc
-      // BLOCK wait
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+    mxgpu.role @multiply warps(${warps}) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // BLOCK error
       // END
-      // BLOCK mma
+      // BLOCK use
+      %new = mxgpu.mma #mxgpu.wgmma<${mma}> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
       // END
     }
   }
@@ -151,344 +162,495 @@ gpu.module @kernels {
 
 // -----
 
-// CASES mma wait
-%s0, %s0_a, %s0_b, %s0_sfa, %s0_sfb = mxgpu.consumer_wait %in : !in
-%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
-%sfa = mxgpu.copy_scales %s0_sfa : !sfa -> !mxgpu.scales<128>
-%sfb = mxgpu.copy_scales %s0_sfb : !sfb -> !mxgpu.scales<128>
-// shared C2
-// expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-
-%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-%sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-%s2, %s2_a, %s2_b, %s2_sfa, %s2_sfb = mxgpu.consumer_wait %in : !in
-%sfb = mxgpu.copy_scales %s2_sfb : !sfb -> !mxgpu.scales<128>
-// mma C4
-// expected-error @below {{'mxgpu.mma' op expected scales of b copied from the stage that holds b}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-
-%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-%sfa = ub.poison : !mxgpu.scales<128>
-%sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-// mma C4
-// expected-error @below {{'mxgpu.mma' op expected scales of a copied from the stage that holds a}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
+// USE mma use
+// mma C1
+// expected-error @below {{'mxgpu.mma' op expected scales of a in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes them, found none}}
+%new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-// USE role body
-%d, %d_d = mxgpu.producer_acquire %acc : !acc
-%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-%sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-%sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-// mma C5
-// expected-error @below {{'mxgpu.mma' op expected a to be a matrix or panels of one, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_sfa, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !sfa, !b, !d
+// CASES
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      // mma C1
+      // expected-error @below {{'mxgpu.mma' op expected the accumulator in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes it, found '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !accumulator -> !accumulator
+    }
+  }
+}
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(4) {
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // mma C1
+      // expected-error @below {{'mxgpu.mma' op expected the accumulator in registers, as #mxgpu.wgmma<n = 128, k = 16> takes it, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
+      mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %d : !a, !b, !d
+    }
+  }
+}
 
 // -----
 
-// CASES mma mma
-// SET stages = 1
-// SET b = 128x64xf8E4M3FN
-// SET sf = 512xi8
-// SET acc_stages = 1
+// CASES mma use
+// Sums in registers are a value, those in tensor memory are not.
+// mma C3
+// expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
+mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
+
+// mma C3
+// expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+
+// -----
+
+// Reductions of a and b that fit each other and the instruction.
+// USE mma error
+// SET b = 128x32xbf16, sw64
 // mma C6
-// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-
-// SET stages = 1
-// SET b = 256x128xf8E4M3FN
-// SET sf = 512xi8
-// SET acc_stages = 1
-// tcgen05_mma C8
-// expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
+// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 64 and 32}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<1024xi8>>
-!sfb = !mxgpu.buffer<smem<512xi8>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<256>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // tcgen05_mma C14
-      // expected-error @below {{'mxgpu.mma' op expected scales of 128 rows for a, found 256}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<256>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// CASES mma use
+// SET a = 64x16xbf16, sw32
+// SET b = 128x16xbf16, sw32
+// mma C7
+// expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+
+// The K of an instruction is that of its types.
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 8 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 8> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
-// USE mma mma
-// SET stages = 1
-// SET b = 256x128xf8E4M3FN
-// SET sf = 512xi8
-// SET acc_stages = 1
-// SET d = 128x256xf32
-// tcgen05_mma C14
-// expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
+// CASES mma error
+// SET a = 64x128xf8E4M3FN, sw128
+// SET b = 128x128xf8E5M2, sw128
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
+
+// Types that it multiplies.
+// SET b = 128x64xf16, sw128
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
+
+// SET a = 64x32xf32, sw128
+// SET b = 128x32xf32, sw128
+// wgmma C4
+// expected-error @below {{'mxgpu.mma' op expected elements of bf16, f16, f8E4M3FN or f8E5M2, found '!mxgpu.buffer<smem<64x32xf32, sw128>>' and '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<384x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<1536xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xi8>>
-!sfb = !mxgpu.buffer<smem<1536xi8>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x384xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x384xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<384>
-      // tcgen05_mma C3
-      // expected-error @below {{expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 384> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<384>) into %d_d : !a, !b, !d
-    }
-  }
-}
+// Rows as long as their swizzle.
+// shared C35
+// expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
+// USE mma
+// SET a = 64x64xbf16, sw64
 
 // -----
 
-// USE mma mma
-// SET stages = 1
-// SET a = 128x128xi8
-// SET sf = 512xi8
-// SET acc_stages = 1
-// tcgen05_mma C10
-// expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-
-// -----
-
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-!sfa = !mxgpu.buffer<smem<512xi8>>
-!sfb = !mxgpu.buffer<smem<512xi8>>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %d, %d_d = mxgpu.producer_acquire %acc : !acc
-      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // mma C8
-      // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
-    }
-  }
-}
-
-// -----
-
-// USE mma mma
-// SET stages = 1
-// SET a = 128x64xf8E4M3FN
-// SET b = 128x64xf8E4M3FN
-// SET sf = 512xi8
-// SET acc_stages = 1
+// USE mma error
+// SET a = 64x64xbf16
 // mma C8
-// expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
-mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
+// expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<64x64xbf16>>'}}
+
+// -----
+
+// CASES mma use
+// What only instructions of tensor memory take.
+// wgmma C3
+// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
+
+// wgmma C3
+// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !accumulator -> !accumulator
+
+// wgmma C3
+// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !accumulator -> !accumulator
+
+// -----
+
+// CASES mma error
+// Rows of a, b and the sums.
+// SET b = 64x64xbf16, sw128
+// wgmma C6
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
+
+// SET a = 128x64xbf16, sw128
+// wgmma C7
+// expected-error @below {{'mxgpu.mma' op expected 64 rows of a, found 128}}
+
+// SET accumulator = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+
+// SET accumulator = 64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
+
+// The sums of a row for each thread are not those of a warpgroup.
+// SET accumulator = 128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+
+// Whole warpgroups.
+// SET warps = 2
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
+
+// SET warps = 6
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 6}}
+
+// -----
+
+// TEMPLATE held
+// SET b = 128x64xbf16, sw128
+// SET producer = bulk_copy
+// SET consumer = async_threads(128)
+// SET held = 64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
+!in = !mxgpu.ring<4 x (b: smem<${b}>), producer = ${producer}, consumer = ${consumer}>
+!b = !mxgpu.buffer<smem<${b}>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<${held}>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // BLOCK error
+      // END
+      // BLOCK use
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
+      // END
+    }
+  }
+}
+
+// -----
+
+// CASES held error
+// A in registers: in those of the instruction,
+// SET held = 128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
+// mma C10
+// expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+
+// SET held = 64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
+// mma C10
+// expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+
+// of a type that it multiplies,
+// SET held = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
+// mma C9
+// expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
+
+// whole instructions of it,
+// SET held = 64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>
+// mma C9
+// expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
+
+// as many elements as B has,
+// SET held = 64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>
+// mma C6
+// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
+
+// of the type of B,
+// SET held = 64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
+// wgmma C5
+// expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+
+// The ring says that an instruction reads its stages, whoever fills them.
+// SET consumer = threads(128)
+// mma C11
+// expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
+
+// SET producer = threads(128)
+// SET consumer = threads(128)
+// mma C11
+// expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
+
+// BLOCK use
+// Warpgroups begin at every fourth warp.
+// wgmma C10
+// expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !accumulator -> !accumulator
+
+// -----
+
+// CASES mma type
+// Part of the reduction is for an A in registers,
+// SET b = 2x128x64xbf16, sw128
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C2
+// expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
+
+// where it fits behind the column,
+// SET b = 2x128x64xbf16, sw128
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C12
+// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !accumulator -> !accumulator
+
+// not before the first,
+// SET b = 2x128x64xbf16, sw128
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C12
+// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !accumulator -> !accumulator
+
+// and at an instruction's step.
+// SET b = 2x128x64xbf16, sw128
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+// BLOCK use
+%held = mxgpu.zero_fragment : !held
+// mma C12
+// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !accumulator -> !accumulator
+
+// Several warpgroups: all of the role,
+// SET a = 128x64xbf16, sw128
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// BLOCK use
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 4}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+
+// SET a = 128x64xbf16, sw128
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// SET warps = 12
+// BLOCK use
+// wgmma C9
+// expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+
+// their sums,
+// SET a = 128x64xbf16, sw128
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>
+// SET warps = 8
+// BLOCK use
+// wgmma C8
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+
+// and the rows of all.
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// SET warps = 8
+// BLOCK use
+// wgmma C7
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of a, found 64}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // CASES
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E4M3FN>, sfb: smem<512xf8E4M3FN>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sfa = !mxgpu.buffer<smem<512xf8E4M3FN>>
-!sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
+// Kind f16 has no scales,
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
+  mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @mma warps(1) elected {
-      %t, %d = mxgpu.producer_acquire %acc : !acc
-      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128, f8E4M3FN>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128, f8E4M3FN>
-      // tcgen05_mma C11
-      // expected-error @below {{'mxgpu.mma' op expected scales of kind::mxf8f6f4 to be one of 32 x ue8m0, found 32 x ue4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128, f8E4M3FN>, !mxgpu.scales<128, f8E4M3FN>) into %d : !a, !b, !d
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      // mma C1
+      // expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.tcgen05_mma<f16, m = 128, n = 128> takes none, found '!mxgpu.scales<128>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %b scales(%sfa, %sfa : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !a, !d
     }
   }
 }
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @mma warps(1) elected {
-      %t, %d = mxgpu.producer_acquire %acc : !acc
-      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // tcgen05_mma C12
-      // expected-error @below {{'mxgpu.mma' op expected an offset only where rows of b fill a tile of 128 by half, found 128 rows}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) b_offset(%n) into %d : !a, !b, !d
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<192x128xf8E4M3FN, sw128>>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!sfb = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x192xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x192xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @mma warps(1) elected {
-      %c32 = arith.constant 32 : index
-      %t, %d = mxgpu.producer_acquire %acc : !acc
-      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<256>
-      // tcgen05_mma C13
-      // expected-error @below {{'mxgpu.mma' op expected an offset of 0 or 64 rows, found 32}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 192> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<256>) b_offset(%c32) into %d : !a, !b, !d
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E4M3FN>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @mma warps(1) elected {
-      %t, %d = mxgpu.producer_acquire %acc : !acc
-      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128, f8E4M3FN>
-      // tcgen05_mma C15
-      // expected-error @below {{'mxgpu.mma' op expected scales of a and b of one type, found 'f8E8M0FNU' and 'f8E4M3FN'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128, f8E4M3FN>) into %d : !a, !b, !d
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sfa = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
-!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @mma warps(1) elected {
-      %t, %d = mxgpu.producer_acquire %acc : !acc
-      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128x2>
-      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-      // tcgen05_mma C16
-      // expected-error @below {{'mxgpu.mma' op expected scales for 128 elements of the reduction of a, found those of 256}}
-      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128x2>, !mxgpu.scales<128>) into %d : !a, !b, !d
-    }
-  }
-}
-
-// -----
-
-// CASES role body
-%stage, %d = mxgpu.producer_acquire %acc : !acc
-// shared C2
-// expected-error @below {{'mxgpu.load_accumulator' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
-%f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-
-%stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
-// load_accumulator C1
-// expected-error @below {{'mxgpu.load_accumulator' op expected a buffer in tensor memory, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-%f_fragment = mxgpu.load_accumulator %a column(%n) : !a -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-
-%stage, %d = mxgpu.consumer_wait %acc : !acc
-// load_accumulator C2
-// expected-error @below {{'mxgpu.load_accumulator' op expected elements of 'f32', found 'bf16'}}
-%f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xbf16>
-
-%stage, %d = mxgpu.consumer_wait %acc : !acc
-// load_accumulator C3
-// expected-error @below {{'mxgpu.load_accumulator' op expected a power of two up to 128 of columns, found 48}}
-%f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>>
-%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>> -> vector<48xf32>
-
-// -----
-
-// CASES
-!acc48 = !mxgpu.ring<1 x (d: tmem<128x48xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x48xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %acc = mxgpu.ring "acc" : !acc48
-    mxgpu.role @role warps(1) elected {
-      %stage, %d = mxgpu.consumer_wait %acc : !acc48
-      // load_accumulator C4
-      // expected-error @below {{'mxgpu.load_accumulator' op expected a divisor of 48 columns, found 32}}
-      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-    }
-  }
-}
-
-!acc = !mxgpu.ring<2 x (d: tmem<128x64xf32>), producer = mma_commit, consumer = threads(128)>
+// and nowhere in them where B would begin,
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x64xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x64xf32>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @epilogue warps(4) {
-      %s, %d = mxgpu.consumer_wait %acc : !acc
-      // load_accumulator C5
-      // expected-error @below {{'mxgpu.load_accumulator' op expected the layout of tcgen05.ld.32x32b, }}
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [32: 1 column, 4: 1 row], values = [32: 4 rows]>>
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // tcgen05_mma C6
+      // expected-error @below {{'mxgpu.mma' op expected no b_offset without scales}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 64> %a, %b b_offset(%i) into %d : !a, !b, !d
     }
   }
 }
+
+// multiplies two kinds of numbers,
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // tcgen05_mma C11
+      // expected-error @below {{'mxgpu.mma' op expected A of kind::f16 to be one of f16, bf16, found e4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
+    }
+  }
+}
+
+!in = !mxgpu.ring<4 x (a: smem<128x32xf32, sw128>), producer = bulk_copy, consumer = mma_commit>
+!a = !mxgpu.buffer<smem<128x32xf32, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // tcgen05_mma C10
+      // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core multiplies in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
+    }
+  }
+}
+
+// and reads rings that say so.
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = threads(128), consumer = threads(128)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // mma C11
+      // expected-error @below {{'mxgpu.mma' op expected a in a ring with consumer mma_commit, found threads}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
+    }
+  }
+}
+
+// -----
+
+// TEMPLATE tcgen05
+// SET a = 128x128xf8E4M3FN, sw128
+// SET b = 128x128xf8E4M3FN, sw128
+// SET d = 128x128xf32
+// SET mma = mxf8f6f4, m = 128, n = 128
+!in = !mxgpu.ring<4 x (a: smem<${a}>, b: smem<${b}>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+!a = !mxgpu.buffer<smem<${a}>>
+!b = !mxgpu.buffer<smem<${b}>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<${d}>), producer = mma_commit, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<${d}>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // BLOCK error
+      // END
+      mxgpu.mma #mxgpu.tcgen05_mma<${mma}> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+// CASES tcgen05 error
+// An instruction of a pair belongs to a kernel of pairs.
+// SET mma = mxf8f6f4, m = 256, n = 256, ctas = 2
+// tcgen05_mma C5
+// expected-error @below {{'mxgpu.mma' op expected an instruction of as many CTAs as the kernel's cluster has, found 2}}
+
+// Elements of 4 bits are dense for the kinds of their own, and padded for the other.
+// SET a = 128x256xf4E2M1FN, sw128
+// SET b = 128x256xf4E2M1FN, sw128
+// tcgen05_mma C9
+// expected-error @below {{'mxgpu.mma' op expected elements of a byte each, or padded ones, for kind::mxf8f6f4, found '!mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>'}}
+
+// SET a = 128x128xf4E2M1FN, sw128, padded
+// SET b = 128x128xf4E2M1FN, sw128, padded
+// SET mma = mxf4, m = 128, n = 128
+// tcgen05_mma C9
+// expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>'}}
+
+// SET mma = mxf4, m = 128, n = 128
+// tcgen05_mma C9
+// expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+
+// SET a = 64x128xf8E4M3FN, sw128
+// tcgen05_mma C7
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of a in each CTA, found 64}}
+
+// -----
+
+// CASES mma use
+// What a wait group counts.
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+// mma_wait C1
+// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}
+%done = mxgpu.mma_wait %new pending(8) : !accumulator
+
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+// mma_wait C1
+// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found -1}}
+%done = mxgpu.mma_wait %new pending(-1) : !accumulator
+
+// mma_wait C1
+// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 9223372036854775807}}
+%done = mxgpu.mma_wait %zero pending(9223372036854775807) : !accumulator
