@@ -416,7 +416,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
 
-// where it fits behind the column,
+// where the reduction from the column on fits,
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
