@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// Schedules that kernels for sm_100a do not have.
+// Schedules that tcgen05_block_scaled rejects.
 
 // -----
 

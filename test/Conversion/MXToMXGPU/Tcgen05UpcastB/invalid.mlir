@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// Schedules that kernels which convert weights for tcgen05.mma do not have.
+// Schedules that tcgen05_upcast_b rejects.
 
 // -----
 

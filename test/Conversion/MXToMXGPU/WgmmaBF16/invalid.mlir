@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
 
-// Schedules that matmuls of bf16 by bf16 do not have.
+// Schedules that wgmma_bf16 rejects.
 
 // -----
 

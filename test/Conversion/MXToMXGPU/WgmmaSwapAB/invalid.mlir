@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
 
-// Schedules with wgmma_swap_ab that kernels do not have.
+// Schedules that wgmma_swap_ab rejects.
 
 // -----
 

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mx-dequantize-operands=chip=sm_90a --convert-mx-to-mxgpu="chip=sm_90a"
 
-// Schedules with wgmma_upcast_a that kernels do not have.
+// Schedules that wgmma_upcast_a rejects.
 
 // -----
 

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
 
-// Schedules that kernels for sm_90a do not have.
+// Schedules that wgmma_upcast_b rejects.
 
 // -----
 
