@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where scales lie in the layout sf_128x4. The modes repeat those of
-include/mx/Support/ScaleLayout.h, with which test/Package/scale-tiles.test compares them;
+include/mx/Support/ScaleLayout.h, with which test/Package/tiles.py compares them;
 everything else follows."""
 
 import math

@@ -22,7 +22,8 @@ from ..._runtime.device import device_name, on_device
 from ..._runtime.errors import Error
 from .._ops import tensors
 from .._ops.checks import check_one_device, check_tensors, refuse_second_order
-from .._ops.experts import INTEGERS, as_bytes, empty_quantized, from_bytes
+from .._ops.experts import (INTEGERS, as_bytes, check_weights, differentiate, empty_quantized,
+                             from_bytes)
 from .._ops.flops import counts
 from .experts import MXGroupedExperts
 from .parameters import check_last, result_dtype, to_bf16
@@ -321,15 +322,7 @@ def _check_tokens(group, x):
 
 
 def _check(x, ids, weights, w1, w2):
-    hidden = _check_choice(x, ids, weights)
-    first = check.matrix("w1", w1, ("f32", "bf16"))[1]
-    second = check.matrix("w2", w2, ("f32", "bf16"))[1]
-    if len(first) != 3 or first[1] % 2 or first[2] != hidden:
-        raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden}], found shape "
-                         f"{first}")
-    wanted = (first[0], first[2], first[1] // 2)
-    if second != wanted:
-        raise ValueError(f"w2: expected shape {wanted}, as w1 has, found {second}")
+    check_weights(_check_choice(x, ids, weights), w1, w2)
 
 
 _check_once = tensors.once(_check)
@@ -396,24 +389,8 @@ def _(dy, ids, saved, group, activations, weights_format, gradients):
         dy.shape, (experts, 2 * inner, hidden), (experts, hidden, inner), ids.shape)]
 
 
-def _keep(ctx, inputs, output):
-    ids, ctx.group = inputs[1], inputs[5]
-    ctx.formats = inputs[7:]
-    ctx.save_for_backward(ids, *output[1:])
-    ctx.dtypes = [inputs[i].dtype for i in (0, 3, 4, 2)]
-    ctx.mark_non_differentiable(*output[1:])
-
-
-def _backward(ctx, gradients):
-    ids, *saved = ctx.saved_tensors
-    found = torch.ops.mx.routed_experts_backward(
-        gradients[0].to(torch.bfloat16), ids, saved, ctx.group, *ctx.formats)
-    dx, dw1, dw2, dweights = (g.to(dtype) for g, dtype in zip(found, ctx.dtypes))
-    return dx, None, dweights, dw1, dw2, None, None, None, None, None
-
-
-_routed.register_autograd(_backward, setup_context=_keep)
-
+# The group, then formats; between them is the capacity.
+differentiate(_routed, kept=(1,), options=(5, 7, 8, 9), places=(0, 3, 4, 2))
 
 # Operations that torch.utils.flop_counter counts: as many rows as this rank's tokens have
 # choices. How many come is on the device, and over all ranks it is the same number.
@@ -604,7 +581,7 @@ def _back_from_collect(ctx, dy):
 
 _dispatch.register_autograd(_back_from_dispatch, setup_context=_keep_dispatch)
 _collect.register_autograd(_back_from_collect, setup_context=_keep_collect)
-refuse_second_order("routed_experts_backward", "ep_dispatch_backward", "ep_collect_backward")
+refuse_second_order("ep_dispatch_backward", "ep_collect_backward")
 
 
 # --- The module -----------------------------------------------------------------------

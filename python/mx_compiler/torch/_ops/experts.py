@@ -118,22 +118,25 @@ def _find(w1, *formats):
     return found
 
 
-def _check(x, w1, w2, tokens, probs, ends):
-    hidden = check.matrix("x", x, ("bf16",))[1]
+def check_weights(hidden, w1, w2):
     first = check.matrix("w1", w1, ("f32", "bf16"))[1]
     second = check.matrix("w2", w2, ("f32", "bf16"))[1]
-    if len(first) != 3 or first[1] % 2 or first[2] != hidden[-1]:
-        raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden[-1]}], found "
-                         f"shape {first}")
+    if len(first) != 3 or first[1] % 2 or first[2] != hidden:
+        raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden}], found shape "
+                         f"{first}")
     wanted = (first[0], first[2], first[1] // 2)
+    if second != wanted:
+        raise ValueError(f"w2: expected shape {wanted}, as w1 has, found {second}")
+
+
+def _check(x, w1, w2, tokens, probs, ends):
+    check_weights(check.matrix("x", x, ("bf16",))[1][-1], w1, w2)
     if tokens.dim() != 1:
         raise ValueError("tokens: expected 1 dimension, found shape "
                          f"{tuple(tokens.shape)}")
-    if second != wanted:
-        raise ValueError(f"w2: expected shape {wanted}, as w1 has, found {second}")
     for name, x, dtype, rows in (("tokens", tokens, torch.int32, None),
                                  ("probs", probs, torch.float32, tokens.shape[0]),
-                                 ("ends", ends, torch.int32, first[0])):
+                                 ("ends", ends, torch.int32, w1.shape[0])):
         if x.dtype != dtype or x.dim() != 1 or rows not in (None, x.shape[0]):
             raise ValueError(f"{name}: expected {dtype} of shape "
                              f"{('rows',) if rows is None else (rows,)}, found "
@@ -141,6 +144,29 @@ def _check(x, w1, w2, tokens, probs, ends):
 
 
 _check_once = tensors.once(_check)
+
+
+def differentiate(definition, kept, options, places):
+    """Gives an operator of experts, which returns y and what its backward pass needs, the
+    operator of that pass, NAME_backward, as its gradient. Of the inputs it takes `kept`,
+    which are tensors, then `options`, by number; it returns the gradients of `places`."""
+    name = definition._opoverload._opname
+
+    def keep(ctx, inputs, output):
+        ctx.save_for_backward(*(inputs[i] for i in kept), *output[1:])
+        ctx.options, ctx.count = [inputs[i] for i in options], len(inputs)
+        ctx.dtypes = [inputs[i].dtype for i in places]
+        ctx.mark_non_differentiable(*output[1:])
+
+    def backward(ctx, gradients):
+        given, saved = ctx.saved_tensors[:len(kept)], [*ctx.saved_tensors[len(kept):]]
+        found = getattr(torch.ops.mx, f"{name}_backward")(
+            gradients[0].to(torch.bfloat16), *given, saved, *ctx.options)
+        of = {i: g.to(dtype) for i, g, dtype in zip(places, found, ctx.dtypes)}
+        return tuple(map(of.get, range(ctx.count)))
+
+    definition.register_autograd(backward, setup_context=keep)
+    refuse_second_order(f"{name}_backward")
 
 
 @tensors.operator("moe_layer")
@@ -216,20 +242,4 @@ def _(dy, w1, tokens, probs, ends, saved, activations, weights, gradients):
         dy.shape, w1.shape, (groups, hidden, rows // 2), probs.shape)]
 
 
-def _keep(ctx, inputs, output):
-    _, w1, _, tokens, probs, ends, *ctx.formats = inputs
-    ctx.save_for_backward(w1, tokens, probs, ends, *output[1:])
-    ctx.dtypes = [x.dtype for x in (inputs[0], w1, inputs[2], probs)]
-    ctx.mark_non_differentiable(*output[1:])
-
-
-def _backward(ctx, gradients):
-    w1, tokens, probs, ends, *saved = ctx.saved_tensors
-    found = torch.ops.mx.moe_layer_backward(
-        gradients[0].to(torch.bfloat16), w1, tokens, probs, ends, saved, *ctx.formats)
-    dx, dw1, dw2, dprobs = (g.to(dtype) for g, dtype in zip(found, ctx.dtypes))
-    return dx, dw1, dw2, None, dprobs, None, None, None, None
-
-
-_moe.register_autograd(_backward, setup_context=_keep)
-refuse_second_order("moe_layer_backward")
+differentiate(_moe, kept=(1, 3, 4, 5), options=(6, 7, 8), places=(0, 1, 2, 4))

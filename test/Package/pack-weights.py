@@ -1,7 +1,11 @@
 """Weights that are packed: every byte by the formula of docs/reference/Spec.md, matmuls of any
 number of rows against float64, the way back, and what is said of wrong arguments.
 
-usage: packs.py FOLDER DEVICE [short]     FOLDER has packed_weights.py"""
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_CACHE_DIR=%t MX_CHIP= %python -W error %s %S/../Integration/Run/Inputs cpu
+RUN: env MX_CACHE_DIR=%t MX_CHIP=sm_90a MX_PTXAS=none %python -W error %s %S/../Integration/Run/Inputs sim
+RUN: env MX_CACHE_DIR=%t MX_CHIP= MX_PTXAS=none %python -W error %s %S/../Integration/Run/Inputs sim short
+"""
 
 import sys
 
@@ -118,4 +122,3 @@ if not short:
 any_rows("mxfp4", 130, 96)
 any_rows("nvfp4", 64, 96)
 groups()
-print("all is well")

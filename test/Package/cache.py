@@ -1,7 +1,9 @@
-"""The cache of mx.compile on disk: hits, damage, limits, and many at once.
+"""The cache of mx.compile on disk: a second process does not load the compiler; what is damaged is
+compiled again; a folder that others can write is warned of; what was used longest ago goes;
+threads and processes do not disturb each other, which this runs as cache.py DIRECTORY run FOLDER NAME.
 
-usage: cache.py DIRECTORY
-       cache.py DIRECTORY run FOLDER NAME   (in processes of this test)
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS= MX_CACHE_MEGABYTES= %python -W error %s %t
 """
 
 import contextlib
@@ -313,4 +315,3 @@ for is_missing in False, True:
 forget()
 use(compile_here(n=24), 24)
 assert [p.suffix for p in (folder / "user" / ".cache" / "mx_compiler").iterdir()] == [cache.SUFFIX]
-print("all is well")

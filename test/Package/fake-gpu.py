@@ -1,7 +1,7 @@
 """Arrays and streams of a GPU, over a driver that only takes notes: what is asked of it,
 in which order, and that nothing is when an argument is wrong.
 
-usage: fake_gpu.py LIBRARY_OF_THE_FAKE_DRIVER
+RUN: env MX_DEVICE= MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext %python -W error %s %mx_obj/unittests/libMXFakeCuda%shlibext
 """
 
 import ctypes
@@ -204,4 +204,3 @@ refuses(mx.InvalidValueError, r"; called with x: float32\(8,\), n: 9, f: 1.0$", 
 for n in range(300):
     copy.result_shapes(mx.DeviceArray.from_pointer(0, (n, 4), "f4"))
 assert len(copy._prepared) == 256
-print("all is well")

@@ -1,7 +1,8 @@
 """Any byte of a bool but 0 is true: on the simulator and on the CPU path, from Python,
 mx-run and mx-launch, in arrays and in numbers.
 
-usage: bools.py DIRECTORY mx-run mx-compile mx-launch
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_DEVICE= MX_CHIP= MX_CACHE_DIR=%t %python_torch -W error %s %t mx-run mx-compile mx-launch
 """
 
 import pathlib
@@ -123,4 +124,3 @@ for name in EXPECTED:
 for code in codes:
     for found, how in runs("number", code, "y"):
         assert np.array_equal(found, y if code else 0 * y), (code, how)
-print("all is well")

@@ -1,7 +1,8 @@
 """mx_compiler.compile(..., tune=...) over a driver that only takes notes: what is measured,
 what is kept, and what is refused.
 
-usage: tune.py FOLDER
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_DEVICE= MX_FAKE_CUDA_READS_PTX=1 MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext %python -W error %s %t
 """
 
 import json
@@ -94,4 +95,3 @@ refuses(mx.CompileError, "expected a GPU that runs sm_90a to tune on, found the 
         lambda: compile(tune=True))
 mx.set_device("cpu")
 refuses(ValueError, "tune: expected a GPU to tune on, found cpu", lambda: compile(tune=True))
-print("all is well")

@@ -1,5 +1,9 @@
 """Ctrl-C while the simulator runs: the call ends at once, and everything can be used as
-before. Signals whose handler does not raise change nothing."""
+before. Signals whose handler does not raise change nothing.
+
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS=none MX_CACHE_DIR=%t %python -W error %s
+"""
 
 import signal
 import threading
@@ -126,4 +130,3 @@ except KeyboardInterrupt:
 done.wait()
 assert np.array_equal(others[0], expected)
 check()
-print("all is well")

@@ -1,6 +1,9 @@
 """mx.group_rows against a stable sort of NumPy, and a layer of experts on what it returns.
 
-usage: group_rows.py DEVICE"""
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_CACHE_DIR=%t MX_CHIP= MX_PTXAS=none %python -W error %s sim
+RUN: env MX_CACHE_DIR=%t %python -W error %s cpu
+"""
 
 import sys
 
@@ -49,4 +52,3 @@ assert y.any() and y.tobytes() == wanted.tobytes()
 for dtype, experts in (np.int8, 200), (np.int8, 256), (np.int16, 65536):
     tokens, probs, ends = mx.route(np.array([[1, -1], [-1, 0]], dtype), np.arange(4).reshape(2, 2), experts)
     assert (tokens[:2].tolist(), probs[:2].tolist(), ends[0], ends[-1]) == ([1, 0], [3, 0], 1, 2)
-print("all is well")

@@ -1,0 +1,75 @@
+"""Tiles of scales (sf_128x4) and of packed weights (fragment_64x64) as the package describes them:
+those of the compiler's headers, of which the text is read, and the addresses that follow.
+
+RUN: %python %s %mx_src/include/mx/Support
+"""
+
+import pathlib
+import re
+import sys
+
+import numpy as np
+
+from mx_compiler._ops import scale_tiles, weight_tiles
+
+HEADERS = {kind: pathlib.Path(sys.argv[1], f"{kind}Layout.h").read_text() for kind in ("Scale", "Weight")}
+
+
+def find(kind, pattern):
+    found = re.search(pattern, HEADERS[kind], re.DOTALL)
+    assert found, f"expected {pattern} in {kind}Layout.h"
+    return found
+
+
+def modes(kind, name):
+    text = find("Scale", rf"ScaleTileMode {name}\[\] = \{{(.*?)\}};")[1]
+    numbers = [tuple(map(int, mode)) for mode in re.findall(r"\{(\d+), (\d+), (\d+)\}", text)]
+    assert numbers, text
+    return [(kind, *mode) for mode in numbers]
+
+
+wanted = modes("row", "kScaleRowModes") + modes("block", "kScaleBlockModes")
+assert scale_tiles.MODES == tuple(mode[:3] for mode in wanted), wanted
+assert scale_tiles.REDUCTION_ALIGN == int(find("Scale", r"kRaggedReductionAlign = (\d+);")[1])
+
+rows, blocks = scale_tiles.padded(200, 9)
+assert (rows, blocks) == (256, 12)
+matrix = np.arange(rows * blocks).reshape(rows, blocks)
+tiles = matrix.reshape(scale_tiles.split_shape(rows, blocks)).transpose(scale_tiles.TO_TILES)
+assert tiles.shape == scale_tiles.tiles_shape(200, 9), tiles.shape
+flat = tiles.reshape(2, 3, -1)
+for row in range(rows):
+    for block in range(blocks):
+        coordinates = {"row": row, "block": block}
+        place = sum(coordinates[kind] // divisor % size * stride
+                    for kind, divisor, size, stride in wanted)
+        found = flat[row // scale_tiles.ROWS, block // scale_tiles.BLOCKS, place]
+        assert found == matrix[row, block], (row, block)
+assert (tiles.transpose(scale_tiles.FROM_TILES).reshape(rows, blocks) == matrix).all()
+
+wanted = [int(find("Weight", rf"kWeightTile{name} = (\d+);")[1]) for name in ("Rows", "Columns", "Threads", "Values")]
+assert wanted == [weight_tiles.ROWS, weight_tiles.COLUMNS, weight_tiles.THREADS,
+                  weight_tiles.VALUES], wanted
+thread, value = np.meshgrid(*map(np.arange, wanted[2:]), indexing="ij")
+row, column = (eval(f"({text})".replace("/", "//"), {"thread": thread, "value": value})
+               for text in find("Weight", r"return \{([^,]+),([^}]+)\};").groups())
+assert np.unique(row * wanted[1] + column).size == wanted[0] * wanted[1]
+
+rows, columns = weight_tiles.padded(130, 96)
+assert (rows, columns) == (192, 128)
+matrix = np.arange(rows * columns).reshape(rows, columns)
+split = matrix.reshape(weight_tiles.split_matrix(rows, columns, 1))
+tiles = split.transpose(weight_tiles.TO_TILES)
+assert tiles.shape == weight_tiles.split_tiles(rows, columns, 1), tiles.shape
+packed = tiles.reshape(weight_tiles.packed_shape((130, 96), 1))
+assert packed.shape == (3, 2, *wanted[2:])
+for i in range(3):
+    for j in range(2):
+        assert (packed[i, j] == matrix[64 * i + row, 64 * j + column]).all(), (i, j)
+assert (tiles.transpose(weight_tiles.FROM_TILES).reshape(rows, columns) == matrix).all()
+# Of 4 bits: pairs of columns that share a byte stay together.
+pairs = matrix[:, ::2].reshape(weight_tiles.split_matrix(rows, columns, 2))
+assert (pairs.transpose(weight_tiles.TO_TILES).reshape(weight_tiles.packed_shape(
+    (130, 96), 2)) == packed[..., ::2]).all()
+assert [weight_tiles.fills_tiles(*size) for size in ((64, 128), (65, 64), (64, 96))] == [
+    True, False, False]
