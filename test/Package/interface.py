@@ -9,19 +9,19 @@ import re
 import subprocess
 import sys
 
-from mx_compiler._compile.compiler_library import INTERFACE as COMPILER
+from mx_compiler._compile.compiler_library import interface
 from mx_compiler._runtime.library import INTERFACE as RUNTIME
 
 compiler, source, work = sys.argv[1:]
 HEADERS = {RUNTIME: ("runtime/include/", "mx_runtime.h", "mx_group.h", "mx_program.h"),
-           COMPILER: ("include/", "mx-c/Compiler.h")}
-for interface, (folder, *headers) in HEADERS.items():
+           interface(): ("include/", "mx-c/Compiler.h")}
+for declared_in, (folder, *headers) in HEADERS.items():
     text = "".join(open(f"{source}/{folder}{header}", encoding="utf-8").read() for header in headers)
     declared = re.findall(r"^MXC?_API [\w ]+?[ *]*(\w+)\(", text, re.M)
-    assert set(declared) - set(interface.functions) <= {"mxReportError"}, declared
+    assert set(declared) - set(declared_in.functions) <= {"mxReportError"}, declared
     assert len(declared) > 20
     code, wanted = "".join(f'#include "{header}"\n' for header in headers), 0
-    for name, found in vars(interface).items():
+    for name, found in vars(declared_in).items():
         if isinstance(found, int):
             code += f"static_assert({name} == {found});\n"
         elif isinstance(found, type) and issubclass(found, ctypes.Structure):

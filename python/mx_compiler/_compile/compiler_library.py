@@ -9,12 +9,17 @@ from .._runtime import library
 from .._runtime.errors import CompileError, Diagnostic
 from .._runtime.headers import Interface
 
-INTERFACE = Interface("mx-c/Compiler.h")
 SEVERITIES = ("error", "warning", "remark", "note")
 # Of mxcPart, by the names that the manifest has.
-PARTS = {"manifest.json": INTERFACE.MXC_MANIFEST, "kernels.ptx": INTERFACE.MXC_PTX,
-         "kernels.cubin": INTERFACE.MXC_CUBIN, "program.h": INTERFACE.MXC_HEADER,
-         "constants.bin": INTERFACE.MXC_CONSTANTS}
+PARTS = {"manifest.json": "MXC_MANIFEST", "kernels.ptx": "MXC_PTX",
+         "kernels.cubin": "MXC_CUBIN", "program.h": "MXC_HEADER",
+         "constants.bin": "MXC_CONSTANTS"}
+
+
+@functools.lru_cache(None)
+def interface():
+    """Declarations of the compiler, which an installation of the runtime alone lacks."""
+    return Interface("mx-c/Compiler.h")
 
 
 @functools.lru_cache(None)
@@ -22,7 +27,7 @@ def load(path):
     """The library, loaded when something is first compiled."""
     try:
         found = ctypes.CDLL(path)
-        INTERFACE.bind(found)
+        interface().bind(found)
     except (OSError, AttributeError) as error:
         raise ImportError(f"cannot load the compiler of mx: {error}") from None
     found.mxcCompiledGet.restype = ctypes.c_void_p  # bytes with zeros among them
@@ -39,15 +44,15 @@ class Module:
         self.handle = None
         # Lives as long as C may call it. Without a cycle: it owns much memory.
         diagnostics = self.diagnostics
-        self._tell = INTERFACE.mxcMessageCallback(
+        self._tell = interface().mxcMessageCallback(
             lambda severity, message, _: diagnostics.append(Diagnostic.read(
                 SEVERITIES[severity], ctypes.string_at(message).decode(errors="replace"))))
         self._context = self.library.mxcContextCreate(self._tell, None)
         try:
-            self.check(0 if self._context else INTERFACE.MXC_REFUSED)
+            self.check(0 if self._context else interface().MXC_REFUSED)
             self.handle = self.library.mxcModuleParse(self._context, text, len(text),
                                                       name.encode())
-            self.check(0 if self.handle else INTERFACE.MXC_REFUSED)
+            self.check(0 if self.handle else interface().MXC_REFUSED)
             if pipeline:
                 self.check(self.library.mxcModuleRunPasses(self.handle,
                                                            pipeline.encode()))
@@ -62,7 +67,7 @@ class Module:
     def entries(self):
         """The names of what is compiled where nothing is named."""
         names = []
-        add = INTERFACE.mxcTextCallback(
+        add = interface().mxcTextCallback(
             lambda text, size, _: names.append(ctypes.string_at(text, size)))
         self.check(self.library.mxcModuleListEntries(self.handle, add, None))
         return [name.decode() for name in names]
@@ -88,7 +93,7 @@ def compile_parts(text, name, chip, entries, pipeline, fuse, ptxas, tuning=None,
     CompileError."""
     with Module(text, name, pipeline) as module:
         names = (ctypes.c_char_p * max(len(entries), 1))(*[e.encode() for e in entries])
-        options = INTERFACE.mxcCompileOptions(
+        options = interface().mxcCompileOptions(
             chip.encode(), names, len(entries), ptxas.encode(), None, not fuse)
         if tuning:
             options.tune, options.tune_row_count = tuning.count, len(tuning.rows)
@@ -107,7 +112,7 @@ def _read_parts(compiler, compiled):
     parts = {}
     for name, part in PARTS.items():
         size = ctypes.c_size_t()
-        place = compiler.mxcCompiledGet(compiled, part, size)
+        place = compiler.mxcCompiledGet(compiled, getattr(interface(), part), size)
         if place:
             parts[name] = ctypes.string_at(place, size.value)
     return parts

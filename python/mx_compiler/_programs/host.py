@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays.array import host_view
 from .._arrays.interop import NUMPY
-from .._compile.compiler_library import INTERFACE, Module
+from .._compile.compiler_library import Module, interface
 from .._runtime import library
 from .._runtime.device import HOST
 from .._runtime.errors import Error, InvalidValueError
@@ -67,7 +67,8 @@ class HostCode:
     @staticmethod
     def refuse(code, name):
         raise Error("expected the entry to be one of "
-                    f"[{', '.join(code.functions)}], found '{name}'", *library.status(library.INTERFACE.MX_ERROR_NOT_FOUND))
+                    f"[{', '.join(code.functions)}], found '{name}'",
+                    *library.status(library.INTERFACE.MX_ERROR_NOT_FOUND))
 
     # --- For HostEntry -------------------------------------------------------------
 
@@ -76,7 +77,7 @@ class HostCode:
         compiler, handle = self._module.library, self.functions[name]
         values = []
         for index in range(getattr(compiler, f"mxcHostProgram{what}Count")(handle)):
-            info = INTERFACE.mxcHostValueInfo()
+            info = interface().mxcHostValueInfo()
             getattr(compiler, f"mxcHostProgramGet{what}")(handle, index, info)
             values.append(read_value(
                 info, f"entry '{name}': {what.lower()} {index}"))
@@ -85,11 +86,11 @@ class HostCode:
     def call(self, name, arrays, results):
         """Copies of the results, whose Values are given, of dense arrays of NumPy.
         Raises an InvalidValueError with what the compiled code says."""
-        given = INTERFACE.mxcHostArray.array(len(arrays))
+        given = interface().mxcHostArray.array(len(arrays))
         for place, x in zip(given, arrays):
             place.data = x.ctypes.data
             place.shape = (ctypes.c_int64 * max(x.ndim, 1))(*x.shape)
-        found = INTERFACE.mxcHostArray.array(len(results))
+        found = interface().mxcHostArray.array(len(results))
         with self._lock:
             messages = self._module.diagnostics
             messages.clear()

@@ -7,7 +7,7 @@ import hashlib
 
 import numpy as np
 
-from .._compile.compiler_library import INTERFACE
+from .._compile.compiler_library import interface
 from .._runtime import library
 from .._runtime.device import HOST
 from .._runtime.errors import Error, InvalidValueError
@@ -31,7 +31,7 @@ class HostRanks:
         """Of a function, which gets the collectives. All functions of a text have the
         same groups."""
         for index in range(compiler.mxcHostProgramGroupCount(handle)):
-            info = INTERFACE.mxcHostGroupInfo()
+            info = interface().mxcHostGroupInfo()
             compiler.mxcHostProgramGetGroup(handle, index, info)
             if info.size > 1:
                 self._groups[index] = GroupInfo(info.name.decode(), info.size, info.tokens, 0,
@@ -107,7 +107,7 @@ def _make_collectives(bound, raised):
     def exchange(number, source, target, count, _):
         return attempt(lambda: bound[number].exchange_at(source, target, count))
 
-    collectives = INTERFACE.mxcHostCollectives
+    collectives = interface().mxcHostCollectives
     types = [type for _, type in collectives._fields_[1:4]]
     return collectives(*(type(function) for type, function in
                          zip(types, (get_rank, gather, exchange))), None)

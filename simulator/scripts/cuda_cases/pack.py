@@ -96,7 +96,7 @@ def copy(bundle, *paths):
 
 
 def pack_runtime(bundle, options):
-    copy(bundle, "python/mx_compiler", "runtime/test/kernels.ptx",
+    copy(bundle, "python/mx_compiler", "runtime/include", "runtime/test/kernels.ptx",
          *(f"simulator/scripts/cuda_cases/{name}.py" for name in ("cases", "replay", "check")))
     for name in "lib/libmx_runtime.so", "bin/mx-launch", "unittests/mx-check-cuda":
         target = bundle / ("lib" if name.startswith("lib") else "bin")
