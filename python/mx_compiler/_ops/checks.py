@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays.elements import find_element
 from .._arrays.interop import find_library
+from .formats import find_format
 from .quantized import elements_shape, scales_shape
 
 _AXES = {-1: (-1,), -2: (-2,), (-1,): (-1,), (-2,): (-2,),
@@ -125,6 +126,15 @@ def size(name, number, block):
     if number < 1 or number % block:
         wanted = f"a multiple of {block}, " * (block > 1)
         raise ValueError(f"{name}: expected {wanted}at least {block}, found {number}")
+
+
+def training_format(name, format):
+    """The Format of operands of matmuls that train."""
+    found = find_format(format, name)
+    if found.block != 32 or not found.has_matmul:
+        raise ValueError(f"{name}: expected a format with blocks of 32 that supports matmuls, "
+                         f"found {found.name}")
+    return found
 
 
 def quantized(name, q):

@@ -23,7 +23,6 @@ from .._runtime.internal import internal
 from . import checks as check
 from . import scale_tiles
 from .chip_sizes import named_reductions
-from .formats import find_format
 from .specialize import find_entry
 
 # Results of the forward pass that are not written wholly, where they begin: x and h in
@@ -102,10 +101,7 @@ class _Layer:
         self.formats = {}
         for name, given in (("activations", activations), ("weights", weights),
                             ("gradients", gradients or activations)):
-            format = self.formats[name] = find_format(given, name)
-            if format.block != 32 or not format.has_matmul:
-                raise ValueError(f"{name}: expected a format with blocks of 32 that "
-                                 f"supports matmuls, found {format.name}")
+            self.formats[name] = check.training_format(name, given)
         for name, size, block in (("experts", experts, 1), ("hidden", hidden, 32),
                                   ("intermediate", intermediate, 32)):
             check.size(name, size, block)

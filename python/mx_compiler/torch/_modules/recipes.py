@@ -5,7 +5,6 @@ import dataclasses
 import difflib
 
 from ..._ops import checks as check
-from ..._ops.formats import find_format
 from ..._ops.quantize import ROUNDINGS
 from ..._runtime.internal import internal
 
@@ -36,10 +35,7 @@ class Recipe:
 
     def __post_init__(self):
         for field in ("activations", "weights", "gradients"):
-            format = find_format(getattr(self, field), field)
-            if format.block != 32 or not format.has_matmul:
-                raise ValueError(f"{field}: expected a format with blocks of 32 that "
-                                 f"supports matmuls, found {format.name}")
+            format = check.training_format(field, getattr(self, field))
             object.__setattr__(self, field, format.name)
         check.one_of("scale_rounding", self.scale_rounding, ROUNDINGS)
         for field in ("wgrad_high_precision", "weight_only", "save_quantized"):

@@ -140,9 +140,7 @@ def _check(x, weight, rank, options):
         raise ValueError(f"{names[1]}: expected K = {found[0][-1]}, the last dimension "
                          f"of {names[0]}, found K = {found[1][-1]}")
     for name, format in zip(("activations", "weights", "gradients"), formats):
-        if find_format(format, name).block != 32 or not find_format(format).has_matmul:
-            raise ValueError(f"{name}: expected a format with blocks of 32 that "
-                             f"supports matmuls, found {format}")
+        check.training_format(name, format)
     check.one_of("scale_rounding", scale_rounding, ROUNDINGS)
     check.multiple(names[0], "columns (K)", found[1][-1], 32)
     check.multiple(names[1], "outputs (N)", found[1][-2], 32)
