@@ -438,7 +438,7 @@ TEST(MmaKinds, NaN) {
 // Findings and refusals
 //===----------------------------------------------------------------------===//
 
-const char *const product =
+const char *const mma =
     "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::"
     "1X.f32.e4m3.e4m3.f32.ue8m0 {%r100,%r101,%r102,%r103}, {%r1,%r2,%r3,%r4}, "
     "{%r5,%r6}, {%r7,%r8,%r9,%r10}, ";
@@ -454,7 +454,7 @@ TEST(MmaKinds, ReadScalesOfTheLanesThatTheSelectorsName) {
             std::to_string(written) +
             "; setp.ne.u32 %p1, %r52, 0; @%p1 st.shared.u32 [%r50], 0;"
             "bar.warp.sync -1; ld.shared.u32 %r20, [%r50];" +
-            product + scales + ";",
+            mma + scales + ";",
         {0}, 1, 32, false, "sm_120a");
     EXPECT_EQ(r.error, "");
     return r.report.findings;
@@ -481,7 +481,7 @@ TEST(MmaKinds, ReadScalesOfTheLanesThatTheSelectorsName) {
 TEST(MmaKinds, ReportIdsOutOfRange) {
   auto message = [&](const std::string &before, const std::string &scales) {
     KernelResult r = runKernel(".reg .b16 %i<4>; mov.b16 %i0, 0;" + before +
-                                   product + scales + ";",
+                                   mma + scales + ";",
                                {0}, 1, 32, false, "sm_120a");
     EXPECT_EQ(r.error, "");
     EXPECT_EQ(r.report.findings.size(), 1u);

@@ -265,7 +265,7 @@ TEST(MmaSync, F64IsAChainOfFusedMultiplyAdds) {
   }
 }
 
-TEST(MmaSync, M8N8K4IsFourProducts) {
+TEST(MmaSync, M8N8K4IsFourMmas) {
   // Whole numbers, so that the order of additions does not matter.
   struct {
     const char *text;

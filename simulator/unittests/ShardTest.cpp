@@ -53,7 +53,7 @@ TEST(LeftOut, ThreadsMarkBytesOfTheSameWords) {
 
 /// Each thread of 300 CTAs loads a word, adds it to one that all have, and
 /// stores it.
-LaunchReport run(unsigned threads, bool skipsProducts) {
+LaunchReport run(unsigned threads, bool skipsMmas) {
   LaunchConfig config;
   config.grid = {300, 1, 1};
   config.block = {64, 1, 1};
@@ -61,7 +61,7 @@ LaunchReport run(unsigned threads, bool skipsProducts) {
   config.timedChip = "b200";
   config.checks = kCheckNone;
   config.threads = threads;
-  config.skipsProducts = skipsProducts;
+  config.skipsMmas = skipsMmas;
   return runLaunch(R"(
   ld.param.u64 %rd0, [in];
   ld.param.u64 %rd1, [out];
@@ -81,12 +81,12 @@ LaunchReport run(unsigned threads, bool skipsProducts) {
 }
 
 TEST(Shards, ThreadsDoNotMatter) {
-  for (bool skipsProducts : {false, true}) {
-    LaunchReport one = run(1, skipsProducts);
+  for (bool skipsMmas : {false, true}) {
+    LaunchReport one = run(1, skipsMmas);
     ASSERT_TRUE(one.clean()) << one.text();
     EXPECT_EQ(one.statistics.warpInstructions, 300u * 2 * 13);
     for (unsigned threads : {2u, 3u, 8u}) {
-      LaunchReport many = run(threads, skipsProducts);
+      LaunchReport many = run(threads, skipsMmas);
       ASSERT_TRUE(many.clean()) << many.text();
       EXPECT_EQ(many.time.cycles, one.time.cycles);
       EXPECT_EQ(many.statistics.warpInstructions,

@@ -3,7 +3,7 @@
 //
 // The same generator of operands has fed mma.sync and wgmma.mma_async (m64n8)
 // on an H200; the constants are hashes of all the bits that came out, NaN,
-// infinities and subnormals included. One hash is of 96 products of 16 x 8.
+// infinities and subnormals included. One hash is of 96 MMAs of 16 x 8.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/WarpMma.h"

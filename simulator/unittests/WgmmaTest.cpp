@@ -13,7 +13,7 @@
 
 using namespace mx::sim;
 
-/// Every warp clears A as soon as it has waited for the product, which must
+/// Every warp clears A as soon as it has waited for the MMA, which must
 /// have been taken for the slower warps as well.
 TEST(Wgmma, IsDoneForTheWholeWarpgroup) {
   std::string body = R"(

@@ -231,7 +231,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   config.timedChip = options.timedChip;
   config.timeChanges = options.timeChanges;
   config.timeLines = options.timeLines > 0;
-  config.skipsProducts = options.skipsProducts;
+  config.skipsMmas = options.skipsMmas;
   config.machineCode = options.machineCode;
   config.seed = options.seed;
   config.checks = options.checks;

@@ -152,7 +152,7 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
   if (option == "data") {
     if (value != "values" && value != "none")
       return badValue(option, "values or none", value);
-    skipsProducts = value == "none";
+    skipsMmas = value == "none";
     return {};
   }
   if (option == "time") {

@@ -19,7 +19,7 @@ struct SimOptions {
   uint32_t checks = ~0u;
   bool looksForBugs = false; ///< checks were asked for
   uint32_t smCount = 148;
-  bool skipsProducts = false;
+  bool skipsMmas = false;
   std::string machineCode; ///< a listing; empty: none
   std::string timedChip;   ///< empty: time is not modelled
   sim::TimeChanges timeChanges;

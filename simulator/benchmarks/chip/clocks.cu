@@ -36,12 +36,12 @@ __global__ void __launch_bounds__(128) multiplies(Stamp *stamps, int pause, int 
   int k = 0;
   while (k < kStamps) {
     if (pause >= 0) {
-      fenceProducts();
+      fenceMmas();
 #pragma unroll
       for (int i = 0; i < 16; ++i)
         Wgmma<256, BF16>::fromShared(d, a + 2 * (i % 4), b + 2 * (i % 4));
-      commitProducts();
-      waitProducts<0>();
+      commitMmas();
+      waitMmas<0>();
     }
     long long t = clock64(), until = t + (pause < 0 ? 2000 : pause);
     while (clock64() < until) {

@@ -61,21 +61,21 @@ __device__ void work(uint32_t (&x)[kValues], const uint32_t (&y)[3], std::intege
 
 template <int N, bool REGISTERS>
 __device__ void multiply(float (&d)[N / 2], const uint32_t (&x)[4], uint64_t a, uint64_t b) {
-  fenceProducts();
+  fenceMmas();
 #pragma unroll
   for (int k = 0; k < 4; ++k)
     if constexpr (REGISTERS)
       Wgmma<N, BF16>::fromRegisters(d, x, b + 2 * (k % 4));
     else
       Wgmma<N, BF16>::fromShared(d, a + 2 * (k % 4), b + 2 * (k % 4));
-  commitProducts();
+  commitMmas();
 }
 
 /// Warpgroup 0 multiplies `batches` times, or lets time pass; the others work until it
 /// has ended, and count.
 template <int N, bool REGISTERS, Work WORK, int WARPGROUPS>
 __global__ void __launch_bounds__(128 * (WARPGROUPS + 1), 1)
-    beside(long long *cycles, long long *products, uint32_t y0, uint32_t y1, uint32_t y2, int batches,
+    beside(long long *cycles, long long *mmas, uint32_t y0, uint32_t y1, uint32_t y2, int batches,
            float *out) {
   extern __shared__ __align__(1024) uint8_t memory[];
   __shared__ volatile int ended;
@@ -90,11 +90,11 @@ __global__ void __launch_bounds__(128 * (WARPGROUPS + 1), 1)
     float d[N / 2] = {};
     for (int i = 0; i < batches; ++i) {
       multiply<N, REGISTERS>(d, x, a, b);
-      waitProducts<1>();
+      waitMmas<1>();
     }
-    waitProducts<0>();
+    waitMmas<0>();
     if (threadIdx.x == 0)
-      products[blockIdx.x] = batches ? (clock64() - begin) * 1000 / (batches * 4) : 0;
+      mmas[blockIdx.x] = batches ? (clock64() - begin) * 1000 / (batches * 4) : 0;
     while (clock64() - begin < 50000)
       __nanosleep(1000);
     if (threadIdx.x == 0)
@@ -126,10 +126,10 @@ template <int N, bool REGISTERS, Work WORK, int WARPGROUPS>
 void measureBeside(const char *name, bool multiplies) {
   auto kernel = beside<N, REGISTERS, WORK, WARPGROUPS>;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kOperandBytes));
-  Cycles cycles(4 * countSMs()), products(countSMs());
+  Cycles cycles(4 * countSMs()), mmas(countSMs());
   for (int i = 0; i < 2; ++i)
     kernel<<<countSMs(), 128 * (WARPGROUPS + 1), kOperandBytes>>>(
-        cycles.device, products.device, 77, 78, 79, multiplies ? 60000 / (2 * N) : 0, nullptr);
+        cycles.device, mmas.device, 77, 78, 79, multiplies ? 60000 / (2 * N) : 0, nullptr);
   CHECK(cudaGetLastError());
   std::string what = std::string(name) + ", " + std::to_string(WARPGROUPS) +
                      (WARPGROUPS > 1 ? " warps a scheduler" : " warp a scheduler");
@@ -142,7 +142,7 @@ void measureBeside(const char *name, bool multiplies) {
     rate += 1000. / all[k];
   emit(what, 1 / rate, "cycles/instruction");
   if (multiplies)
-    emit(what + ", the wgmma", products.median() / 1000, "cycles");
+    emit(what + ", the wgmma", mmas.median() / 1000, "cycles");
 }
 
 template <Work WORK, int WARPGROUPS> void measureWarps(const char *name) {

@@ -33,9 +33,9 @@ template <Work WORK>
 __global__ void __launch_bounds__(256)
     work(const uint4 *data, size_t pieces, int rounds, long long *cycles, uint4 *out) {
   extern __shared__ __align__(1024) uint8_t memory[];
-  constexpr bool kProducts = WORK == Work::Bf16 || WORK == Work::Bf16Zeros || WORK == Work::E4m3 ||
-                             WORK == Work::Bf16Registers;
-  if (kProducts) {
+  constexpr bool kMmas = WORK == Work::Bf16 || WORK == Work::Bf16Zeros || WORK == Work::E4m3 ||
+                         WORK == Work::Bf16Registers;
+  if (kMmas) {
     uint32_t seed = threadIdx.x * 2654435761u + 12345;
     for (int i = threadIdx.x; i < 48 * 1024 / 4; i += blockDim.x) {
       seed = seed * 1664525u + 1013904223u;
@@ -80,24 +80,24 @@ __global__ void __launch_bounds__(256)
                        : "l"(data + at + k * 256));
           sum.x ^= y.x ^ y.y ^ y.z ^ y.w;
         }
-  } else if constexpr (kProducts) {
+  } else if constexpr (kMmas) {
     constexpr Kind kKind = WORK == Work::E4m3 ? E4M3 : BF16;
     uint64_t a = describe(smemAddress(memory) + threadIdx.x / 128 * 8192);
     uint64_t b = describe(smemAddress(memory) + 16384);
     uint32_t registers[4] = {0x3f8a3f91u ^ threadIdx.x, 0xbfa13f87u, 0x3fc1bf92u, 0xbf8f3fe1u};
     float d[128] = {};
     for (int i = 0; i < rounds; ++i) {
-      fenceProducts();
+      fenceMmas();
 #pragma unroll
       for (int k = 0; k < 4; ++k)
         if constexpr (WORK == Work::Bf16Registers)
           Wgmma<256, kKind>::fromRegisters(d, registers, b + 2 * k);
         else
           Wgmma<256, kKind>::fromShared(d, a + 2 * k, b + 2 * k);
-      commitProducts();
-      waitProducts<1>();
+      commitMmas();
+      waitMmas<1>();
     }
-    waitProducts<0>();
+    waitMmas<0>();
     for (float y : d)
       f[0] += y;
   }
@@ -177,9 +177,9 @@ int main() {
   measure<Work::SharedReads>(sensor, data, 16, 40000, 256 * 128, "ld.shared.v4", "bytes/ns");
   measure<Work::L2Reads>(sensor, data, 16 << 20, 4000, 0, "reads from L2", "bytes/ns");
   measure<Work::HbmReads>(sensor, data, large, 50, 0, "reads from HBM", "bytes/ns");
-  const double product = 2.0 * 2 * 64 * 256 * 16 * 4; // two warpgroups
-  measure<Work::Bf16Zeros>(sensor, data, 16, 20000, product, "wgmma bf16 of zeros", "flop/ns");
-  measure<Work::Bf16>(sensor, data, 16, 20000, product, "wgmma bf16", "flop/ns");
-  measure<Work::Bf16Registers>(sensor, data, 16, 20000, product, "wgmma bf16, A in registers", "flop/ns");
-  measure<Work::E4m3>(sensor, data, 16, 20000, 2 * product, "wgmma e4m3", "flop/ns");
+  const double flops = 2.0 * 2 * 64 * 256 * 16 * 4; // two warpgroups
+  measure<Work::Bf16Zeros>(sensor, data, 16, 20000, flops, "wgmma bf16 of zeros", "flop/ns");
+  measure<Work::Bf16>(sensor, data, 16, 20000, flops, "wgmma bf16", "flop/ns");
+  measure<Work::Bf16Registers>(sensor, data, 16, 20000, flops, "wgmma bf16, A in registers", "flop/ns");
+  measure<Work::E4m3>(sensor, data, 16, 20000, 2 * flops, "wgmma e4m3", "flop/ns");
 }

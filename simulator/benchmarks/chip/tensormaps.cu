@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor map that a kernel changes, as grouped products do: cycles of each step, from the change
+// A tensor map that a kernel changes, as grouped matmuls do: cycles of each step, from the change
 // in shared memory to the first box that is loaded by it.
 
 #include "maps.h"

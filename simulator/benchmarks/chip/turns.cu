@@ -9,25 +9,25 @@
 
 static constexpr int kRounds = 128, kOperandBytes = 48 * 1024, kLength = 128;
 
-enum class Work { Logic, Halves, Products, Floats, Both, HalvesProducts, HalvesFloats, ProductsFloats, Unpack };
+enum class Work { Logic, Halves, Mads, Floats, Both, HalvesMads, HalvesFloats, MadsFloats, Unpack };
 
 /// The k-th instruction of kLength.
 template <Work WORK, int K> __device__ void step(uint32_t &value, uint32_t y) {
   constexpr int kTurn = K / 8 % 4;
   constexpr bool kOdd = kTurn % 2;
-  constexpr Work kWork = WORK == Work::Both             ? (kOdd ? Work::Halves : Work::Logic)
-                         : WORK == Work::HalvesProducts ? (kOdd ? Work::Halves : Work::Products)
-                         : WORK == Work::HalvesFloats   ? (kOdd ? Work::Halves : Work::Floats)
-                         : WORK == Work::ProductsFloats ? (kOdd ? Work::Products : Work::Floats)
-                         : WORK == Work::Unpack         ? (kTurn == 1   ? Work::Products
-                                                           : kTurn == 2 ? Work::Halves
-                                                                        : Work::Logic)
-                                                        : WORK;
+  constexpr Work kWork = WORK == Work::Both           ? (kOdd ? Work::Halves : Work::Logic)
+                         : WORK == Work::HalvesMads   ? (kOdd ? Work::Halves : Work::Mads)
+                         : WORK == Work::HalvesFloats ? (kOdd ? Work::Halves : Work::Floats)
+                         : WORK == Work::MadsFloats   ? (kOdd ? Work::Mads : Work::Floats)
+                         : WORK == Work::Unpack       ? (kTurn == 1   ? Work::Mads
+                                                         : kTurn == 2 ? Work::Halves
+                                                                      : Work::Logic)
+                                                      : WORK;
   if constexpr (kWork == Work::Logic)
     asm volatile("lop3.b32 %0, %0, %1, 0x80008000, 0x6a;" : "+r"(value) : "r"(y));
   else if constexpr (kWork == Work::Halves)
     asm volatile("mul.bf16x2 %0, %0, %1;" : "+r"(value) : "r"(y));
-  else if constexpr (kWork == Work::Products)
+  else if constexpr (kWork == Work::Mads)
     asm volatile("mad.lo.u32 %0, %0, %1, %1;" : "+r"(value) : "r"(y));
   else
     asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+r"(value) : "r"(y));
@@ -50,14 +50,14 @@ template <Work WORK> __device__ void work(uint32_t (&x)[8], uint32_t y) {
 template <int N, bool REGISTERS, int COUNT>
 __device__ void multiply(float (&d)[N / 2], const uint32_t (&x)[8], uint64_t a, uint64_t b) {
   uint32_t registers[4] = {x[0], x[1], x[2], x[3]};
-  fenceProducts();
+  fenceMmas();
 #pragma unroll
   for (int k = 0; k < COUNT; ++k)
     if constexpr (REGISTERS)
       Wgmma<N, BF16>::fromRegisters(d, registers, b + 2 * (k % 4));
     else
       Wgmma<N, BF16>::fromShared(d, a + 2 * (k % 4), b + 2 * (k % 4));
-  commitProducts();
+  commitMmas();
 }
 
 template <int N> __device__ void keep(const float (&d)[N / 2], const uint32_t (&x)[8], float *out) {
@@ -74,7 +74,7 @@ template <int N> __device__ void keep(const float (&d)[N / 2], const uint32_t (&
 /// has ended, and count.
 template <int N, bool REGISTERS, Work WORK>
 __global__ void __launch_bounds__(512)
-    beside(long long *cycles, long long *products, uint32_t y, int batches, float *out) {
+    beside(long long *cycles, long long *mmas, uint32_t y, int batches, float *out) {
   extern __shared__ __align__(1024) uint8_t memory[];
   __shared__ volatile int ended;
   clearShared(memory, kOperandBytes);
@@ -89,11 +89,11 @@ __global__ void __launch_bounds__(512)
   if (threadIdx.x < 128) {
     for (int i = 0; i < batches; ++i) {
       multiply<N, REGISTERS, 4>(d, x, a, b);
-      waitProducts<1>();
+      waitMmas<1>();
     }
-    waitProducts<0>();
+    waitMmas<0>();
     if (threadIdx.x == 0)
-      products[blockIdx.x] = batches ? (clock64() - begin) * 1000 / (batches * 4) : 0;
+      mmas[blockIdx.x] = batches ? (clock64() - begin) * 1000 / (batches * 4) : 0;
     while (clock64() - begin < 50000)
       __nanosleep(1000);
     if (threadIdx.x == 0)
@@ -112,10 +112,10 @@ template <int N, bool REGISTERS, Work WORK>
 void measureBeside(const char *name, int warpgroups, bool multiplies) {
   auto kernel = beside<N, REGISTERS, WORK>;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kOperandBytes));
-  Cycles cycles(4 * countSMs()), products(countSMs());
+  Cycles cycles(4 * countSMs()), mmas(countSMs());
   for (int i = 0; i < 2; ++i)
     kernel<<<countSMs(), 128 * (warpgroups + 1), kOperandBytes>>>(
-        cycles.device, products.device, 77, multiplies ? 100000 / (N < 64 ? 64 : 2 * N) : 0, nullptr);
+        cycles.device, mmas.device, 77, multiplies ? 100000 / (N < 64 ? 64 : 2 * N) : 0, nullptr);
   std::string what = std::string(name) + ", " + std::to_string(warpgroups) +
                      (warpgroups > 1 ? " warps a scheduler" : " warp a scheduler");
   if (multiplies)
@@ -129,7 +129,7 @@ void measureBeside(const char *name, int warpgroups, bool multiplies) {
   if (warpgroups == 3)
     emit(what + ", first to last warp", double(all[1]) / all[3], "");
   if (multiplies)
-    emit(what + ", the wgmma", products.median() / 1000, "cycles");
+    emit(what + ", the wgmma", mmas.median() / 1000, "cycles");
 }
 
 template <Work WORK> void measureWork(const char *name) {
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(512) rounds(long long *cycles, uint32_t y, flo
   for (int i = 0; i < kRounds; ++i) {
     work<Work::Unpack>(x, y);
     multiply<N, REGISTERS, COUNT>(d, x, a, b);
-    waitProducts<0>();
+    waitMmas<0>();
   }
   __syncthreads();
   if (threadIdx.x == 0)
@@ -186,12 +186,12 @@ template <int N, bool REGISTERS, int COUNT> void measureRoundsOf() {
 int main() {
   measureWork<Work::Logic>("lop3");
   measureWork<Work::Halves>("mul.bf16x2");
-  measureWork<Work::Products>("mad");
+  measureWork<Work::Mads>("mad");
   measureWork<Work::Floats>("fma.f32");
   measureWork<Work::Both>("lop3 and mul.bf16x2");
-  measureBeside<16, true, Work::HalvesProducts>("mul.bf16x2 and mad", 3, false);
+  measureBeside<16, true, Work::HalvesMads>("mul.bf16x2 and mad", 3, false);
   measureBeside<16, true, Work::HalvesFloats>("mul.bf16x2 and fma.f32", 3, false);
-  measureBeside<16, true, Work::ProductsFloats>("mad and fma.f32", 3, false);
+  measureBeside<16, true, Work::MadsFloats>("mad and fma.f32", 3, false);
   measureWork<Work::Unpack>("lop3, mad and mul.bf16x2");
   measureRoundsOf<16, true, 8>();
   measureRoundsOf<16, false, 8>();

@@ -11,14 +11,14 @@ __device__ inline uint64_t describe(uint32_t address) {
   return (uint64_t(address & 0x3FFFF) >> 4) | 1ull << 16 | 64ull << 32 |
          1ull << 62;
 }
-__device__ inline void fenceProducts() {
+__device__ inline void fenceMmas() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
-__device__ inline void commitProducts() {
+__device__ inline void commitMmas() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 template <int LEFT>
-__device__ void waitProducts() {
+__device__ void waitMmas() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 __device__ inline void clearShared(uint8_t *memory, int bytes) {

@@ -5,7 +5,7 @@ of each.
 
     gemm.py BUILD_DIR [--size M N K] [--repeat N]
 
-Prints the median of the repetitions. The result is compared with a product in
+Prints the median of the repetitions. The result is compared with a matmul in
 float64 first, so that no time is given for a wrong one."""
 
 import argparse

@@ -9,8 +9,8 @@ import random
 import re
 import sys
 
-PRODUCTS = pathlib.Path(__file__).resolve().parents[3] / "benchmarks/matmul"
-sys.path.append(str(PRODUCTS))
+MATMULS = pathlib.Path(__file__).resolve().parents[3] / "benchmarks/matmul"
+sys.path.append(str(MATMULS))
 import cases
 import surface
 

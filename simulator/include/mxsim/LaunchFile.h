@@ -30,7 +30,7 @@ struct LaunchFileOptions {
   std::string timedChip;
   TimeChanges timeChanges;
   bool timeLines = false;
-  bool skipsProducts = false;
+  bool skipsMmas = false;
   std::string machineCode;
 
   /// Files that the caller writes afterwards, and the options that name them:

@@ -36,7 +36,7 @@ enum class Spent : uint8_t {
   Mbarrier, ///< its phase, and what comes of a test of it
   Barrier,  ///< of CTA or cluster, other warps of a warpgroup, other lanes
   Group,    ///< of asynchronous copies
-  Product,  ///< of tensor cores, and room in their pipe
+  Mma,      ///< of tensor cores, and room in their pipe
   Count
 };
 constexpr unsigned kSpent = unsigned(Spent::Count);

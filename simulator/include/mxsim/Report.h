@@ -17,7 +17,7 @@ namespace mx::sim {
 
 /// The version of the JSON report: incremented when a key changes its meaning
 /// or goes away, not when one is added.
-constexpr int kReportFormat = 1;
+constexpr int kReportFormat = 2;
 
 /// Warps that do the same work, and what they did together.
 struct Role {

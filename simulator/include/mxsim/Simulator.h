@@ -123,7 +123,7 @@ public:
 
   /// What launches that are timed have left in L2; null before the first.
   std::shared_ptr<std::vector<time::Tags>> l2;
-  /// Bytes whose values launches with LaunchConfig::skipsProducts have left
+  /// Bytes whose values launches with LaunchConfig::skipsMmas have left
   /// out; null before the first.
   std::shared_ptr<time::LeftOut> leftOut;
   /// The host has written these.
@@ -375,10 +375,10 @@ struct LaunchConfig {
   /// What nvdisasm prints of the kernel's machine code, where its instructions
   /// are to be priced by that.
   std::string machineCode;
-  /// Of a launch that is timed: products of wgmma and tcgen05 are not computed,
-  /// and what comes of them means nothing, unless a branch or an address may
+  /// Of a launch that is timed: wgmma and tcgen05 compute no accumulators,
+  /// and results of these mean nothing, unless a branch or an address may
   /// depend on them (LaunchTime::computedForLine).
-  bool skipsProducts = false;
+  bool skipsMmas = false;
   /// Findings beyond this number are counted but not kept.
   uint32_t maxFindings = 20;
 };
@@ -468,10 +468,10 @@ struct WarpStatistics {
   uint64_t mbarrierWaits = 0, barrierWaits = 0, clusterWaits = 0;
   /// Of a launch that is timed: cycles from a warp's start to its end, issue
   /// slots that it took, and cycles that it waited for mbarriers, barriers of
-  /// CTA and cluster, groups of copies, matrix products, and other results.
+  /// CTA and cluster, groups of copies, MMAs, and other results.
   uint64_t cycles = 0, slots = 0;
   uint64_t mbarrierCycles = 0, barrierCycles = 0, groupCycles = 0;
-  uint64_t productCycles = 0, resultCycles = 0;
+  uint64_t mmaCycles = 0, resultCycles = 0;
 
   WarpStatistics &operator+=(const WarpStatistics &o);
 };

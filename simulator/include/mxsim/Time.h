@@ -101,7 +101,7 @@ struct LaunchTime {
   std::vector<CauseTime> causes;
   /// The time at the ends of the ranges of figures.
   double lowMicroseconds = 0, highMicroseconds = 0;
-  /// Where products were to be left out: the line of the PTX that needs their
+  /// Where MMAs were to be left out: the line of the PTX that needs their
   /// values, so that they were computed; 0: none.
   unsigned computedForLine = 0;
   /// What each line of the PTX cost, in their order; where

@@ -62,8 +62,8 @@ constexpr ShapeRow shapes[] = {
 
 /// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
 /// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14;
-/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18 | products
-/// of 8-bit floats by way of f16 << 19; imm:
+/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18 | 8-bit
+/// floats by way of f16 << 19; imm:
 /// registers of D, A, B and C, M and K, a byte each; b: metadata. For f64 aux2
 /// is the rounding.
 struct Mma {
@@ -158,7 +158,7 @@ void multiplyWithoutTensorCore(const uint8_t *a, const uint8_t *b, bool half,
     }
 }
 
-/// Four products of 8 x 8 x 4: that of a thread is (lane % 16) / 4.
+/// Four MMAs of 8 x 8 x 4: that of a thread is (lane % 16) / 4.
 const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "mma.sync"))
     return nullptr;

@@ -79,7 +79,7 @@ const Instr *multiplyTensors(Warp &w, const Instr *i, uint32_t mask) {
       w.trace->mma(w, i, op);
     Numerics numerics = numericsOf(w);
     // What the descriptor says must be right, computed or not.
-    bool isSkipped = w.machine->skipsProducts;
+    bool isSkipped = w.machine->skipsMmas;
     next = issueToPipe(w, i, lane, [=] {
       if (InstrDesc desc; isSkipped)
         return decodeInstrDesc(op.idesc, op.kind, op.ctaGroup, op.scaleVec,

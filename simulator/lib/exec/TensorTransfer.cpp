@@ -55,8 +55,8 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
   if (w.watch)
     w.watch->accessTensor(w, n, /*isLoad=*/true);
   Fault fault;
-  // There are no accumulators where products are not computed.
-  if (w.machine->skipsProducts)
+  // There are no accumulators where MMAs are not computed.
+  if (w.machine->skipsMmas)
     std::fill_n(values, 32 * n, 0);
   else
     fault = w.cta->tensor->load(w.cta->owner, t, values);

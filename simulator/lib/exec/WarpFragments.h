@@ -95,7 +95,7 @@ inline void scatterCells(Warp &w, const Slot *slots, unsigned count,
                   });
 }
 
-/// A product of f64: fused multiply-adds along K, in the direction of the
+/// A dot product of f64: fused multiply-adds along K, in the direction of the
 /// instruction (0: .rn, 1: .rz, 2: .rm, 3: .rp).
 double chainOfProducts(const double *a, const double *b, unsigned k, double c,
                        unsigned rounding);

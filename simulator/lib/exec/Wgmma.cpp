@@ -3,8 +3,8 @@
 //
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate". It is one
 // operation of four warps: a warp that has waited for it knows that shared
-// memory has been read for all of them. So the last warp to come takes the
-// product for all; that it is asynchronous shows in what registers may not be
+// memory has been read for all of them. So the last warp to come computes
+// the MMA for all; that it is asynchronous shows in what registers may not be
 // touched.
 //===----------------------------------------------------------------------===//
 
@@ -81,44 +81,44 @@ enum : unsigned {
 /// extra; aux2: flags; imm: number of registers of D; d: metadata.
 Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
   auto flag = [&](unsigned at) { return bool(i->aux2 >> at & 1); };
-  WarpMmaOp &product = op.product = WarpMmaOp();
+  WarpMmaOp &mma = op.mma = WarpMmaOp();
   op.aDesc = 0;
-  product.a = ElementType(i->aux2 >> kTypeA & 15);
-  product.b = ElementType(i->aux2 >> kTypeB & 15);
-  product.d = AccumulatorType(i->aux2 >> kAccumulator & 3);
-  product.rows = warpRows;
-  product.columns = i->aux2 >> kColumns & 0x3FF;
+  mma.a = ElementType(i->aux2 >> kTypeA & 15);
+  mma.b = ElementType(i->aux2 >> kTypeB & 15);
+  mma.d = AccumulatorType(i->aux2 >> kAccumulator & 3);
+  mma.rows = warpRows;
+  mma.columns = i->aux2 >> kColumns & 0x3FF;
   for (const TypeRow &row : types)
-    if (row.type == product.a)
-      product.k = flag(kSparse) ? 2 * row.k : row.k;
-  product.negateA = flag(kNegateA);
-  product.negateB = flag(kNegateB);
-  product.saturate = flag(kSaturate);
-  product.enableInputD = w.predicate(i->c) & 1;
-  product.model = modelOf(product.a);
+    if (row.type == mma.a)
+      mma.k = flag(kSparse) ? 2 * row.k : row.k;
+  mma.negateA = flag(kNegateA);
+  mma.negateB = flag(kNegateB);
+  mma.saturate = flag(kSaturate);
+  mma.enableInputD = w.predicate(i->c) & 1;
+  mma.model = modelOf(mma.a);
   op.transposeA = flag(kTransposeA);
   op.transposeB = flag(kTransposeB);
   op.firstRow = w.index % 4 * warpRows;
   op.aInRegisters = flag(kInRegisters);
   if (!op.aInRegisters)
     op.aDesc = w.at<uint64_t>(i->a)[0];
-  else if (!w.machine->skipsProducts)
+  else if (!w.machine->skipsMmas)
     gatherA(w, &w.machine->program.extra[i->aux + i->imm], registersOfA,
             warpRows, op.aRows.data());
   op.bDesc = w.at<uint64_t>(i->b)[0];
-  if (flag(kSparse) && !w.machine->skipsProducts)
-    return setSparsity(product, w.at<uint32_t>(i->d), i->aux2 >> kSelector,
+  if (flag(kSparse) && !w.machine->skipsMmas)
+    return setSparsity(mma, w.at<uint32_t>(i->d), i->aux2 >> kSelector,
                        /*isOrdered=*/false);
   return {};
 }
 
 /// Reads and writes the accumulators.
 Fault execute(Warp &w, const WgmmaOp &op, const Slot *slots, unsigned count) {
-  if (w.machine->skipsProducts)
+  if (w.machine->skipsMmas)
     return {};
   uint32_t cells[warpRows * maxColumns];
-  bool half = op.product.d == AccumulatorType::F16;
-  unsigned columns = op.product.columns;
+  bool half = op.mma.d == AccumulatorType::F16;
+  unsigned columns = op.mma.columns;
   gatherCells(w, slots, count, columns, half, cells);
   if (Fault fault = wgmma(op, w.cta->view(), numericsOf(w), cells))
     return fault;
@@ -137,14 +137,14 @@ void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
   std::vector<Warp> &warps = w.cta->warps;
   WgmmaOp &op = trackerOf(w)->arrived;
   w.trace->together(w, i + 1, first, end);
-  uint64_t done = w.trace->wgmma(warps[first], i, op.product.columns, op.aDesc,
+  uint64_t done = w.trace->wgmma(warps[first], i, op.mma.columns, op.aDesc,
                                  op.aInRegisters, op.bDesc);
   time::Path path = w.watch ? w.watch->pathOfOperation() : time::Path();
   for (uint32_t k = first; k < end; ++k)
     w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, path);
 }
 
-/// The product of the whole warpgroup, for each of its warps. Null after a
+/// The MMA of the whole warpgroup, for each of its warps. Null after a
 /// fault.
 const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
   std::vector<Warp> &warps = w.cta->warps;

@@ -269,16 +269,16 @@ const Instr *storeFragment(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// wmma.mma
 //===----------------------------------------------------------------------===//
 
 /// aux: registers of D, A, B and C in extra; aux2: shape | elements of A << 3,
 /// B << 7, C << 11, D << 15 | saturate << 19 | xor << 20 | rounding of f64
 /// << 21.
-struct Product {
+struct Mma {
   Fragment a, b, c, d;
   const Slot *slotsD, *slotsA, *slotsB, *slotsC;
-  explicit Product(Warp &w, const Instr *i) {
+  explicit Mma(Warp &w, const Instr *i) {
     const ShapeRow &shape = shapes[i->aux2 & 7];
     auto element = [&](unsigned shift) -> const ElementRow & {
       return elements[i->aux2 >> shift & 15];
@@ -299,7 +299,7 @@ constexpr unsigned maxCells = 256;
 const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "wmma"))
     return nullptr;
-  Product p(w, i);
+  Mma p(w, i);
   WarpMmaOp op;
   op.a = elements[i->aux2 >> 3 & 15].type;
   op.b = elements[i->aux2 >> 7 & 15].type;
@@ -332,7 +332,7 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
     cells[row * op.columns + column] =
         halfC && !half ? bitsOf(decode(FloatFormat::F16, value)) : value;
   });
-  // An H200 makes a product of tf32 in two steps (all bits of its results).
+  // An H200 runs an MMA of tf32 in two steps (all bits of its results).
   unsigned k = p.a.columns;
   Numerics numerics = numericsOf(w);
   op.k = op.a == ElementType::TF32 && numerics != Numerics::Exact ? k / 2 : k;
@@ -353,7 +353,7 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *multiplyDoubles(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "wmma"))
     return nullptr;
-  Product p(w, i);
+  Mma p(w, i);
   double a[8][4], b[8][4], c[8][8];
   auto number = [&](const Fragment &f, const Slot *slots, unsigned lane,
                     unsigned r) {
@@ -496,7 +496,7 @@ void decodeMove(Decoder &d, bool isStore) {
            unsigned(space) << 11;
 }
 
-void decodeProduct(Decoder &d) {
+void decodeMma(Decoder &d) {
   std::vector<bool> layouts = takeLayouts(d);
   std::vector<unsigned> shape = takeAll(d, shapes), type = takeAll(d, elements);
   bool saturate = d.take("satfinite");
@@ -546,7 +546,7 @@ void decodeWmma(Decoder &d) {
   if (what < 0 || !d.take("sync") || !d.take("aligned"))
     return d.unsupported("expects .load, .store or .mma with .sync.aligned");
   if (what == 2)
-    return decodeProduct(d);
+    return decodeMma(d);
   decodeMove(d, what == 1);
 }
 

@@ -493,7 +493,7 @@ bool LaunchFile::readDefaults(const JsonReader &json) {
   defaults.timedChip = options.timedChip;
   defaults.timeChanges = options.timeChanges;
   defaults.timeLines = options.timeLines;
-  defaults.skipsProducts = options.skipsProducts;
+  defaults.skipsMmas = options.skipsMmas;
   defaults.machineCode = options.machineCode;
   if (uint32_t count = smsOfTimedChip(options.timedChip))
     defaults.smCount = count;

@@ -580,8 +580,8 @@ public:
   std::vector<std::unique_ptr<LaunchObserver>> observers;
   /// Null unless the launch is timed.
   std::unique_ptr<Timing> timing;
-  /// Products of wgmma are not computed.
-  bool skipsProducts = false;
+  /// wgmma and tcgen05 compute no accumulators.
+  bool skipsMmas = false;
   /// Copies move nothing into shared memory, and from it.
   bool leavesOutShared = false;
   /// Whether the host has asked for the end of the launch. The host may take

@@ -19,7 +19,7 @@ std::string_view classOf(const ptx::Instruction &i);
 /// in '*'. An empty one it always has.
 bool hasModifier(const ptx::Instruction &i, std::string_view modifier);
 
-/// A matrix product of registers or of a warpgroup.
+/// An MMA with accumulators in registers, of a warp or a warpgroup.
 bool isWarpMma(const ptx::Instruction &i);
 
 } // namespace mx::sim

@@ -128,7 +128,7 @@ static void write(JsonWriter &w, const WarpStatistics &s) {
     w.member("waits_mbarrier", s.mbarrierCycles);
     w.member("waits_barrier", s.barrierCycles);
     w.member("waits_group", s.groupCycles);
-    w.member("waits_product", s.productCycles);
+    w.member("waits_mma", s.mmaCycles);
     w.member("waits_result", s.resultCycles);
   });
 }

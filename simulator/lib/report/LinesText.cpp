@@ -17,7 +17,7 @@ static constexpr SpentInfo kSpentInfos[] = {
     {"issues", "issue"},           {"waits_slot", "slots"},
     {"waits_result", "results"},   {"waits_mbarrier", "mbarriers"},
     {"waits_barrier", "barriers"}, {"waits_group", "copies"},
-    {"waits_product", "products"},
+    {"waits_mma", "MMAs"},
 };
 static_assert(std::size(kSpentInfos) == kSpent);
 

@@ -374,7 +374,7 @@ void Recorder::waitGroups(Warp &w, Groups kind, uint64_t left, bool reads) {
   }
   uint64_t end = reads ? c.past.read : c.past.done;
   if (watch && kind == Groups::Wgmma)
-    w.counts.productCycles += end - std::min(end, now);
+    w.counts.mmaCycles += end - std::min(end, now);
   advance(w, end, {SpanKind::WaitGroup, 0, uint32_t(left), uint32_t(kind)},
           reads ? c.past.readPath : c.past.path);
 }

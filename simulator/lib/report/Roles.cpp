@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels give warps different work by their index. What they were written to
-// do is guessed from what they did: the bytes they moved and the products they
-// took, in all CTAs together.
+// do is guessed from what they did: the bytes that they moved and their
+// MMAs, in all CTAs together.
 //===----------------------------------------------------------------------===//
 
 #include "Tables.h"

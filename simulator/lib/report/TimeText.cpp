@@ -81,14 +81,14 @@ static std::string assumedText(const LaunchTime &t) {
 }
 
 static std::string rolesText(const LaunchReport &report) {
-  std::vector<std::vector<std::string>> table = {
-      {"role", "warps", "issues", "mbarriers", "barriers", "copies", "products",
-       "results"}};
+  std::vector<std::vector<std::string>> table = {{"role", "warps", "issues",
+                                                  "mbarriers", "barriers",
+                                                  "copies", "MMAs", "results"}};
   for (const Role &r : rolesOf(report)) {
     const WarpStatistics &c = r.counts;
     std::vector<std::string> row = {r.name, listOf(r.warps)};
     for (uint64_t n : {c.slots, c.mbarrierCycles, c.barrierCycles,
-                       c.groupCycles, c.productCycles, c.resultCycles})
+                       c.groupCycles, c.mmaCycles, c.resultCycles})
       row.push_back(n ? percent(double(n), double(c.cycles)) : "-");
     table.push_back(std::move(row));
   }
@@ -106,7 +106,7 @@ std::string mx::sim::timeText(const LaunchReport &report) {
   s += "  L2: " + bytesText(t.l2Bytes) + ", " + percent(t.l2HitRate, 1) +
        " of lines found; HBM: " + bytesText(t.hbmBytes) + "\n";
   if (t.computedForLine)
-    s += "  products were computed all the same: line " +
+    s += "  MMAs were computed all the same: line " +
          std::to_string(t.computedForLine) + " may depend on them\n";
   return s + assumedText(t) + rolesText(report);
 }

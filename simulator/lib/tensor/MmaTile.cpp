@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sparse rows are spread out before any arithmetic: zeros change no sum. Two
-// things are different in a sparse product, as on an H200: an infinity or NaN
+// things are different in a sparse MMA, as on an H200: an infinity or NaN
 // of B that no index names is not seen, and metadata may name an element twice.
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ void MmaTile::decodeB(unsigned column, int32_t *values) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Sparse products
+// Sparse MMAs
 //===----------------------------------------------------------------------===//
 
 static bool isInteger(const MmaTile &tile) {

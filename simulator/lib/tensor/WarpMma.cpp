@@ -1,4 +1,4 @@
-//===- WarpMma.cpp - matrix products with accumulators in registers -------===//
+//===- WarpMma.cpp - MMAs with accumulators in registers ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Matrix multiply-accumulate operation using mma instruction" and
@@ -96,7 +96,7 @@ std::vector<uint8_t> halvesOf(const uint8_t *bytes, unsigned rows, unsigned k,
 }
 
 /// Seen on an H200: mma.sync of 8-bit floats gives the bits of two chained
-/// products of f16 that begin with zero, and one addition of C that rounds to
+/// MMAs of f16 that begin with zero, and one addition of C that rounds to
 /// nearest.
 void multiplyViaF16(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
                     uint32_t *cells) {
@@ -181,26 +181,26 @@ void mx::sim::multiplyRows(const WarpMmaOp &op, const uint8_t *a,
 
 Fault mx::sim::wgmma(const WgmmaOp &op, const SharedMemory &shared,
                      Numerics numerics, uint32_t *cells) {
-  const WarpMmaOp &product = op.product;
+  const WarpMmaOp &mma = op.mma;
   SmemDesc smemA, smemB;
   if (Fault fault = decodeWgmmaDesc(op.bDesc, smemB))
     return {fault.kind, "B: " + fault.message};
   RawRows a, b;
   if (op.aInRegisters) {
-    a = wrap(op.aRows.data(), product.rows);
+    a = wrap(op.aRows.data(), mma.rows);
   } else {
     if (Fault fault = decodeWgmmaDesc(op.aDesc, smemA))
       return {fault.kind, "A: " + fault.message};
-    a.resize(product.rows);
-    if (Fault fault = readShared(shared, smemA, op.transposeA, product.a,
-                                 product.rows, "A", a, 0, op.firstRow))
+    a.resize(mma.rows);
+    if (Fault fault = readShared(shared, smemA, op.transposeA, mma.a, mma.rows,
+                                 "A", a, 0, op.firstRow))
       return fault;
   }
-  b.rowBytes = rowBytesOfB(product);
-  b.resize(product.columns);
-  if (Fault fault = readShared(shared, smemB, op.transposeB, product.b,
-                               product.columns, "B", b, 0))
+  b.rowBytes = rowBytesOfB(mma);
+  b.resize(mma.columns);
+  if (Fault fault = readShared(shared, smemB, op.transposeB, mma.b, mma.columns,
+                               "B", b, 0))
     return fault;
-  multiply(product, a, b, numerics, cells);
+  multiply(mma, a, b, numerics, cells);
   return {};
 }

@@ -167,8 +167,7 @@ void Model::finish(LaunchTime &time, uint64_t cycles, Path path) {
   double copies = 0;
   uint64_t tensor = 0, issued = 0, shared = 0;
   for (const Multiprocessor &sm : sms) {
-    tensor +=
-        sm.wgmma.total + sm.pipe.engine.total + sm.warpProducts / kQuarters;
+    tensor += sm.wgmma.total + sm.pipe.engine.total + sm.warpMmas / kQuarters;
     copies += std::max(sm.copies.total(), sm.rows.total());
     issued += sm.issued;
     shared += sm.sharedLines;

@@ -205,7 +205,7 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
   double least = aInRegisters ? chip[Fact::WgmmaRegistersLeast]
                               : chip[Fact::WgmmaSharedLeast] +
                                     columns / chip[Fact::WgmmaSharedColumns];
-  // Beyond 64 columns the rows of A are read beside the products.
+  // Beyond 64 columns the rows of A are read beside the MMAs.
   if (aInRegisters || columns < 64)
     cycles = std::max(cycles, least);
   Engine &engine = smOf(w).wgmma;
@@ -217,8 +217,8 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
     sums += chip[Fact::WgmmaRegistersRead];
   if (!hasNoIssue)
     for (Quarter &quarter : smOf(w).quarters)
-      quarter.giveToProducts(unsigned(chip[Fact::WgmmaSlots]), when.begin,
-                             when.begin + uint64_t(sums), now);
+      quarter.giveToMmas(unsigned(chip[Fact::WgmmaSlots]), when.begin,
+                         when.begin + uint64_t(sums), now);
   if (cycles > least) {
     engine.path.reach(when.read, Fact::WgmmaColumns);
   } else if (aInRegisters) {

@@ -334,7 +334,7 @@ void Stopwatch::issue(Warp &w, const Instr *i, const Price &price) {
   else
     issueByOperands(w, price);
   smOf(w).issued += price.slots;
-  smOf(w).warpProducts += price.tensor;
+  smOf(w).warpMmas += price.tensor;
   w.counts.slots += price.slots;
   steppedTo = w.group().step;
   if (lines)

@@ -18,7 +18,7 @@ static const Instr *takeTimeTogether(Warp &w, const Instr *i, uint32_t mask) {
   return mask == w.live ? i + 1 : i->fn(w, i, mask);
 }
 
-static const Instr *takeTimeOfProduct(Warp &w, const Instr *i, uint32_t mask) {
+static const Instr *takeTimeOfMma(Warp &w, const Instr *i, uint32_t mask) {
   if (mask != w.live)
     return i->fn(w, i, mask);
   ++w.counts.mmas;
@@ -36,7 +36,7 @@ void Model::leaveOut(const std::vector<Work> &work) {
       break;
     case Work::TimeTogether:
       prices[k].instead = isWarpMma(*machine.program.info[k].source)
-                              ? takeTimeOfProduct
+                              ? takeTimeOfMma
                               : takeTimeTogether;
       break;
     case Work::Access:

@@ -27,11 +27,11 @@ struct WaitRow {
 // The first row that fits; the others wait for nothing.
 static constexpr WaitRow kWaits[] = {
     {"mbarrier", "", Spent::Mbarrier},
-    {"wgmma", "wait_group", Spent::Product},
+    {"wgmma", "wait_group", Spent::Mma},
     {"wgmma", "", Spent::Barrier},
     {"tcgen05", "wait::*", Spent::Result},
     {"tcgen05", "alloc", Spent::Barrier},
-    {"tcgen05", "", Spent::Product},
+    {"tcgen05", "", Spent::Mma},
     {"cp", "", Spent::Group},
     {"bar", "", Spent::Barrier},
     {"barrier", "", Spent::Barrier},
@@ -62,7 +62,7 @@ static Spent spentOn(Moment operand) {
   case Part::Barriers:
     return Spent::Mbarrier;
   case Part::Tensor:
-    return Spent::Product;
+    return Spent::Mma;
   default:
     return Spent::Result;
   }

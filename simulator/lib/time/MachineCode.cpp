@@ -100,7 +100,7 @@ bool mx::sim::time::givesWork(std::string_view opcode) {
                      });
 }
 
-bool mx::sim::time::isProduct(std::string_view opcode) {
+bool mx::sim::time::isMmaSync(std::string_view opcode) {
   return opcode.substr(1, 3) == "MMA";
 }
 

@@ -70,7 +70,7 @@ bool isJump(std::string_view opcode);
 /// What gives an engine its work, which other instructions of the line prepare.
 bool givesWork(std::string_view opcode);
 /// mma.sync.
-bool isProduct(std::string_view opcode);
+bool isMmaSync(std::string_view opcode);
 
 /// The pipe of a machine instruction by its opcode ("IMAD", "UTMALDG").
 Pipe pipeOf(std::string_view opcode);

@@ -11,8 +11,8 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// Tensor cores take the clock down as soon as a kernel has products, however
-/// few. `isFixed`: it was asked for.
+/// Tensor cores take the clock down as soon as a kernel has MMAs, however few.
+/// `isFixed`: it was asked for.
 static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
   isFixed = false;
   for (const auto &[key, value] : machine.config.timeChanges.figures)

@@ -71,8 +71,7 @@ public:
   }
   /// A running wgmma takes `slots` of 8 of the scheduler, and every second one
   /// of the pipes of arithmetic: its accumulators are in registers.
-  void giveToProducts(unsigned slots, uint64_t begin, uint64_t end,
-                      uint64_t now) {
+  void giveToMmas(unsigned slots, uint64_t begin, uint64_t end, uint64_t now) {
     constexpr unsigned kOrder[] = {7, 5, 3, 1, 6, 2, 4, 0};
     uint64_t taken = 0;
     for (unsigned k = 0; k < std::min(slots, 8u); ++k)
@@ -120,7 +119,7 @@ struct Multiprocessor {
   bool hasChangedMaps = false;
   std::vector<uint64_t> maps;
   uint64_t issued = 0, sharedLines = 0;
-  uint64_t warpProducts = 0; ///< cycles of mma.sync in its quarters
+  uint64_t warpMmas = 0; ///< cycles of mma.sync in its quarters
 };
 
 } // namespace mx::sim::time

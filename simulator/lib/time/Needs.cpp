@@ -8,8 +8,8 @@
 //
 // What is stored to shared memory is computed where a load of shared memory
 // needs its result, and what is stored to global memory always, since another
-// kernel may load it. But products are not: their bytes are marked as left out,
-// and a load that decides by such bytes ends the launch (LeftOut.h).
+// kernel may load it. Results of MMAs are not: their bytes are marked as left
+// out, and a load that decides by such bytes ends the launch (LeftOut.h).
 //===----------------------------------------------------------------------===//
 
 #include "Needs.h"
@@ -33,9 +33,9 @@ enum class Role : uint8_t {
   Stores,     ///< to an address
   Combines,   ///< atom and red: with what is in memory
   Multiplies, ///< wgmma: descriptors decide
-  Fetches, ///< tcgen05.ld: products out of tensor memory, its address decides
-  Unknown, ///< any memory may decide
-  Calls,   ///< moves registers that are not among its operands
+  Fetches,    ///< tcgen05.ld: accumulators, its address decides
+  Unknown,    ///< any memory may decide
+  Calls,      ///< moves registers that are not among its operands
 };
 
 struct RoleRow {
@@ -126,7 +126,7 @@ Role roleOf(const InstrInfo &info, const Instr &i) {
   }
 }
 
-bool makesProduct(const ptx::Instruction &i) {
+bool isMma(const ptx::Instruction &i) {
   return isWarpMma(i) || i.opcode == "tcgen05";
 }
 
@@ -149,8 +149,8 @@ uint8_t kindsOf(const ptx::Instruction &i, bool hasLocal) {
 
 class Slice {
 public:
-  Slice(const Program &program, bool onlyProducts)
-      : program(program), onlyProducts(onlyProducts), size(program.code.size()),
+  Slice(const Program &program, bool onlyMmas)
+      : program(program), onlyMmas(onlyMmas), size(program.code.size()),
         registers(program.registerBytes / 4 + 1), roles(size), lasts(size) {
     for (size_t k = size; k-- > 0;) {
       const InstrInfo *next = k + 1 < size ? &program.info[k + 1] : nullptr;
@@ -166,28 +166,28 @@ public:
 
   Needs find() {
     Needs needs;
-    repeat([&](uint32_t k) { followProducts(k); });
+    repeat([&](uint32_t k) { followMmas(k); });
     for (uint32_t k = 0; k < size; ++k)
       storesOthers |= program.info[k].source && isStore(k) &&
-                      kindsOf(k) == kShared && !usesProduct(k);
+                      kindsOf(k) == kShared && !usesMma(k);
     repeat([&](uint32_t k) { followNeeds(k); });
     bool hasCalls = false;
-    for (uint32_t k = 0; k < size && !needs.ofProducts; ++k) {
+    for (uint32_t k = 0; k < size && !needs.ofMmas; ++k) {
       bool gives = roles[k] == Role::Multiplies || roles[k] == Role::Fetches;
       uint32_t by = gives ? decider(k) : kNone;
       hasCalls |= roles[k] == Role::Calls;
       if (roles[k] == Role::Multiplies && by == kNone && isStored(k))
         by = k;
       if (by != kNone || hasCalls)
-        needs.ofProducts = &program.info[hasCalls ? k : by];
+        needs.ofMmas = &program.info[hasCalls ? k : by];
     }
     needs.leavesOutShared =
-        !onlyProducts && !needs.ofProducts && !(wantedKinds & kShared);
+        !onlyMmas && !needs.ofMmas && !(wantedKinds & kShared);
     for (uint32_t k = 0; k < size; ++k) {
       Work work = workOf(k);
-      if (onlyProducts || needs.ofProducts)
+      if (onlyMmas || needs.ofMmas)
         work.part = Work::All;
-      if (needs.ofProducts && work.leavesOut)
+      if (needs.ofMmas && work.leavesOut)
         work = {Work::All, false, /*stores=*/true};
       work.decides |= hasCalls && roles[k] == Role::Loads;
       needs.work.push_back(work);
@@ -200,7 +200,7 @@ private:
   struct Register {
     uint32_t decider = kNone; ///< an instruction that decides by it
     bool isStored = false;    ///< it may reach memory where it is wanted
-    bool isProduct = false;   ///< it may hold what was made of a product
+    bool isOfMma = false;     ///< it may hold what was made of an MMA
     bool isLoaded = false;    ///< or was, through shared or local memory
   };
 
@@ -244,33 +244,33 @@ private:
   }
   bool isWanted(uint32_t k) { return decider(k) != kNone || isStored(k); }
 
-  //===-- Forwards: what is made of products ------------------------------===//
+  //===-- Forwards: what is made of MMAs ----------------------------------===//
 
   bool uses(uint32_t k, bool Register::*what) {
     bool any = false;
     forUses(k, [&](Register &r) { any |= r.*what; });
     return any;
   }
-  bool usesProduct(uint32_t k) { return uses(k, &Register::isProduct); }
+  bool usesMma(uint32_t k) { return uses(k, &Register::isOfMma); }
   void mark(uint32_t k, bool Register::*what) {
     forDefs(k, [&](Register &r) {
       changed |= !(r.*what);
       r.*what = true;
     });
   }
-  void followProducts(uint32_t k) {
+  void followMmas(uint32_t k) {
     const ptx::Instruction &source = *program.info[k].source;
     uint8_t kinds = kindsOf(k);
     bool isLoad = roles[k] == Role::Loads;
-    if (roles[k] == Role::Stores && usesProduct(k) && kinds & ~productKinds) {
-      productKinds |= kinds;
+    if (roles[k] == Role::Stores && usesMma(k) && kinds & ~mmaKinds) {
+      mmaKinds |= kinds;
       changed = true;
     }
-    if (!isLoad && (makesProduct(source) || usesProduct(k)))
-      mark(k, &Register::isProduct);
+    if (!isLoad && (isMma(source) || usesMma(k)))
+      mark(k, &Register::isOfMma);
     // Of global memory LeftOut knows.
-    if (isLoad ? kinds & productKinds & ~kGlobal
-               : makesProduct(source) || uses(k, &Register::isLoaded))
+    if (isLoad ? kinds & mmaKinds & ~kGlobal
+               : isMma(source) || uses(k, &Register::isLoaded))
       mark(k, &Register::isLoaded);
   }
 
@@ -300,10 +300,10 @@ private:
     if (isStored(k))
       needOperands(k, kNone);
   }
-  /// A bulk copy to global memory of what is not made of products.
+  /// A bulk copy to global memory of what is not made of MMAs.
   bool copiesValues(uint32_t k) {
     return hasModifier(*program.info[k].source, "bulk_group") &&
-           (storesOthers || !(productKinds & kShared));
+           (storesOthers || !(mmaKinds & kShared));
   }
   void needMemory(uint8_t kinds) {
     changed |= kinds & ~wantedKinds;
@@ -318,7 +318,7 @@ private:
     // way to global memory.
     return kinds & (wantedKinds | kGlobal) &&
            !uses(k,
-                 kinds == kGlobal ? &Register::isLoaded : &Register::isProduct);
+                 kinds == kGlobal ? &Register::isLoaded : &Register::isOfMma);
   }
 
   void followNeeds(uint32_t k) {
@@ -358,7 +358,7 @@ private:
         return;
       passOn(k);
       // It may be local memory, where nothing is marked.
-      if (kinds != kLocal && kinds & kLocal && usesProduct(k))
+      if (kinds != kLocal && kinds & kLocal && usesMma(k))
         needOperands(k, k);
       if (isWantedInMemory(k))
         needOperands(k, kNone);
@@ -398,19 +398,19 @@ private:
   }
 
   const Program &program;
-  const bool onlyProducts;
+  const bool onlyMmas;
   const size_t size;
   std::vector<Register> registers;
   std::vector<Role> roles;
   /// The last of what the same instruction of PTX has become.
   std::vector<uint32_t> lasts;
-  uint8_t wantedKinds = 0, productKinds = 0;
-  bool storesOthers = false; ///< than products, to shared memory
+  uint8_t wantedKinds = 0, mmaKinds = 0;
+  bool storesOthers = false; ///< than results of MMAs, to shared memory
   bool changed = false;
 };
 
 } // namespace
 
-Needs mx::sim::time::findNeeds(const Program &program, bool onlyProducts) {
-  return Slice(program, onlyProducts).find();
+Needs mx::sim::time::findNeeds(const Program &program, bool onlyMmas) {
+  return Slice(program, onlyMmas).find();
 }

@@ -34,12 +34,13 @@ struct Needs {
   std::vector<Work> work; ///< by instruction
   /// No byte of shared memory decides anything: copies need not move them.
   bool leavesOutShared = false;
-  /// What decides by a product, so that all values are computed, or null.
-  const InstrInfo *ofProducts = nullptr;
+  /// The instruction that decides by an MMA, so that all values are computed,
+  /// or null.
+  const InstrInfo *ofMmas = nullptr;
 };
 
-/// `onlyProducts`: all else is computed, whatever it is good for.
-Needs findNeeds(const Program &program, bool onlyProducts);
+/// `onlyMmas`: all else is computed, whatever it is good for.
+Needs findNeeds(const Program &program, bool onlyMmas);
 
 } // namespace mx::sim::time
 

@@ -33,8 +33,8 @@ Registers::Registers(const Program &program) {
       add(program.uses[info.firstUse + u]);
     add(program.code[k].guard);
     of.writes = first = uint32_t(parts.size());
-    // Products are read after a wait for them, which ends later than they are
-    // issued.
+    // Accumulators of wgmma are read after a wait, which ends later than the
+    // issue.
     if (!info.source || info.source->opcode != "wgmma")
       for (uint32_t d = 0; d < info.numDefs; ++d)
         add(program.defs[info.firstDef + d]);

@@ -30,7 +30,7 @@ struct TextBlocks {
   std::map<uint32_t, uint32_t> ofLine;
   /// By line, what the table of prices says of it.
   std::map<uint32_t, std::array<uint8_t, kPipes>> counts;
-  std::set<uint32_t> products; ///< lines of mma.sync
+  std::set<uint32_t> mmas; ///< lines of mma.sync
 
 private:
   std::vector<std::vector<uint32_t>> waysOf(const Program &program) const;
@@ -69,7 +69,7 @@ TextBlocks::TextBlocks(const Program &program,
       if (ofLine.emplace(program.info[k].line, blockOf[k]).second)
         counts[program.info[k].line] = prices[k].counts;
     if (program.info[k].source && prices[k].tensor)
-      products.insert(program.info[k].line);
+      mmas.insert(program.info[k].line);
   }
   flow = Flow(waysOf(program));
 }
@@ -95,7 +95,7 @@ TextBlocks::waysOf(const Program &program) const {
 
 /// The tables of lines name lines before those of wgmma.mma_async. Machine
 /// code has as many of them after a wgmma.fence as the PTX.
-void findProducts(std::vector<MachineBlock> &machine, const Program &program) {
+void findWgmmas(std::vector<MachineBlock> &machine, const Program &program) {
   std::vector<uint32_t> lines;
   for (const InstrInfo &info : program.info)
     if (info.source && info.source->opcode == "wgmma" &&
@@ -183,7 +183,7 @@ unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
   std::map<std::string_view, Pipe> pipes;
   for (const MachineInstr &i : block.code)
     if (text.ofLine.count(i.line) &&
-        (isProduct(i.opcode) || !text.products.count(i.line))) {
+        (isMmaSync(i.opcode) || !text.mmas.count(i.line))) {
       ++found[{i.line, i.opcode}];
       pipes[i.opcode] = i.pipe;
     }
@@ -378,7 +378,7 @@ struct Place {
   uint32_t stall = 0;
   std::array<uint16_t, kPipes> counts = {};
   bool isVariable = false, givesWork = false, isIndexed = false;
-  std::vector<uint32_t> products; ///< steps of mma.sync
+  std::vector<uint32_t> mmas; ///< steps of mma.sync
 };
 
 } // namespace
@@ -390,7 +390,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
       readMachineCode(listing, program.kernel->name);
   if (machine.empty())
     return {};
-  findProducts(machine, program);
+  findWgmmas(machine, program);
   TextBlocks text(program, prices);
   findTests(machine, program, text);
   std::set<uint32_t> anywhere, jumps;
@@ -452,8 +452,8 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
         }
         line = isOwn ? i.line : line;
         if (copies[{i.line, i.opcode}]++ % part.copies == 0) {
-          if (isOwn && isProduct(i.opcode))
-            place->products.push_back(uint32_t(schedule.steps.size()));
+          if (isOwn && isMmaSync(i.opcode))
+            place->mmas.push_back(uint32_t(schedule.steps.size()));
           schedule.steps.push_back({at, writes.add(schedule.waits, awaited), 0,
                                     constants.numberOf(i.constants), i.pipe,
                                     i.constants.way == Constants::Load,
@@ -508,8 +508,8 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     p.isFree = false;
     p.isIndexed = it->second.isIndexed;
     // ptxas multiplies once where operands are the same.
-    const std::vector<uint32_t> &products = it->second.products;
-    if (products.empty())
+    const std::vector<uint32_t> &mmas = it->second.mmas;
+    if (mmas.empty())
       p.tensor = 0;
     // The stalls of those after it wait for what comes after a fixed time.
     if (!it->second.isVariable && !p.isPoint && !p.tensor)
@@ -522,9 +522,9 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           uint8_t(std::min<unsigned>(it->second.counts[pipe], 255));
       p.slots = uint16_t(p.slots + p.counts[pipe]);
     }
-    for (uint32_t step : products)
+    for (uint32_t step : mmas)
       schedule.steps[step].tensor =
-          uint16_t(std::max<size_t>(1, p.tensor / products.size()));
+          uint16_t(std::max<size_t>(1, p.tensor / mmas.size()));
   }
   return schedule;
 }

@@ -64,17 +64,16 @@ std::string TimedLaunch::explainMisfit() const {
 void TimedLaunch::begin() {
   model =
       std::make_unique<time::Model>(machine, *time::findChip(config.timedChip));
-  if (config.skipsProducts)
+  if (config.skipsMmas)
     leaveOut();
 }
 
-/// Checks look at values, so that with them only products are left out.
+/// Checks look at values, so that with them only MMAs are left out.
 void TimedLaunch::leaveOut() {
   time::Needs needs = time::findNeeds(machine.program, config.checks != 0);
-  machine.skipsProducts = !needs.ofProducts;
+  machine.skipsMmas = !needs.ofMmas;
   machine.leavesOutShared = needs.leavesOutShared;
-  machine.report.time.computedForLine =
-      needs.ofProducts ? needs.ofProducts->line : 0;
+  machine.report.time.computedForLine = needs.ofMmas ? needs.ofMmas->line : 0;
   constexpr uint64_t kMostStored = 1ull << 28; // with more it is slower
   if (!machine.memory.leftOut)
     machine.memory.leftOut = std::make_shared<time::LeftOut>(kMostStored);

@@ -84,7 +84,7 @@ LAUNCH = {
     "warps": [dict(COUNTS, warp=COUNT)],
 }
 REPORT = {
-    "format": (1,),
+    "format": (2,),
     "exit_status": (0, 1, 2, 3),
     "launches": [LAUNCH],
     "error": Optional(TEXT),

@@ -48,13 +48,13 @@ def cycles(launches):
     return [one["time"]["cycles"] for one in launches]
 
 
-def check_products():
+def check_mmas():
     """16 + N / 4 cycles for few columns, computed or not."""
-    two = [launch("products", SMS, 128, "out", count) for count in (128, 256)]
+    two = [launch("mmas", SMS, 128, "out", count) for count in (128, 256)]
     few, many = cycles(run(two, "--data=none", out=512)[0])
-    near("cycles of a product", (many - few) / 128, 18, 0.01)
+    near("cycles of an MMA", (many - few) / 128, 18, 0.01)
     if cycles(run(two, out=512)[0]) != [few, many]:
-        sys.exit("expected products to take the same time where they are computed")
+        sys.exit("expected MMAs to take the same time where they are computed")
 
 
 def check_memory():
@@ -196,27 +196,27 @@ def check_ends():
 
 def check_repeats():
     """The same bits for any number of host threads, and again."""
-    launches = [launch("products", 300, 128, "out", 64), launch("handOver", 300, 64, 20)]
+    launches = [launch("mmas", 300, 128, "out", 64), launch("handOver", 300, 64, 20)]
     found = [run(launches, f"--jobs={jobs}", out=512) for jobs in (1, 4, 4)]
     if found[0] != found[1] or found[1] != found[2]:
         sys.exit("expected the same report for any number of threads")
     # 300 CTAs on 132 SMs, one of them at a time where shared memory is full.
-    one, = cycles(run([launch("products", 1, 128, "out", 64)], out=512)[0])
+    one, = cycles(run([launch("mmas", 1, 128, "out", 64)], out=512)[0])
     if not cycles(found[0][0])[0] > one:
         sys.exit("expected more CTAs to take longer")
 
 
 def check_dependence():
-    """A branch by a product: it is computed, and the line named."""
+    """A branch by the result of an MMA: it is computed, and the line named."""
     out = {"bytes": 512, "fill": "zero"}
     launches, text = run([launch("depends", 1, 128, "out")], "--data=none", "--checks=-uninit-smem", out=out)
     with open(PTX, encoding="utf-8") as file:
         line = next(n for n, words in enumerate(file, 1) if "@!%p bra done" in words)
     if launches[0]["time"].get("computed_for_line") != line or f"line {line} may depend" not in text:
-        sys.exit(f"expected products to be computed for line {line}, found {launches[0]['time']}: {text}")
+        sys.exit(f"expected MMAs to be computed for line {line}, found {launches[0]['time']}: {text}")
 
 
-check_products()
+check_mmas()
 check_memory()
 check_copies()
 check_barriers()

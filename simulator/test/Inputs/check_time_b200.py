@@ -47,11 +47,11 @@ def descriptor(m, n):
     return 1 << 4 | 1 << 7 | 1 << 10 | n >> 3 << 17 | m >> 4 << 24
 
 
-def check_products():
+def check_mmas():
     """Cycles of microbench-blackwell: N / 2, or what the operands take."""
     # M, N, cycles of one SM
     for m, n, cycles in ((128, 256, 128), (128, 128, 64), (128, 96, 56), (128, 64, 48), (64, 256, 128), (64, 64, 32)):
-        take = lambda count: launch("products", count, descriptor(m, n))
+        take = lambda count: launch("mmas", count, descriptor(m, n))
         near(f"cycles of {m}x{n}", slope(take, "--data=none"), cycles, 0.01)
     for m, n, cycles in ((256, 256, 128), (256, 128, 64), (256, 64, 43), (128, 256, 64), (128, 128, 32)):
         take = lambda count: launch("pairs", count, descriptor(m, n), grid=2)
@@ -60,9 +60,9 @@ def check_products():
     two = lambda count: launch("pairs", count, descriptor(256, 256), grid=4)
     near("cycles of two pairs", slope(two, "--data=none"), 128, 0.01)
     # Computed or not, the time is the same.
-    take = lambda count: launch("products", count, descriptor(128, 64))
+    take = lambda count: launch("mmas", count, descriptor(128, 64))
     if slope(take) != slope(take, "--data=none"):
-        sys.exit("expected products to take the same time where they are computed")
+        sys.exit("expected MMAs to take the same time where they are computed")
 
 
 def check_latency():
@@ -104,15 +104,15 @@ def check_peeks():
 
 
 def check_dependence():
-    """A branch by an accumulator: products are computed, and the line named."""
+    """A branch by an accumulator: MMAs are computed, and the line named."""
     launches, text = run([launch("depends", descriptor(128, 64))], "--data=none")
     with open(PTX, encoding="utf-8") as file:
         line = next(n for n, words in enumerate(file, 1) if "@%s bra DONE" in words)
     if launches[0]["time"].get("computed_for_line") != line or f"line {line} may depend" not in text:
-        sys.exit(f"expected products to be computed for line {line}, found {launches[0]['time']}: {text}")
+        sys.exit(f"expected MMAs to be computed for line {line}, found {launches[0]['time']}: {text}")
 
 
-check_products()
+check_mmas()
 check_latency()
 check_registers()
 check_boxes()

@@ -34,11 +34,11 @@ def launch(kernel, grid, block, *args, **buffers):
 
 
 # By part that bounds it: a launch, the least that the part takes of it, and figures of the part.
-PRODUCTS = launch("products", 4, 128, "out", 1000, out=512)
+MMAS = launch("mmas", 4, 128, "out", 1000, out=512)
 READ = launch("read", 2 * SMS, 1024, "in", 10, **{"in": 10 * 2 * SMS * 1024 * 16}) | {"dynamic_smem": 0}
 HAND_OVER = launch("handOver", 1, 64, 200)
 BOUND = {
-    "tensor core": (PRODUCTS, 0.8, "tensor", ["wgmma-shared-least"]),
+    "tensor core": (MMAS, 0.8, "tensor", ["wgmma-shared-least"]),
     "HBM": (READ, 0.8, "hbm", ["hbm-bytes"]),
     "barriers": (HAND_OVER, 0.6, "barriers", ["mbarrier-woken"]),
 }
@@ -79,19 +79,19 @@ def check_bound(name):
 
 
 def check_clock(times):
-    """Half the clock: half as fast, but for memory. Products lower it by themselves."""
-    fast, slow = run(PRODUCTS, "--clock=1980"), run(PRODUCTS, "--clock=990")
+    """Half the clock: half as fast, but for memory. MMAs lower it by themselves."""
+    fast, slow = run(MMAS, "--clock=1980"), run(MMAS, "--clock=990")
     near("cycles at half the clock", slow["cycles"] / fast["cycles"], 1, 1e-6)
     near("time at half the clock", (slow["us"] - LAUNCH_US) / (fast["us"] - LAUNCH_US), 2, 1e-3)
     if not 1500 < times["tensor core"]["mhz"] <= 1850:
         sys.exit(f"expected a clock below 1850 MHz, found {times['tensor core']['mhz']}")
-    # That of a launch that goes on and on is what time takes it down to, and kernels without products keep theirs.
-    steady = run(PRODUCTS, "--clock=sustained")
-    near("a sustained clock", steady["mhz"], run(PRODUCTS, "--time-figure=tensor-clock-time=0.001")["mhz"], 1e-6)
+    # That of a launch that goes on and on is what time takes it down to, and kernels without MMAs keep theirs.
+    steady = run(MMAS, "--clock=sustained")
+    near("a sustained clock", steady["mhz"], run(MMAS, "--time-figure=tensor-clock-time=0.001")["mhz"], 1e-6)
     if not steady["mhz"] < times["tensor core"]["mhz"] - 0.05:
         sys.exit(f"expected a sustained clock below {times['tensor core']['mhz']} MHz, found {steady['mhz']}")
-    near("a sustained clock without products", run(HAND_OVER, "--clock=sustained")["mhz"], 1980, 0)
-    near("a clock that is that of products", run(PRODUCTS, "--clock=1850")["mhz"], 1850, 0)
+    near("a sustained clock without MMAs", run(HAND_OVER, "--clock=sustained")["mhz"], 1980, 0)
+    near("a clock that is that of MMAs", run(MMAS, "--clock=1850")["mhz"], 1850, 0)
     near("time of memory at half the clock", run(READ, "--clock=990")["us"] / times["HBM"]["us"], 1, 0.2)
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 MX_SIM, PTX, DIRECTORY, LIST = sys.argv[1:]
-CAUSES = ("issues", "waits_slot", "waits_result", "waits_mbarrier", "waits_barrier", "waits_group", "waits_product")
+CAUSES = ("issues", "waits_slot", "waits_result", "waits_mbarrier", "waits_barrier", "waits_group", "waits_mma")
 with open(PTX, encoding="utf-8") as source:
     TEXT = source.read().split("\n")
 
@@ -149,18 +149,18 @@ def check_barrier():
     expect("all of them", waits[0], 3 * rounds[0], 4 * 60)
 
 
-def check_products():
+def check_wgmmas():
     """A wait for each, of all four warps."""
-    before, after = (at(check("products", 128, 20, options=[f"--time-figure=wgmma-latency={latency}"]), "PRODUCTS")
+    before, after = (at(check("wgmmas", 128, 20, options=[f"--time-figure=wgmma-latency={latency}"]), "WGMMAS")
                      for latency in (40, 140))
-    expect("waits for products", after["waits_product"] - before["waits_product"], 4 * 20 * 100, 4 * 20)
+    expect("waits for wgmma", after["waits_mma"] - before["waits_mma"], 4 * 20 * 100, 4 * 20)
 
 
-def check_mmas():
-    """The second waits for the first, as for any product."""
+def check_mma_sync():
+    """The second waits for the first, as for any result."""
     before, after = (at(check("mmas", 32, options=[f"--time-figure=mma-sync-latency={latency}"]), "MMA")
                      for latency in (30, 130))
-    expect("waits for mma.sync", after["waits_product"] - before["waits_product"], 100)
+    expect("waits for mma.sync", after["waits_mma"] - before["waits_mma"], 100)
 
 
 def check_lanes():
@@ -186,7 +186,7 @@ def check_machine_code():
     expect("a round of the chain, by the stalls that ptxas writes", alone["cycles"] / 100, 8 * 4, 4)
     expect("warps that keep each other", many["waits_slot"] > 0, True)
     check("barrier", 128, "out", options=options)
-    check("products", 128, 20, options=options)
+    check("wgmmas", 128, 20, options=options)
     check("copies", 32, "in", 20, options=options)
 
 
@@ -195,8 +195,8 @@ check_fmas()
 check_shared_scheduler()
 check_copies()
 check_barrier()
-check_products()
-check_mmas()
+check_wgmmas()
+check_mma_sync()
 check_lanes()
 check_jumps()
 check_machine_code()

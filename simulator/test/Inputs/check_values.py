@@ -40,7 +40,7 @@ def line_of(comment):
         return next(n for n, words in enumerate(file, 1) if words.rstrip().endswith(comment))
 
 
-CASES = [("loaded", "data"), ("passed", "data"), ("chased", "data", 50), ("ticket", "data"), ("product",), ("idle", "data"),
+CASES = [("loaded", "data"), ("passed", "data"), ("chased", "data", 50), ("ticket", "data"), ("mma",), ("idle", "data"),
          ("fraction",), ("copies", "data")]
 
 
@@ -66,7 +66,7 @@ def check_left_out(launches, line):
 
 
 check_same([[case] for case in CASES] + [[("counts", "data"), ("copies", "data"), ("loaded", "data")]])
-check_left_out([("kept",)], line_of("DECIDES BY A PRODUCT"))
+check_left_out([("kept",)], line_of("DECIDES BY AN MMA"))
 for between in ([], [("copies", "data")]):
     check_left_out([("writes", "data"), *between, ("loaded", "data")], line_of("ld.global.u32 %r0, [%d1]; // ROUNDS"))
 check_same([[("writes", "data"), ("counts", "data"), ("loaded", "data")]])

@@ -88,12 +88,12 @@ Options::Options() {
       "Price instructions by this listing of nvdisasm, of the same PTX "
       "(simulator/scripts/list-machine-code makes it)");
   add("--data", data, "values|none",
-      "Compute the values of matrix products (default), or nothing, for "
+      "Compute the values of MMAs (default), or nothing, for "
       "--time: results are meaningless")
       ->check(CLI::IsMember({"values", "none"}));
   add("--clock", clock, "MHZ|sustained",
       "With --time: the clock in MHz, or that of a launch that goes on and "
-      "on; default: that of one launch, which products lower");
+      "on; default: that of one launch, which MMAs lower");
   add("--time-figure", figures, "KEY=NUMBER",
       "With --time: another figure than the chip's, as wgmma-latency=60; "
       "repeatable")
@@ -344,7 +344,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
   options.timeLines = linesToPrint > 0;
   if (asked.data == "none" && options.timedChip.empty())
     return badUsage("--data=none needs --time");
-  options.skipsProducts = asked.data == "none";
+  options.skipsMmas = asked.data == "none";
   if (!asked.machineCode.empty()) {
     if (options.timedChip.empty())
       return badUsage("--machine-code needs --time");

@@ -1,4 +1,4 @@
-//===- WarpMma.h - matrix products with accumulators in registers ---------===//
+//===- WarpMma.h - MMAs with accumulators in registers --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What one warp computes in mma.sync and in wgmma.mma_async: a few rows of A
@@ -66,7 +66,7 @@ struct WarpMmaOp {
   bool enableInputD = true;
   SumModel model;
   /// mma.sync has no circuits for 8-bit floats: when the sum is not exact, it
-  /// is that of two products of f16, and C is added last.
+  /// is that of two MMAs of f16, and C is added last.
   bool viaF16 = false;
   /// Elements of 4 bits stand side by side, not in a byte each (bits 2 to 5;
   /// those of 6 bits have bits 0 to 5).
@@ -82,7 +82,7 @@ struct WarpMmaOp {
 Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector,
                   bool isOrdered);
 
-/// cells[row * columns + n] += the product of row `row` of A and row `n` of B.
+/// cells[row * columns + n] += the dot product of row `row` of A and `n` of B.
 /// A row has warpRowBytes, or one of B twice as many when A is sparse; the
 /// first elements count. Products of scaled blocks are scaled. A cell is an
 /// f32, an s32, or an f16 in the low half.
@@ -92,7 +92,7 @@ void multiplyRows(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
 /// One warp's share of wgmma.mma_async, with all operands captured: 16 rows of
 /// A, all columns of B.
 struct WgmmaOp {
-  WarpMmaOp product;
+  WarpMmaOp mma;
   bool transposeA = false, transposeB = false;
   /// Row 0 of the share in A: 16 times the warp's number in the warpgroup.
   unsigned firstRow = 0;

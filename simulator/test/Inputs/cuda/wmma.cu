@@ -1,4 +1,4 @@
-// Products by the warp matrix functions of CUDA, as its samples write them: a
+// Matmuls by the warp matrix functions of CUDA, as its samples write them: a
 // warp makes a tile of alpha A B + C, and scales fragments element by element.
 #include <mma.h>
 

@@ -140,7 +140,7 @@ def doubles(kind, count, seed):
     return pack(8, words)
 
 
-def products():
+def mmas():
     floats, whole, double = (
         Group("matrix-mma-float", version="8.7"),
         Group("matrix-mma-integer"),
@@ -289,4 +289,4 @@ def moves():
 
 
 def groups():
-    return [*products(), moves()]
+    return [*mmas(), moves()]

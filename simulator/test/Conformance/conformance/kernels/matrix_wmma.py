@@ -1,5 +1,5 @@
 """wmma: how each fragment lies in the registers of a warp, loads and stores of
-all shapes, types and layouts, products."""
+all shapes, types and layouts, MMAs."""
 
 import struct
 
@@ -135,26 +135,26 @@ def load(group, shape, matrix, type, layout):
         )
 
 
-def products(group):
+def mmas(group):
     for shapes, factors, results, layouts in FORMS:
         for shape in shapes:
             for la, lb in layouts:
                 if len(factors) == 2:
                     for ta in factors:
                         for sat in ("", ".satfinite"):
-                            product(group, shape, la, lb, ta, "s32", "s32", sat=sat)
+                            mma(group, shape, la, lb, ta, "s32", "s32", sat=sat)
                 elif factors == ("f16",):
                     for td in results:
                         for tc in results:
-                            product(group, shape, la, lb, "f16", tc, td)
+                            mma(group, shape, la, lb, "f16", tc, td)
                 elif factors == ("b1",):
                     for op in ("xor.popc", "and.popc"):
-                        product(group, shape, la, lb, "b1", "s32", "s32", op=op)
+                        mma(group, shape, la, lb, "b1", "s32", "s32", op=op)
                 else:
-                    product(group, shape, la, lb, *factors, *results, *results)
+                    mma(group, shape, la, lb, *factors, *results, *results)
 
 
-def product(group, shape, la, lb, tab, tc, td, sat="", op=""):
+def mma(group, shape, la, lb, tab, tc, td, sat="", op=""):
     """C and D lie row by row if A does, else column by column."""
     types = f"{td}.{tc}" if tab == "f16" else f"{td}.{tab}.{tab}.{tc}"
     instruction = "wmma.mma" + (f".{op}" if op else "")
@@ -216,5 +216,5 @@ def operands(type, total, kind, seed):
 def groups():
     fragment, multiply = Group("matrix-wmma-move"), Group("matrix-wmma-mma")
     fragments(fragment)
-    products(multiply)
+    mmas(multiply)
     return [fragment, multiply]

@@ -21,17 +21,17 @@ __global__ void __launch_bounds__(256) batches(long long *cycles, float *out) {
   for (int i = 0; i < kBatches; i += ACCUMULATORS)
 #pragma unroll
     for (int s = 0; s < ACCUMULATORS; ++s) {
-      fenceProducts();
+      fenceMmas();
 #pragma unroll
       for (int k = 0; k < COUNT; ++k)
         if constexpr (REGISTERS)
           Wgmma<N, KIND>::fromRegisters(d[s], registers, b + 2 * (k % 4));
         else
           Wgmma<N, KIND>::fromShared(d[s], a + 2 * (k % 4), b + 2 * (k % 4));
-      commitProducts();
-      waitProducts<LEFT>();
+      commitMmas();
+      waitMmas<LEFT>();
     }
-  waitProducts<0>();
+  waitMmas<0>();
   __syncthreads();
   if (threadIdx.x == 0)
     cycles[blockIdx.x] = clock64() - begin;
@@ -90,17 +90,17 @@ __global__ void __launch_bounds__(256)
     float d[N / 2] = {};
     long long begin = clock64();
     for (int i = 0; i < kBatches * 2; ++i) {
-      fenceProducts();
+      fenceMmas();
 #pragma unroll
       for (int k = 0; k < 4; ++k)
         if constexpr (REGISTERS)
           Wgmma<N, BF16>::fromRegisters(d, registers, b + 2 * k);
         else
           Wgmma<N, BF16>::fromShared(d, a + 2 * k, b + 2 * k);
-      commitProducts();
-      waitProducts<1>();
+      commitMmas();
+      waitMmas<1>();
     }
-    waitProducts<0>();
+    waitMmas<0>();
     if (threadIdx.x == 0) {
       cycles[blockIdx.x] = clock64() - begin;
       ended = 1;
