@@ -7,8 +7,7 @@
 
 #include "FakeCuda.h"
 #include "Mgpu.h"
-
-#include "mx_runtime.h"
+#include "Status.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +32,7 @@ protected:
   void SetUp() override {
     mxClearError();
     *fakeCuda() = FakeCuda();
-    ASSERT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(mxSetDevice("cuda"));
   }
   void TearDown() override {
     EXPECT_EQ(int(fakeCuda()->contexts.size()), 0);
@@ -42,12 +41,10 @@ protected:
 
   mxFunction kernel() {
     if (!module) {
-      EXPECT_EQ(mxModuleLoad(&module, kPtx, 0, "test.ptx"), MX_SUCCESS)
-          << mxGetLastError();
+      EXPECT_SUCCESS(mxModuleLoad(&module, kPtx, 0, "test.ptx"));
     }
     mxFunction function = nullptr;
-    EXPECT_EQ(mxModuleGetFunction(&function, module, "kernel"), MX_SUCCESS)
-        << mxGetLastError();
+    EXPECT_SUCCESS(mxModuleGetFunction(&function, module, "kernel"));
     fakeCuda()->log.clear();
     return function;
   }
@@ -67,23 +64,22 @@ protected:
 
 TEST_F(CudaDevice, KnowsMemoryOfTheHost) {
   void *memory = nullptr;
-  ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemAlloc(&memory, 64));
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
-  EXPECT_EQ(mxGetMemoryDevice(memory, &info), MX_SUCCESS);
+  EXPECT_SUCCESS(mxGetMemoryDevice(memory, &info));
   EXPECT_STREQ(info.device, "cuda:0");
   // The driver is asked although there is no other GPU; this is below all that
   // it knows.
-  EXPECT_EQ(mxGetMemoryDevice(reinterpret_cast<void *>(8), &info),
-            MX_ERROR_NOT_FOUND);
-  EXPECT_STREQ(mxGetThreadError(),
+  EXPECT_ERROR(mxGetMemoryDevice(reinterpret_cast<void *>(8), &info),
+               MX_ERROR_NOT_FOUND,
                "expected memory of a device in use, found memory of the host "
                "or of a device that was not used yet (mxSetDevice)");
-  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemFree(memory));
 }
 
 TEST_F(CudaDevice, TellsAboutTheDevice) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
-  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "cuda");
   EXPECT_STREQ(info.name, "Fake GPU");
   EXPECT_EQ(info.multiprocessors, 132);
@@ -99,25 +95,24 @@ TEST_F(CudaDevice, TellsAboutTheDevice) {
 
 TEST_F(CudaDevice, AutoTakesAGpuThatFits) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
-  ASSERT_EQ(mxSetDeviceForTarget("auto", "sm_90a"), MX_SUCCESS);
-  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetDeviceForTarget("auto", "sm_90a"));
+  ASSERT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "cuda");
-  ASSERT_EQ(mxSetDeviceForTarget("auto", "sm_100a"), MX_SUCCESS);
-  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetDeviceForTarget("auto", "sm_100a"));
+  ASSERT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
 }
 
 TEST_F(CudaDevice, AutoIsDecidedByTheFirstModule) {
-  ASSERT_EQ(mxSetDevice("auto"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetDevice("auto"));
   std::string ptx = kPtx;
   ptx.replace(ptx.find("sm_90a"), 6, "sm_100a");
   mxModule blackwell;
-  ASSERT_EQ(mxModuleLoad(&blackwell, ptx.c_str(), 0, nullptr), MX_SUCCESS)
-      << mxGetLastError();
+  ASSERT_SUCCESS(mxModuleLoad(&blackwell, ptx.c_str(), 0, nullptr));
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
-  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
-  EXPECT_EQ(mxModuleUnload(blackwell), MX_SUCCESS);
+  EXPECT_SUCCESS(mxModuleUnload(blackwell));
 }
 
 TEST_F(CudaDevice, RefusesAModuleForAnotherGpu) {
@@ -132,8 +127,8 @@ TEST_F(CudaDevice, RefusesAModuleForAnotherGpu) {
 }
 
 TEST_F(CudaDevice, RefusesAGpuThatIsNotThere) {
-  EXPECT_EQ(mxSetDevice("cuda:1"), MX_ERROR_NO_DEVICE);
-  EXPECT_STREQ(mxGetLastError(), "expected a GPU number below 1, found 1");
+  EXPECT_ERROR(mxSetDevice("cuda:1"), MX_ERROR_NO_DEVICE,
+               "expected a GPU number below 1, found 1");
 }
 
 TEST_F(CudaDevice, PassesOnTheAssemblersLog) {
@@ -141,8 +136,7 @@ TEST_F(CudaDevice, PassesOnTheAssemblersLog) {
   fakeCuda()->failure = 218; // CUDA_ERROR_INVALID_PTX
   fakeCuda()->jitLog = "ptxas application ptx input, line 9; fatal : bad\n";
   mxModule bad;
-  EXPECT_EQ(mxModuleLoad(&bad, kPtx, 0, "bad.ptx"), MX_ERROR_BAD_MODULE);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR(mxModuleLoad(&bad, kPtx, 0, "bad.ptx"), MX_ERROR_BAD_MODULE,
                "bad.ptx: loading it on Fake GPU (sm_90) failed: CUDA_ERROR_218 "
                "(as the test wished)\nptxas application ptx input, line 9; "
                "fatal : bad");
@@ -153,8 +147,7 @@ TEST_F(CudaDevice, SaysWhatReadsNewerPtx) {
   fakeCuda()->failure = 222; // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
   fakeCuda()->jitLog = "ptxas fatal : Unsupported .version 8.8\n";
   mxModule newer;
-  EXPECT_EQ(mxModuleLoad(&newer, kPtx, 0, "new.ptx"), MX_ERROR_BAD_MODULE);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR(mxModuleLoad(&newer, kPtx, 0, "new.ptx"), MX_ERROR_BAD_MODULE,
                "new.ptx: loading it on Fake GPU (sm_90) failed: CUDA_ERROR_222 "
                "(as the test wished): expected a driver that reads this PTX, "
                "CUDA 12.9 or newer for that of mx; update it, or have ptxas "
@@ -164,29 +157,23 @@ TEST_F(CudaDevice, SaysWhatReadsNewerPtx) {
 
 TEST_F(CudaDevice, LaunchesWithNothingSpecial) {
   mxFunction function = kernel();
-  EXPECT_EQ(
+  EXPECT_SUCCESS(
       launch(function,
-             {kConfigSize, {3, 4, 5}, {32, 2, 1}, {}, 48 << 10, nullptr, 0}),
-      MX_SUCCESS);
+             {kConfigSize, {3, 4, 5}, {32, 2, 1}, {}, 48 << 10, nullptr, 0}));
   EXPECT_EQ(takeLog(), Log{"cuLaunchKernelEx grid=3,4,5 block=32,2,1 "
                            "smem=49152 stream=0 p0=7 p1=9"});
 }
 
 TEST_F(CudaDevice, RaisesLimitsOnceAndPassesAttributes) {
   mxFunction function = kernel();
-  mxLaunchConfig config = {sizeof(mxLaunchConfig),
-                           {32, 1, 1},
-                           {128, 1, 1},
-                           {16, 1, 1},
-                           212992,
-                           (void *)0x50,
-                           MX_LAUNCH_PROGRAMMATIC};
-  EXPECT_EQ(launch(function, config), MX_SUCCESS) << mxGetLastError();
+  mxLaunchConfig config =
+      launchOf(32, 128, 16, 212992, (void *)0x50, MX_LAUNCH_PROGRAMMATIC);
+  EXPECT_SUCCESS(launch(function, config));
   std::string call = "cuLaunchKernelEx grid=32,1,1 block=128,1,1 smem=212992 "
                      "stream=80 cluster=16,1,1 programmatic=1 p0=7 p1=9";
   EXPECT_EQ(takeLog(), (Log{"cuFuncSetAttribute 8=212992",
                             "cuFuncSetAttribute 14=1", call}));
-  EXPECT_EQ(launch(function, config), MX_SUCCESS);
+  EXPECT_SUCCESS(launch(function, config));
   EXPECT_EQ(takeLog(), Log{call});
   // The handle is the same, so it remembers.
   EXPECT_EQ(kernel(), function);
@@ -196,9 +183,8 @@ TEST_F(CudaDevice, AllowsTheClusterThatTheKernelWasCompiledFor) {
   fakeCuda()->requiredCluster[0] = 4;
   fakeCuda()->requiredCluster[1] = 4;
   mxFunction function = kernel();
-  EXPECT_EQ(launch(function,
-                   {kConfigSize, {16, 4, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
-            MX_SUCCESS);
+  EXPECT_SUCCESS(launch(
+      function, {kConfigSize, {16, 4, 1}, {32, 1, 1}, {}, 0, nullptr, 0}));
   EXPECT_EQ(takeLog(), (Log{"cuFuncSetAttribute 14=1",
                             "cuLaunchKernelEx grid=16,4,1 block=32,1,1 smem=0 "
                             "stream=0 p0=7 p1=9"}));
@@ -211,15 +197,11 @@ TEST_F(CudaDevice, RefusesBadLaunchesBeforeTheDriver) {
     int64_t count;
     const char *message;
   } cases[] = {
-      {{kConfigSize, {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
-       3,
-       "kernel 'kernel': expected 2 parameters, found 3"},
-      {{kConfigSize, {1, 1, 1}, {32, 1, 1}, {}, 232448, nullptr, 0},
-       2,
+      {launchOf(1, 32), 3, "kernel 'kernel': expected 2 parameters, found 3"},
+      {launchOf(1, 32, 0, 232448), 2,
        "kernel 'kernel': expected at most 232448 bytes of shared memory, found "
        "233472 (1024 static)"},
-      {{kConfigSize, {1, 1, 1}, {32, 1, 1}, {}, 232449, nullptr, 0},
-       2,
+      {launchOf(1, 32, 0, 232449), 2,
        "kernel 'kernel': expected 0 to 232448 bytes of dynamic shared memory, "
        "found 232449"},
       {{kConfigSize, {1, 65536, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
@@ -234,37 +216,31 @@ TEST_F(CudaDevice, RefusesBadLaunchesBeforeTheDriver) {
        2,
        "kernel 'kernel': expected a block of 1 to 1024 threads, at most "
        "1024x1024x64, found 1024x2x1"},
-      {{kConfigSize, {1, 1, 1}, {0, 1, 1}, {}, 0, nullptr, 0},
-       2,
+      {launchOf(1, 0), 2,
        "kernel 'kernel': expected a block of 1 to 1024 threads, at most "
        "1024x1024x64, found 0x1x1"},
-      {{kConfigSize, {17, 1, 1}, {32, 1, 1}, {17, 1, 1}, 0, nullptr, 0},
-       2,
+      {launchOf(17, 32, 17), 2,
        "kernel 'kernel': expected a cluster of 1 to 16 blocks, found 17x1x1"},
       {{kConfigSize, {4, 1, 1}, {32, 1, 1}, {2, 0, 1}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a cluster of 1 to 16 blocks, found 2x0x1"},
-      {{kConfigSize, {3, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0},
-       2,
+      {launchOf(3, 32, 2), 2,
        "kernel 'kernel': expected a grid that is a multiple of the cluster "
        "2x1x1, found 3x1x1"},
-      {{kConfigSize, {3, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 6},
-       2,
+      {launchOf(3, 32, 0, 0, nullptr, 6), 2,
        "kernel 'kernel': expected known launch flags, found 6"},
   };
   for (const auto &entry : cases) {
-    mxClearError();
-    EXPECT_EQ(launch(function, entry.config, entry.count), MX_ERROR_BAD_LAUNCH);
-    EXPECT_STREQ(mxGetLastError(), entry.message);
+    EXPECT_ERROR(launch(function, entry.config, entry.count),
+                 MX_ERROR_BAD_LAUNCH, entry.message);
     EXPECT_EQ(takeLog(), Log{});
   }
 }
 
 TEST_F(CudaDevice, SkipsEmptyGrids) {
   mxFunction function = kernel();
-  EXPECT_EQ(
-      launch(function, {kConfigSize, {1, 0, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
-      MX_SUCCESS);
+  EXPECT_SUCCESS(launch(
+      function, {kConfigSize, {1, 0, 1}, {32, 1, 1}, {}, 0, nullptr, 0}));
   EXPECT_EQ(takeLog(), Log{});
 }
 
@@ -272,37 +248,27 @@ TEST_F(CudaDevice, DescribesALaunchThatTheDriverRefuses) {
   mxFunction function = kernel();
   fakeCuda()->failing = "cuLaunchKernelEx";
   fakeCuda()->failure = 701; // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-  EXPECT_EQ(
-      launch(function,
-             {kConfigSize, {4, 1, 1}, {64, 1, 1}, {2, 1, 1}, 16, nullptr, 0}),
-      MX_ERROR_BAD_LAUNCH);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR(launch(function, launchOf(4, 64, 2, 16)), MX_ERROR_BAD_LAUNCH,
                "launching kernel 'kernel' failed: CUDA_ERROR_701 (as the test "
                "wished); grid 4x1x1, block 64x1x1, cluster 2x1x1, 16 bytes of "
                "dynamic shared memory");
 }
 
 TEST_F(CudaDevice, NamesTheKernelWhenItFailedMeanwhile) {
-  ASSERT_EQ(
-      launch(kernel(), {kConfigSize, {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
-      MX_SUCCESS);
+  ASSERT_SUCCESS(launch(kernel(), launchOf(1, 1)));
   fakeCuda()->failing = "cuStreamSynchronize";
   fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
-  EXPECT_EQ(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL,
                "waiting for a stream failed: CUDA_ERROR_700 (as the test "
                "wished); the last kernel launched was 'kernel'");
 }
 
 TEST_F(CudaDevice, NamesTheKernelWhenItsModuleIsNoMore) {
-  ASSERT_EQ(
-      launch(kernel(), {kConfigSize, {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
-      MX_SUCCESS);
-  ASSERT_EQ(mxModuleUnload(std::exchange(module, nullptr)), MX_SUCCESS);
+  ASSERT_SUCCESS(launch(kernel(), launchOf(1, 1)));
+  ASSERT_SUCCESS(mxModuleUnload(std::exchange(module, nullptr)));
   fakeCuda()->failing = "cuStreamSynchronize";
   fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
-  EXPECT_EQ(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL,
                "waiting for a stream failed: CUDA_ERROR_700 (as the test "
                "wished); the last kernel launched was 'kernel'");
 }
@@ -310,49 +276,45 @@ TEST_F(CudaDevice, NamesTheKernelWhenItsModuleIsNoMore) {
 TEST_F(CudaDevice, ReportsMissingKernels) {
   (void)kernel();
   mxFunction function;
-  EXPECT_EQ(mxModuleGetFunction(&function, module, "other"),
-            MX_ERROR_NOT_FOUND);
-  EXPECT_STREQ(mxGetLastError(), "test.ptx: there is no kernel 'other'");
+  EXPECT_ERROR(mxModuleGetFunction(&function, module, "other"),
+               MX_ERROR_NOT_FOUND, "test.ptx: there is no kernel 'other'");
   EXPECT_EQ(function, nullptr);
 }
 
 TEST_F(CudaDevice, RefusesDeadHandles) {
   mxFunction function = kernel();
   mxModule dead = module;
-  ASSERT_EQ(mxModuleUnload(module), MX_SUCCESS);
+  ASSERT_SUCCESS(mxModuleUnload(module));
   module = nullptr;
-  EXPECT_EQ(
-      launch(function, {kConfigSize, {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
-      MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(), "expected a kernel of a loaded module, found "
-                                 "a handle that is none");
-  mxClearError();
+  EXPECT_ERROR(
+      launch(function, launchOf(1, 1)), MX_ERROR_INVALID_VALUE,
+      "expected a kernel of a loaded module, found a handle that is none");
   EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
 }
 
 TEST_F(CudaDevice, OrdersStreams) {
   int32_t number = -1;
-  EXPECT_EQ(mxGetDeviceNumber(&number), MX_SUCCESS);
+  EXPECT_SUCCESS(mxGetDeviceNumber(&number));
   EXPECT_EQ(number, 0);
   mxStream stream;
-  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  ASSERT_SUCCESS(mxStreamCreate(&stream));
   takeLog();
-  EXPECT_EQ(mxStreamWait(stream, nullptr), MX_SUCCESS);
-  EXPECT_EQ(mxStreamWait(stream, stream), MX_SUCCESS);
+  EXPECT_SUCCESS(mxStreamWait(stream, nullptr));
+  EXPECT_SUCCESS(mxStreamWait(stream, stream));
   EXPECT_EQ(takeLog(), (Log{"cuEventCreate flags=2", "cuEventRecord 96 0",
                             "cuStreamWaitEvent 80 96", "cuEventDestroy 96"}));
-  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  EXPECT_SUCCESS(mxStreamDestroy(stream));
 }
 
 TEST_F(CudaDevice, MeasuresTime) {
   mxEvent event = nullptr;
   double microseconds = 0;
-  ASSERT_EQ(mxEventCreate(&event), MX_SUCCESS);
-  EXPECT_EQ(mxEventRecord(event, nullptr), MX_SUCCESS);
+  ASSERT_SUCCESS(mxEventCreate(&event));
+  EXPECT_SUCCESS(mxEventRecord(event, nullptr));
   fakeCuda()->milliseconds = 0.25f;
-  EXPECT_EQ(mxEventElapsed(event, event, &microseconds), MX_SUCCESS);
+  EXPECT_SUCCESS(mxEventElapsed(event, event, &microseconds));
   EXPECT_EQ(microseconds, 250);
-  EXPECT_EQ(mxEventDestroy(event), MX_SUCCESS);
+  EXPECT_SUCCESS(mxEventDestroy(event));
   EXPECT_EQ(takeLog(), (Log{"cuEventCreate flags=0", "cuEventRecord 96 0",
                             "cuEventSynchronize 96", "cuEventElapsedTime",
                             "cuEventDestroy 96"}));
@@ -367,16 +329,16 @@ TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
   char host[16] = "sixteen letters", back[16] = {};
   void *a = nullptr, *b = nullptr;
   mxStream stream;
-  ASSERT_EQ(mxMemAlloc(&a, 16), MX_SUCCESS);
-  ASSERT_EQ(mxMemAlloc(&b, 16), MX_SUCCESS);
-  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemAlloc(&a, 16));
+  ASSERT_SUCCESS(mxMemAlloc(&b, 16));
+  ASSERT_SUCCESS(mxStreamCreate(&stream));
   takeLog();
-  EXPECT_EQ(mxMemcpyToDevice(a, host, 16, nullptr), MX_SUCCESS);
-  EXPECT_EQ(mxMemcpyOnDevice(b, a, 16, stream), MX_SUCCESS);
-  EXPECT_EQ(mxMemset(b, 'x', 3, stream), MX_SUCCESS);
-  EXPECT_EQ(mxMemcpyToHost(back, b, 16, stream), MX_SUCCESS);
-  EXPECT_EQ(mxStreamSynchronize(stream), MX_SUCCESS);
-  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemcpyToDevice(a, host, 16, nullptr));
+  EXPECT_SUCCESS(mxMemcpyOnDevice(b, a, 16, stream));
+  EXPECT_SUCCESS(mxMemset(b, 'x', 3, stream));
+  EXPECT_SUCCESS(mxMemcpyToHost(back, b, 16, stream));
+  EXPECT_SUCCESS(mxStreamSynchronize(stream));
+  EXPECT_SUCCESS(mxStreamDestroy(stream));
   EXPECT_EQ(takeLog(),
             (Log{"cuMemcpyHtoD 16 stream=0", "cuStreamSynchronize 0",
                  "cuMemcpyDtoDAsync 16 stream=80", "cuMemsetD8Async 3",
@@ -384,14 +346,14 @@ TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
                  "cuStreamDestroy 80"}));
   EXPECT_STREQ(back, "xxxteen letters");
   // Nothing to do is nothing to ask for.
-  EXPECT_EQ(mxMemcpyToDevice(nullptr, nullptr, 0, nullptr), MX_SUCCESS);
-  EXPECT_EQ(mxMemFree(nullptr), MX_SUCCESS);
-  EXPECT_EQ(mxMemFree(a), MX_SUCCESS);
-  EXPECT_EQ(mxMemFree(b), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemcpyToDevice(nullptr, nullptr, 0, nullptr));
+  EXPECT_SUCCESS(mxMemFree(nullptr));
+  EXPECT_SUCCESS(mxMemFree(a));
+  EXPECT_SUCCESS(mxMemFree(b));
   void *empty = nullptr;
-  EXPECT_EQ(mxMemAlloc(&empty, 0), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemAlloc(&empty, 0));
   EXPECT_NE(empty, nullptr);
-  EXPECT_EQ(mxMemFree(empty), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemFree(empty));
 }
 
 TEST_F(CudaDevice, ReportsMemoryThatIsNotThere) {
@@ -411,10 +373,8 @@ TEST_F(CudaDevice, EncodesTensorMaps) {
   const int32_t box[] = {128, 64};
   // Misaligned on purpose: the caller's stack need not be aligned to 64.
   uint8_t *place = map + ((reinterpret_cast<uintptr_t>(map) % 64) ? 0 : 8);
-  EXPECT_EQ(mxTensorMapEncodeTiled(place, 0, 2, (void *)0x1000, dims, strides,
-                                   box, nullptr, 0, 3, 2, 0),
-            MX_SUCCESS)
-      << mxGetLastError();
+  EXPECT_SUCCESS(mxTensorMapEncodeTiled(place, 0, 2, (void *)0x1000, dims,
+                                        strides, box, nullptr, 0, 3, 2, 0));
   EXPECT_EQ(place[8], 0x5A);
   EXPECT_EQ(place[127], 0x5A);
   EXPECT_EQ(takeLog(),
@@ -422,14 +382,12 @@ TEST_F(CudaDevice, EncodesTensorMaps) {
                 "stride=128 box=64 step=1 0 3 2 0"});
   // The driver is not asked again for the same one, and is for any other.
   uint8_t again[128] = {};
-  EXPECT_EQ(mxTensorMapEncodeTiled(again, 0, 2, (void *)0x1000, dims, strides,
-                                   box, nullptr, 0, 3, 2, 0),
-            MX_SUCCESS);
+  EXPECT_SUCCESS(mxTensorMapEncodeTiled(again, 0, 2, (void *)0x1000, dims,
+                                        strides, box, nullptr, 0, 3, 2, 0));
   EXPECT_EQ(memcmp(again, place, sizeof(again)), 0);
   EXPECT_EQ(takeLog(), Log{});
-  EXPECT_EQ(mxTensorMapEncodeTiled(again, 0, 2, (void *)0x1000, dims, strides,
-                                   box, nullptr, 0, 2, 2, 0),
-            MX_SUCCESS);
+  EXPECT_SUCCESS(mxTensorMapEncodeTiled(again, 0, 2, (void *)0x1000, dims,
+                                        strides, box, nullptr, 0, 2, 2, 0));
   EXPECT_EQ(takeLog().size(), 1u);
 }
 
@@ -439,21 +397,19 @@ TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
   const int32_t box[] = {128, 64};
   fakeCuda()->failing = "cuTensorMapEncodeTiled";
   fakeCuda()->failure = 1; // CUDA_ERROR_INVALID_VALUE
-  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, (void *)0x1000, dims, strides,
-                                   box, nullptr, 0, 3, 2, 0),
-            MX_ERROR_INVALID_VALUE);
-  EXPECT_NE(std::string(mxGetLastError()).find("130"), std::string::npos)
-      << mxGetLastError();
+  EXPECT_ERROR_WITH(mxTensorMapEncodeTiled(map, 0, 2, (void *)0x1000, dims,
+                                           strides, box, nullptr, 0, 3, 2, 0),
+                    MX_ERROR_INVALID_VALUE, "130");
   EXPECT_EQ(map[0], 0);
   // The driver refuses what the rules allow: its own words are kept.
   mxClearError();
   fakeCuda()->failing = "cuTensorMapEncodeTiled";
   const int64_t good[] = {128};
-  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, (void *)0x2000, dims, good, box,
-                                   nullptr, 0, 3, 2, 0),
-            MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(), "encoding a tensor map failed: CUDA_ERROR_1 "
-                                 "(as the test wished)");
+  EXPECT_ERROR(
+      mxTensorMapEncodeTiled(map, 0, 2, (void *)0x2000, dims, good, box,
+                             nullptr, 0, 3, 2, 0),
+      MX_ERROR_INVALID_VALUE,
+      "encoding a tensor map failed: CUDA_ERROR_1 (as the test wished)");
 }
 
 TEST_F(CudaDevice, LeavesOutMapsOfNothing) {
@@ -461,9 +417,8 @@ TEST_F(CudaDevice, LeavesOutMapsOfNothing) {
   memset(map, 0xFF, sizeof(map));
   const int64_t dims[] = {128, 0}, strides[] = {128};
   const int32_t box[] = {128, 64};
-  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, nullptr, dims, strides, box,
-                                   nullptr, 0, 3, 2, 0),
-            MX_SUCCESS);
+  EXPECT_SUCCESS(mxTensorMapEncodeTiled(map, 0, 2, nullptr, dims, strides, box,
+                                        nullptr, 0, 3, 2, 0));
   EXPECT_EQ(memcmp(map, zeros, sizeof(map)), 0);
   EXPECT_EQ(takeLog(), Log{});
 }
@@ -551,9 +506,7 @@ TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
   // They are this thread's, and not mxLaunch's, which has its own.
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   std::thread([&] { launchOne(4); }).join();
-  EXPECT_EQ(
-      launch(function, {kConfigSize, {4, 1, 1}, {64, 1, 1}, {}, 0, nullptr, 0}),
-      MX_SUCCESS);
+  EXPECT_SUCCESS(launch(function, launchOf(4, 64)));
   EXPECT_EQ(takeLog().front(), plain);
   launchOne(4);
   EXPECT_EQ(takeLog(), Log{early});
@@ -590,19 +543,19 @@ TEST_F(CudaDevice, MgpuMemoryIsInTheOrderOfTheDefaultStream) {
   void *b = mgpuMemAlloc(16, nullptr, false);
   void *c = mgpuMemAlloc(16, stream, false);
   void *d = nullptr;
-  EXPECT_EQ(mxMemAlloc(&d, 16), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemAlloc(&d, 16));
   EXPECT_EQ(takeLog(),
             (Log{"cuMemAllocAsync 1 stream=0", "cuMemAllocAsync 16 stream=0",
                  "cuMemAlloc 16", "cuMemAlloc 16"}));
   mgpuMemFree(a, nullptr);
-  EXPECT_EQ(mxMemFree(b), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemFree(b));
   mgpuMemFree(c, stream);
   mgpuMemFree(d, nullptr);
   EXPECT_EQ(takeLog(), (Log{"cuMemFreeAsync stream=0", "cuCtxSynchronize",
                             "cuMemFree", "cuMemFree", "cuMemFree"}));
   // The address may come again, from elsewhere.
-  EXPECT_EQ(mxMemAlloc(&d, 16), MX_SUCCESS);
-  EXPECT_EQ(mxMemFree(d), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemAlloc(&d, 16));
+  EXPECT_SUCCESS(mxMemFree(d));
   EXPECT_EQ(takeLog(), (Log{"cuMemAlloc 16", "cuMemFree"}));
   mgpuStreamDestroy(stream);
 }

@@ -5,7 +5,7 @@
 #ifndef MX_UNITTESTS_RUNTIME_DEVICES_H
 #define MX_UNITTESTS_RUNTIME_DEVICES_H
 
-#include "mx_runtime.h"
+#include "Status.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -33,13 +33,12 @@ inline std::string deviceName(int number) {
 class Devices : public testing::Test {
 protected:
   void SetUp() override {
-    ASSERT_EQ(mxSetErrorPolicy(MX_ERRORS_RETURN), MX_SUCCESS);
+    ASSERT_SUCCESS(mxSetErrorPolicy(MX_ERRORS_RETURN));
     mxClearError();
     use(0);
   }
   static void use(int number) {
-    ASSERT_EQ(mxSetDevice(deviceName(number).c_str()), MX_SUCCESS)
-        << mxGetLastError();
+    ASSERT_SUCCESS(mxSetDevice(deviceName(number).c_str()));
   }
   static std::string deviceOf(const void *memory) {
     mxDeviceInfo info = mxSized<mxDeviceInfo>();

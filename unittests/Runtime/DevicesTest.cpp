@@ -26,7 +26,7 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
   std::array<void *, kDevices> memory = {};
   for (int i = 0; i < kDevices; ++i) {
     use(i);
-    ASSERT_EQ(mxMemAlloc(&memory[size_t(i)], 64), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemAlloc(&memory[size_t(i)], 64));
   }
   use(2);
   for (int i = 0; i < kDevices; ++i)
@@ -37,32 +37,28 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
             "of a device that was not used yet (mxSetDevice)");
   // From one to the next, and back to the host, with another one in use.
   int64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8] = {};
-  ASSERT_EQ(mxMemcpyToDevice(memory[0], values, 64, nullptr), MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemcpyToDevice(memory[0], values, 64, nullptr));
   for (size_t i = 1; i < kDevices; ++i)
-    ASSERT_EQ(mxMemcpyOnDevice(memory[i], memory[i - 1], 64, nullptr),
-              MX_SUCCESS)
-        << mxGetThreadError();
-  ASSERT_EQ(mxMemcpyToHost(found, memory[kDevices - 1], 64, nullptr),
-            MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemcpyOnDevice(memory[i], memory[i - 1], 64, nullptr));
+  ASSERT_SUCCESS(mxMemcpyToHost(found, memory[kDevices - 1], 64, nullptr));
   EXPECT_EQ(memcmp(values, found, sizeof found), 0);
   for (void *address : memory)
-    EXPECT_EQ(mxMemFree(address), MX_SUCCESS) << mxGetThreadError();
+    EXPECT_SUCCESS(mxMemFree(address));
   EXPECT_EQ(mxMemFree(memory[1]), MX_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Devices, MessagesNameTheOtherDevice) {
   mxStream first = nullptr;
-  ASSERT_EQ(mxStreamCreate(&first), MX_SUCCESS);
+  ASSERT_SUCCESS(mxStreamCreate(&first));
   use(1);
   void *memory = nullptr;
-  ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemAlloc(&memory, 64));
   EXPECT_EQ(mxMemset(memory, 1, 8, first), MX_ERROR_INVALID_VALUE);
   std::string text = mxGetThreadError();
-  EXPECT_NE(text.find("in the memory of simulated device 1 rather than 0"),
-            std::string::npos)
-      << text;
-  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
-  EXPECT_EQ(mxStreamDestroy(first), MX_SUCCESS);
+  EXPECT_TRUE(
+      contains(text, {"in the memory of simulated device 1 rather than 0"}));
+  EXPECT_SUCCESS(mxMemFree(memory));
+  EXPECT_SUCCESS(mxStreamDestroy(first));
 }
 
 TEST_F(Devices, TheChoiceIsTheThreads) {
@@ -72,37 +68,37 @@ TEST_F(Devices, TheChoiceIsTheThreads) {
     EXPECT_EQ(current(), "sim:1");
     use(3);
     EXPECT_EQ(current(), "sim:3");
-    EXPECT_EQ(mxSetThreadDevice("sim:2"), MX_SUCCESS);
+    EXPECT_SUCCESS(mxSetThreadDevice("sim:2"));
     EXPECT_EQ(current(), "sim:2");
-    EXPECT_EQ(mxSetThreadDevice(nullptr), MX_SUCCESS);
+    EXPECT_SUCCESS(mxSetThreadDevice(nullptr));
     EXPECT_EQ(current(), "sim:3");
     mgpuSetDefaultDevice(2);
     EXPECT_EQ(current(), "sim:2");
   }).join();
   EXPECT_EQ(current(), "sim:1");
-  EXPECT_EQ(mxSetThreadDevice("sim:3"), MX_SUCCESS);
+  EXPECT_SUCCESS(mxSetThreadDevice("sim:3"));
   std::thread([] { EXPECT_EQ(current(), "sim:1"); }).join();
   use(0);
   EXPECT_EQ(current(), "sim:0");
-  EXPECT_EQ(mxSetDevice("sim:4"), MX_ERROR_NO_DEVICE);
-  EXPECT_STREQ(mxGetThreadError(), "expected a simulated device below 4, found "
-                                   "4: MX_SIM_DEVICES is their number");
+  EXPECT_ERROR(mxSetDevice("sim:4"), MX_ERROR_NO_DEVICE,
+               "expected a simulated device below 4, found 4: MX_SIM_DEVICES "
+               "is their number");
   EXPECT_EQ(current(), "sim:0");
 }
 
 TEST_F(Devices, StreamsKnowTheirDevice) {
   mxStream first = nullptr, second = nullptr;
-  ASSERT_EQ(mxStreamCreate(&first), MX_SUCCESS);
+  ASSERT_SUCCESS(mxStreamCreate(&first));
   use(1);
-  ASSERT_EQ(mxStreamCreate(&second), MX_SUCCESS);
-  EXPECT_EQ(mxStreamSynchronize(first), MX_SUCCESS);
-  EXPECT_EQ(mxStreamWait(first, second), MX_SUCCESS) << mxGetThreadError();
-  EXPECT_EQ(mxStreamWait(second, first), MX_SUCCESS) << mxGetThreadError();
+  ASSERT_SUCCESS(mxStreamCreate(&second));
+  EXPECT_SUCCESS(mxStreamSynchronize(first));
+  EXPECT_SUCCESS(mxStreamWait(first, second));
+  EXPECT_SUCCESS(mxStreamWait(second, first));
   mxModule module = nullptr;
   mxFunction function = nullptr;
-  ASSERT_EQ(mxModuleLoad(&module, readFile(MX_TEST_KERNELS).c_str(), 0, "k"),
-            MX_SUCCESS);
-  ASSERT_EQ(mxModuleGetFunction(&function, module, "store_ids"), MX_SUCCESS);
+  ASSERT_SUCCESS(
+      mxModuleLoad(&module, readFile(MX_TEST_KERNELS).c_str(), 0, "k"));
+  ASSERT_SUCCESS(mxModuleGetFunction(&function, module, "store_ids"));
   mxLaunchConfig config = mxSized<mxLaunchConfig>();
   config.grid[0] = config.grid[1] = config.grid[2] = 1;
   config.block[0] = 32;
@@ -111,34 +107,34 @@ TEST_F(Devices, StreamsKnowTheirDevice) {
   uint64_t out = 0;
   uint32_t n = 0;
   void *parameters[] = {&out, &n};
-  EXPECT_EQ(mxLaunch(function, &config, parameters, 2), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetThreadError(),
+  EXPECT_ERROR(mxLaunch(function, &config, parameters, 2),
+               MX_ERROR_INVALID_VALUE,
                "expected a stream of sim:1, found one of sim:0");
-  EXPECT_EQ(mxModuleUnload(module), MX_SUCCESS);
-  EXPECT_EQ(mxStreamDestroy(first), MX_SUCCESS);
-  EXPECT_EQ(mxStreamDestroy(second), MX_SUCCESS);
+  EXPECT_SUCCESS(mxModuleUnload(module));
+  EXPECT_SUCCESS(mxStreamDestroy(first));
+  EXPECT_SUCCESS(mxStreamDestroy(second));
 }
 
 TEST_F(Devices, HandlesOfTheDeadAreRefused) {
   std::string text = readFile(MX_TEST_KERNELS);
   mxModule dead = nullptr;
   mxFunction function = nullptr;
-  ASSERT_EQ(mxModuleLoad(&dead, text.c_str(), 0, "k"), MX_SUCCESS);
-  ASSERT_EQ(mxModuleGetFunction(&function, dead, "store_ids"), MX_SUCCESS);
-  ASSERT_EQ(mxModuleUnload(dead), MX_SUCCESS);
+  ASSERT_SUCCESS(mxModuleLoad(&dead, text.c_str(), 0, "k"));
+  ASSERT_SUCCESS(mxModuleGetFunction(&function, dead, "store_ids"));
+  ASSERT_SUCCESS(mxModuleUnload(dead));
   // Its place is used again, and so may be its memory.
   for (int i = 0; i < 100; ++i) {
     mxModule module = nullptr;
     mxFunction other = nullptr;
-    ASSERT_EQ(mxModuleLoad(&module, text.c_str(), 0, "k"), MX_SUCCESS);
-    ASSERT_EQ(mxModuleGetFunction(&other, module, "store_ids"), MX_SUCCESS);
+    ASSERT_SUCCESS(mxModuleLoad(&module, text.c_str(), 0, "k"));
+    ASSERT_SUCCESS(mxModuleGetFunction(&other, module, "store_ids"));
     mxLaunchConfig config = mxSized<mxLaunchConfig>();
-    EXPECT_EQ(mxLaunch(function, &config, nullptr, 0), MX_ERROR_INVALID_VALUE);
-    EXPECT_STREQ(mxGetThreadError(), "expected a kernel of a loaded module, "
-                                     "found a handle that is none");
+    EXPECT_ERROR(
+        mxLaunch(function, &config, nullptr, 0), MX_ERROR_INVALID_VALUE,
+        "expected a kernel of a loaded module, found a handle that is none");
     EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
     EXPECT_EQ(mxModuleGetFunction(&other, dead, "k"), MX_ERROR_INVALID_VALUE);
-    ASSERT_EQ(mxModuleUnload(module), MX_SUCCESS);
+    ASSERT_SUCCESS(mxModuleUnload(module));
   }
 }
 
@@ -149,13 +145,11 @@ TEST_F(Devices, TakeStructsOfOlderCallers) {
     char kind[16] = {};
     char after[16] = "untouched";
   } old;
-  EXPECT_EQ(mxGetDeviceInfo(reinterpret_cast<mxDeviceInfo *>(&old)),
-            MX_SUCCESS);
+  EXPECT_SUCCESS(mxGetDeviceInfo(reinterpret_cast<mxDeviceInfo *>(&old)));
   EXPECT_STREQ(old.kind, "sim");
   EXPECT_STREQ(old.after, "untouched");
   mxDeviceInfo unset = {};
-  EXPECT_EQ(mxGetDeviceInfo(&unset), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetThreadError(),
+  EXPECT_ERROR(mxGetDeviceInfo(&unset), MX_ERROR_INVALID_VALUE,
                "expected structSize of mxDeviceInfo to be at least 16, found "
                "0: set it to sizeof(mxDeviceInfo)");
   EXPECT_EQ(mxGetInterfaceVersion(), MX_INTERFACE_VERSION);
@@ -175,14 +169,13 @@ struct Arrays {
     for (int64_t i = 0; i < n; ++i)
       values[size_t(i)] = seed + float(i);
     for (void **memory : {&x, &y, &z, &workspace})
-      EXPECT_EQ(mxMemAlloc(memory, 4096), MX_SUCCESS) << mxGetThreadError();
+      EXPECT_SUCCESS(mxMemAlloc(memory, 4096));
     for (void *memory : {x, y})
-      EXPECT_EQ(mxMemcpyToDevice(memory, values.data(), n * 4, nullptr),
-                MX_SUCCESS);
+      EXPECT_SUCCESS(mxMemcpyToDevice(memory, values.data(), n * 4, nullptr));
   }
   ~Arrays() {
     for (void *memory : {x, y, z, workspace})
-      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetThreadError();
+      EXPECT_SUCCESS(mxMemFree(memory));
   }
   int launch(mxEntry entry) { return launch(entry, y); }
   int launch(mxEntry entry, void *second) {
@@ -195,7 +188,7 @@ struct Arrays {
   }
   int countWrong(float seed) {
     std::vector<float> found(n);
-    EXPECT_EQ(mxMemcpyToHost(found.data(), z, n * 4, nullptr), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemcpyToHost(found.data(), z, n * 4, nullptr));
     int wrong = 0;
     for (int64_t i = 0; i < n; ++i)
       wrong += found[size_t(i)] != 2 * (seed + float(i));
@@ -208,16 +201,15 @@ TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
   files.write("kernels.ptx", readFile(MX_TEST_KERNELS));
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
-  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
-      << mxGetThreadError();
-  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
+  ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "sum"));
   use(3);
   Arrays there(7.0f);
   for (int i = kDevices; i--;) {
     use(i);
     Arrays arrays{float(i)};
     use((i + 1) % kDevices);
-    ASSERT_EQ(arrays.launch(entry), MX_SUCCESS) << mxGetThreadError();
+    ASSERT_SUCCESS(arrays.launch(entry));
     EXPECT_EQ(arrays.countWrong(float(i)), 0);
     if (i == 3)
       continue;
@@ -228,10 +220,10 @@ TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
                   ", as argument 0 'x' is, found memory of sim:3: copy it to "
                   "one device");
   }
-  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
-  EXPECT_EQ(there.launch(entry), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetThreadError(), "expected an entry of a loaded program, "
-                                   "found a handle that is none");
+  EXPECT_SUCCESS(mxProgramUnload(program));
+  EXPECT_ERROR(
+      there.launch(entry), MX_ERROR_INVALID_VALUE,
+      "expected an entry of a loaded program, found a handle that is none");
 }
 
 /// A program is read again for each device, and then is the one that it was.
@@ -244,11 +236,9 @@ TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
       std::filesystem::path(files.path).parent_path());
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
-  ASSERT_EQ(mxProgramLoad(&program,
-                          std::filesystem::path(files.path).filename().c_str()),
-            MX_SUCCESS)
-      << mxGetThreadError();
-  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramLoad(
+      &program, std::filesystem::path(files.path).filename().c_str()));
+  ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "sum"));
   // Its name is relative to where the process was.
   std::filesystem::current_path("/");
   auto launchOn = [&](int device) {
@@ -258,7 +248,7 @@ TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
     EXPECT_EQ(status ? 0 : arrays.countWrong(1.0f), 0);
     return status;
   };
-  EXPECT_EQ(launchOn(1), MX_SUCCESS) << mxGetThreadError();
+  EXPECT_SUCCESS(launchOn(1));
   const std::string ptx = files.path + "/kernels.ptx";
   auto expectRefused = [&](const char *found) {
     EXPECT_EQ(launchOn(2), MX_ERROR_BAD_MODULE);
@@ -273,8 +263,8 @@ TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
   std::filesystem::remove(ptx);
   expectRefused("none");
   // Where it is loaded it stays.
-  EXPECT_EQ(launchOn(0), MX_SUCCESS) << mxGetThreadError();
-  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  EXPECT_SUCCESS(launchOn(0));
+  EXPECT_SUCCESS(mxProgramUnload(program));
   std::filesystem::current_path(before);
 }
 
@@ -312,17 +302,16 @@ TEST_F(Devices, ThreadsAtRandom) {
       switch (pick(6)) {
       case 0: { // load and, later, unload
         mxModule module = nullptr;
-        EXPECT_EQ(mxModuleLoad(&module, text.c_str(), 0, "k"), MX_SUCCESS);
+        EXPECT_SUCCESS(mxModuleLoad(&module, text.c_str(), 0, "k"));
         // Of none it does nothing.
-        EXPECT_EQ(mxModuleUnload(modules[pick(kShared)].exchange(module)),
-                  MX_SUCCESS);
+        EXPECT_SUCCESS(mxModuleUnload(modules[pick(kShared)].exchange(module)));
         break;
       }
       case 1: {
         mxProgram program = nullptr;
-        EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS);
-        EXPECT_EQ(mxProgramUnload(programs[pick(kShared)].exchange(program)),
-                  MX_SUCCESS);
+        EXPECT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
+        EXPECT_SUCCESS(
+            mxProgramUnload(programs[pick(kShared)].exchange(program)));
         break;
       }
       case 2: { // a kernel of a module that may go at any moment
@@ -346,8 +335,7 @@ TEST_F(Devices, ThreadsAtRandom) {
           break;
         float seed = float(pick(100));
         Arrays arrays(seed);
-        EXPECT_EQ(mxSetDevice(deviceName(int(pick(kDevices))).c_str()),
-                  MX_SUCCESS);
+        EXPECT_SUCCESS(mxSetDevice(deviceName(int(pick(kDevices))).c_str()));
         if (!expectLiving(arrays.launch(entry)))
           break;
         ++launches;
@@ -356,18 +344,18 @@ TEST_F(Devices, ThreadsAtRandom) {
       }
       case 4: { // copies from device to device
         void *from = nullptr, *to = nullptr;
-        EXPECT_EQ(mxMemAlloc(&from, 8), MX_SUCCESS);
-        EXPECT_EQ(mxSetThreadDevice(deviceName(int(pick(kDevices))).c_str()),
-                  MX_SUCCESS);
-        EXPECT_EQ(mxMemAlloc(&to, 8), MX_SUCCESS);
-        EXPECT_EQ(mxSetThreadDevice(nullptr), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemAlloc(&from, 8));
+        EXPECT_SUCCESS(
+            mxSetThreadDevice(deviceName(int(pick(kDevices))).c_str()));
+        EXPECT_SUCCESS(mxMemAlloc(&to, 8));
+        EXPECT_SUCCESS(mxSetThreadDevice(nullptr));
         int64_t value = int64_t(random()), found = 0;
-        EXPECT_EQ(mxMemcpyToDevice(from, &value, 8, nullptr), MX_SUCCESS);
-        EXPECT_EQ(mxMemcpyOnDevice(to, from, 8, nullptr), MX_SUCCESS);
-        EXPECT_EQ(mxMemcpyToHost(&found, to, 8, nullptr), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemcpyToDevice(from, &value, 8, nullptr));
+        EXPECT_SUCCESS(mxMemcpyOnDevice(to, from, 8, nullptr));
+        EXPECT_SUCCESS(mxMemcpyToHost(&found, to, 8, nullptr));
         wrong += found != value;
-        EXPECT_EQ(mxMemFree(from), MX_SUCCESS);
-        EXPECT_EQ(mxMemFree(to), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemFree(from));
+        EXPECT_SUCCESS(mxMemFree(to));
         break;
       }
       default: { // fail, which no other thread sees
@@ -376,9 +364,9 @@ TEST_F(Devices, ThreadsAtRandom) {
         EXPECT_EQ(mxGetLastStatus(), MX_ERROR_NO_DEVICE);
         mxClearError();
         mxStream stream = nullptr;
-        EXPECT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
-        EXPECT_EQ(mxStreamSynchronize(stream), MX_SUCCESS);
-        EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+        EXPECT_SUCCESS(mxStreamCreate(&stream));
+        EXPECT_SUCCESS(mxStreamSynchronize(stream));
+        EXPECT_SUCCESS(mxStreamDestroy(stream));
       }
       }
     }
@@ -389,9 +377,9 @@ TEST_F(Devices, ThreadsAtRandom) {
   for (std::thread &thread : threads)
     thread.join();
   for (std::atomic<mxModule> &module : modules)
-    EXPECT_EQ(mxModuleUnload(module), MX_SUCCESS);
+    EXPECT_SUCCESS(mxModuleUnload(module));
   for (std::atomic<mxProgram> &program : programs)
-    EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+    EXPECT_SUCCESS(mxProgramUnload(program));
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(launches, rounds);
   RecordProperty("launches", launches);

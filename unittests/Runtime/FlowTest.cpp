@@ -32,8 +32,7 @@ protected:
       x.push_back(float(i));
     for (void **memory : {&input, &output, &workspace})
       *memory = alloc(4096);
-    ASSERT_EQ(mxMemcpyToDevice(input, x.data(), kElements * 4, nullptr),
-              MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemcpyToDevice(input, x.data(), kElements * 4, nullptr));
   }
   void TearDown() override {
     mxProgramUnload(program);
@@ -61,8 +60,7 @@ protected:
   }
   std::vector<float> read() {
     std::vector<float> y(kElements);
-    EXPECT_EQ(mxMemcpyToHost(y.data(), output, kElements * 4, nullptr),
-              MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemcpyToHost(y.data(), output, kElements * 4, nullptr));
     return y;
   }
   static int64_t countLaunches() {
@@ -81,9 +79,9 @@ protected:
 };
 
 TEST_F(Flow, Loops) {
-  ASSERT_EQ(load(kFlowManifest), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(load(kFlowManifest));
   for (int64_t rounds : {0, 1, 2, 5}) {
-    ASSERT_EQ(launch(rounds, 3), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(launch(rounds, 3));
     float expected = 3.0f * float(1 << rounds), found;
     memcpy(&found, &bits, sizeof found);
     EXPECT_EQ(found, expected);
@@ -95,27 +93,25 @@ TEST_F(Flow, Loops) {
 }
 
 TEST_F(Flow, Branches) {
-  ASSERT_EQ(load(kFlowManifest), MX_SUCCESS) << mxGetLastError();
-  ASSERT_EQ(launch(2, 0), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(load(kFlowManifest));
+  ASSERT_SUCCESS(launch(2, 0));
   EXPECT_EQ(bits, 0);
   std::vector<uint8_t> bytes(kElements * 4);
-  ASSERT_EQ(mxMemcpyToHost(bytes.data(), output, bytes.size(), nullptr),
-            MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemcpyToHost(bytes.data(), output, bytes.size(), nullptr));
   EXPECT_EQ(bytes, std::vector<uint8_t>(kElements * 4, 255));
 }
 
 // What a round refuses comes before the first launch of the call.
 TEST_F(Flow, RefusesBeforeLaunching) {
-  ASSERT_EQ(load(kFlowManifest), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(load(kFlowManifest));
   int64_t before = countLaunches();
-  EXPECT_EQ(launch(6, 3), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(), "entry 'double': expected at most 5 rounds, "
-                                 "found more than 5");
+  EXPECT_ERROR(launch(6, 3), MX_ERROR_INVALID_VALUE,
+               "entry 'double': expected at most 5 rounds, found more than 5");
   EXPECT_EQ(countLaunches(), before);
 }
 
 TEST_F(Flow, RefusesNumbersOutsideOfBuffers) {
-  ASSERT_EQ(load(kFlowManifest), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(load(kFlowManifest));
   for (int64_t at : {-1, 64}) {
     mxClearError();
     EXPECT_EQ(launch(1, at), MX_ERROR_INVALID_VALUE);
@@ -137,26 +133,17 @@ TEST_F(Flow, RefusesLoopsThatDoNotEnd) {
   // Without launches, so that the test ends soon.
   std::string idle =
       change(kFlowManifest, "\"grid\": [1, 1, 1]", "\"grid\": [0, 1, 1]");
-  ASSERT_EQ(load(change(idle, "[\"le\", \"v2\", 4]", "[\"le\", 0, 4]")),
-            MX_SUCCESS)
-      << mxGetLastError();
-  EXPECT_EQ(launch(INT64_MAX, 3), MX_ERROR_INVALID_VALUE);
-  EXPECT_NE(std::string(mxGetLastError())
-                .find("expected at most 33554432 steps in a call, found more"),
-            std::string::npos)
-      << mxGetLastError();
-  mxClearError();
-  ASSERT_EQ(load(change(kFlowManifest, "\"step\": 1", "\"step\": 0")),
-            MX_SUCCESS);
-  EXPECT_EQ(launch(1, 3), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(), "entry 'double': step 0 of the plan: expected "
-                                 "a loop with a step of at least 1, found 0");
-  mxClearError();
+  ASSERT_SUCCESS(load(change(idle, "[\"le\", \"v2\", 4]", "[\"le\", 0, 4]")));
+  EXPECT_ERROR_WITH(launch(INT64_MAX, 3), MX_ERROR_INVALID_VALUE,
+                    "expected at most 33554432 steps in a call, found more");
+  ASSERT_SUCCESS(load(change(kFlowManifest, "\"step\": 1", "\"step\": 0")));
+  EXPECT_ERROR(launch(1, 3), MX_ERROR_INVALID_VALUE,
+               "entry 'double': step 0 of the plan: expected a loop with a "
+               "step of at least 1, found 0");
   // Numbers near the end of 64 bits end a loop, too.
-  ASSERT_EQ(load(change(kFlowManifest, "\"step\": 1",
-                        "\"step\": 9223372036854775807")),
-            MX_SUCCESS);
-  EXPECT_EQ(launch(INT64_MAX, 3), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(load(
+      change(kFlowManifest, "\"step\": 1", "\"step\": 9223372036854775807")));
+  EXPECT_SUCCESS(launch(INT64_MAX, 3));
 }
 
 TEST_F(Flow, RefusesBadData) {
@@ -165,13 +152,10 @@ TEST_F(Flow, RefusesBadData) {
   EXPECT_EQ(mxProgramLoadData(&program, nullptr, 0, nullptr, 0, nullptr),
             MX_ERROR_INVALID_VALUE);
   mxClearError();
-  EXPECT_EQ(mxProgramLoadData(&program, "{}", 2, nullptr, 0, "it"),
-            MX_ERROR_BAD_MODULE);
-  EXPECT_STREQ(mxGetLastError(), "it:1:1: missing key 'format'");
-  mxClearError();
+  EXPECT_ERROR(mxProgramLoadData(&program, "{}", 2, nullptr, 0, "it"),
+               MX_ERROR_BAD_MODULE, "it:1:1: missing key 'format'");
   kernels.clear();
-  EXPECT_EQ(load(kFlowManifest), MX_ERROR_BAD_MODULE);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR(load(kFlowManifest), MX_ERROR_BAD_MODULE,
                "kernels.ptx: expected kernels, found no bytes");
 }
 
@@ -187,7 +171,7 @@ void callAnyhow(mxEntry entry, void *memory, int64_t number) {
   std::vector<int64_t> places(16, number);
   for (int32_t i = 0; i < info.argumentCount; ++i) {
     mxValueInfo value = mxSized<mxValueInfo>();
-    ASSERT_EQ(mxEntryGetArgument(entry, i, &value), MX_SUCCESS);
+    ASSERT_SUCCESS(mxEntryGetArgument(entry, i, &value));
     std::vector<int64_t> &shape = shapes.emplace_back();
     for (int32_t dim = 0; dim < value.rank; ++dim)
       shape.push_back(value.shape[dim] < 0 ? 64 : value.shape[dim]);
@@ -198,7 +182,7 @@ void callAnyhow(mxEntry entry, void *memory, int64_t number) {
     arguments[i].shape = shapes[i].data();
   for (int32_t i = 0; i < info.resultCount; ++i) {
     mxValueInfo value = mxSized<mxValueInfo>();
-    ASSERT_EQ(mxEntryGetResult(entry, i, &value), MX_SUCCESS);
+    ASSERT_SUCCESS(mxEntryGetResult(entry, i, &value));
     results.push_back(value.isNumber ? &places[size_t(8 + i)] : memory);
   }
   (void)mxEntryLaunch(entry, arguments.data(), info.argumentCount,

@@ -47,17 +47,16 @@ void expectFailure(const TestRank &test, int status, int rank,
 
 TEST_F(Groups, SizesThatDifferAreNamed) {
   runRanks(3, kLong, [](TestRank &test) {
-    ASSERT_EQ(gather(test, 100), MX_SUCCESS) << mxGetThreadError();
+    ASSERT_SUCCESS(gather(test, 100));
     EXPECT_EQ(gather(test, test.rank == 2 ? 1 << 20 : 512), MX_ERROR_MISMATCH);
     std::string text = test.report().text;
     // Rank 2 has met one of the others first.
     EXPECT_TRUE(text.find("rank 0 is at all_gather") != std::string::npos ||
                 text.find("rank 1 is at all_gather") != std::string::npos)
         << text;
-    EXPECT_NE(text.find(" of 512 bytes, rank 2 is at all_gather (collective 3 "
-                        "of the group) of 1048576 bytes"),
-              std::string::npos)
-        << text;
+    EXPECT_TRUE(
+        contains(text, {" of 512 bytes, rank 2 is at all_gather (collective 3 "
+                        "of the group) of 1048576 bytes"}));
     expectFailure(test, MX_ERROR_MISMATCH, 2, "group ep: the ranks differ: ");
   });
 }
@@ -96,8 +95,8 @@ TEST_F(Groups, AnAbortTellsTheReason) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     auto begin = std::chrono::steady_clock::now();
     if (test.rank == 3) {
-      EXPECT_EQ(mxGroupAbort(test.group, "9000 tokens, the window has 8192"),
-                MX_SUCCESS);
+      EXPECT_SUCCESS(
+          mxGroupAbort(test.group, "9000 tokens, the window has 8192"));
     } else {
       EXPECT_EQ(gather(test, 1000), MX_ERROR_PEER);
     }
@@ -117,12 +116,12 @@ TEST_F(Groups, TheFirstOfSeveralAbortsCounts) {
       std::string why = "reason of " + std::to_string(test.rank);
       for (--missing; missing;)
         std::this_thread::yield();
-      EXPECT_EQ(mxGroupAbort(test.group, why.c_str()), MX_SUCCESS);
+      EXPECT_SUCCESS(mxGroupAbort(test.group, why.c_str()));
       texts[size_t(test.rank)] = test.report().text;
     });
     for (const std::string &text : texts) {
       EXPECT_EQ(text, texts[0]);
-      EXPECT_NE(text.find("gave up after"), std::string::npos);
+      EXPECT_TRUE(contains(text, {"gave up after"}));
     }
   }
 }
@@ -167,9 +166,9 @@ TEST_F(Groups, TheOneThatOthersWaitForIsNamed) {
 
 TEST_F(Groups, ARankThatLeavesIsNamed) {
   runRanks(3, kLong, [](TestRank &test) {
-    ASSERT_EQ(gather(test, 10), MX_SUCCESS);
+    ASSERT_SUCCESS(gather(test, 10));
     if (test.rank == 1) {
-      EXPECT_EQ(mxGroupDestroy(test.group), MX_SUCCESS);
+      EXPECT_SUCCESS(mxGroupDestroy(test.group));
       test.group = nullptr;
       return;
     }
@@ -182,7 +181,7 @@ TEST_F(Groups, ARankThatLeavesIsNamed) {
 
 TEST_F(Groups, RanksMayGoWhenTheyNeedNothingMore) {
   runRanks(3, kLong, [](TestRank &test) {
-    ASSERT_EQ(gather(test, 1 << 20), MX_SUCCESS);
+    ASSERT_SUCCESS(gather(test, 1 << 20));
     if (test.rank != 1) {
       mxGroupDestroy(test.group);
       test.group = nullptr;
@@ -196,9 +195,8 @@ TEST_F(Groups, RanksMayGoWhenTheyNeedNothingMore) {
 TEST_F(Groups, ARankThatRefusesItsCallEndsTheOthers) {
   runRanks(2, kLong, [](TestRank &test) {
     if (test.rank) {
-      EXPECT_EQ(mxGroupAllGather(test.group, nullptr, 64, nullptr),
-                MX_ERROR_INVALID_VALUE);
-      EXPECT_STREQ(mxGetThreadError(),
+      EXPECT_ERROR(mxGroupAllGather(test.group, nullptr, 64, nullptr),
+                   MX_ERROR_INVALID_VALUE,
                    "expected 128 bytes of memory, found a null pointer");
     } else {
       EXPECT_EQ(gather(test, 64), MX_ERROR_PEER);
@@ -243,9 +241,9 @@ TEST_F(Groups, WrongMemoryIsRefused) {
       [&](TestRank &test) {
         void *memory = nullptr;
         mxSetThreadDevice("sim:1");
-        EXPECT_EQ(mxMemAlloc(&memory, 128), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemAlloc(&memory, 128));
         int status = mxGroupAllGather(test.group, memory, 64, nullptr);
-        EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemFree(memory));
         return status;
       },
       "expected memory of sim:0, which the group was made on, found memory of "
@@ -253,9 +251,9 @@ TEST_F(Groups, WrongMemoryIsRefused) {
   refuse(
       [&](TestRank &test) {
         void *memory = nullptr;
-        EXPECT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemAlloc(&memory, 64));
         int status = mxGroupAllGather(test.group, memory, 64 << 10, nullptr);
-        EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemFree(memory));
         return status;
       },
       "copy: expected allocated device memory");
@@ -271,7 +269,7 @@ TEST_F(Groups, ANewGroupWorksAfterAFailure) {
     });
     runRanks(3, kLong, [](TestRank &test) {
       ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
-      EXPECT_EQ(gather(test, 1000), MX_SUCCESS) << mxGetThreadError();
+      EXPECT_SUCCESS(gather(test, 1000));
     });
   }
 }
@@ -379,8 +377,7 @@ TEST_F(Groups, WrongConfigurationsAreRefused) {
     config.name = "ep";
     config.size = 2;
     change(config);
-    EXPECT_EQ(mxGroupCreate(&group, &config), MX_ERROR_INVALID_VALUE);
-    EXPECT_STREQ(mxGetThreadError(), text);
+    EXPECT_ERROR(mxGroupCreate(&group, &config), MX_ERROR_INVALID_VALUE, text);
     EXPECT_EQ(group, nullptr);
   };
   refuse([](mxGroupConfig &) {},

@@ -26,13 +26,13 @@ public:
     Bytes begin(bytes + 2 * kBorder, 0xA5);
     all = begin;
     if (!isOnHost) {
-      EXPECT_EQ(mxMemAlloc(&memory, begin.size()), MX_SUCCESS);
+      EXPECT_SUCCESS(mxMemAlloc(&memory, begin.size()));
     }
     write(begin, 0);
   }
   ~Block() {
     if (!isOnHost) {
-      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+      EXPECT_SUCCESS(mxMemFree(memory));
     }
   }
   void *get() {
@@ -45,8 +45,8 @@ public:
     if (isOnHost) {
       values = all;
     } else {
-      EXPECT_EQ(mxMemcpyToHost(values.data(), memory, values.size(), nullptr),
-                MX_SUCCESS);
+      EXPECT_SUCCESS(
+          mxMemcpyToHost(values.data(), memory, values.size(), nullptr));
     }
     auto isKept = [](uint8_t value) { return value == 0xA5; };
     EXPECT_TRUE(std::all_of(values.begin(), values.begin() + kBorder, isKept));
@@ -60,9 +60,8 @@ private:
     if (isOnHost) {
       std::copy(values.begin(), values.end(), all.begin() + int64_t(at));
     } else if (!values.empty()) {
-      EXPECT_EQ(mxMemcpyToDevice(static_cast<uint8_t *>(memory) + at,
-                                 values.data(), values.size(), nullptr),
-                MX_SUCCESS);
+      EXPECT_SUCCESS(mxMemcpyToDevice(static_cast<uint8_t *>(memory) + at,
+                                      values.data(), values.size(), nullptr));
     }
   }
   size_t bytes;
@@ -87,11 +86,8 @@ void checkRound(const TestRank &test, int round, size_t n, bool isOnHost) {
               gathered.begin() + int64_t(begin + n)},
              begin);
   from.set(sent, 0);
-  ASSERT_EQ(mxGroupAllGather(test.group, window.get(), n, nullptr), MX_SUCCESS)
-      << mxGetThreadError();
-  ASSERT_EQ(mxGroupAllToAll(test.group, from.get(), to.get(), n, nullptr),
-            MX_SUCCESS)
-      << mxGetThreadError();
+  ASSERT_SUCCESS(mxGroupAllGather(test.group, window.get(), n, nullptr));
+  ASSERT_SUCCESS(mxGroupAllToAll(test.group, from.get(), to.get(), n, nullptr));
   EXPECT_TRUE(window.read() == gathered) << "rank " << test.rank << " of " << n;
   EXPECT_TRUE(to.read() == received) << "rank " << test.rank << " of " << n;
   EXPECT_TRUE(from.read() == sent) << "rank " << test.rank << " of " << n;
@@ -144,7 +140,7 @@ TEST_F(Groups, Info) {
   runRanks(2, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     mxGroupInfo info = mxSized<mxGroupInfo>();
-    ASSERT_EQ(mxGroupGetInfo(test.group, &info), MX_SUCCESS);
+    ASSERT_SUCCESS(mxGroupGetInfo(test.group, &info));
     EXPECT_STREQ(info.name, "ep");
     EXPECT_EQ(info.rank, test.rank);
     EXPECT_EQ(info.size, 2);
@@ -163,17 +159,16 @@ TEST_F(Groups, OneRankNeedsNoExchange) {
   mxGroupConfig config = mxSized<mxGroupConfig>();
   config.name = "alone";
   config.size = 1;
-  ASSERT_EQ(mxGroupCreate(&group, &config), MX_SUCCESS) << mxGetThreadError();
+  ASSERT_SUCCESS(mxGroupCreate(&group, &config));
   mxGroupInfo info = mxSized<mxGroupInfo>();
-  ASSERT_EQ(mxGroupGetInfo(group, &info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxGroupGetInfo(group, &info));
   EXPECT_STREQ(info.transport, "local");
   EXPECT_EQ(info.timeoutNs, 100000000000u);
-  EXPECT_EQ(mxGroupReserveWindows(group, 64), MX_SUCCESS);
-  EXPECT_EQ(mxGroupDestroy(group), MX_SUCCESS);
-  EXPECT_EQ(mxGroupDestroy(group), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetThreadError(),
+  EXPECT_SUCCESS(mxGroupReserveWindows(group, 64));
+  EXPECT_SUCCESS(mxGroupDestroy(group));
+  EXPECT_ERROR(mxGroupDestroy(group), MX_ERROR_INVALID_VALUE,
                "expected a group, found a handle that is none");
-  EXPECT_EQ(mxGroupDestroy(nullptr), MX_SUCCESS);
+  EXPECT_SUCCESS(mxGroupDestroy(nullptr));
   mxSetThreadDevice(nullptr);
 }
 
@@ -183,7 +178,7 @@ TEST_F(Groups, OneRankNeedsNoExchange) {
 
 mxGroupInfo getInfo(const TestRank &test) {
   mxGroupInfo info = mxSized<mxGroupInfo>();
-  EXPECT_EQ(mxGroupGetInfo(test.group, &info), MX_SUCCESS);
+  EXPECT_SUCCESS(mxGroupGetInfo(test.group, &info));
   return info;
 }
 
@@ -191,23 +186,21 @@ TEST_F(Groups, WindowsGrowAndOldOnesStay) {
   runRanks(3, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     // The most that a rank asks for.
-    ASSERT_EQ(mxGroupReserveWindows(test.group, size_t(100 * test.rank)),
-              MX_SUCCESS);
+    ASSERT_SUCCESS(mxGroupReserveWindows(test.group, size_t(100 * test.rank)));
     mxGroupInfo first = getInfo(test);
     EXPECT_EQ(first.windowBytes, 200u);
-    ASSERT_EQ(mxGroupReserveWindows(test.group, 150), MX_SUCCESS);
+    ASSERT_SUCCESS(mxGroupReserveWindows(test.group, 150));
     EXPECT_EQ(getInfo(test).windows, first.windows);
-    ASSERT_EQ(mxGroupReserveWindows(test.group, 1000), MX_SUCCESS);
+    ASSERT_SUCCESS(mxGroupReserveWindows(test.group, 1000));
     mxGroupInfo second = getInfo(test);
     EXPECT_EQ(second.windowBytes, 1000u);
     EXPECT_NE(second.windows, first.windows);
     for (void *memory : {first.windows, second.windows}) {
-      EXPECT_EQ(mxMemset(static_cast<uint8_t *>(memory) + test.rank * 8,
-                         uint8_t(test.rank + 1), 8, nullptr),
-                MX_SUCCESS);
-      ASSERT_EQ(mxGroupAllGather(test.group, memory, 8, nullptr), MX_SUCCESS);
+      EXPECT_SUCCESS(mxMemset(static_cast<uint8_t *>(memory) + test.rank * 8,
+                              uint8_t(test.rank + 1), 8, nullptr));
+      ASSERT_SUCCESS(mxGroupAllGather(test.group, memory, 8, nullptr));
       uint8_t bytes[24];
-      ASSERT_EQ(mxMemcpyToHost(bytes, memory, 24, nullptr), MX_SUCCESS);
+      ASSERT_SUCCESS(mxMemcpyToHost(bytes, memory, 24, nullptr));
       for (int i = 0; i < 24; ++i)
         EXPECT_EQ(bytes[i], i / 8 + 1);
     }
@@ -217,16 +210,13 @@ TEST_F(Groups, WindowsGrowAndOldOnesStay) {
 TEST_F(Groups, WindowsThatDoNotFitAreRefusedEverywhere) {
   runRanks(2, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
-    EXPECT_EQ(
+    EXPECT_ERROR_WITH(
         mxGroupReserveWindows(test.group, test.rank ? size_t(1) << 60 : 1),
-        MX_ERROR_OUT_OF_MEMORY);
-    EXPECT_NE(std::string(mxGetThreadError())
-                  .find("group ep: rank 0: allocating 1152921504606846976"),
-              std::string::npos)
-        << mxGetThreadError();
+        MX_ERROR_OUT_OF_MEMORY,
+        "group ep: rank 0: allocating 1152921504606846976");
     EXPECT_EQ(getInfo(test).windowBytes, 0u);
     // The group goes on.
-    EXPECT_EQ(mxGroupReserveWindows(test.group, 64), MX_SUCCESS);
+    EXPECT_SUCCESS(mxGroupReserveWindows(test.group, 64));
   });
 }
 
@@ -234,21 +224,20 @@ TEST_F(Groups, AdoptedWindowsHaveOneSizeAndOneDevice) {
   runRanks(2, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     void *memory = nullptr;
-    ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
-    EXPECT_EQ(mxGroupAdoptWindows(test.group, memory, size_t(64 - test.rank)),
-              MX_ERROR_MISMATCH);
-    EXPECT_STREQ(
-        mxGetThreadError(),
-        "group ep: the ranks differ in the size of windows: rank 0 has "
-        "'64 bytes', rank 1 has '63 bytes'");
-    EXPECT_EQ(mxGroupAdoptWindows(test.group, test.rank ? nullptr : memory, 64),
-              MX_ERROR_INVALID_VALUE);
-    EXPECT_STREQ(mxGetThreadError(), "group ep: rank 1: expected memory for "
-                                     "windows, found a null pointer");
-    EXPECT_EQ(mxGroupAdoptWindows(test.group, memory, 64), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemAlloc(&memory, 64));
+    EXPECT_ERROR(
+        mxGroupAdoptWindows(test.group, memory, size_t(64 - test.rank)),
+        MX_ERROR_MISMATCH,
+        "group ep: the ranks differ in the size of windows: rank 0 has '64 "
+        "bytes', rank 1 has '63 bytes'");
+    EXPECT_ERROR(
+        mxGroupAdoptWindows(test.group, test.rank ? nullptr : memory, 64),
+        MX_ERROR_INVALID_VALUE,
+        "group ep: rank 1: expected memory for windows, found a null pointer");
+    EXPECT_SUCCESS(mxGroupAdoptWindows(test.group, memory, 64));
     EXPECT_EQ(getInfo(test).windows, memory);
     EXPECT_EQ(getInfo(test).windowBytes, 64u);
-    EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemFree(memory));
   });
 }
 

@@ -56,7 +56,7 @@ TEST_F(Devices, KernelsOfHostCodeGoWhereItsStreamsAre) {
   std::string text = readFile(MX_TEST_KERNELS);
   void *module = mgpuModuleLoad(text.data(), text.size());
   void *function = mgpuModuleGetFunction(module, "store_ids");
-  ASSERT_EQ(mxGetLastStatus(), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(mxGetLastStatus());
   auto run = [&](int device, bool withStream) {
     mgpuSetDefaultDevice(device);
     void *stream = withStream ? mgpuStreamCreate() : nullptr;
@@ -75,7 +75,7 @@ TEST_F(Devices, KernelsOfHostCodeGoWhereItsStreamsAre) {
     for (bool withStream : {false, true})
       run(device, withStream);
   std::thread([&] { run(2, false); }).join();
-  EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS) << mxGetLastError();
+  EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS);
   mgpuModuleUnload(module);
   mgpuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr,
                    2);

@@ -8,6 +8,7 @@
 
 #include "FakeCuda.h"
 #include "LaunchCacheFiles.h"
+#include "Status.h"
 #include "mx_program.h"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ protected:
     mxClearError();
     *fakeCuda() = FakeCuda();
     fakeCuda()->parameters = 8;
-    ASSERT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(mxSetDevice("cuda"));
     for (size_t i = 0; i < std::size(programs); ++i)
       load(i);
     memory.resize(kPlaces * kPlaceBytes + 256);
@@ -77,7 +78,7 @@ protected:
   }
   void TearDown() override {
     for (mxProgram program : programs)
-      EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS) << mxGetLastError();
+      EXPECT_SUCCESS(mxProgramUnload(program));
     EXPECT_EQ(fakeCuda()->liveAllocations, 0);
     EXPECT_EQ(int(fakeCuda()->contexts.size()), 0);
   }
@@ -89,16 +90,15 @@ protected:
                             manifest.size(),        kernels,
                             sizeof kernels,         constants.data(),
                             constants.size(),       "kernels.ptx"};
-    ASSERT_EQ(mxProgramLoadParts(&programs[i], &parts), MX_SUCCESS)
-        << mxGetLastError();
+    ASSERT_SUCCESS(mxProgramLoadParts(&programs[i], &parts));
   }
   void *at(int64_t place) { return place < 0 ? nullptr : base + place; }
 
   /// Calls in this thread.
   Outcome call(const Words &words) {
     mxEntry entry = nullptr;
-    EXPECT_EQ(mxProgramGetEntryAt(&entry, programs[words.program], words.entry),
-              MX_SUCCESS);
+    EXPECT_SUCCESS(
+        mxProgramGetEntryAt(&entry, programs[words.program], words.entry));
     const int64_t xShape[] = {words.rows, 64}, wShape[] = {64, 64};
     mxArgument arguments[] = {
         {kSize, at(words.x), words.hasShapes ? xShape : nullptr},
@@ -199,9 +199,8 @@ TEST_F(LaunchCache, StreamsAreThoseOfTheCall) {
     words.stream = reinterpret_cast<mxStream>(stream);
     Outcome outcome = expectSame(words);
     ASSERT_EQ(outcome.log.size(), 3u);
-    EXPECT_NE(outcome.log[2].find("stream=" + std::to_string(stream) + " "),
-              std::string::npos)
-        << outcome.log[2];
+    EXPECT_TRUE(
+        contains(outcome.log[2], {"stream=" + std::to_string(stream) + " "}));
   }
 }
 
@@ -322,22 +321,22 @@ TEST_F(LaunchCache, ProgramsThatCameBackAreOthers) {
     EXPECT_EQ(expectSame(words).status, MX_SUCCESS);
     // Another place for the constant, whether or not the entry has its own.
     void *between = nullptr;
-    ASSERT_EQ(mxProgramUnload(programs[0]), MX_SUCCESS);
-    ASSERT_EQ(mxMemAlloc(&between, 256), MX_SUCCESS);
+    ASSERT_SUCCESS(mxProgramUnload(programs[0]));
+    ASSERT_SUCCESS(mxMemAlloc(&between, 256));
     load(0);
     EXPECT_EQ(expectSame(words).status, MX_SUCCESS);
-    ASSERT_EQ(mxMemFree(between), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemFree(between));
   }
 }
 
 /// The maps are for the device of the program, whichever is in use.
 TEST_F(LaunchCache, MapsAreOfTheProgramsDevice) {
   Words words;
-  ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(mxSetDevice("sim"));
   Outcome other = callAnew(words);
   EXPECT_EQ(other.status, MX_SUCCESS) << other.error;
   EXPECT_EQ(other.encodedMaps, 2u);
-  ASSERT_EQ(mxSetDevice("cuda"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetDevice("cuda"));
   EXPECT_TRUE(other == callAnew(words));
 }
 
@@ -399,7 +398,7 @@ TEST_F(LaunchCache, AnyOrderOfCalls) {
       break;
     case 16:
       if (random() % 8 == 0) {
-        ASSERT_EQ(mxProgramUnload(programs[words.program]), MX_SUCCESS);
+        ASSERT_SUCCESS(mxProgramUnload(programs[words.program]));
         load(size_t(words.program));
       }
       break;

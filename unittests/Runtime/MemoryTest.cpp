@@ -161,10 +161,10 @@ TEST_F(Memory, OfPrograms) {
   void *buffers[3], *workspace;
   std::vector<float> x(n, 1.5f), z(n);
   for (void *&buffer : buffers) {
-    ASSERT_EQ(mxMemAlloc(&buffer, n * 4), MX_SUCCESS);
-    ASSERT_EQ(mxMemcpyToDevice(buffer, x.data(), n * 4, nullptr), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemAlloc(&buffer, n * 4));
+    ASSERT_SUCCESS(mxMemcpyToDevice(buffer, x.data(), n * 4, nullptr));
   }
-  ASSERT_EQ(mxMemAlloc(&workspace, n * 8), MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemAlloc(&workspace, n * 8));
   // Eight blocks: what threads of the simulator are refused counts too.
   refuseAll([&] {
     mxProgram program = nullptr;
@@ -182,11 +182,11 @@ TEST_F(Memory, OfPrograms) {
     mxProgramUnload(program);
     return status;
   });
-  ASSERT_EQ(mxMemcpyToHost(z.data(), buffers[2], n * 4, nullptr), MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemcpyToHost(z.data(), buffers[2], n * 4, nullptr));
   EXPECT_EQ(z, std::vector<float>(n, 3.0f));
   for (void *buffer : buffers)
-    EXPECT_EQ(mxMemFree(buffer), MX_SUCCESS);
-  EXPECT_EQ(mxMemFree(workspace), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemFree(buffer));
+  EXPECT_SUCCESS(mxMemFree(workspace));
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,7 +207,7 @@ public:
       auto begin = std::chrono::steady_clock::now();
       peer = call(group);
       mxGroupReport report = mxSized<mxGroupReport>();
-      EXPECT_EQ(mxGroupGetStatus(group, &report), MX_SUCCESS);
+      EXPECT_SUCCESS(mxGroupGetStatus(group, &report));
       culprit = report.rank;
       EXPECT_LT(std::chrono::steady_clock::now() - begin,
                 std::chrono::seconds(4));
@@ -271,7 +271,7 @@ private:
       pair.wait();
       return 0;
     };
-    EXPECT_EQ(mxGroupCreate(&group, &config), MX_SUCCESS) << mxGetThreadError();
+    EXPECT_SUCCESS(mxGroupCreate(&group, &config));
     wait(); // The failure of one rank would also end this on the other.
     return group;
   }
@@ -353,7 +353,7 @@ TEST_F(Memory, OfVariablesComesBack) {
 
 TEST_F(Memory, SizesThatOverflow) {
   void *memory = nullptr;
-  ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+  ASSERT_SUCCESS(mxMemAlloc(&memory, 64));
   for (size_t count : {size_t(1) << 62, size_t(1) << 63, ~size_t(0)}) {
     mgpuMemset32(memory, 1, count, nullptr);
     EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE) << count;
@@ -381,7 +381,7 @@ TEST_F(Memory, SizesThatOverflow) {
         << mxGetLastError();
     mxClearError();
   }
-  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemFree(memory));
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
+#include "Status.h"
 
 #include "mx_group.h"
 
@@ -59,7 +60,7 @@ void runRanks(int size, double seconds,
     setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1);
     setenv("MX_NCCL_LIBRARY", library(rank), 1);
     mxSetErrorPolicy(MX_ERRORS_RETURN);
-    EXPECT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetThreadError();
+    EXPECT_SUCCESS(mxSetDevice("cuda"));
     mxGroupConfig config = mxSized<mxGroupConfig>();
     config.name = "ep";
     config.rank = rank;
@@ -72,7 +73,7 @@ void runRanks(int size, double seconds,
     test.created = mxGroupConnect(&test.group, &config, address.c_str());
     test.error = test.created ? mxGetThreadError() : "";
     body(test);
-    EXPECT_EQ(mxGroupDestroy(test.group), MX_SUCCESS);
+    EXPECT_SUCCESS(mxGroupDestroy(test.group));
     _exit(testing::Test::HasFailure());
   }
   for (int rank = 0; rank < size; ++rank) {
@@ -93,7 +94,7 @@ int work(const Rank &test, size_t n) {
   size_t all = n * size_t(test.size);
   void *blocks[3];
   for (void *&block : blocks)
-    EXPECT_EQ(mxMemAlloc(&block, all), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemAlloc(&block, all));
   // Memory of the false driver is memory of the host.
   auto *window = static_cast<uint8_t *>(blocks[0]);
   auto *from = static_cast<uint8_t *>(blocks[1]);
@@ -110,14 +111,14 @@ int work(const Rank &test, size_t n) {
     EXPECT_EQ(to[i], 16 * (i / n) + size_t(test.rank));
   }
   for (void *block : blocks)
-    EXPECT_EQ(mxMemFree(block), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemFree(block));
   return status;
 }
 
 mxGroupReport getReport(const Rank &test) {
   mxGroupReport report = mxSized<mxGroupReport>();
   report.text = "no report";
-  EXPECT_EQ(mxGroupGetStatus(test.group, &report), MX_SUCCESS);
+  EXPECT_SUCCESS(mxGroupGetStatus(test.group, &report));
   return report;
 }
 
@@ -137,12 +138,12 @@ TEST(NcclTransport, MovesSegments) {
           [&](Rank &test) {
             ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
             mxGroupInfo info = mxSized<mxGroupInfo>();
-            ASSERT_EQ(mxGroupGetInfo(test.group, &info), MX_SUCCESS);
+            ASSERT_SUCCESS(mxGroupGetInfo(test.group, &info));
             EXPECT_STREQ(info.transport, "nccl");
             EXPECT_EQ(info.ncclVersion,
                       library == std::string(MX_FAKE_NCCL) ? 22809 : 22705);
             for (size_t n : {0, 1, 100, 65536})
-              EXPECT_EQ(work(test, n), MX_SUCCESS) << mxGetThreadError();
+              EXPECT_SUCCESS(work(test, n));
           });
 }
 
@@ -151,12 +152,12 @@ TEST(NcclTransport, OnlyFillsStandOnTheStream) {
   runRanks(2, 20, current, [](Rank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     void *window = nullptr;
-    ASSERT_EQ(mxMemAlloc(&window, 64), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemAlloc(&window, 64));
     fakeCuda()->log.clear();
-    EXPECT_EQ(mxGroupAllGather(test.group, window, 32, nullptr), MX_SUCCESS);
+    EXPECT_SUCCESS(mxGroupAllGather(test.group, window, 32, nullptr));
     EXPECT_EQ(fakeCuda()->log,
               (Log{"cuMemsetD32Async 1", "cuMemsetD32Async 2"}));
-    EXPECT_EQ(mxMemFree(window), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemFree(window));
   });
 }
 
@@ -179,7 +180,7 @@ TEST(NcclTransport, ADifferentOrderIsAMismatch) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     void *blocks[2];
     for (void *&block : blocks)
-      ASSERT_EQ(mxMemAlloc(&block, 256), MX_SUCCESS);
+      ASSERT_SUCCESS(mxMemAlloc(&block, 256));
     // Of NCCL's rules the false one knows none: rank 1 stays in a second one.
     int status = mxGroupAllGather(test.group, blocks[0], 64, nullptr);
     if (!status && test.rank)
@@ -198,11 +199,10 @@ TEST(NcclTransport, AnAbortEndsTheOthers) {
     // All have made the group; it may fail before the end of this already.
     (void)work(test, 8);
     if (test.rank == 2) {
-      EXPECT_EQ(mxGroupAbort(test.group, "no more tokens"), MX_SUCCESS);
+      EXPECT_SUCCESS(mxGroupAbort(test.group, "no more tokens"));
     }
     EXPECT_EQ(work(test, 100), MX_ERROR_PEER);
-    EXPECT_NE(std::string(getReport(test).text).find("no more tokens"),
-              std::string::npos);
+    EXPECT_TRUE(contains(getReport(test).text, {"no more tokens"}));
   });
 }
 
@@ -229,17 +229,15 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
     // All have made the group; it may fail before the end of this already.
     (void)work(test, 8);
     void *window = nullptr;
-    ASSERT_EQ(mxMemAlloc(&window, 2 * 666), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemAlloc(&window, 2 * 666));
     // A kernel fails after the call that launched it; the watchdog looks.
     (void)mxGroupAllGather(test.group, window, 666, nullptr);
     for (int i = 0; i < 1000 && !getReport(test).status; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_NE(work(test, 8), MX_SUCCESS);
-    EXPECT_EQ(mxMemFree(window), MX_SUCCESS);
-    EXPECT_NE(std::string(getReport(test).text)
-                  .find("failed: NCCL 2.28.9 says as the test wished"),
-              std::string::npos)
-        << getReport(test).text;
+    EXPECT_SUCCESS(mxMemFree(window));
+    EXPECT_TRUE(contains(getReport(test).text,
+                         {"failed: NCCL 2.28.9 says as the test wished"}));
   });
 }
 
@@ -250,24 +248,23 @@ TEST(NcclTransport, TheHostMovesSegmentsToo) {
       [](Rank &test) {
         ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
         for (size_t n : {0, 1, 100000})
-          EXPECT_EQ(work(test, n), MX_SUCCESS) << mxGetThreadError();
+          EXPECT_SUCCESS(work(test, n));
         // All have done those; the first refusal may end this one early.
         (void)work(test, 8);
         mxStream stream = nullptr;
         void *window = nullptr;
-        ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
-        ASSERT_EQ(mxMemAlloc(&window, 96), MX_SUCCESS);
+        ASSERT_SUCCESS(mxStreamCreate(&stream));
+        ASSERT_SUCCESS(mxMemAlloc(&window, 96));
         fakeCuda()->capturing = stream;
         int status = mxGroupAllGather(test.group, window, 32, stream);
         fakeCuda()->capturing = nullptr;
         // One of them is the first to refuse.
         EXPECT_TRUE(status == MX_ERROR_UNSUPPORTED || status == MX_ERROR_PEER);
-        EXPECT_NE(std::string(getReport(test).text)
-                      .find("expected a stream that no CUDA graph captures"),
-                  std::string::npos)
-            << getReport(test).text;
-        EXPECT_EQ(mxMemFree(window), MX_SUCCESS);
-        EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+        EXPECT_TRUE(
+            contains(getReport(test).text,
+                     {"expected a stream that no CUDA graph captures"}));
+        EXPECT_SUCCESS(mxMemFree(window));
+        EXPECT_SUCCESS(mxStreamDestroy(stream));
       },
       /*killed=*/-1, "host");
 }
@@ -276,7 +273,7 @@ TEST(NcclTransport, VersionsAreChecked) {
   auto expect = [](auto library, int status, const std::string &text) {
     runRanks(2, 20, library, [&](Rank &test) {
       EXPECT_EQ(test.created, status);
-      EXPECT_NE(test.error.find(text), std::string::npos) << test.error;
+      EXPECT_TRUE(contains(test.error, {text}));
     });
   };
   expect([](int) { return MX_FAKE_NCCL_26; }, MX_ERROR_UNSUPPORTED,

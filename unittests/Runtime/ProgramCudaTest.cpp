@@ -7,6 +7,7 @@
 #include "FakeCuda.h"
 #include "FlowFiles.h"
 #include "ProgramFiles.h"
+#include "Status.h"
 #include "mx_program.h"
 
 #include <cstring>
@@ -23,17 +24,15 @@ protected:
     mxClearError();
     *fakeCuda() = FakeCuda();
     fakeCuda()->parameters = 4;
-    ASSERT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(mxSetDevice("cuda"));
     // What the fake driver loads it does not look at.
     for (const char *name : {"kernels.ptx", "kernels.cubin"})
       files.write(name, ".version 8.0\n.target sm_90a\n.address_size 64\n");
   }
   std::vector<std::string> load() {
     fakeCuda()->log.clear();
-    EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
-        << mxGetLastError();
-    EXPECT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS)
-        << mxGetLastError();
+    EXPECT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
+    EXPECT_SUCCESS(mxProgramGetEntry(&entry, program, "sum"));
     return std::exchange(fakeCuda()->log, {});
   }
   ~ProgramCuda() override { mxProgramUnload(program); }
@@ -55,8 +54,8 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   void *x, *y, *z, *workspace;
   mxStream stream;
   for (void **memory : {&x, &y, &z, &workspace})
-    ASSERT_EQ(mxMemAlloc(memory, 768), MX_SUCCESS);
-  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemAlloc(memory, 768));
+  ASSERT_SUCCESS(mxStreamCreate(&stream));
   // malloc's memory need not lie at multiples of 256.
   void *aligned = reinterpret_cast<void *>(
       (reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
@@ -65,9 +64,8 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   fakeCuda()->log.clear();
   // The places in the copy are those of the fake's memory.
   extent = count = 100;
-  EXPECT_EQ(mxEntryLaunch(entry, arguments, 3, &z, 1, aligned, 512, stream),
-            MX_SUCCESS)
-      << mxGetLastError();
+  EXPECT_SUCCESS(
+      mxEntryLaunch(entry, arguments, 3, &z, 1, aligned, 512, stream));
   EXPECT_EQ(std::exchange(fakeCuda()->log, {}),
             (std::vector<std::string>{
                 "cuMemsetD8Async 400", "cuMemcpyDtoDAsync 400 stream=80",
@@ -81,13 +79,12 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
                "\"copy\": \"arg0\", \"to\": \"result0\"");
   mxProgramUnload(program);
   load();
-  EXPECT_EQ(mxEntryLaunch(entry, arguments, 3, &same, 1, aligned, 512, stream),
-            MX_SUCCESS)
-      << mxGetLastError();
+  EXPECT_SUCCESS(
+      mxEntryLaunch(entry, arguments, 3, &same, 1, aligned, 512, stream));
   EXPECT_EQ(fakeCuda()->log.size(), 2u);
-  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  EXPECT_SUCCESS(mxStreamDestroy(stream));
   for (void *memory : {x, y, z, workspace})
-    EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemFree(memory));
 }
 
 /// A number of the device: what was launched before is put on the stream, then
@@ -97,16 +94,14 @@ TEST_F(ProgramCuda, ReadsANumber) {
   for (size_t at; (at = manifest.find("vector_add")) != std::string::npos;)
     manifest.replace(at, strlen("vector_add"), "kernel");
   const char kernels[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
-  ASSERT_EQ(mxProgramLoadData(&program, manifest.data(), manifest.size(),
-                              kernels, sizeof kernels, "kernels.ptx"),
-            MX_SUCCESS)
-      << mxGetLastError();
-  ASSERT_EQ(mxProgramGetEntry(&entry, program, "double"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramLoadData(&program, manifest.data(), manifest.size(),
+                                   kernels, sizeof kernels, "kernels.ptx"));
+  ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "double"));
   void *x, *y, *workspace;
   mxStream stream;
   for (void **memory : {&x, &y, &workspace})
-    ASSERT_EQ(mxMemAlloc(memory, 768), MX_SUCCESS);
-  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemAlloc(memory, 768));
+  ASSERT_SUCCESS(mxStreamCreate(&stream));
   void *aligned = reinterpret_cast<void *>(
       (reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
   void *second = static_cast<char *>(aligned) + 256;
@@ -121,10 +116,8 @@ TEST_F(ProgramCuda, ReadsANumber) {
       {kSize, x, &extent}, {kSize, &rounds, nullptr}, {kSize, &at, nullptr}};
   void *results[] = {y, &bits, &sum};
   fakeCuda()->log.clear();
-  EXPECT_EQ(
-      mxEntryLaunch(entry, arguments, 3, results, 3, aligned, 512, stream),
-      MX_SUCCESS)
-      << mxGetLastError();
+  EXPECT_SUCCESS(
+      mxEntryLaunch(entry, arguments, 3, results, 3, aligned, 512, stream));
   EXPECT_EQ(bits, 0x40000000);
   EXPECT_EQ(sum, 1);
   auto launch = [&](void *from, void *to) {
@@ -137,9 +130,9 @@ TEST_F(ProgramCuda, ReadsANumber) {
                 launch(x, aligned), launch(aligned, second),
                 "cuMemcpyDtoHAsync 4 stream=80", "cuStreamSynchronize 80",
                 "cuMemcpyDtoDAsync 256 stream=80"}));
-  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  EXPECT_SUCCESS(mxStreamDestroy(stream));
   for (void *memory : {x, y, workspace})
-    EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemFree(memory));
 }
 
 /// The cubin where the manifest names one, else the PTX.

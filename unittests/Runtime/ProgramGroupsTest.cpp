@@ -57,24 +57,23 @@ protected:
       rank.fake = fakeGroups[rank.group].get();
       load(rank, kGroupManifest);
       for (void **memory : {&rank.x, &rank.y, &rank.z, &rank.workspace})
-        ASSERT_EQ(mxMemAlloc(memory, 512), MX_SUCCESS);
+        ASSERT_SUCCESS(mxMemAlloc(memory, 512));
     }
   }
   void TearDown() override {
     for (Rank &rank : ranks) {
-      EXPECT_EQ(mxProgramUnload(rank.program), MX_SUCCESS);
+      EXPECT_SUCCESS(mxProgramUnload(rank.program));
       for (void *memory : {rank.x, rank.y, rank.z, rank.workspace})
-        EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+        EXPECT_SUCCESS(mxMemFree(memory));
     }
     fakeGroups.clear();
   }
 
   static void load(Rank &rank, const std::string &manifest) {
     std::string kernels = readFile(MX_TEST_KERNELS);
-    ASSERT_EQ(mxProgramLoadData(&rank.program, manifest.data(), manifest.size(),
-                                kernels.data(), kernels.size(), "kernels.ptx"),
-              MX_SUCCESS)
-        << mxGetThreadError();
+    ASSERT_SUCCESS(mxProgramLoadData(&rank.program, manifest.data(),
+                                     manifest.size(), kernels.data(),
+                                     kernels.size(), "kernels.ptx"));
   }
   /// Calls for all ranks at once, on their devices.
   void onRanks(const std::function<void(Rank &)> &call) {
@@ -89,24 +88,22 @@ protected:
   }
   void bind() {
     onRanks([](Rank &rank) {
-      EXPECT_EQ(mxProgramBindGroup(rank.program, "ep", rank.group), MX_SUCCESS)
-          << mxGetThreadError();
+      EXPECT_SUCCESS(mxProgramBindGroup(rank.program, "ep", rank.group));
     });
   }
 
   static void upload(void *memory, const Floats &values) {
-    ASSERT_EQ(
-        mxMemcpyToDevice(memory, values.data(), values.size() * 4, nullptr),
-        MX_SUCCESS);
+    ASSERT_SUCCESS(
+        mxMemcpyToDevice(memory, values.data(), values.size() * 4, nullptr));
   }
   static Floats download(const void *memory) {
     Floats values(2 * kRow);
-    EXPECT_EQ(mxMemcpyToHost(values.data(), memory, 512, nullptr), MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemcpyToHost(values.data(), memory, 512, nullptr));
     return values;
   }
   static mxEntry find(const Rank &rank, const char *name) {
     mxEntry entry = nullptr;
-    EXPECT_EQ(mxProgramGetEntry(&entry, rank.program, name), MX_SUCCESS);
+    EXPECT_SUCCESS(mxProgramGetEntry(&entry, rank.program, name));
     return entry;
   }
   static int exchange(const Rank &rank) {
@@ -150,7 +147,7 @@ protected:
     upload(rank.x, x);
     upload(rank.y, y);
     upload(rank.z, Floats(2 * kRow, -1));
-    ASSERT_EQ(exchange(rank), MX_SUCCESS) << mxGetThreadError();
+    ASSERT_SUCCESS(exchange(rank));
     Floats z = download(rank.z);
     for (size_t from : {0u, 1u})
       for (size_t i = 0; i < kRow; ++i)
@@ -200,10 +197,8 @@ TEST_F(ProgramGroups, ChoosesWindows) {
                                 {kSize, &rounds, nullptr}};
       int32_t bits = -1;
       void *results[] = {rank.z, &bits};
-      ASSERT_EQ(mxEntryLaunch(find(rank, "rounds"), arguments, 2, results, 2,
-                              nullptr, 0, nullptr),
-                MX_SUCCESS)
-          << mxGetThreadError();
+      ASSERT_SUCCESS(mxEntryLaunch(find(rank, "rounds"), arguments, 2, results,
+                                   2, nullptr, 0, nullptr));
       Floats z = download(rank.z);
       for (size_t i = 0; i < z.size(); ++i)
         ASSERT_EQ(z[i], float(rounds) * (i < kRow ? 1.0f : 2.0f)) << i;
@@ -220,7 +215,7 @@ TEST_F(ProgramGroups, ExchangesNothing) {
   bind();
   onRanks([](Rank &rank) {
     for (int round = 0; round < 2; ++round)
-      EXPECT_EQ(gatherSegments(rank, 0), MX_SUCCESS) << mxGetThreadError();
+      EXPECT_SUCCESS(gatherSegments(rank, 0));
     EXPECT_EQ(rank.fake->log,
               std::vector<std::string>(2, "all_gather 0 segments 0"));
   });
@@ -230,7 +225,7 @@ TEST_F(ProgramGroups, TellsOfGroups) {
   const Rank &rank = ranks[1];
   EXPECT_EQ(mxProgramGroupCount(rank.program), 1);
   mxProgramGroupInfo info = mxSized<mxProgramGroupInfo>();
-  ASSERT_EQ(mxProgramGetGroup(rank.program, 0, &info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramGetGroup(rank.program, 0, &info));
   EXPECT_STREQ(info.name, "ep");
   EXPECT_EQ(info.size, 2);
   EXPECT_EQ(info.tokens, 1);
@@ -242,7 +237,7 @@ TEST_F(ProgramGroups, TellsOfGroups) {
               mxProgramGetGroup(rank.program, -1, &info),
               "mxProgramGetGroup: expected a number below 1, found -1");
   bind();
-  ASSERT_EQ(mxProgramGetGroup(rank.program, 0, &info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramGetGroup(rank.program, 0, &info));
   EXPECT_EQ(info.rank, 1);
   // For the largest entry.
   EXPECT_EQ(rank.fake->windowBytes(), 3048u);
@@ -295,7 +290,7 @@ TEST_F(ProgramGroups, RefusesOtherPrograms) {
   use(1);
   std::string other = kGroupManifest;
   other.replace(other.find("tokens\": 1"), 10, "tokens\": 2");
-  ASSERT_EQ(mxProgramUnload(ranks[1].program), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramUnload(ranks[1].program));
   load(ranks[1], other);
   onRanks([&](Rank &rank) {
     expectError(MX_ERROR_INVALID_VALUE,
@@ -365,7 +360,7 @@ TEST_F(ProgramGroups, RefusesOverlap) {
   EXPECT_TRUE(ranks[0].fake->log.empty());
   onRanks([](Rank &rank) {
     upload(rank.x, Floats(2 * kRow, float(rank.number + 1)));
-    EXPECT_EQ(mix(rank, rank.x, rank.y), MX_SUCCESS) << mxGetThreadError();
+    EXPECT_SUCCESS(mix(rank, rank.x, rank.y));
     Floats y = download(rank.y);
     EXPECT_EQ(y[0], 1);
     EXPECT_EQ(y[127], 2);
@@ -417,8 +412,7 @@ TEST_F(ProgramGroups, BindsAnotherGroup) {
     expectExchange(rank, 1);
     EXPECT_FALSE(old[size_t(rank.number)].expired());
     rank.group = others[size_t(rank.number)];
-    ASSERT_EQ(mxProgramBindGroup(rank.program, "ep", rank.group), MX_SUCCESS)
-        << mxGetThreadError();
+    ASSERT_SUCCESS(mxProgramBindGroup(rank.program, "ep", rank.group));
     EXPECT_TRUE(old[size_t(rank.number)].expired());
     expectExchange(rank, 2);
     EXPECT_EQ(fakeGroups[rank.group]->log.size(), 2u);
@@ -431,7 +425,7 @@ TEST_F(ProgramGroups, UnloadsWithItsGroup) {
   std::weak_ptr<FakeGroup> group = fakeGroups[ranks[0].group];
   fakeGroups.erase(ranks[0].group);
   EXPECT_FALSE(group.expired());
-  ASSERT_EQ(mxProgramUnload(ranks[0].program), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramUnload(ranks[0].program));
   ranks[0].program = nullptr;
   EXPECT_TRUE(group.expired());
 }

@@ -30,10 +30,8 @@ protected:
   }
 
   void load() {
-    ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
-        << mxGetLastError();
-    ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS)
-        << mxGetLastError();
+    ASSERT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
+    ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "sum"));
   }
   /// Arguments and results of a call that is right.
   void prepare() {
@@ -48,10 +46,8 @@ protected:
                  {kSize, upload(y), &extent},
                  {kSize, &count, nullptr}};
     result = alloc(kElements * 4);
-    ASSERT_EQ(
-        mxEntryGetWorkspaceBytes(entry, arguments.data(), 3, &workspaceBytes),
-        MX_SUCCESS)
-        << mxGetLastError();
+    ASSERT_SUCCESS(
+        mxEntryGetWorkspaceBytes(entry, arguments.data(), 3, &workspaceBytes));
     workspace = alloc(workspaceBytes);
   }
   int launch() {
@@ -60,8 +56,7 @@ protected:
   }
   void expectSums() {
     std::vector<float> z(kElements);
-    ASSERT_EQ(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr),
-              MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr));
     for (size_t i = 0; i < z.size(); ++i)
       ASSERT_EQ(z[i], x[i] + y[i]) << i;
   }
@@ -92,7 +87,7 @@ protected:
 TEST_F(Program, Runs) {
   prepare();
   EXPECT_EQ(workspaceBytes, 1280u);
-  ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(launch());
   expectSums();
 }
 
@@ -128,11 +123,10 @@ TEST_F(Program, FollowsTheDevice) {
     int summed;
   } devices[] = {{"132", kElements}, {"1", 128}, {"132", kElements}};
   for (const auto &device : devices) {
-    ASSERT_EQ(mxSetSimulatorOption("sm-count", device.count), MX_SUCCESS);
-    ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(mxSetSimulatorOption("sm-count", device.count));
+    ASSERT_SUCCESS(launch());
     std::vector<float> z(kElements);
-    ASSERT_EQ(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr),
-              MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr));
     for (size_t i = 0; i < z.size(); ++i)
       ASSERT_EQ(z[i] == x[i] + y[i], int(i) < device.summed) << i;
   }
@@ -154,10 +148,9 @@ TEST_F(Program, RunsOnManyThreadsAgain) {
     threads.emplace_back([&] {
       for (size_t round = 0; round < 12; ++round) {
         const Place &place = own[round % own.size()];
-        EXPECT_EQ(mxEntryLaunch(entry, arguments.data(), 3, &place.result, 1,
-                                place.workspace, workspaceBytes, nullptr),
-                  MX_SUCCESS)
-            << mxGetLastError();
+        EXPECT_SUCCESS(mxEntryLaunch(entry, arguments.data(), 3, &place.result,
+                                     1, place.workspace, workspaceBytes,
+                                     nullptr));
       }
     });
   for (std::thread &thread : threads)
@@ -173,15 +166,15 @@ TEST_F(Program, TellsWhatIsInIt) {
   load();
   EXPECT_EQ(mxProgramEntryCount(program), 1);
   mxEntry same;
-  ASSERT_EQ(mxProgramGetEntryAt(&same, program, 0), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramGetEntryAt(&same, program, 0));
   EXPECT_EQ(same, entry);
   mxEntryInfo info = mxSized<mxEntryInfo>();
-  ASSERT_EQ(mxEntryGetInfo(entry, &info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxEntryGetInfo(entry, &info));
   EXPECT_STREQ(info.name, "sum");
   EXPECT_EQ(info.argumentCount, 3);
   EXPECT_EQ(info.resultCount, 1);
   mxValueInfo value = mxSized<mxValueInfo>();
-  ASSERT_EQ(mxEntryGetArgument(entry, 1, &value), MX_SUCCESS);
+  ASSERT_SUCCESS(mxEntryGetArgument(entry, 1, &value));
   EXPECT_STREQ(value.name, "y");
   EXPECT_STREQ(value.type, "tensor<?xf32>");
   EXPECT_STREQ(value.dtype, "f4");
@@ -189,9 +182,9 @@ TEST_F(Program, TellsWhatIsInIt) {
   EXPECT_FALSE(value.isNumber);
   ASSERT_EQ(value.rank, 1);
   EXPECT_EQ(value.shape[0], -1);
-  ASSERT_EQ(mxEntryGetArgument(entry, 2, &value), MX_SUCCESS);
+  ASSERT_SUCCESS(mxEntryGetArgument(entry, 2, &value));
   EXPECT_TRUE(value.isNumber);
-  ASSERT_EQ(mxEntryGetResult(entry, 0, &value), MX_SUCCESS);
+  ASSERT_SUCCESS(mxEntryGetResult(entry, 0, &value));
   EXPECT_STREQ(value.name, "z");
   EXPECT_EQ(value.shape[0], -1);
   // Shapes need no memory.
@@ -199,8 +192,7 @@ TEST_F(Program, TellsWhatIsInIt) {
                {kSize, nullptr, &extent},
                {kSize, &count, nullptr}};
   int64_t shape;
-  ASSERT_EQ(mxEntryGetResultShape(entry, arguments.data(), 3, 0, &shape),
-            MX_SUCCESS);
+  ASSERT_SUCCESS(mxEntryGetResultShape(entry, arguments.data(), 3, 0, &shape));
   EXPECT_EQ(shape, kElements);
 }
 
@@ -210,10 +202,8 @@ TEST_F(Program, DoesNothingForNoElements) {
   arguments = {{kSize, nullptr, &extent},
                {kSize, nullptr, &extent},
                {kSize, &count, nullptr}};
-  EXPECT_EQ(mxEntryLaunch(entry, arguments.data(), 3, &result, 1, nullptr, 0,
-                          nullptr),
-            MX_SUCCESS)
-      << mxGetLastError();
+  EXPECT_SUCCESS(mxEntryLaunch(entry, arguments.data(), 3, &result, 1, nullptr,
+                               0, nullptr));
 }
 
 TEST_F(Program, RefusesBadFiles) {
@@ -273,13 +263,12 @@ TEST_F(Program, HasConstantsOnTheDevice) {
   // Each has its own copy, which is gone with the program.
   for (int round = 0; round < 2; ++round) {
     prepare();
-    ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(launch());
     std::vector<float> z(kElements);
-    ASSERT_EQ(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr),
-              MX_SUCCESS);
+    ASSERT_SUCCESS(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr));
     for (size_t i = 0; i < z.size(); ++i)
       ASSERT_EQ(z[i], x[i] + 0.5f * float(i));
-    ASSERT_EQ(mxProgramUnload(program), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(mxProgramUnload(program));
     program = nullptr;
   }
 }
@@ -294,8 +283,7 @@ TEST_F(Program, RefusesBadConstants) {
                   files.path + "/constants.bin: expected the 1456 bytes that "
                                "the manifest tells of, found 1455");
   files.write("constants.bin", std::string(1456, '\0'));
-  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
-      << mxGetLastError();
+  ASSERT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
   // More than any device has.
   files.write("manifest.json",
               withConstant(files.manifest, "4611686018427387903"));
@@ -311,8 +299,8 @@ TEST_F(Program, RefusesKernelsThatAreNotThere) {
   for (size_t at; (at = text.find("vector_add")) != std::string::npos;)
     text.replace(at, 10, "no_kernel");
   files.write("manifest.json", text);
-  EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_ERROR_NOT_FOUND);
-  EXPECT_NE(std::string(mxGetLastError()).find("no_kernel"), std::string::npos);
+  EXPECT_ERROR_WITH(mxProgramLoad(&program, files.path.c_str()),
+                    MX_ERROR_NOT_FOUND, "no_kernel");
 }
 
 TEST_F(Program, RefusesWrongArguments) {
@@ -390,7 +378,7 @@ TEST_F(Program, RefusesDeadHandles) {
               "expected the entry to be one of [sum], found 'main'");
   expectError(MX_ERROR_INVALID_VALUE, mxProgramGetEntryAt(&none, program, 1),
               "expected an entry below 1, found 1");
-  ASSERT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  ASSERT_SUCCESS(mxProgramUnload(program));
   const char *dead =
       "expected an entry of a loaded program, found a handle that is none";
   expectError(MX_ERROR_INVALID_VALUE, mxEntryGetInfo(entry, &info), dead);
@@ -403,7 +391,7 @@ TEST_F(Program, RefusesDeadHandles) {
   expectError(MX_ERROR_INVALID_VALUE, mxProgramGetEntry(&none, program, "sum"),
               unloaded);
   program = nullptr;
-  EXPECT_EQ(mxProgramUnload(nullptr), MX_SUCCESS);
+  EXPECT_SUCCESS(mxProgramUnload(nullptr));
 }
 
 TEST_F(Program, NamesTheKernelThatFails) {

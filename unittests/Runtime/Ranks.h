@@ -5,6 +5,7 @@
 #ifndef MX_UNITTESTS_RUNTIME_RANKS_H
 #define MX_UNITTESTS_RUNTIME_RANKS_H
 
+#include "Status.h"
 #include "mx_group.h"
 
 #include <condition_variable>
@@ -63,7 +64,7 @@ struct TestRank {
   mxGroupReport report() const {
     mxGroupReport report = mxSized<mxGroupReport>();
     report.text = report.entry = "no report";
-    EXPECT_EQ(mxGroupGetStatus(group, &report), MX_SUCCESS);
+    EXPECT_SUCCESS(mxGroupGetStatus(group, &report));
     return report;
   }
 };
@@ -99,7 +100,7 @@ runRanks(int size, std::chrono::milliseconds timeout,
       user.exchange = &made;
       EXPECT_EQ(ThreadExchange::call(&user, "", 1, all.data()), 0);
       body(test);
-      EXPECT_EQ(mxGroupDestroy(test.group), MX_SUCCESS);
+      EXPECT_SUCCESS(mxGroupDestroy(test.group));
     });
   for (std::thread &thread : threads)
     thread.join();

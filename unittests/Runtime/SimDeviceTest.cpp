@@ -19,22 +19,12 @@
 
 namespace {
 
-/// Whether `text` contains all of `num_b`.
-testing::AssertionResult contains(const std::string &text,
-                                  std::vector<std::string> parts) {
-  for (const std::string &part : parts)
-    if (text.find(part) == std::string::npos)
-      return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
-  return testing::AssertionSuccess();
-}
-
 class SimDevice : public Simulator {
 protected:
   void SetUp() override {
     Simulator::SetUp();
-    ASSERT_EQ(mxModuleLoad(&module, readKernels().c_str(), 0, "kernels.ptx"),
-              MX_SUCCESS)
-        << mxGetLastError();
+    ASSERT_SUCCESS(
+        mxModuleLoad(&module, readKernels().c_str(), 0, "kernels.ptx"));
   }
   void TearDown() override {
     mxModuleUnload(module);
@@ -43,17 +33,15 @@ protected:
 
   mxFunction kernel(const char *name) {
     mxFunction function = nullptr;
-    EXPECT_EQ(mxModuleGetFunction(&function, module, name), MX_SUCCESS)
-        << mxGetLastError();
+    EXPECT_SUCCESS(mxModuleGetFunction(&function, module, name));
     return function;
   }
 
   template <typename T>
   std::vector<T> download(void *memory, size_t count) {
     std::vector<T> values(count);
-    EXPECT_EQ(mxMemcpyToHost(values.data(), memory, count * sizeof(T), nullptr),
-              MX_SUCCESS)
-        << mxGetLastError();
+    EXPECT_SUCCESS(
+        mxMemcpyToHost(values.data(), memory, count * sizeof(T), nullptr));
     return values;
   }
 
@@ -69,11 +57,9 @@ TEST_F(SimDevice, AddsVectors) {
   }
   void *da = upload(a), *db = upload(b), *dc = alloc(n * 4);
   void *parameters[] = {&da, &db, &dc, (void *)&n};
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {8, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
-  ASSERT_EQ(mxLaunch(kernel("vector_add"), &config, parameters, 4), MX_SUCCESS)
-      << mxGetLastError();
-  ASSERT_EQ(mxSynchronize(), MX_SUCCESS);
+  mxLaunchConfig config = launchOf(8, 128);
+  ASSERT_SUCCESS(mxLaunch(kernel("vector_add"), &config, parameters, 4));
+  ASSERT_SUCCESS(mxSynchronize());
   std::vector<float> c = download<float>(dc, n);
   for (uint32_t i = 0; i < n; ++i)
     ASSERT_EQ(c[i], a[i] + b[i]) << i;
@@ -109,14 +95,12 @@ std::string warnedKernels() {
 
 TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   mxModule warned = nullptr;
-  ASSERT_EQ(mxModuleLoad(&warned, warnedKernels().c_str(), 0, "warned.ptx"),
-            MX_SUCCESS)
-      << mxGetLastError();
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  ASSERT_SUCCESS(
+      mxModuleLoad(&warned, warnedKernels().c_str(), 0, "warned.ptx"));
+  mxLaunchConfig config = launchOf(1, 32);
   auto launch = [&](const char *name) {
     mxFunction function = nullptr;
-    EXPECT_EQ(mxModuleGetFunction(&function, warned, name), MX_SUCCESS);
+    EXPECT_SUCCESS(mxModuleGetFunction(&function, warned, name));
     return mxLaunch(function, &config, nullptr, 0);
   };
   // The handler may call the interface; nothing is locked.
@@ -124,48 +108,44 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   mxSetWarningHandler(
       [](const char *text, void *data) {
         mxDeviceInfo info = mxSized<mxDeviceInfo>();
-        EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+        EXPECT_SUCCESS(mxGetDeviceInfo(&info));
         static_cast<std::vector<std::string> *>(data)->push_back(text);
       },
       &texts);
-  ASSERT_EQ(mxSetSimulatorOption("warnings", "print"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "print"));
   for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(launch("first"), MX_SUCCESS) << mxGetLastError();
+    EXPECT_SUCCESS(launch("first"));
   ASSERT_EQ(texts.size(), 1u);
   EXPECT_TRUE(
       contains(texts[0], {"kernel 'first' on the simulator ran to its end",
                           "warned.ptx:14: ld-before-wait: warning: "}));
   EXPECT_EQ(texts[0].back(), '\n');
-  EXPECT_EQ(launch("second"), MX_SUCCESS);
+  EXPECT_SUCCESS(launch("second"));
   ASSERT_EQ(texts.size(), 2u);
   EXPECT_TRUE(contains(texts[1], {"kernel 'second'", "ld-before-wait"}));
 
   // Without a handler on standard error.
   mxSetWarningHandler(nullptr, nullptr);
   mxModule again = nullptr;
-  ASSERT_EQ(mxModuleLoad(&again, warnedKernels().c_str(), 0, "again.ptx"),
-            MX_SUCCESS);
+  ASSERT_SUCCESS(mxModuleLoad(&again, warnedKernels().c_str(), 0, "again.ptx"));
   std::swap(again, warned);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(launch("first"), MX_SUCCESS);
+  EXPECT_SUCCESS(launch("first"));
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
                        {"mx runtime: warning: kernel 'first'",
                         "again.ptx:14: ld-before-wait: warning: "}));
 
-  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
-  EXPECT_EQ(launch("first"), MX_ERROR_CHECK);
-  EXPECT_TRUE(contains(mxGetLastError(), {"kernel 'first'", "MX_SIM_WARNINGS",
-                                          "ld-before-wait: warning: "}));
-  mxClearError();
-  ASSERT_EQ(mxSetSimulatorOption("warnings", "none"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
+  EXPECT_ERROR_WITH(launch("first"), MX_ERROR_CHECK, "kernel 'first'",
+                    "MX_SIM_WARNINGS", "ld-before-wait: warning: ");
+  ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "none"));
   testing::internal::CaptureStderr();
-  EXPECT_EQ(launch("second"), MX_SUCCESS);
+  EXPECT_SUCCESS(launch("second"));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  EXPECT_EQ(mxSetSimulatorOption("warnings", "some"), MX_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"expected print, error or none, "
-                                          "found 'some'"}));
-  mxClearError();
-  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
+  EXPECT_ERROR_WITH(mxSetSimulatorOption("warnings", "some"),
+                    MX_ERROR_INVALID_VALUE,
+                    "expected print, error or none, found 'some'");
+  ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
   mxModuleUnload(again);
   mxModuleUnload(warned);
 }
@@ -186,17 +166,13 @@ TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
   const int64_t dims[] = {128, rows}, strides[] = {128};
   const int32_t box[] = {128, boxRows};
   for (int swizzle : {0, 3}) {
-    ASSERT_EQ(mxTensorMapEncodeTiled(map, 0, 2, source, dims, strides, box,
-                                     nullptr, 0, swizzle, 0, 0),
-              MX_SUCCESS)
-        << mxGetLastError();
+    ASSERT_SUCCESS(mxTensorMapEncodeTiled(map, 0, 2, source, dims, strides, box,
+                                          nullptr, 0, swizzle, 0, 0));
     int32_t x = 0, y = 8;
     uint32_t slotBytes = boxRows * 128, slots = 2;
     void *parameters[] = {map, &out, &x, &y, &slotBytes, &slotBytes, &slots};
-    mxLaunchConfig config = {
-        sizeof(mxLaunchConfig), {1, 1, 1}, {64, 1, 1}, {}, 4096, nullptr, 0};
-    ASSERT_EQ(mxLaunch(kernel("tma_load"), &config, parameters, 7), MX_SUCCESS)
-        << mxGetLastError();
+    mxLaunchConfig config = launchOf(1, 64, 0, 4096);
+    ASSERT_SUCCESS(mxLaunch(kernel("tma_load"), &config, parameters, 7));
     std::vector<uint8_t> result = download<uint8_t>(out, 2 * boxRows * 128);
     for (int slot = 0; slot < 2; ++slot)
       for (int row = 0; row < boxRows; ++row)
@@ -215,11 +191,8 @@ TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
 TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
   void *out = alloc(8 * 32 * 4);
   void *parameters[] = {&out};
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {8, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0};
-  ASSERT_EQ(mxLaunch(kernel("cluster_exchange"), &config, parameters, 1),
-            MX_SUCCESS)
-      << mxGetLastError();
+  mxLaunchConfig config = launchOf(8, 32, 2);
+  ASSERT_SUCCESS(mxLaunch(kernel("cluster_exchange"), &config, parameters, 1));
   std::vector<int32_t> result = download<int32_t>(out, 8 * 32);
   for (int i = 0; i < 8 * 32; ++i)
     ASSERT_EQ(result[i], (1 - i / 32 % 2) * 1000 + i % 32) << i;
@@ -227,19 +200,19 @@ TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
 
 TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
-  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  ASSERT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
   EXPECT_EQ(info.sharedMemoryPerBlock, 232448);
-  ASSERT_EQ(mxSetSimulatorOption("sm-count", "4"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("sm-count", "4"));
   EXPECT_EQ(mxMultiprocessorCount(), 4);
-  ASSERT_EQ(mxSetSimulatorOption("sm-count", "148"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("sm-count", "148"));
   EXPECT_EQ(mxMultiprocessorCount(), 148);
   EXPECT_EQ(mxCanRunTarget("sm_100a"), 1);
   EXPECT_EQ(mxCanRunTarget("sm_80"), 1);
   EXPECT_EQ(mxCanRunTarget("gfx90"), 0);
   EXPECT_EQ(mxCanRunTarget("sm_110a"), 0);
   for (const char *checks : {"none", "uninit-tmem,mbarrier", "all"})
-    EXPECT_EQ(mxSetSimulatorOption("checks", checks), MX_SUCCESS);
+    EXPECT_SUCCESS(mxSetSimulatorOption("checks", checks));
   const struct {
     const char *option, *value, *message;
   } cases[] = {
@@ -281,10 +254,8 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "'fast'"},
   };
   for (const auto &entry : cases) {
-    mxClearError();
-    EXPECT_EQ(mxSetSimulatorOption(entry.option, entry.value),
-              MX_ERROR_INVALID_VALUE);
-    EXPECT_STREQ(mxGetLastError(), entry.message);
+    EXPECT_ERROR(mxSetSimulatorOption(entry.option, entry.value),
+                 MX_ERROR_INVALID_VALUE, entry.message);
   }
 }
 
@@ -292,15 +263,13 @@ TEST_F(SimDevice, StopsAtTheInstructionLimit) {
   void *out = alloc(128);
   uint32_t n = 32;
   void *parameters[] = {&out, &n};
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
-  ASSERT_EQ(mxSetSimulatorOption("instruction-limit", "3"), MX_SUCCESS);
+  mxLaunchConfig config = launchOf(1, 32);
+  ASSERT_SUCCESS(mxSetSimulatorOption("instruction-limit", "3"));
   EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
             MX_ERROR_CHECK);
-  ASSERT_EQ(mxSetSimulatorOption("instruction-limit", "1000000"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("instruction-limit", "1000000"));
   mxClearError();
-  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2), MX_SUCCESS)
-      << mxGetLastError();
+  EXPECT_SUCCESS(mxLaunch(kernel("store_ids"), &config, parameters, 2));
 }
 
 TEST_F(SimDevice, CountsWhatItRuns) {
@@ -309,9 +278,8 @@ TEST_F(SimDevice, CountsWhatItRuns) {
   void *out = alloc(128);
   uint32_t n = 32;
   void *parameters[] = {&out, &n};
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
-  ASSERT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2), MX_SUCCESS);
+  mxLaunchConfig config = launchOf(1, 32);
+  ASSERT_SUCCESS(mxLaunch(kernel("store_ids"), &config, parameters, 2));
   mxGetSimulatorCounters(&after);
   EXPECT_EQ(after.launches, before.launches + 1);
   EXPECT_GT(after.warpInstructions, before.warpInstructions);
@@ -327,8 +295,7 @@ TEST_F(SimDevice, WritesReports) {
   const uint32_t n = 256;
   void *da = upload(a), *dc = alloc(n * 4);
   void *parameters[] = {&da, &da, &dc, (void *)&n};
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {2, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = launchOf(2, 128);
   auto launch = [&] {
     return mxLaunch(kernel("vector_add"), &config, parameters, 4);
   };
@@ -340,55 +307,50 @@ TEST_F(SimDevice, WritesReports) {
       ++found;
     return found;
   };
-  ASSERT_EQ(mxSetSimulatorOption("report", path.c_str()), MX_SUCCESS);
-  ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(mxSetSimulatorOption("report", path.c_str()));
+  ASSERT_SUCCESS(launch());
   EXPECT_EQ(count("\"kernel\": \"vector_add\""), 1u);
-  ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(launch());
   EXPECT_EQ(count("\"kernel\": \"vector_add\""), 2u);
   EXPECT_GT(count("\"instructions_by_line\""), 0u);
-  ASSERT_EQ(mxSetSimulatorOption("report", "/no/such/folder/r"), MX_SUCCESS);
-  EXPECT_EQ(launch(), MX_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(
-      contains(mxGetLastError(), {"/no/such/folder/r", "No such file"}));
-  mxClearError();
-  ASSERT_EQ(mxSetSimulatorOption("report", ""), MX_SUCCESS);
-  EXPECT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  ASSERT_SUCCESS(mxSetSimulatorOption("report", "/no/such/folder/r"));
+  EXPECT_ERROR_WITH(launch(), MX_ERROR_INVALID_VALUE, "/no/such/folder/r",
+                    "No such file");
+  ASSERT_SUCCESS(mxSetSimulatorOption("report", ""));
+  EXPECT_SUCCESS(launch());
   std::remove(path.c_str());
 }
 
 TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
-  EXPECT_EQ(mxSetDevice("cuda"), MX_ERROR_NO_DEVICE);
-  EXPECT_TRUE(contains(mxGetLastError(),
-                       {"no CUDA driver: cannot load /no/such/libcuda.so"}));
-  mxClearError();
-  EXPECT_EQ(mxSetDevice("tpu"), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR_WITH(mxSetDevice("cuda"), MX_ERROR_NO_DEVICE,
+                    "no CUDA driver: cannot load /no/such/libcuda.so");
+  EXPECT_ERROR(mxSetDevice("tpu"), MX_ERROR_INVALID_VALUE,
                "expected device auto, sim, sim:N, cuda or cuda:N, found 'tpu': "
                "a GPU is cuda or cuda:N");
   // The device in use is still the one before.
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
-  EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
   // Without a GPU, auto is the simulator.
-  EXPECT_EQ(mxSetDeviceForTarget("auto", "sm_90a"), MX_SUCCESS);
-  EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_SUCCESS(mxSetDeviceForTarget("auto", "sm_90a"));
+  EXPECT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
 }
 
 TEST_F(SimDevice, ObeysTheEnvironmentWhereNothingIsNamed) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   setenv("MX_DEVICE", "sim", 1);
-  EXPECT_EQ(mxSetDeviceForTarget(nullptr, "sm_90a"), MX_SUCCESS);
-  EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_SUCCESS(mxSetDeviceForTarget(nullptr, "sm_90a"));
+  EXPECT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
   setenv("MX_DEVICE", "cuda", 1);
-  EXPECT_EQ(mxSetDeviceForTarget(nullptr, "sm_90a"), MX_ERROR_NO_DEVICE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"MX_DEVICE: no CUDA driver"}));
+  EXPECT_ERROR_WITH(mxSetDeviceForTarget(nullptr, "sm_90a"), MX_ERROR_NO_DEVICE,
+                    "MX_DEVICE: no CUDA driver");
   // A name is stronger than the environment.
-  EXPECT_EQ(mxSetDevice("sim"), MX_SUCCESS);
+  EXPECT_SUCCESS(mxSetDevice("sim"));
   unsetenv("MX_DEVICE");
   mxClearError();
-  EXPECT_EQ(mxSetDeviceForTarget(nullptr, nullptr), MX_SUCCESS);
+  EXPECT_SUCCESS(mxSetDeviceForTarget(nullptr, nullptr));
 }
 
 TEST_F(SimDevice, KeepsTheFirstError) {
@@ -419,96 +381,81 @@ TEST_F(SimDevice, KeepsTheFirstError) {
 
 TEST_F(SimDevice, RefusesBadModules) {
   mxModule bad;
-  EXPECT_EQ(mxModuleLoad(&bad, "garbage", 0, "bad.ptx"), MX_ERROR_BAD_MODULE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"bad.ptx", "expected PTX text"}));
-  mxClearError();
+  EXPECT_ERROR_WITH(mxModuleLoad(&bad, "garbage", 0, "bad.ptx"),
+                    MX_ERROR_BAD_MODULE, "bad.ptx", "expected PTX text");
   const char *broken = ".version 8.0\n.target sm_90a\n.address_size 64\n"
                        ".visible .entry k() {\n  mov.u32 %r1, ;\n}\n";
-  EXPECT_EQ(mxModuleLoad(&bad, broken, 0, "bad.ptx"), MX_ERROR_BAD_MODULE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"bad.ptx:5:"}));
-  mxClearError();
-  EXPECT_EQ(mxModuleLoad(&bad,
-                         "\x7f"
-                         "ELF....",
-                         8, "k.cubin"),
-            MX_ERROR_BAD_MODULE);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR_WITH(mxModuleLoad(&bad, broken, 0, "bad.ptx"),
+                    MX_ERROR_BAD_MODULE, "bad.ptx:5:");
+  EXPECT_ERROR(mxModuleLoad(&bad,
+                            "\x7f"
+                            "ELF....",
+                            8, "k.cubin"),
+               MX_ERROR_BAD_MODULE,
                "k.cubin: expected a 64-bit little-endian ELF file");
-  mxClearError();
   const char *other = ".version 8.7\n.target sm_110a\n.address_size 64\n"
                       ".visible .entry k() { ret; }\n";
-  EXPECT_EQ(mxModuleLoad(&bad, other, 0, "k.ptx"), MX_ERROR_WRONG_TARGET);
-  EXPECT_TRUE(contains(mxGetLastError(), {"k.ptx:2:", "'sm_110a'"}));
-  mxClearError();
+  EXPECT_ERROR_WITH(mxModuleLoad(&bad, other, 0, "k.ptx"),
+                    MX_ERROR_WRONG_TARGET, "k.ptx:2:", "'sm_110a'");
   EXPECT_EQ(mxModuleLoad(&bad, nullptr, 0, nullptr), MX_ERROR_INVALID_VALUE);
   EXPECT_EQ(bad, nullptr);
 }
 
 TEST_F(SimDevice, NamesTheKernelsThereAre) {
   mxFunction function;
-  EXPECT_EQ(mxModuleGetFunction(&function, module, "vector_sub"),
-            MX_ERROR_NOT_FOUND);
-  EXPECT_TRUE(contains(mxGetLastError(),
-                       {"kernels.ptx: there is no kernel 'vector_sub'",
-                        "'vector_add'", "'tma_load'"}));
+  EXPECT_ERROR_WITH(mxModuleGetFunction(&function, module, "vector_sub"),
+                    MX_ERROR_NOT_FOUND,
+                    "kernels.ptx: there is no kernel 'vector_sub'",
+                    "'vector_add'", "'tma_load'");
 }
 
 TEST_F(SimDevice, RefusesWrongParameters) {
   void *parameters[] = {nullptr, nullptr};
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
-  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 1),
-            MX_ERROR_BAD_LAUNCH);
-  EXPECT_STREQ(mxGetLastError(),
+  mxLaunchConfig config = launchOf(1, 32);
+  EXPECT_ERROR(mxLaunch(kernel("store_ids"), &config, parameters, 1),
+               MX_ERROR_BAD_LAUNCH,
                "kernel 'store_ids': expected 2 parameters, found 1");
-  mxClearError();
-  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
-            MX_ERROR_BAD_LAUNCH);
-  EXPECT_STREQ(mxGetLastError(), "kernel 'store_ids': expected a value for "
-                                 "parameter 0, found a null pointer");
-  mxClearError();
+  EXPECT_ERROR(mxLaunch(kernel("store_ids"), &config, parameters, 2),
+               MX_ERROR_BAD_LAUNCH,
+               "kernel 'store_ids': expected a value for parameter 0, found a "
+               "null pointer");
   EXPECT_EQ(mxLaunch(nullptr, &config, parameters, 2), MX_ERROR_INVALID_VALUE);
 }
 
 TEST_F(SimDevice, SkipsEmptyGrids) {
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {0, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
-  EXPECT_EQ(mxLaunch(kernel("wait_forever"), &config, nullptr, 0), MX_SUCCESS);
+  mxLaunchConfig config = launchOf(0, 32);
+  EXPECT_SUCCESS(mxLaunch(kernel("wait_forever"), &config, nullptr, 0));
 }
 
 TEST_F(SimDevice, ReportsWildStores) {
   void *out = alloc(31 * 4);
   uint32_t n = 32;
   void *parameters[] = {&out, &n};
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
-  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
-            MX_ERROR_CHECK);
-  EXPECT_TRUE(contains(mxGetLastError(), {"kernel 'store_ids' on the simulator",
-                                          "out-of-bounds", "kernels.ptx"}));
+  mxLaunchConfig config = launchOf(1, 32);
+  EXPECT_ERROR_WITH(mxLaunch(kernel("store_ids"), &config, parameters, 2),
+                    MX_ERROR_CHECK, "kernel 'store_ids' on the simulator",
+                    "out-of-bounds", "kernels.ptx");
 }
 
 TEST_F(SimDevice, ReportsDeadlocks) {
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
-  EXPECT_EQ(mxLaunch(kernel("wait_forever"), &config, nullptr, 0),
-            MX_ERROR_DEADLOCK);
-  EXPECT_TRUE(contains(mxGetLastError(), {"'wait_forever'", "deadlock"}));
+  mxLaunchConfig config = launchOf(1, 32);
+  EXPECT_ERROR_WITH(mxLaunch(kernel("wait_forever"), &config, nullptr, 0),
+                    MX_ERROR_DEADLOCK, "'wait_forever'", "deadlock");
 }
 
 TEST_F(SimDevice, OrdersStreams) {
   int32_t number = 7;
-  EXPECT_EQ(mxGetDeviceNumber(&number), MX_SUCCESS);
+  EXPECT_SUCCESS(mxGetDeviceNumber(&number));
   EXPECT_EQ(number, -1);
   EXPECT_EQ(mxGetDeviceNumber(nullptr), MX_ERROR_INVALID_VALUE);
   mxClearError();
   mxStream stream;
-  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
-  EXPECT_EQ(mxStreamWait(stream, nullptr), MX_SUCCESS);
-  EXPECT_EQ(mxStreamWait(nullptr, stream), MX_SUCCESS);
-  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
-  EXPECT_EQ(mxStreamWait(nullptr, stream), MX_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"expected a stream"}));
+  ASSERT_SUCCESS(mxStreamCreate(&stream));
+  EXPECT_SUCCESS(mxStreamWait(stream, nullptr));
+  EXPECT_SUCCESS(mxStreamWait(nullptr, stream));
+  EXPECT_SUCCESS(mxStreamDestroy(stream));
+  EXPECT_ERROR_WITH(mxStreamWait(nullptr, stream), MX_ERROR_INVALID_VALUE,
+                    "expected a stream");
 }
 
 TEST_F(SimDevice, ChecksCopies) {
@@ -545,18 +492,16 @@ TEST_F(SimDevice, ChecksTensorMaps) {
     return mxTensorMapEncodeTiled(map, type, rank, memory, dims, strides, boxes,
                                   nullptr, 0, swizzle, 0, 0);
   };
-  EXPECT_EQ(encode(0, 2, good, box, 2), MX_SUCCESS) << mxGetLastError();
-  EXPECT_EQ(encode(0, 2, bad, box, 2), MX_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"tensor map", "16", "72"}));
-  EXPECT_EQ(encode(0, 2, good, large, 2), MX_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"256", "257"}));
-  EXPECT_EQ(encode(0, 2, good, none, 2), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_SUCCESS(encode(0, 2, good, box, 2));
+  EXPECT_ERROR_WITH(encode(0, 2, bad, box, 2), MX_ERROR_INVALID_VALUE,
+                    "tensor map", "16", "72");
+  EXPECT_ERROR_WITH(encode(0, 2, good, large, 2), MX_ERROR_INVALID_VALUE, "256",
+                    "257");
+  EXPECT_ERROR(encode(0, 2, good, none, 2), MX_ERROR_INVALID_VALUE,
                "tensor map: expected box dimensions from 1 to 256, found 0");
-  EXPECT_EQ(encode(0, 2, good, box, 1), MX_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(contains(mxGetLastError(), {"64", "32"}));
-  EXPECT_EQ(encode(16, 2, good, box, 0), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR_WITH(encode(0, 2, good, box, 1), MX_ERROR_INVALID_VALUE, "64",
+                    "32");
+  EXPECT_ERROR(encode(16, 2, good, box, 0), MX_ERROR_INVALID_VALUE,
                "tensor map: expected a data type from 0 to 15, found 16");
   EXPECT_EQ(encode(0, 6, good, box, 0), MX_ERROR_INVALID_VALUE);
   EXPECT_EQ(encode(0, 2, nullptr, box, 0), MX_ERROR_INVALID_VALUE);
@@ -619,9 +564,8 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   EXPECT_STREQ(mxGetLastError(), "");
   EXPECT_EQ(sum, std::vector<float>({0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 0, 0}));
   add(&x[2], &y[2], &sum[2], 9);
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK);
-  EXPECT_TRUE(contains(mxGetLastError(), {"0 bytes past the end", "of 32 "}));
-  mxClearError();
+  EXPECT_ERROR_WITH(mxGetLastStatus(), MX_ERROR_CHECK, "0 bytes past the end",
+                    "of 32 ");
   mgpuMemHostRegister(&sum[11], 4);
   EXPECT_TRUE(contains(mxGetLastError(),
                        {"memory of the host that is not registered, found",
@@ -651,7 +595,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   EXPECT_EQ(shared[0], 2);
   mgpuMemcpy(shared + 1, x.data(), 4, nullptr);
   EXPECT_EQ(shared[1], 1);
-  EXPECT_EQ(mxMemcpyOnDevice(shared + 2, shared, 4, nullptr), MX_SUCCESS);
+  EXPECT_SUCCESS(mxMemcpyOnDevice(shared + 2, shared, 4, nullptr));
   EXPECT_EQ(shared[2], 2);
   mgpuMemHostUnregister(shared);
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE) << "not registered";
@@ -672,11 +616,11 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
                     "ld.param.u64 %rd1, [p];\n"
                     "ld.shared.u32 %r1, [s];\n"
                     "st.global.u32 [%rd1], %r1;\nret;\n}\n";
-  ASSERT_EQ(mxSetSimulatorOption("checks", "default"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
   mxModule own = nullptr;
   mxFunction k = nullptr;
-  ASSERT_EQ(mxModuleLoad(&own, ptx, 0, "k.ptx"), MX_SUCCESS);
-  ASSERT_EQ(mxModuleGetFunction(&k, own, "k"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxModuleLoad(&own, ptx, 0, "k.ptx"));
+  ASSERT_SUCCESS(mxModuleGetFunction(&k, own, "k"));
   void *out = alloc(4), *parameters[] = {&out};
   auto launchForeign = [&] {
     testing::internal::CaptureStderr();
@@ -684,39 +628,38 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
     return testing::internal::GetCapturedStderr();
   };
   // As the suite has it, so that a warning does not pass unseen.
-  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
   EXPECT_EQ(launchForeign(), "");
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK);
   mxClearError();
-  ASSERT_EQ(mxSetSimulatorOption("warnings", "print"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "print"));
   std::string warning = launchForeign();
   EXPECT_STREQ(mxGetLastError(), "");
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 0u);
   EXPECT_TRUE(contains(
       warning, {"mx runtime: warning: kernel 'k'", "k.ptx:8: uninit-smem"}));
   EXPECT_EQ(launchForeign(), "") << "once is enough";
-  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
 
   // Who can look at errors gets one, and sees that nobody wrote it.
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = launchOf(1, 1);
   EXPECT_EQ(mxLaunch(k, &config, parameters, 1), MX_ERROR_CHECK);
   EXPECT_NE(download<uint32_t>(out, 1)[0], 0u);
   mxClearError();
   // So does who looks for bugs.
   for (const char *checks : {"all", "uninit-smem"}) {
-    ASSERT_EQ(mxSetSimulatorOption("checks", checks), MX_SUCCESS);
+    ASSERT_SUCCESS(mxSetSimulatorOption("checks", checks));
     EXPECT_EQ(launchForeign(), "");
     EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK) << checks;
     mxClearError();
   }
-  ASSERT_EQ(mxSetSimulatorOption("checks", "default"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
   // What a GPU does not get through either is an error in any case.
   mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
                    nullptr, nullptr, 0);
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
   mxClearError();
-  EXPECT_EQ(mxModuleUnload(own), MX_SUCCESS);
+  EXPECT_SUCCESS(mxModuleUnload(own));
 }
 
 TEST_F(SimDevice, RefusesCooperativeLaunchesThatDoNotFit) {
@@ -724,13 +667,12 @@ TEST_F(SimDevice, RefusesCooperativeLaunchesThatDoNotFit) {
   uint32_t n = 32;
   void *parameters[] = {&a, &a, &b, &n};
   auto launchGrid = [&](int64_t grid) {
-    mxLaunchConfig config = {
-        sizeof(mxLaunchConfig), {grid, 1, 1}, {1024, 1, 1}, {}, 0, nullptr,
-        MX_LAUNCH_COOPERATIVE};
+    mxLaunchConfig config =
+        launchOf(grid, 1024, 0, 0, nullptr, MX_LAUNCH_COOPERATIVE);
     return mxLaunch(kernel("vector_add"), &config, parameters, 4);
   };
   // Two blocks of 1024 threads on each of 148 SMs.
-  EXPECT_EQ(launchGrid(296), MX_SUCCESS) << mxGetLastError();
+  EXPECT_SUCCESS(launchGrid(296));
   EXPECT_NE(launchGrid(297), MX_SUCCESS);
   EXPECT_TRUE(
       contains(mxGetLastError(), {"expected at most 296 CTAs", "found 297"}));
@@ -745,40 +687,36 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
   // It does not wait for the kernel that computes its operand.
   auto addTo = [&](void *to, void *from, int32_t flags) {
     void *parameters[] = {&a, &from, &to, &n};
-    mxLaunchConfig config = {
-        sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, flags};
+    mxLaunchConfig config = launchOf(1, 32, 0, 0, nullptr, flags);
     return mxLaunch(add, &config, parameters, 4);
   };
-  EXPECT_EQ(addTo(b, a, 0), MX_SUCCESS);
-  EXPECT_EQ(addTo(c, b, 0), MX_SUCCESS) << mxGetLastError();
-  EXPECT_EQ(addTo(b, a, MX_LAUNCH_PROGRAMMATIC), MX_ERROR_CHECK);
-  EXPECT_TRUE(contains(mxGetLastError(), {"kernel 'vector_add'", "the write of",
-                                          "the launch is programmatic"}));
-  mxClearError();
+  EXPECT_SUCCESS(addTo(b, a, 0));
+  EXPECT_SUCCESS(addTo(c, b, 0));
+  EXPECT_ERROR_WITH(addTo(b, a, MX_LAUNCH_PROGRAMMATIC), MX_ERROR_CHECK,
+                    "kernel 'vector_add'", "the write of",
+                    "the launch is programmatic");
   // Nothing to wait for: the host has waited, or copied in the stream's order.
-  EXPECT_EQ(addTo(b, a, 0), MX_SUCCESS);
-  EXPECT_EQ(mxStreamSynchronize(nullptr), MX_SUCCESS);
-  EXPECT_EQ(addTo(c, b, MX_LAUNCH_PROGRAMMATIC), MX_SUCCESS)
-      << mxGetLastError();
-  EXPECT_EQ(mxMemset(b, 0, 128, nullptr), MX_SUCCESS);
-  EXPECT_EQ(addTo(b, c, MX_LAUNCH_PROGRAMMATIC), MX_SUCCESS)
-      << mxGetLastError();
+  EXPECT_SUCCESS(addTo(b, a, 0));
+  EXPECT_SUCCESS(mxStreamSynchronize(nullptr));
+  EXPECT_SUCCESS(addTo(c, b, MX_LAUNCH_PROGRAMMATIC));
+  EXPECT_SUCCESS(mxMemset(b, 0, 128, nullptr));
+  EXPECT_SUCCESS(addTo(b, c, MX_LAUNCH_PROGRAMMATIC));
   EXPECT_EQ(download<float>(b, 32), std::vector<float>(32, 4.0f));
 
   // By mgpu, for one launch.
   void *parameters[] = {&a, &a, &b, &n};
-  ASSERT_EQ(mxSetSimulatorOption("checks", "all"), MX_SUCCESS);
+  ASSERT_SUCCESS(mxSetSimulatorOption("checks", "all"));
   auto launchOne = [&] {
     mgpuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr,
                      4);
     return mxGetLastStatus();
   };
-  EXPECT_EQ(launchOne(), MX_SUCCESS);
+  EXPECT_SUCCESS(launchOne());
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   EXPECT_EQ(launchOne(), MX_ERROR_CHECK);
   mxClearError();
-  EXPECT_EQ(launchOne(), MX_SUCCESS);
-  ASSERT_EQ(mxSetSimulatorOption("checks", "default"), MX_SUCCESS);
+  EXPECT_SUCCESS(launchOne());
+  ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
 }
 
 TEST_F(SimDevice, TellsStreamsFromEvents) {
@@ -840,8 +778,7 @@ TEST_F(SimDevice, EncodesTensorMapsOfMemrefs) {
 
 TEST_F(SimDevice, HasNoTime) {
   mxEvent event = nullptr;
-  EXPECT_EQ(mxEventCreate(&event), MX_ERROR_UNSUPPORTED);
-  EXPECT_STREQ(mxGetLastError(),
+  EXPECT_ERROR(mxEventCreate(&event), MX_ERROR_UNSUPPORTED,
                "expected a GPU to measure time on, found sim:0");
   EXPECT_EQ(event, nullptr);
   mxClearError();
@@ -898,8 +835,7 @@ TEST_F(SimDevice, ServesManyThreads) {
         bad += mxStreamCreate(&stream) != MX_SUCCESS;
         bad += mxMemAlloc(&out, 128) != MX_SUCCESS;
         void *parameters[] = {&out, &n};
-        mxLaunchConfig config = {
-            sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, stream, 0};
+        mxLaunchConfig config = launchOf(1, 32, 0, 0, stream);
         bad += mxLaunch(function, &config, parameters, 2) != MX_SUCCESS;
         uint32_t result[32] = {};
         bad += mxMemcpyToHost(result, out, 128, stream) != MX_SUCCESS;
@@ -931,11 +867,9 @@ L:
 })";
   mxModule own = nullptr;
   mxFunction spin = nullptr;
-  ASSERT_EQ(mxModuleLoad(&own, text, 0, "spin.ptx"), MX_SUCCESS)
-      << mxGetLastError();
-  ASSERT_EQ(mxModuleGetFunction(&spin, own, "spin"), MX_SUCCESS);
-  mxLaunchConfig config = {
-      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  ASSERT_SUCCESS(mxModuleLoad(&own, text, 0, "spin.ptx"));
+  ASSERT_SUCCESS(mxModuleGetFunction(&spin, own, "spin"));
+  mxLaunchConfig config = launchOf(1, 32);
   int32_t flags[2] = {0, 1};
   std::atomic<bool> hasEnded{false};
   int statuses[2] = {MX_SUCCESS, MX_SUCCESS};
@@ -955,7 +889,7 @@ L:
   first.join();
   EXPECT_EQ(statuses[0], MX_ERROR_INTERRUPTED);
   mxClearError();
-  EXPECT_EQ(mxModuleUnload(own), MX_SUCCESS);
+  EXPECT_SUCCESS(mxModuleUnload(own));
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 #ifndef MX_UNITTESTS_RUNTIME_SIMULATOR_H
 #define MX_UNITTESTS_RUNTIME_SIMULATOR_H
 
-#include "mx_runtime.h"
+#include "Status.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -29,26 +29,25 @@ protected:
   void SetUp() override {
     mxSetErrorPolicy(MX_ERRORS_RETURN);
     mxClearError();
-    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
+    ASSERT_SUCCESS(mxSetDevice("sim"));
   }
   void TearDown() override {
     for (void *memory : allocations)
-      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetLastError();
+      EXPECT_SUCCESS(mxMemFree(memory));
   }
 
   /// Allocates memory that TearDown frees.
   void *alloc(size_t bytes) {
     void *memory = nullptr;
-    EXPECT_EQ(mxMemAlloc(&memory, bytes), MX_SUCCESS) << mxGetLastError();
+    EXPECT_SUCCESS(mxMemAlloc(&memory, bytes));
     allocations.push_back(memory);
     return memory;
   }
   template <typename T>
   void *upload(const std::vector<T> &values) {
     void *memory = alloc(values.size() * sizeof(T));
-    EXPECT_EQ(mxMemcpyToDevice(memory, values.data(), values.size() * sizeof(T),
-                               nullptr),
-              MX_SUCCESS);
+    EXPECT_SUCCESS(mxMemcpyToDevice(memory, values.data(),
+                                    values.size() * sizeof(T), nullptr));
     return memory;
   }
 

@@ -1,0 +1,54 @@
+//===- Status.h - Expectations on the C interface ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Status and message of a call, and the configuration of a launch.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_RUNTIME_STATUS_H
+#define MX_UNITTESTS_RUNTIME_STATUS_H
+
+#include "mx_runtime.h"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#define EXPECT_SUCCESS(CALL) EXPECT_EQ(CALL, MX_SUCCESS) << mxGetThreadError()
+#define ASSERT_SUCCESS(CALL) ASSERT_EQ(CALL, MX_SUCCESS) << mxGetThreadError()
+
+/// Expects this status and message of a call, and clears the error.
+#define EXPECT_ERROR(CALL, STATUS, MESSAGE)                                    \
+  do {                                                                         \
+    EXPECT_EQ(CALL, STATUS);                                                   \
+    EXPECT_STREQ(mxGetThreadError(), MESSAGE);                                 \
+    mxClearError();                                                            \
+  } while (false)
+
+/// Expects all parts in the message.
+#define EXPECT_ERROR_WITH(CALL, STATUS, ...)                                   \
+  do {                                                                         \
+    EXPECT_EQ(CALL, STATUS);                                                   \
+    EXPECT_TRUE(contains(mxGetThreadError(), {__VA_ARGS__}));                  \
+    mxClearError();                                                            \
+  } while (false)
+
+/// Whether `text` contains all parts.
+inline testing::AssertionResult
+contains(const std::string &text, const std::vector<std::string> &parts) {
+  for (const std::string &part : parts)
+    if (text.find(part) == std::string::npos)
+      return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
+  return testing::AssertionSuccess();
+}
+
+/// A launch in one dimension.
+inline mxLaunchConfig launchOf(int64_t grid, int64_t block, int64_t cluster = 0,
+                               int64_t sharedMemory = 0,
+                               mxStream stream = nullptr, int32_t flags = 0) {
+  int64_t one = cluster ? 1 : 0;
+  return {
+      sizeof(mxLaunchConfig), {grid, 1, 1}, {block, 1, 1}, {cluster, one, one},
+      sharedMemory,           stream,       flags};
+}
+
+#endif // MX_UNITTESTS_RUNTIME_STATUS_H
