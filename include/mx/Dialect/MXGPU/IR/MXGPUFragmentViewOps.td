@@ -190,8 +190,8 @@ def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
   let summary = "read the scales of a thread's elements of a fragment";
   let description = [{
     The fragment is a box of `for`'s shape. Its first row is `row`, and its first
-    column begins block `block`, both of the buffer and multiples of what the box
-    has of them; rows that are tiles and half of one begin at a multiple of 64, and
+    column begins block `block`, both of the buffer and multiples of the box's
+    rows and blocks; rows that are tiles and half of one begin at a multiple of 64, and
     those of a thread are less than 64 apart. A block is `block(n)` columns. The result has a row for each row
     that the thread holds, and in it the scales of the blocks that its columns
     touch, both in ascending order. With `extent` the fragment's blocks from
