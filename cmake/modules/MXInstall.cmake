@@ -43,7 +43,7 @@ endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ ${CMAKE_BINARY_DIR}/include/
   ${CMAKE_SOURCE_DIR}/simulator/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.def" PATTERN "*.inc"
   PATTERN "CMakeFiles" EXCLUDE)
 if(EXISTS ${CMAKE_SOURCE_DIR}/runtime/include)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/

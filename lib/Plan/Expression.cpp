@@ -6,7 +6,6 @@
 
 #include "Arithmetic.h"
 #include "mx/Plan/Plan.h"
-#include "mx/Support/EnumTable.h"
 
 #include <algorithm>
 
@@ -30,100 +29,15 @@ enum class Form : uint8_t {
 };
 
 struct OperatorInfo {
-  Operator value;
   const char *name;
   unsigned operands;
   Form form;
 };
 
 constexpr OperatorInfo kOperators[kNumOperators] = {
-    {Operator::Add, "add", 2, Form::Sizes},
-    {Operator::Sub, "sub", 2, Form::Sizes},
-    {Operator::Mul, "mul", 2, Form::Sizes},
-    {Operator::FloorDiv, "floordiv", 2, Form::Sizes},
-    {Operator::CeilDiv, "ceildiv", 2, Form::Sizes},
-    {Operator::Mod, "mod", 2, Form::Sizes},
-    {Operator::Min, "min", 2, Form::Sizes},
-    {Operator::Max, "max", 2, Form::Sizes},
-    {Operator::Select, "select", 3, Form::Sizes},
-    {Operator::Eq, "eq", 2, Form::Sizes},
-    {Operator::Ne, "ne", 2, Form::Sizes},
-    {Operator::Lt, "lt", 2, Form::Sizes},
-    {Operator::Le, "le", 2, Form::Sizes},
-    {Operator::AddI, "addi", 2, Form::Integers},
-    {Operator::SubI, "subi", 2, Form::Integers},
-    {Operator::MulI, "muli", 2, Form::Integers},
-    {Operator::DivSI, "divsi", 2, Form::Integers},
-    {Operator::DivUI, "divui", 2, Form::Integers},
-    {Operator::RemSI, "remsi", 2, Form::Integers},
-    {Operator::RemUI, "remui", 2, Form::Integers},
-    {Operator::FloorDivSI, "floordivsi", 2, Form::Integers},
-    {Operator::CeilDivSI, "ceildivsi", 2, Form::Integers},
-    {Operator::CeilDivUI, "ceildivui", 2, Form::Integers},
-    {Operator::AndI, "andi", 2, Form::Integers},
-    {Operator::OrI, "ori", 2, Form::Integers},
-    {Operator::XOrI, "xori", 2, Form::Integers},
-    {Operator::ShLI, "shli", 2, Form::Integers},
-    {Operator::ShRSI, "shrsi", 2, Form::Integers},
-    {Operator::ShRUI, "shrui", 2, Form::Integers},
-    {Operator::MinSI, "minsi", 2, Form::Integers},
-    {Operator::MaxSI, "maxsi", 2, Form::Integers},
-    {Operator::MinUI, "minui", 2, Form::Integers},
-    {Operator::MaxUI, "maxui", 2, Form::Integers},
-    {Operator::MulSIHigh, "mulsi_high", 2, Form::Integers},
-    {Operator::MulUIHigh, "mului_high", 2, Form::Integers},
-    {Operator::AddUICarry, "addui_carry", 2, Form::Integers},
-    {Operator::AbsI, "absi", 1, Form::Integers},
-    {Operator::CtLZ, "ctlz", 1, Form::Integers},
-    {Operator::CtTZ, "cttz", 1, Form::Integers},
-    {Operator::CtPop, "ctpop", 1, Form::Integers},
-    {Operator::SLt, "slt", 2, Form::Integers},
-    {Operator::SLe, "sle", 2, Form::Integers},
-    {Operator::ULt, "ult", 2, Form::IntegersOrFloats},
-    {Operator::ULe, "ule", 2, Form::IntegersOrFloats},
-    {Operator::AddF, "addf", 2, Form::Floats},
-    {Operator::SubF, "subf", 2, Form::Floats},
-    {Operator::MulF, "mulf", 2, Form::Floats},
-    {Operator::DivF, "divf", 2, Form::Floats},
-    {Operator::RemF, "remf", 2, Form::Floats},
-    {Operator::NegF, "negf", 1, Form::Floats},
-    {Operator::AbsF, "absf", 1, Form::Floats},
-    {Operator::CopySign, "copysign", 2, Form::Floats},
-    {Operator::Fma, "fma", 3, Form::Floats},
-    {Operator::Sqrt, "sqrt", 1, Form::Floats},
-    {Operator::Floor, "floor", 1, Form::Floats},
-    {Operator::Ceil, "ceil", 1, Form::Floats},
-    {Operator::Trunc, "trunc", 1, Form::Floats},
-    {Operator::Round, "round", 1, Form::Floats},
-    {Operator::RoundEven, "roundeven", 1, Form::Floats},
-    {Operator::MinimumF, "minimumf", 2, Form::Floats},
-    {Operator::MaximumF, "maximumf", 2, Form::Floats},
-    {Operator::MinNumF, "minnumf", 2, Form::Floats},
-    {Operator::MaxNumF, "maxnumf", 2, Form::Floats},
-    {Operator::OEq, "oeq", 2, Form::Floats},
-    {Operator::OLt, "olt", 2, Form::Floats},
-    {Operator::OLe, "ole", 2, Form::Floats},
-    {Operator::ONe, "one", 2, Form::Floats},
-    {Operator::Ord, "ord", 2, Form::Floats},
-    {Operator::UEq, "ueq", 2, Form::Floats},
-    {Operator::UNe, "une", 2, Form::Floats},
-    {Operator::Uno, "uno", 2, Form::Floats},
-    {Operator::IsFinite, "isfinite", 1, Form::Floats},
-    {Operator::IsInf, "isinf", 1, Form::Floats},
-    {Operator::IsNaN, "isnan", 1, Form::Floats},
-    {Operator::IsNormal, "isnormal", 1, Form::Floats},
-    {Operator::ExtSI, "extsi", 1, Form::IntegerToWider},
-    {Operator::ExtUI, "extui", 1, Form::IntegerToWider},
-    {Operator::TruncI, "trunci", 1, Form::IntegerToNarrower},
-    {Operator::SIToFP, "sitofp", 1, Form::IntegerToFloat},
-    {Operator::UIToFP, "uitofp", 1, Form::IntegerToFloat},
-    {Operator::FPToSI, "fptosi", 1, Form::FloatToInteger},
-    {Operator::FPToUI, "fptoui", 1, Form::FloatToInteger},
-    {Operator::ExtF, "extf", 1, Form::FloatToWider},
-    {Operator::TruncF, "truncf", 1, Form::FloatToNarrower},
-    {Operator::Bitcast, "bitcast", 1, Form::SameBits},
+#define MX_OPERATOR(value, name, operands, form) {name, operands, Form::form},
+#include "mx/Plan/Operators.def"
 };
-static_assert(mx::isEnumTable<&OperatorInfo::value>(kOperators));
 
 /// Takes a decimal number off the front of `text`; at most 9 digits, more than
 /// any list has elements.
