@@ -208,8 +208,8 @@ static DenseMap<Value, const char *> findInexact(Block &block) {
 
 /// What the function computes beside its stages, on the reference path from
 /// what these gave on the device.
-static llvm::Error compareRest(CheckReport &report, Exposed &exposed,
-                               StringRef entry,
+static llvm::Error compareRest(CheckReport &report, ReferencePrograms &programs,
+                               Exposed &exposed, StringRef entry,
                                ArrayRef<const NpyArray *> inputs,
                                ArrayRef<NpyArray> results) {
   IRMapping mapping;
@@ -264,7 +264,7 @@ static llvm::Error compareRest(CheckReport &report, Exposed &exposed,
                                       body.getArgumentTypes(),
                                       ValueRange(kept).getTypes()));
   SmallVector<Type> types(ValueRange(kept).getTypes());
-  auto program = compileQuietly(*rest, entry, CompileOptions());
+  auto program = programs.get(*rest, entry);
   if (!program) {
     std::string why = llvm::toString(program.takeError());
     for (const std::string &name : names)
@@ -284,7 +284,8 @@ static llvm::Error compareRest(CheckReport &report, Exposed &exposed,
 }
 
 /// Compares the results with those of the reference path from the arguments on.
-static llvm::Error compareResults(CheckReport &report, ModuleOp module,
+static llvm::Error compareResults(CheckReport &report,
+                                  ReferencePrograms &programs, ModuleOp module,
                                   StringRef entry,
                                   ArrayRef<const NpyArray *> inputs,
                                   ArrayRef<NpyArray> plain,
@@ -294,7 +295,7 @@ static llvm::Error compareResults(CheckReport &report, ModuleOp module,
   if (!function)
     return function.takeError();
   SmallVector<Type> types(function->getResultTypes());
-  auto program = compileQuietly(*reference, entry, CompileOptions());
+  auto program = programs.get(*reference, entry);
   if (!program) {
     report.hidden.push_back("results: not compared from end to end, since the "
                             "reference path does not take the program: " +
@@ -374,34 +375,34 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
             [&](const NoReference &none) { hide(stage.op, none.why); }))
       return error;
   }
-  if (llvm::Error error = compareRest(report, *exposed, entry, inputs, results))
-    return error;
   if (llvm::Error error =
-          compareResults(report, module, entry, inputs, plain, defined))
+          compareRest(report, reference, *exposed, entry, inputs, results))
+    return error;
+  if (llvm::Error error = compareResults(report, reference, module, entry,
+                                         inputs, plain, defined))
     return error;
   return report;
 }
 
+SmallVector<ResultComparison> CheckReport::all() const {
+  SmallVector<ResultComparison> results;
+  for (const OpComparison &stage : stages)
+    llvm::append_range(results, stage.results);
+  for (const ValueComparison &value : values)
+    results.push_back(value.comparison);
+  return results;
+}
+
 int64_t CheckReport::comparedElements() const {
   int64_t elements = 0;
-  for (const OpComparison &stage : stages)
-    for (const ResultComparison &result : stage.results)
-      elements += result.elements - result.unbounded;
-  for (const ValueComparison &value : values)
-    elements += value.comparison.elements;
+  for (const ResultComparison &result : all())
+    elements += result.elements - result.unbounded;
   return elements;
 }
 
 bool CheckReport::passed() const {
-  if (unequalToPlainRun != 0)
-    return false;
-  for (const OpComparison &stage : stages)
-    for (const ResultComparison &result : stage.results)
-      if (!result.passed())
-        return false;
-  return llvm::all_of(values, [](const ValueComparison &value) {
-    return value.comparison.passed();
-  });
+  return unequalToPlainRun == 0 &&
+         llvm::all_of(all(), [](auto &result) { return result.passed(); });
 }
 
 /// "1 element", "2 elements".

@@ -102,6 +102,16 @@ ElementRanges mx::getDefinedElements(Operation *op,
 
 char NoReference::ID = 0;
 
+void ResultComparison::addDeviation(int64_t element, double deviation,
+                                    double ratio) {
+  maxDeviation = std::max(maxDeviation, deviation);
+  if (ratio <= maxBoundRatio)
+    return;
+  maxBoundRatio = ratio;
+  if (violations == 0)
+    worst = element;
+}
+
 llvm::Expected<std::unique_ptr<Program>>
 mx::compileQuietly(ModuleOp module, StringRef entry,
                    const CompileOptions &options) {
@@ -138,28 +148,48 @@ llvm::Expected<Program *> ReferencePrograms::get(ModuleOp module,
 
 namespace {
 
+template <typename Fn>
+void forEachElement(const ElementRanges &ranges, Fn &&visit) {
+  for (auto [begin, end] : ranges)
+    for (int64_t i = begin; i < end; ++i)
+      visit(i);
+}
+
+template <typename T>
+T load(const NpyArray &array, int64_t i) {
+  T value;
+  std::memcpy(&value, array.data.data() + sizeof(T) * i, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void store(NpyArray &array, int64_t i, T value) {
+  std::memcpy(array.data.data() + sizeof(T) * i, &value, sizeof(T));
+}
+
 /// The float type of a matmul's results.
 struct ResultFormat {
   enum Kind { F32, BF16, F16, None } kind = None;
 
   static ResultFormat get(Type type) {
-    if (type.isF32())
-      return {F32};
-    if (type.isBF16())
-      return {BF16};
-    if (type.isF16())
-      return {F16};
-    return {None};
+    Type element = getElementTypeOrSelf(type);
+    return {element.isF32()    ? F32
+            : element.isBF16() ? BF16
+            : element.isF16()  ? F16
+                               : None};
+  }
+  FloatFormat narrow() const {
+    return kind == BF16 ? FloatFormat::BF16 : FloatFormat::F16;
   }
   double at(const NpyArray &array, int64_t i) const {
-    if (kind == F32) {
-      float value;
-      std::memcpy(&value, array.data.data() + 4 * i, 4);
-      return value;
-    }
-    uint16_t code;
-    std::memcpy(&code, array.data.data() + 2 * i, 2);
-    return decode(kind == BF16 ? FloatFormat::BF16 : FloatFormat::F16, code);
+    return kind == F32 ? load<float>(array, i)
+                       : decode(narrow(), load<uint16_t>(array, i));
+  }
+  void set(NpyArray &array, int64_t i, float value) const {
+    if (kind == F32)
+      store(array, i, value);
+    else
+      store(array, i, uint16_t(encode(narrow(), value)));
   }
   /// Distance of neighbours around `value`.
   double ulp(double value) const {
@@ -215,18 +245,14 @@ NpyArray magnitudes(const NpyArray &array, Type type) {
 
 /// The same numbers as f32.
 NpyArray widen(const NpyArray &array, Type type) {
-  ResultFormat format = ResultFormat::get(getElementTypeOrSelf(type));
+  ResultFormat format = ResultFormat::get(type);
   if (format.kind == ResultFormat::F32 || format.kind == ResultFormat::None)
     return array;
-  NpyArray result;
-  result.dtype = "f4";
-  result.shape = array.shape;
   size_t count = array.data.size() / 2;
+  NpyArray result = {"f4", array.shape, {}};
   result.data.resize(4 * count);
-  for (size_t i = 0; i < count; ++i) {
-    float value = format.at(array, i);
-    std::memcpy(result.data.data() + 4 * i, &value, 4);
-  }
+  for (size_t i = 0; i < count; ++i)
+    store(result, i, float(format.at(array, i)));
   return result;
 }
 
@@ -256,16 +282,15 @@ runReference(ReferencePrograms &programs, const ComparedOp &stage,
     bool isInteger = type.isIntOrIndex() ||
                      getElementTypeOrSelf(type).isInteger(32) ||
                      getElementTypeOrSelf(type).isInteger(64);
-    bool widens = isInit && (variant == OpVariant::F32Result ||
-                             variant == OpVariant::Sums);
-    if ((asMagnitudes && !isInteger) || widens) {
-      storage[index] = *array;
-      if (asMagnitudes && !isInteger)
-        storage[index] = magnitudes(storage[index], type);
-      if (widens)
-        storage[index] = widen(storage[index], type);
+    auto change = [&](NpyArray changed) {
+      storage[index] = std::move(changed);
       inputs.back() = &storage[index];
-    }
+    };
+    if (asMagnitudes && !isInteger)
+      change(magnitudes(*inputs.back(), type));
+    if (isInit &&
+        (variant == OpVariant::F32Result || variant == OpVariant::Accumulator))
+      change(widen(*inputs.back(), type));
   }
   if (last)
     inputs.push_back(last);
@@ -282,10 +307,8 @@ ResultComparison compareBits(const NpyArray &device,
     return found;
   }
   for (size_t i = 0, e = device.data.size(); i < e; ++i)
-    if (device.data[i] != reference.data[i]) {
-      if (found.unequalBytes++ == 0)
-        found.worst = i / npyItemSize(device.dtype);
-    }
+    if (device.data[i] != reference.data[i] && found.unequalBytes++ == 0)
+      found.worst = i / npyItemSize(device.dtype);
   return found;
 }
 
@@ -343,21 +366,17 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
   ResultComparison found;
   forEachElement(bound.elements, [&](int64_t i) {
     ++found.elements;
-    auto violate = [&] {
-      if (found.violations++ == 0)
-        found.worst = i;
-    };
     double y = out.at(device, i), sum = reference.sums[i];
     if (std::isnan(sum)) { // an operand is NaN, or infinities meet
       if (!std::isnan(y))
-        violate();
+        found.violate(i);
       return;
     }
     SumRange range = bound.getRange(sum, reference.magnitudes[i]);
     found.unbounded += range.isUnbounded();
     if (std::isnan(y)) {
       if (!range.mayBeNaN)
-        violate();
+        found.violate(i);
       return;
     }
     double largest = std::max(std::fabs(y), std::fabs(sum));
@@ -369,24 +388,17 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
                                  : low <= -out.infinity();
     if (std::isfinite(y) && std::isfinite(low) && std::isfinite(high)) {
       double deviation = std::fabs(y - sum);
-      double ratio = deviation / ((high - low) / 2);
-      found.maxDeviation = std::max(found.maxDeviation, deviation);
-      if (ratio > found.maxBoundRatio) {
-        found.maxBoundRatio = ratio;
-        if (found.violations == 0)
-          found.worst = i;
-      }
+      found.addDeviation(i, deviation, deviation / ((high - low) / 2));
     }
     if (!isGood)
-      violate();
+      found.violate(i);
   });
   return found;
 }
 
-/// Compares the results of an epilogue whose accumulators may differ: it is
-/// applied to the sum and to both ends of what the bound allows, and what lies
-/// between is as good. Where it is not monotonic between these a quarter more
-/// is.
+/// Compares the results of an epilogue, applied to the reference accumulator
+/// and to both ends of its bound. Results between these pass; a quarter of the
+/// interval is added for epilogues that are not monotonic.
 llvm::Expected<ResultComparison>
 compareEpilogue(ReferencePrograms &programs, ResultFormat out,
                 const ComparedOp &stage, const IntermediateArrays &arrays,
@@ -415,8 +427,8 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
                        (start > 0 ? range.low : -range.high) < f32.infinity();
     isUnbounded[i] = range.isUnbounded() || range.mayBeNaN || mayBeFinite;
     found.unbounded += isUnbounded[i];
-    std::memcpy(amounts[0].data.data() + 4 * i, &below, 4);
-    std::memcpy(amounts[2].data.data() + 4 * i, &above, 4);
+    store(amounts[0], i, below);
+    store(amounts[2], i, above);
   });
   SmallVector<NpyArray, 3> results;
   for (const NpyArray &amount : amounts) {
@@ -429,10 +441,6 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
   forEachElement(bound.elements, [&](int64_t i) {
     if (isUnbounded[i])
       return;
-    auto violate = [&] {
-      if (found.violations++ == 0)
-        found.worst = i;
-    };
     double y = out.at(device, i), lowest = INFINITY, highest = -INFINITY;
     unsigned nans = 0;
     for (const NpyArray &result : results) {
@@ -443,13 +451,13 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
     }
     if (nans || std::isnan(y)) {
       if (nans == 0 || (nans == results.size() && !std::isnan(y)))
-        violate();
+        found.violate(i);
       return;
     }
     if (!std::isfinite(y) || !std::isfinite(lowest) ||
         !std::isfinite(highest)) {
       if (y < lowest || y > highest)
-        violate();
+        found.violate(i);
       return;
     }
     double slack = out.ulp(std::max(std::fabs(lowest), std::fabs(highest))) +
@@ -457,14 +465,9 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
     double middle = lowest / 2 + highest / 2;
     double deviation = std::fabs(y - middle);
     double ratio = deviation / (highest / 2 - lowest / 2 + slack);
-    found.maxDeviation = std::max(found.maxDeviation, deviation);
-    if (ratio > found.maxBoundRatio) {
-      found.maxBoundRatio = ratio;
-      if (found.violations == 0)
-        found.worst = i;
-    }
+    found.addDeviation(i, deviation, ratio);
     if (ratio > 1)
-      violate();
+      found.violate(i);
   });
   return found;
 }
@@ -508,7 +511,7 @@ NpyArray makeOnes(const NpyArray &array, Type type) {
 /// Whether the tensor core cuts terms before it adds them: that of a GPU does,
 /// and the simulator's where it is asked to (simulator/docs/Simulator.md,
 /// Arithmetic).
-bool truncatesAccumulators(const CompileOptions &options) {
+bool truncatesAddends(const CompileOptions &options) {
   if (options.device == DeviceKind::CUDA)
     return true;
   const char *sums = std::getenv("MX_SIM_TENSOR_SUMS");
@@ -523,8 +526,7 @@ bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
                     Type scaleType) {
   if (!scales) {
     for (size_t i = 0, e = elements.data.size() / 2; i < e; ++i) {
-      uint16_t code;
-      std::memcpy(&code, elements.data.data() + 2 * i, 2);
+      uint16_t code = load<uint16_t>(elements, i);
       if (!(code & 0x7f80) && (code & 0x7f))
         return true;
     }
@@ -627,19 +629,15 @@ constexpr int kShrink = 40;
 NpyArray dropInfinities(const NpyArray &array, Type type) {
   Type element = getElementTypeOrSelf(type);
   NpyArray result = array;
-  auto drop = [&](auto code, auto infinity) {
-    for (size_t i = 0; i < result.data.size(); i += sizeof(code)) {
-      std::memcpy(&code, result.data.data() + i, sizeof(code));
-      if ((code & decltype(code)(~decltype(code)(0) >> 1)) == infinity)
-        std::memset(result.data.data() + i, 0, sizeof(code));
-    }
+  auto drop = [&](auto zero, int magnitude, int infinity) {
+    for (size_t i = 0, e = result.data.size() / sizeof(zero); i < e; ++i)
+      if ((load<decltype(zero)>(result, i) & magnitude) == infinity)
+        store(result, i, zero);
   };
   if (isa<Float8E5M2Type>(element))
-    drop(uint8_t(), 0x7C);
-  else if (element.isBF16())
-    drop(uint16_t(), 0x7F80);
-  else if (element.isF16())
-    drop(uint16_t(), 0x7C00);
+    drop(uint8_t(), 0x7F, 0x7C);
+  else if (element.isBF16() || element.isF16())
+    drop(uint16_t(), 0x7FFF, element.isBF16() ? 0x7F80 : 0x7C00);
   return result;
 }
 
@@ -664,18 +662,8 @@ std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
     return [element](NpyArray &array) {
       ResultFormat format = ResultFormat::get(element);
       for (size_t i = 0, e = array.data.size() / npyItemSize(array.dtype);
-           i < e; ++i) {
-        float value = std::ldexp(format.at(array, i), -kShrink);
-        if (format.kind == ResultFormat::F32) {
-          std::memcpy(array.data.data() + 4 * i, &value, 4);
-          continue;
-        }
-        uint16_t code =
-            encode(format.kind == ResultFormat::BF16 ? FloatFormat::BF16
-                                                     : FloatFormat::F16,
-                   value);
-        std::memcpy(array.data.data() + 2 * i, &code, 2);
-      }
+           i < e; ++i)
+        format.set(array, i, std::ldexp(format.at(array, i), -kShrink));
     };
   };
   auto shrinkSide = [&](unsigned first, bool hasScales) {
@@ -778,13 +766,13 @@ template <typename OpT>
 llvm::Expected<OpComparison>
 compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
               const IntermediateArrays &arrays, const CompileOptions &options) {
-  ResultFormat out =
-      ResultFormat::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
+  ResultFormat out = ResultFormat::get(matmul->getResult(0).getType());
   if (out.kind == ResultFormat::None)
     return llvm::make_error<NoReference>(
         "its result is neither of f32 nor of bf16 or f16");
   bool hasEpilogue = matmul.getEpilogueBlock();
-  OpVariant variant = hasEpilogue ? OpVariant::Sums : OpVariant::F32Result;
+  OpVariant variant =
+      hasEpilogue ? OpVariant::Accumulator : OpVariant::F32Result;
   NpyArray sums;
   auto reference = computeReference(programs, stage, arrays, variant, sums);
   if (!reference)
@@ -796,7 +784,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
                               reductionExtent(matmul, arrays));
   bound.steps = steps.count + (matmul.getAccumulate() ? 1 : 0);
   bound.factor = 0x1p-23;
-  bool isTruncated = truncatesAccumulators(options);
+  bool isTruncated = truncatesAddends(options);
   if (isTruncated) {
     bound.factor += (steps.products + 1) * 0x1p-25;
     bound.smallest += steps.products * 0x1p-151;
@@ -889,8 +877,8 @@ ResultComparison mx::compareValues(Type type, const NpyArray &device,
   ElementValues values(type, device), expected(type, reference);
   found.elements = values.size();
   for (int64_t i = 0; i < found.elements; ++i)
-    if (!values.isEqual(expected, i) && found.violations++ == 0)
-      found.worst = i;
+    if (!values.isEqual(expected, i))
+      found.violate(i);
   return found;
 }
 

@@ -178,8 +178,7 @@ static Operation *cloneWithoutRegions(OpBuilder &builder, Operation *op) {
 
 /// Adds a new argument of `body`, an f32 for each element of the result, to the
 /// sums that the epilogue of `op` takes.
-static void disturbAccumulators(OpBuilder &builder, Operation *op,
-                                Block &body) {
+static void disturbAccumulator(OpBuilder &builder, Operation *op, Block &body) {
   OpBuilder::InsertionGuard guard(builder);
   Block &epilogue = op->getRegion(0).front();
   Value init = cast<DestinationStyleOpInterface>(op).getDpsInits()[0];
@@ -224,7 +223,7 @@ mx::buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
 
   // A destination has the type of its result.
   auto retype = [&](RankedTensorType type) {
-    return variant == OpVariant::F32Result || variant == OpVariant::Sums
+    return variant == OpVariant::F32Result || variant == OpVariant::Accumulator
                ? type.clone(builder.getF32Type())
                : type;
   };
@@ -258,12 +257,12 @@ mx::buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
     else
       operands.push_back(mapped);
   }
-  Operation *copy = variant == OpVariant::Sums
+  Operation *copy = variant == OpVariant::Accumulator
                         ? cloneWithoutRegions(builder, op)
                         : builder.clone(*op, mapping);
   copy->setOperands(operands);
   if (variant == OpVariant::Disturbed)
-    disturbAccumulators(builder, copy, *body);
+    disturbAccumulator(builder, copy, *body);
   for (auto [result, init] :
        llvm::zip_equal(copy->getResults(),
                        cast<DestinationStyleOpInterface>(copy).getDpsInits()))

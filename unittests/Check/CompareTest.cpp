@@ -61,24 +61,8 @@ protected:
     results = std::move(*run);
   }
 
-  const NpyArray *find(const IntermediateValue &value) {
-    switch (value.kind) {
-    case IntermediateValue::Argument:
-      return &arguments[value.index];
-    case IntermediateValue::Result:
-      return &results[value.index];
-    default:
-      return nullptr;
-    }
-  }
-
   IntermediateArrays arraysOf(const ComparedOp &stage) {
-    IntermediateArrays arrays;
-    for (const IntermediateValue &value : stage.operands)
-      arrays.operands.push_back(find(value));
-    for (const IntermediateValue &value : stage.results)
-      arrays.results.push_back(find(value));
-    return arrays;
+    return collectArrays(stage, arguments, results);
   }
 
   OpComparison compare(const ComparedOp &stage,

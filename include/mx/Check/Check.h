@@ -39,6 +39,12 @@ struct ResultComparison {
   int64_t worst = 0;
 
   bool passed() const { return unequalBytes == 0 && violations == 0; }
+  void violate(int64_t element) {
+    if (violations++ == 0)
+      worst = element;
+  }
+  /// Adds a deviation from the reference, `ratio` times its bound.
+  void addDeviation(int64_t element, double deviation, double ratio);
 };
 
 struct OpComparison {
@@ -85,6 +91,10 @@ struct CheckReport {
   bool passed() const;
   std::string text() const;
   llvm::json::Value json() const;
+
+private:
+  /// Comparisons of stages and of other values.
+  llvm::SmallVector<ResultComparison> all() const;
 };
 
 /// The reference path cannot say what a stage should give.
@@ -99,7 +109,7 @@ public:
   std::string why;
 };
 
-/// Compiles without a word: what diagnostics say first is the error.
+/// Compiles without diagnostics: the first one becomes the error.
 llvm::Expected<std::unique_ptr<Program>>
 compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
                const CompileOptions &options);
@@ -125,13 +135,6 @@ llvm::Expected<OpComparison> compareOp(ReferencePrograms &programs,
 
 /// Begin and end of the items of an array that are defined, in order.
 using ElementRanges = std::vector<std::pair<int64_t, int64_t>>;
-
-template <typename Fn>
-void forEachElement(const ElementRanges &ranges, Fn &&visit) {
-  for (auto [begin, end] : ranges)
-    for (int64_t i = begin; i < end; ++i)
-      visit(i);
-}
 
 /// The defined items of the first result of a stage: rows that belong to no
 /// group of a grouped matmul are not.

@@ -81,11 +81,10 @@ IntermediateArrays collectArrays(const ComparedOp &stage,
 
 /// How the reference of a stage is computed.
 enum class OpVariant {
-  Same,      ///< the same operation
-  F32Result, ///< with f32 results, to judge others by
-  Sums,      ///< with f32 results and without its epilogue
-  Disturbed, ///< the same, but a last argument is added to the epilogue's
-             ///< accumulators
+  Same,        ///< the same operation
+  F32Result,   ///< with f32 results, to judge others by
+  Accumulator, ///< with f32 results and without its epilogue
+  Disturbed,   ///< with a last argument that the epilogue's input is added to
 };
 
 /// A module with one function `stage`, which applies the stage's operation to
