@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
+#include "mx/Launch/EntryCall.h"
 #include "mx/Launch/RuntimeStatus.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx_runtime.h"
@@ -14,13 +15,9 @@
 using namespace mx;
 
 llvm::Error mx::takeRuntimeError() {
-  std::string text = mxGetLastError();
-  int status = mxGetLastStatus();
-  mxClearError();
-  // A simulator's report ends its paragraphs.
-  llvm::StringRef message = llvm::StringRef(text).rtrim();
-  return makeError(message.empty() ? mxStatusName(status) : message,
-                   getExitStatus(status));
+  int status = 0;
+  std::string text = takeRuntimeMessage(status);
+  return makeError(text, getExitStatus(status));
 }
 
 llvm::StringRef mx::stringifyDeviceKind(DeviceKind device) {

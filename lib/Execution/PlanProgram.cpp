@@ -8,19 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
-#include "mx_program.h"
-#include "mxsim/io/Memory.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "mx/Launch/EntryCall.h"
 
 using namespace mlir;
 using namespace mx;
 
 namespace {
-
-struct Unload {
-  void operator()(mxProgram program) const { (void)mxProgramUnload(program); }
-};
-using LoadedProgram = std::unique_ptr<mxProgramImpl, Unload>;
 
 struct Destroy {
   void operator()(mxGroup group) const { (void)mxGroupDestroy(group); }
@@ -58,104 +51,15 @@ private:
   mxEntry entry;
 };
 
-/// The device memory of one call.
-class DeviceMemory {
-public:
-  ~DeviceMemory() {
-    for (void *memory : owned)
-      (void)mxMemFree(memory);
-  }
-  /// Null where the device has none left.
-  void *allocate(size_t bytes) {
-    void *memory = nullptr;
-    if (mxMemAlloc(&memory, bytes) == MX_SUCCESS)
-      owned.push_back(memory);
-    return memory;
-  }
-  void adopt(void *memory) { owned.push_back(memory); }
-
-private:
-  SmallVector<void *> owned;
-};
-
 } // namespace
 
 llvm::Expected<std::vector<NpyArray>>
 PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
-  DeviceMemory memory;
-  std::vector<mxArgument> values;
-  for (auto [type, input] : llvm::zip_equal(arguments, inputs)) {
-    void *data = const_cast<uint8_t *>(input->data.data());
-    if (!type.isScalar) {
-      size_t bytes = input->data.size();
-      data = memory.allocate(bytes);
-      if (mxGetLastStatus() != MX_SUCCESS ||
-          mxMemcpyToDevice(data, input->data.data(), bytes, nullptr) !=
-              MX_SUCCESS)
-        return takeRuntimeError();
-    }
-    values.push_back({sizeof(mxArgument), data, input->shape.data()});
-  }
-  int32_t count = values.size();
-  // Bytes of a result, and host memory for them.
-  auto resize = [&](size_t index, NpyArray &array) -> llvm::Error {
-    size_t bytes = results[index].itemBytes();
-    for (int64_t extent : array.shape)
-      bytes *= extent;
-    if (tryResize(array.data, bytes))
-      return llvm::Error::success();
-    return makeError("result " + llvm::Twine(index) + ": no memory for the " +
-                     llvm::Twine(bytes) + " bytes of " + npyTypeString(array));
-  };
-  std::vector<NpyArray> arrays(results.size());
-  std::vector<mxTakenMemory> taken(results.size(), mxSized<mxTakenMemory>());
-  std::vector<void *> places;
-  for (auto [index, type] : llvm::enumerate(results)) {
-    NpyArray &array = arrays[index];
-    array.dtype = type.dtype;
-    array.shape.resize(type.shape.size() + 1); // room, also for no dimension
-    mxValueInfo info = mxSized<mxValueInfo>();
-    if (mxEntryGetResult(entry, index, &info) != MX_SUCCESS)
-      return takeRuntimeError();
-    if (info.isTaken) {
-      taken[index].shape = array.shape.data();
-      places.push_back(&taken[index]);
-      continue;
-    }
-    if (mxEntryGetResultShape(entry, values.data(), count, index,
-                              array.shape.data()) != MX_SUCCESS)
-      return takeRuntimeError();
-    array.shape.pop_back();
-    if (llvm::Error error = resize(index, array))
-      return error;
-    places.push_back(type.isScalar ? array.data.data()
-                                   : memory.allocate(array.data.size()));
-  }
-  size_t workspaceBytes = 0;
-  if (mxEntryGetWorkspaceBytes(entry, values.data(), count, &workspaceBytes) !=
-      MX_SUCCESS)
-    return takeRuntimeError();
-  void *workspace = workspaceBytes ? memory.allocate(workspaceBytes) : nullptr;
-  if (mxGetLastStatus() != MX_SUCCESS ||
-      mxEntryLaunch(entry, values.data(), count, places.data(), places.size(),
-                    workspace, workspaceBytes, nullptr) != MX_SUCCESS ||
-      mxSynchronize() != MX_SUCCESS)
-    return takeRuntimeError();
-  for (auto [index, type] : llvm::enumerate(results)) {
-    NpyArray &array = arrays[index];
-    if (taken[index].shape) {
-      memory.adopt(taken[index].data);
-      places[index] = taken[index].data;
-      array.shape.pop_back();
-      if (llvm::Error error = resize(index, array))
-        return error;
-    }
-    if (!type.isScalar &&
-        mxMemcpyToHost(array.data.data(), places[index], array.data.size(),
-                       nullptr) != MX_SUCCESS)
-      return takeRuntimeError();
-  }
-  return arrays;
+  std::vector<NpyArray> found;
+  std::string why;
+  if (callEntry(entry, inputs, found, why))
+    return found;
+  return why.empty() ? takeRuntimeError() : makeError(why);
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,18 +18,16 @@
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Session.h"
 #include "mx/Execution/Traffic.h"
+#include "mx/Launch/EntryCall.h"
 #include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/FloatArguments.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx/Target/TargetInfo.h"
-#include "mx_runtime.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Notices.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
-#include <chrono>
 
 using namespace mlir;
 using namespace mx;
@@ -41,34 +39,6 @@ int report(llvm::Error error) {
   llvm::errs() << "mx-run: " << printable(llvm::toString(std::move(error)))
                << '\n';
   return status;
-}
-
-/// Prints what took how long, where that was asked for.
-class Stopwatch {
-public:
-  explicit Stopwatch(bool enabled) : enabled(enabled) {}
-  void lap(llvm::StringRef what) {
-    auto now = std::chrono::steady_clock::now();
-    if (enabled)
-      llvm::errs() << llvm::format(
-          "time: %s %.3f s\n", what.str().c_str(),
-          std::chrono::duration<double>(now - start).count());
-    start = std::chrono::steady_clock::now();
-  }
-
-private:
-  bool enabled;
-  std::chrono::steady_clock::time_point start =
-      std::chrono::steady_clock::now();
-};
-
-void printSimulatorCounters() {
-  mxSimulatorCounters counters = mxSized<mxSimulatorCounters>();
-  mxGetSimulatorCounters(&counters);
-  llvm::errs() << "simulator: " << counters.launches << " launches, "
-               << counters.warpInstructions << " warp instructions, "
-               << counters.mmas << " MMAs, " << counters.tmaBytes
-               << " bytes by TMA\n";
 }
 
 llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
@@ -138,7 +108,7 @@ llvm::Error writeResults(const std::vector<std::string> &paths,
 
 int mx::run(const RunOptions &given) {
   RunOptions options = given;
-  Stopwatch watch(options.printTiming);
+  LapTimer watch(options.printTiming);
   Notices notices("mx-run", options.quiet);
   if (options.chip.empty())
     options.chip = selectChip(options.deviceName);
