@@ -1,4 +1,4 @@
-"""Changes of the structure of attributes, which no table of names can write.
+"""Changes of the structure of attributes and operations, which no table of names can write.
 
 A change has a version, the attribute that it is about, and two functions: forward of
 its fields and the chip, to the new structure, and back of its fields. Programs of version
@@ -9,6 +9,19 @@ scripts/rename-ir and scripts/compare-kernels apply the changes."""
 
 import re
 from typing import Callable, NamedTuple
+
+
+class Syntax(NamedTuple):
+    """An operation that upstream's replaced: a pattern and a form of each, one the way
+    forward and one back."""
+
+    version: int
+    owner: str
+    forward: tuple
+    back: tuple
+
+    def rewrite(self, text, back):
+        return re.subn(*(self.back if back else self.forward), text)
 
 
 class Field(NamedTuple):
@@ -96,7 +109,21 @@ def drop_strategy(fields):
 
 
 # In the order in which they were made.
-CHANGES = (Change(2, "schedule", name_strategy, drop_strategy),)
+CHANGES = (
+    Change(2, "schedule", name_strategy, drop_strategy),
+    Syntax(
+        3, "mxgpu.warp_max",
+        (r"mxgpu\.warp_max (%[\w$.-]+)", r"gpu.subgroup_reduce maxui \1 uniform : (i32) -> i32"),
+        (r"gpu\.subgroup_reduce maxui (%[\w$.-]+) uniform : \(i32\) -> i32", r"mxgpu.warp_max \1"),
+    ),
+    Syntax(
+        3, "mxgpu.atomic_add",
+        (r"mxgpu\.atomic_add (%[\w$.-]+) to (%[\w$.-]+\[[^]]+\]) : (memref<[^<>]+>)",
+         r"memref.atomic_rmw addi \1, \2 : (i32, \3) -> i32"),
+        (r"memref\.atomic_rmw addi (%[\w$.-]+), (%[\w$.-]+\[[^],]+\]) : \(i32, (memref<[^<>]+>)\) -> i32",
+         r"mxgpu.atomic_add \1 to \2 : \3"),
+    ),
+)
 
 
 def split_fields(body):
@@ -128,10 +155,14 @@ def find_chip(text):
 
 
 def rewrite(text, changes, back=False, chip=None):
-    """The program after `changes`, or from before them, and how many attributes each
+    """The program after `changes`, or from before them, and how many places each
     has changed. Without `chip` it is for the one that it names itself."""
     counts, chip = [], chip or find_chip(text)
     for change in reversed(changes) if back else changes:
+        if isinstance(change, Syntax):
+            text, count = change.rewrite(text, back)
+            counts.append((change, count))
+            continue
         opening = re.compile(rf"(?:#mxgpu\.{change.owner}|(?<![\w.]){change.owner}\()<")
         result, place, count = [], 0, 0
         for match in opening.finditer(text):

@@ -51,4 +51,14 @@ for row in rows:
         for rules, before, after in (forward, old, new), (forward, new, new), (back, new, old):
             found = rename.Renamer(before, rules).run()
             assert found == after, f"{row}: expected\n{after}found\n{found}"
+
+# Operations that upstream's replaced.
+for old, new in (
+    ("%m = mxgpu.warp_max %x", "%m = gpu.subgroup_reduce maxui %x uniform : (i32) -> i32"),
+    ("%b = mxgpu.atomic_add %n to %m[%i] : memref<?xi32>",
+     "%b = memref.atomic_rmw addi %n, %m[%i] : (i32, memref<?xi32>) -> i32"),
+):
+    for rules, is_back, before, after in (forward, False, old, new), (forward, False, new, new), (back, True, new, old):
+        found = rename.rewrite(before, rules, is_back)[0]
+        assert found == after, f"expected\n{after}\nfound\n{found}"
 print(f"{len(rows)} rows")

@@ -118,6 +118,19 @@ struct ConvertMXGPUToNVVMPass final
     target.addLegalOp<RingOp>();
     target.addDynamicallyLegalOp<arith::SelectOp>(
         [](arith::SelectOp op) { return !isa<FragmentType>(op.getType()); });
+    // Upstream lowers other kinds.
+    target.addDynamicallyLegalOp<gpu::SubgroupReduceOp>(
+        [](gpu::SubgroupReduceOp op) {
+          return op.getOp() != gpu::AllReduceOperation::MAXUI ||
+                 !op.getType().isInteger(32) || op.getClusterSize();
+        });
+    target.addDynamicallyLegalOp<memref::AtomicRMWOp>(
+        [](memref::AtomicRMWOp op) {
+          MemRefType type = op.getMemRefType();
+          return op.getKind() != arith::AtomicRMWKind::addi ||
+                 !op.getType().isInteger(32) || type.getRank() != 1 ||
+                 !type.getLayout().isIdentity() || type.getMemorySpace();
+        });
     RewritePatternSet patterns(context);
     populateClusterPatterns(patterns, converter);
     populateBarrierPatterns(patterns, converter);

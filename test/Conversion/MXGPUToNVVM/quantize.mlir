@@ -256,7 +256,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @add(%counts: memref<?xi32>, %value: i32) {
     mxgpu.role @count warps(4) {
       %thread = mxgpu.thread_id
-      %before = mxgpu.atomic_add %value to %counts[%thread] : memref<?xi32>
+      %before = memref.atomic_rmw addi %value, %counts[%thread] : (i32, memref<?xi32>) -> i32
       memref.store %before, %counts[%thread] : memref<?xi32>
     }
   }

@@ -53,6 +53,11 @@ public:
     return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::ult,
                                        a, b);
   }
+  /// Whether a condition does not hold.
+  mlir::Value isNot(mlir::Value condition) {
+    return mlir::arith::XOrIOp::create(*this, condition,
+                                       constantLike(condition, 1));
+  }
   /// Whether both conditions hold.
   mlir::Value both(mlir::Value a, mlir::Value b) {
     return mlir::arith::AndIOp::create(*this, a, b);

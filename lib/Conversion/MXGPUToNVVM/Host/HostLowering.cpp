@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -103,9 +102,8 @@ std::string getPlaceInFormat(Location loc) {
 /// no way out of the function.
 Values lowerRequire(NVVMBuilder &builder, RequireOp op,
                     RequireOp::Adaptor adaptor) {
-  Value fails =
-      arith::XOrIOp::create(builder, adaptor.getCondition(), builder.i1(true));
-  auto ifOp = scf::IfOp::create(builder, fails, /*withElse=*/false);
+  auto ifOp = scf::IfOp::create(builder, builder.isNot(adaptor.getCondition()),
+                                /*withElse=*/false);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   SmallVector<Value> arguments = {mx::getConstantText(
       builder, op.getLoc(), op->getParentOfType<ModuleOp>(), "mx_require_text_",

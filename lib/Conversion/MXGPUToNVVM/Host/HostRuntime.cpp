@@ -12,6 +12,7 @@
 #include "../Common/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -25,19 +26,15 @@ Value mx::mxgpu::callRuntime(NVVMBuilder &builder, StringRef name, Type result,
                              ValueRange arguments, bool isVariadic) {
   auto module =
       builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-  if (!function) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    Type none = LLVM::LLVMVoidType::get(builder.getContext());
-    ValueRange fixed = isVariadic ? arguments.take_front() : arguments;
-    function = LLVM::LLVMFuncOp::create(
-        builder, name,
-        LLVM::LLVMFunctionType::get(result ? result : none,
-                                    llvm::to_vector(fixed.getTypes()),
-                                    isVariadic));
-  }
-  auto call = LLVM::CallOp::create(builder, function, arguments);
+  ValueRange fixed = isVariadic ? arguments.take_front() : arguments;
+  auto type = LLVM::LLVMFunctionType::get(
+      result ? result : LLVM::LLVMVoidType::get(builder.getContext()),
+      llvm::to_vector(fixed.getTypes()), isVariadic);
+  // After the error about a declaration of another type the call does not
+  // verify.
+  (void)LLVM::lookupOrCreateFn(builder, module, name, type.getParams(),
+                               type.getReturnType(), isVariadic);
+  auto call = LLVM::CallOp::create(builder, type, name, arguments);
   return result ? call.getResult() : Value();
 }
 

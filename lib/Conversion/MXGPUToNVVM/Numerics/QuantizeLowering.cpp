@@ -11,6 +11,7 @@
 #include "../Common/Lowering.h"
 #include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -194,8 +195,8 @@ static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
   return {value};
 }
 
-static Values lowerWarpMax(NVVMBuilder &builder, WarpMaxOp,
-                           WarpMaxOp::Adaptor adaptor) {
+static Values lowerSubgroupMax(NVVMBuilder &builder, gpu::SubgroupReduceOp,
+                               gpu::SubgroupReduceOp::Adaptor adaptor) {
   return {builder.largestInWarp(adaptor.getValue())};
 }
 
@@ -246,17 +247,20 @@ static Values lowerAtomicMax(NVVMBuilder &builder, AtomicMaxOp op,
   return {};
 }
 
-static Values lowerAtomicAdd(NVVMBuilder &builder, AtomicAddOp op,
-                             AtomicAddOp::Adaptor adaptor) {
-  Value bytes = builder.mul(adaptor.getIndex(), builder.index(sizeof(int32_t)));
+/// Upstream's lowering orders other accesses and is for the whole system, which
+/// LLVM drops for this target.
+static Values lowerAtomicAdd(NVVMBuilder &builder, memref::AtomicRMWOp op,
+                             memref::AtomicRMWOp::Adaptor adaptor) {
+  Value bytes =
+      builder.mul(adaptor.getIndices()[0], builder.index(sizeof(int32_t)));
   return {builder.addAndFetchBefore(
-      getGlobalAddress(builder, op.getDest(), bytes), adaptor.getValue())};
+      getGlobalAddress(builder, op.getMemref(), bytes), adaptor.getValue())};
 }
 
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   addPatterns<lowerLoadBlock, lowerStoreBlock, lowerPermuteBlock,
-              lowerQuantizeBlock, lowerReduceLanes, lowerWarpMax,
+              lowerQuantizeBlock, lowerReduceLanes, lowerSubgroupMax,
               lowerThreadAmax, lowerLoadRelaxed, lowerAtomicMax,
               lowerAtomicAdd>(converter, patterns);
 }

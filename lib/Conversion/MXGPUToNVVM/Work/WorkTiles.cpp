@@ -77,7 +77,7 @@ struct Walk {
             acrossStart, acrossDirection, across,         isTurned};
   }
   Walk turned(NVVMBuilder &b) const {
-    Value flipped = arith::XOrIOp::create(b, isTurned, b.i1(true));
+    Value flipped = b.isNot(isTurned);
     return {workTile,   acrossStart,    acrossDirection, across,
             alongStart, alongDirection, along,           flipped};
   }

@@ -46,6 +46,11 @@ public:
               bool onLeader = false);
   /// Numbers of this thread's warp within its role, and of its lane.
   std::pair<mlir::Value, mlir::Value> warpAndLane();
+  /// The largest of an unsigned number (i32) that each lane of a warp has.
+  mlir::Value warpMax(mlir::Value value) {
+    return mlir::gpu::SubgroupReduceOp::create(
+        *this, value, mlir::gpu::AllReduceOperation::MAXUI, /*uniform=*/true);
+  }
   /// If work tiles come through a ring, the end of the body goes on to the next
   /// one.
   ForEachWorkTileOp forEachWorkTile(mlir::Value work);

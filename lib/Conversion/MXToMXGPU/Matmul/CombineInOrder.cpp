@@ -160,7 +160,8 @@ void InOrderBuilder::launchEachRow(
 void InOrderBuilder::countRows() {
   auto emit = [&](Arguments given, Value row, Value token) {
     Value counts = given[0], places = given[1];
-    Value number = AtomicAddOp::create(body, body.i32(1), counts, token);
+    Value number = memref::AtomicRMWOp::create(body, arith::AtomicRMWKind::addi,
+                                               body.i32(1), counts, token);
     memref::StoreOp::create(body, number, places, row);
   };
   launchEachRow("combine_count", {lists.counts, lists.places}, emit);
@@ -186,7 +187,8 @@ void InOrderBuilder::takePlaces() {
       return loop.getResult(0);
     };
     Value sum = addCounts(body.i32(0), /*stores=*/false);
-    addCounts(AtomicAddOp::create(body, sum, counts, allTokens),
+    addCounts(memref::AtomicRMWOp::create(body, arith::AtomicRMWKind::addi, sum,
+                                          counts, allTokens),
               /*stores=*/true);
   };
   launchForEachElement(host, body, module, "combine_start",

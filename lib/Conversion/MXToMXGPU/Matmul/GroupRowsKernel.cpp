@@ -137,7 +137,8 @@ void GroupRowsBuilder::countPairs() {
     for (auto [list, size] : {std::pair(given[1], kPairsOfChunk),
                               std::pair(given[2], kPairsOfSpan)}) {
       Value line = body.mul(body.div(pair, size), experts);
-      AtomicAddOp::create(body, body.i32(1), list, body.add(line, expert));
+      memref::AtomicRMWOp::create(body, arith::AtomicRMWKind::addi, body.i32(1),
+                                  list, body.add(line, expert));
     }
   };
   launch("group_count", pairs, {ids, inChunks, inSpans, experts, first}, emit);

@@ -143,7 +143,8 @@ Value DequantizedTensor::createScheduler(Value workRows) {
     std::swap(tile[0], tile[1]);
     raster = transposeRaster(raster);
   }
-  return TileSchedulerOp::create(body, rows, columns, tile, raster,
+  return TileSchedulerOp::create(body, rows, columns,
+                                 /*reduction=*/body.index(0), tile, raster,
                                  /*single=*/true, /*workTiles=*/Value(),
                                  /*counter=*/Value(), offsets);
 }

@@ -430,9 +430,10 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));
     workRows = body.mul(batches, paddedRows);
   }
-  work = TileSchedulerOp::create(body, workRows, columns, schedule.getTile(),
-                                 schedule.getRaster(), /*single=*/!counter,
-                                 numbers, counter, offsets);
+  work = TileSchedulerOp::create(
+      body, workRows, columns,
+      /*reduction=*/body.index(0), schedule.getTile(), schedule.getRaster(),
+      /*single=*/!counter, numbers, counter, offsets);
   if (!copied.empty())
     buildLoad(isProduced() ? sources : inputs);
   if (isProduced() && getReaders())

@@ -26,17 +26,9 @@ void GetStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getStage(), isEnd ? "end" : "stage");
 }
 
-void OtherStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getOther(), "other");
-}
-
 void AdvanceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getNextStage(), "next");
   setName(getNextParity(), "next_parity");
-}
-
-void NextStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getNext(), "next");
 }
 
 void StageBuffersOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -50,10 +42,6 @@ void StageBarriersOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getEmpty(), "empty");
 }
 
-void TensorMemoryOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getColumn(), "tmem");
-}
-
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
@@ -61,8 +49,7 @@ void TensorMemoryOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult
 BarrierType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                     Scope scope) {
-  // barrier C1
-  if (scope == Scope::Warp)
+  if (scope == Scope::Warp) // barrier C1
     return emitError() << "expected a barrier of a cta or a pair, found one of "
                           "a warp";
   return success();
@@ -93,8 +80,7 @@ LogicalResult GetStageOp::verify() {
   if (failed(verifyRing(*this, getRing())))
     return failure();
   int64_t stages = getRing().getType().getStages();
-  // get_stage C1
-  if (static_cast<int64_t>(getNumber()) > stages)
+  if (static_cast<int64_t>(getNumber()) > stages) // get_stage C1
     return emitOpError("expected a number up to ")
            << stages << ", that of the end, found " << getNumber();
   return success();
@@ -117,13 +103,11 @@ LogicalResult StageBuffersOp::verify() {
   if (failed(verifyOfRing(*this, getRing(), getStage())))
     return failure();
   bool isTmem = ring.getSpace() == Space::Tmem;
-  // stage_buffers C1
-  if (static_cast<bool>(getTensorMemory()) != isTmem)
+  if (static_cast<bool>(getTensorMemory()) != isTmem) // stage_buffers C1
     return emitOpError(isTmem ? "expected the first column of tensor memory"
                               : "expected no column of tensor memory");
   bool isWarp = ring.getScope() == Scope::Warp;
-  // stage_buffers C2
-  if (static_cast<bool>(getWarp()) != isWarp)
+  if (static_cast<bool>(getWarp()) != isWarp) // stage_buffers C2
     return emitOpError(isWarp ? "expected the number of the warp"
                               : "expected no number of a warp");
   return success();
@@ -143,21 +127,18 @@ LogicalResult StageBuffersOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult StageBarriersOp::verify() {
-  // stage_barriers C1
-  if (getRing().getType().isStaging())
+  if (getRing().getType().isStaging()) // stage_barriers C1
     return emitOpError("expected a ring with barriers, found one for bulk "
                        "stores");
   return verifyOfRing(*this, getRing(), getStage());
 }
 
 LogicalResult BufferAddressOp::verify() {
-  // buffer_address C1
-  if (getBuffer().getType().getSpace() != Space::Smem)
+  if (getBuffer().getType().getSpace() != Space::Smem) // buffer_address C1
     return emitOpError("expected a buffer in shared memory, found ")
            << getBuffer().getType();
   auto pointer = dyn_cast<LLVM::LLVMPointerType>(getPointer().getType());
-  // buffer_address C2
-  if (!pointer || pointer.getAddressSpace() != 3)
+  if (!pointer || pointer.getAddressSpace() != 3) // buffer_address C2
     return emitOpError("expected an address of type '!llvm.ptr<3>', found ")
            << getPointer().getType();
   return success();
@@ -168,8 +149,7 @@ LogicalResult InitBarriersOp::verify() {
   if (!getRing().getDefiningOp<RingOp>() || getRing().getType().isStaging())
     return emitOpError("expected a ring with barriers, made in the kernel");
   auto kernel = (*this)->getParentOfType<KernelOp>();
-  // init_barriers C2
-  if (getOtherEmpty() && kernel && !kernel.isPair())
+  if (getOtherEmpty() && kernel && !kernel.isPair()) // init_barriers C2
     return emitOpError("expected a kernel with cluster(2) around counts of "
                        "another CTA");
   return success();
@@ -195,8 +175,7 @@ LogicalResult StageNumberOp::verify() {
 }
 
 LogicalResult ArriveOp::verify() {
-  // arrive C1
-  if (getBytes() && getCount() != 1)
+  if (getBytes() && getCount() != 1) // arrive C1
     return emitOpError("expected one arrival with the bytes that it expects, "
                        "found ")
            << getCount();

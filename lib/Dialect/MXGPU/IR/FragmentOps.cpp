@@ -325,15 +325,13 @@ LogicalResult DequantizeBlockOp::verify() {
       return failure();
   Type scale = getElementTypeOrSelf(getScale().getType());
   bool nvfp4 = isa<Float8E4M3FNType>(scale);
-  // dequantize_block C1
-  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale))
+  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale)) // dequantize_block C1
     return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
            << scale;
   if (failed(verifyNarrow(*this, input.getElementType(), nvfp4)))
     return failure();
   int64_t elements = input.getShape().back();
-  // dequantize_block C2
-  if (int64_t block = nvfp4 ? 16 : 32; elements > block)
+  if (int64_t block = nvfp4 ? 16 : 32; elements > block) // dequantize_block C2
     return emitOpError("expected at most ")
            << block << " elements, a block, found " << elements;
   // dequantize_block C3

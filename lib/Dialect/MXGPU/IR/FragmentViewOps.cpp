@@ -17,8 +17,7 @@ using namespace mx::mxgpu;
 LogicalResult mxgpu::verifyHolders(Operation *op, FragmentLayoutAttr layout) {
   RoleOp role = getRole(op);
   int64_t threads = role ? role.getWarps() * target::kWarpSize : 0;
-  // shared C26
-  if (role && threads != layout.getNumThreads())
+  if (role && threads != layout.getNumThreads()) // shared C26
     return op->emitOpError("expected a role of the ")
            << layout.getNumThreads()
            << " threads that hold the fragment, found " << threads;
@@ -59,8 +58,7 @@ static LogicalResult verifyRows(Operation *op, FragmentType fragment,
                                 TypeRange rows) {
   size_t count = fragment.getLayout().getRowOffsets().size();
   VectorType expected = fragment.getRowType();
-  // shared C10
-  if (failed(verifyVectorSize(op, expected)))
+  if (failed(verifyVectorSize(op, expected))) // shared C10
     return failure();
   // Elements of 4 and 6 bits are words in registers.
   Type element = fragment.getElementType();
@@ -118,8 +116,7 @@ LogicalResult ExtractColumnsOp::verify() {
 
 LogicalResult RelabelFragmentOp::verify() {
   FragmentType from = getFragment().getType(), type = getType();
-  // relabel_fragment C1
-  if (type.getElementType() != from.getElementType())
+  if (type.getElementType() != from.getElementType()) // relabel_fragment C1
     return emitOpError("expected the elements of ")
            << from << ", found " << type;
   FragmentLayoutAttr layout = type.getLayout(), old = from.getLayout();
@@ -142,8 +139,7 @@ LogicalResult AddPartialsOp::verify() {
   if (failed(verifyInRole(*this)))
     return failure();
   FragmentType type = getAccumulator().getType();
-  // add_partials C1
-  if (!type.getElementType().isF32())
+  if (!type.getElementType().isF32()) // add_partials C1
     return emitOpError("expected an accumulator of f32, found ") << type;
   // add_partials C3
   if (getDistributed() && type.getLayout().getNumValues() % kPartialChunk)
@@ -153,8 +149,7 @@ LogicalResult AddPartialsOp::verify() {
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (!kernel)
     return success();
-  // add_partials C2
-  if (kernel.getClusterSplits() == 1)
+  if (kernel.getClusterSplits() == 1) // add_partials C2
     return emitOpError("expected to be inside a kernel with cluster_splits(n)");
   return verifyHolders(*this, type.getLayout());
 }
@@ -163,8 +158,7 @@ LogicalResult EndPartialsOp::verify() {
   if (failed(verifyInRole(*this)))
     return failure();
   auto kernel = (*this)->getParentOfType<KernelOp>();
-  // end_partials C1
-  if (kernel && kernel.getClusterSplits() == 1)
+  if (kernel && kernel.getClusterSplits() == 1) // end_partials C1
     return emitOpError("expected to be inside a kernel with cluster_splits(n)");
   return success();
 }
@@ -204,8 +198,7 @@ LogicalResult ExtractRowsOp::verify() {
 
 LogicalResult ConcatRowsOp::verify() {
   FragmentType whole = getType();
-  // concat_rows C1
-  if (getFragments().empty())
+  if (getFragments().empty()) // concat_rows C1
     return emitOpError("expected slices, found none");
   FragmentType slice = cast<FragmentType>(getFragments().front().getType());
   // concat_rows C2
@@ -216,8 +209,7 @@ LogicalResult ConcatRowsOp::verify() {
   int64_t count = getFragments().size();
   if (failed(verifySliceOfRows(*this, whole, slice, count - 1)))
     return failure();
-  // concat_rows C3
-  if (slice.getRows() * count != whole.getRows())
+  if (slice.getRows() * count != whole.getRows()) // concat_rows C3
     return emitOpError("expected ")
            << whole.getRows() / slice.getRows() << " slices, found " << count;
   return success();

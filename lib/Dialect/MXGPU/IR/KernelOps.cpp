@@ -87,8 +87,7 @@ static bool isParameter(Type type) {
 }
 
 LogicalResult KernelOp::verify() {
-  // kernel C1
-  if (getFunctionType().getNumResults())
+  if (getFunctionType().getNumResults()) // kernel C1
     return emitOpError("expected no results, found ")
            << getFunctionType().getNumResults();
   // kernel C2
@@ -103,13 +102,10 @@ LogicalResult KernelOp::verify() {
                          "default memory space, indices, integers or floats, "
                          "found argument ")
              << index << " of type " << type;
-  // kernel C4
-  if (getCluster() != 1 && getCluster() != 2)
+  if (getCluster() != 1 && getCluster() != 2) // kernel C4
     return emitOpError("expected a cluster of 1 or 2 CTAs, found ")
            << getCluster();
-  // kernel C69
-  if (getClusterSplits() != 1 &&
-      (!isClusterSplitCount(getClusterSplits()) || isPair()))
+  if (getClusterSplits() != 1 && (!isClusterSplitCount(getClusterSplits()) || isPair())) // kernel C69
     return emitOpError("expected 2 to 8 splits, of CTAs that are no pairs, "
                        "found ")
            << getClusterSplits();
@@ -122,12 +118,10 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected min_ctas of at least 1, found ")
            << ctas.getInt();
   IntegerAttr columns = getTmemColumnsAttr(), slot = getTmemSlotAttr();
-  // kernel C7
-  if (!columns != !slot || !columns != !getTmemWarpAttr())
+  if (!columns != !slot || !columns != !getTmemWarpAttr()) // kernel C7
     return emitOpError("expected tmem_columns, tmem_slot and tmem_warp "
                        "together");
-  // kernel C8
-  if (slot && slot.getInt() < 0)
+  if (slot && slot.getInt() < 0) // kernel C8
     return emitOpError("expected tmem_slot of at least 0, found ")
            << slot.getInt();
   // kernel C9
@@ -161,16 +155,14 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
   bool isFirst = true, all = false;
   for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
     bool has = role.getRegisters().has_value();
-    // role C8
-    if (!isFirst && has != all)
+    if (!isFirst && has != all) // role C8
       return role.emitOpError("expected registers in every role or in none");
     all = has;
     isFirst = false;
     int64_t registers = role.getRegisters().value_or(0);
     if (warps % target::kWarpGroupWarps == 0)
       ofWarpgroup = registers;
-    // role C9
-    if (registers != ofWarpgroup)
+    if (registers != ofWarpgroup) // role C9
       return role.emitOpError("expected ")
              << ofWarpgroup << " registers, as in the other roles of its "
              << "warpgroup, found " << registers;
@@ -178,8 +170,7 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
     if (warps % target::kWarpGroupWarps)
       ofWarpgroup = registers;
   }
-  // kernel C13
-  if (kernel.getRegisters() && !all)
+  if (kernel.getRegisters() && !all) // kernel C13
     return kernel.emitOpError("expected registers only where roles divide "
                               "them, found ")
            << *kernel.getRegisters();
@@ -187,11 +178,9 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
 }
 
 LogicalResult KernelOp::verifyRegions() {
-  // kernel C10
-  if (getNumThreads() == 0)
+  if (getNumThreads() == 0) // kernel C10
     return emitOpError("expected at least 1 role, found none");
-  // kernel C11
-  if (getNumThreads() > target::kMaxThreadsPerCta)
+  if (getNumThreads() > target::kMaxThreadsPerCta) // kernel C11
     return emitOpError("expected at most ")
            << target::kMaxThreadsPerCta << " threads, found "
            << getNumThreads();
@@ -204,8 +193,7 @@ LogicalResult KernelOp::verifyRegions() {
         barrier && !barriers.insert(*barrier).second)
       return role.emitOpError("expected roles with different barriers, found ")
              << *barrier << " twice";
-    // role C5
-    if (!names.insert(role.getSymNameAttr()).second)
+    if (!names.insert(role.getSymNameAttr()).second) // role C5
       return role.emitOpError("expected roles with different names, found ")
              << role.getSymNameAttr() << " twice";
     // role C6
@@ -214,8 +202,7 @@ LogicalResult KernelOp::verifyRegions() {
       return role.emitOpError("expected first_warp ")
              << warps << ", which follows the role before, found "
              << first.getInt();
-    // role C7
-    if (role.getOnLeader() && !isPair())
+    if (role.getOnLeader() && !isPair()) // role C7
       return role.emitOpError("expected a kernel with cluster(2) around a role "
                               "on_leader, found cluster(")
              << getCluster() << ')';
@@ -243,8 +230,7 @@ int64_t KernelOp::getNumThreads() {
 
 LogicalResult RoleOp::verify() {
   constexpr int64_t kMaxWarps = target::kMaxThreadsPerCta / target::kWarpSize;
-  // role C1
-  if (getWarps() > kMaxWarps)
+  if (getWarps() > kMaxWarps) // role C1
     return emitOpError("expected at most ")
            << kMaxWarps << " warps, found " << getWarps();
   if (failed(verifyCount(*this, getRegistersAttr())))
@@ -256,8 +242,7 @@ LogicalResult RoleOp::verify() {
       (barrier.getInt() < 1 || barrier.getInt() >= target::kNamedBarriers))
     return emitOpError("expected a barrier from 1 to ")
            << target::kNamedBarriers - 1 << ", found " << barrier.getInt();
-  // role C3
-  if (getElected() && getWarps() != 1)
+  if (getElected() && getWarps() != 1) // role C3
     return emitOpError("expected 1 warp in an elected role, found ")
            << getWarps();
   return success();
@@ -345,20 +330,17 @@ LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
 /// an argument that is not there.
 LogicalResult RequireOp::verify() {
   StringRef rest = getMessage();
-  // require C1
-  if (rest.contains('\0'))
+  if (rest.contains('\0')) // require C1
     return emitOpError("expected a message without zero bytes");
   size_t places = 0;
   for (size_t at; (at = rest.find('%')) != StringRef::npos;) {
     rest = rest.drop_front(at);
-    // require C2
-    if (!rest.consume_front("%%") && !rest.consume_front("%lld"))
+    if (!rest.consume_front("%%") && !rest.consume_front("%lld")) // require C2
       return emitOpError("expected only %lld and %% in the message, found \"")
              << rest.take_front(4) << '"';
     places += rest.data()[-1] == 'd';
   }
-  // require C3
-  if (places != getValues().size())
+  if (places != getValues().size()) // require C3
     return emitOpError("expected ")
            << places << " values for the message, found " << getValues().size();
   return success();
@@ -376,13 +358,11 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       symbolTable.lookupNearestSymbolFrom(getOperation(), getKernelAttr());
   // After the kernels are lowered they are llvm.func; launches are by then too.
   auto kernel = dyn_cast_if_present<KernelOp>(callee);
-  // launch C1
-  if (!kernel)
+  if (!kernel) // launch C1
     return emitOpError("expected a mxgpu.kernel, found ")
            << (callee ? callee->getName().getStringRef() : "nothing")
            << " named " << getKernelAttr();
-  // launch C2
-  if (kernel.getArgumentTypes().size() != getArgs().size())
+  if (kernel.getArgumentTypes().size() != getArgs().size()) // launch C2
     return emitOpError("expected ") << kernel.getArgumentTypes().size()
                                     << " arguments, found " << getArgs().size();
   // launch C3

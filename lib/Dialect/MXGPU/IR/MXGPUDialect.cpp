@@ -104,8 +104,7 @@ static constexpr CarriedAttribute kCarried[] = {
 
 /// One of the schedules fits whatever the sizes are, and each may run.
 static LogicalResult verifyCases(Operation *op, ArrayAttr cases) {
-  // carried_attributes C4
-  if (op->hasAttr(kScheduleAttrName))
+  if (op->hasAttr(kScheduleAttrName)) // carried_attributes C4
     return op->emitOpError("expected ") << kScheduleAttrName << " or "
                                         << kSchedulesAttrName << ", found both";
   // carried_attributes C5
@@ -138,15 +137,13 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
       llvm::find_if(kCarried, [&](const CarriedAttribute &carried) {
         return attribute.getName() == carried.name;
       });
-  // carried_attributes C1
-  if (known == std::end(kCarried))
+  if (known == std::end(kCarried)) // carried_attributes C1
     return op->emitOpError("has unknown attribute ") << attribute.getName();
   // carried_attributes C2
   if (!llvm::is_contained(known->carriers, op->getName().getStringRef()))
     return op->emitOpError("expected ")
            << known->name << " only on " << listCarriers(*known);
-  // carried_attributes C3
-  if (!known->isOfType(attribute.getValue()))
+  if (!known->isOfType(attribute.getValue())) // carried_attributes C3
     return op->emitOpError("expected ")
            << known->name << " to be " << known->type << ", found "
            << attribute.getValue();
@@ -160,11 +157,7 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseRaster(OpAsmParser &parser, RasterAttr &raster) {
-  FailureOr<RasterAttr> parsed = RasterAttr::parseBody(parser);
-  if (failed(parsed))
-    return failure();
-  raster = *parsed;
-  return success();
+  return RasterAttr::parseBody(parser, raster);
 }
 
 static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {

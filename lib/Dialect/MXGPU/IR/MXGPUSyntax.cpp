@@ -19,18 +19,6 @@ using namespace mx::mxgpu;
 // Names in printed IR
 //===----------------------------------------------------------------------===//
 
-void TileSchedulerOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "scheduler");
-}
-
-void CtaRankOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "rank");
-}
-
-void ThreadIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "thread");
-}
-
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getName());
 }
@@ -61,33 +49,9 @@ StringRef mx::mxgpu::getBufferName(Value buffer) {
   return ring.getNames()[result.getResultNumber() - 1];
 }
 
-void CopyScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "scales");
-}
-
 void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (getAccumulator())
     setName(getAccumulator(), "accumulator");
-}
-
-void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "fragment");
-}
-
-void LoadSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "fragment");
-}
-
-void AddPartialsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "added");
-}
-
-void LoadFragmentOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "fragment");
-}
-
-void LoadFragmentScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "scales");
 }
 
 static void setArgumentNames(Region &region, ArrayRef<StringRef> names,

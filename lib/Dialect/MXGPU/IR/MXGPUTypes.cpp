@@ -90,8 +90,7 @@ static constexpr int64_t kMaxBytes = int64_t(1) << 30;
 static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType,
                                  mxgpu::Swizzle swizzle, bool padded) {
-  // shared C28
-  if (shape.empty())
+  if (shape.empty()) // shared C28
     return emitError() << "expected at least 1 dimension, found none";
   // shared C29
   for (int64_t size : shape)
@@ -99,8 +98,7 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected dimensions of at least 1, found " << size;
   bool isPackable =
       isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(elementType);
-  // shared C30
-  if (padded && !isPackable)
+  if (padded && !isPackable) // shared C30
     return emitError() << "expected elements of 4 or 6 bits with padded, found "
                        << elementType;
   // shared C31
@@ -116,12 +114,10 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected at most " << kMaxBytes
                          << " bytes, found more";
   int64_t rowBits = shape.back() * getSharedBits(elementType, padded);
-  // shared C33
-  if (rowBits % 8)
+  if (rowBits % 8) // shared C33
     return emitError() << "expected rows of whole bytes, found " << shape.back()
                        << " elements of " << elementType;
-  // shared C34
-  if (padded && shape.back() % 16)
+  if (padded && shape.back() % 16) // shared C34
     return emitError() << "expected padded rows of a multiple of 16 elements, "
                           "found "
                        << shape.back();
@@ -176,14 +172,12 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
   // tensor_map C3
   if (elementType.getIntOrFloatBitWidth() == 6 && !padded)
     return emitError() << "expected 6-bit elements to be padded";
-  // tensor_map C4
-  if (padded && box.back() != target::kTensorMapPaddedBox)
+  if (padded && box.back() != target::kTensorMapPaddedBox) // tensor_map C4
     return emitError() << "expected padded box rows of "
                        << target::kTensorMapPaddedBox << " elements, found "
                        << box.back();
   int64_t rowBytes = box.back() * getSharedBits(elementType, padded) / 8;
-  // tensor_map C5
-  if (rowBytes % 16)
+  if (rowBytes % 16) // tensor_map C5
     return emitError() << "expected box rows of a multiple of 16 bytes, found "
                        << rowBytes;
   return success();
@@ -239,16 +233,13 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return failure();
   if (space == Space::Smem)
     return success();
-  // buffer C1
-  if (swizzle != mxgpu::Swizzle::None)
+  if (swizzle != mxgpu::Swizzle::None) // buffer C1
     return emitError() << "expected no swizzle in tensor memory, found "
                        << stringifySwizzle(swizzle);
-  // buffer C2
-  if (!elementType.isF32())
+  if (!elementType.isF32()) // buffer C2
     return emitError() << "expected f32 in tensor memory, found "
                        << elementType;
-  // buffer C3
-  if (shape.size() != 2 || shape[0] != target::kTmemLanes)
+  if (shape.size() != 2 || shape[0] != target::kTmemLanes) // buffer C3
     return emitError() << "expected " << target::kTmemLanes
                        << " lanes and a number of columns in tensor memory, "
                           "found shape ["
@@ -267,10 +258,6 @@ int64_t BufferType::getTransactionBytes() const {
 //===----------------------------------------------------------------------===//
 // ScalesType
 //===----------------------------------------------------------------------===//
-
-ScalesType ScalesType::get(MLIRContext *context, int64_t rows) {
-  return get(context, rows, /*tiles=*/1, Float8E8M0FNUType::get(context));
-}
 
 Type ScalesType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
@@ -309,12 +296,10 @@ LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (rows < 1 || rows % target::kScaleRowsPerGroup || rows > kMaxBytes)
     return emitError() << "expected a multiple of "
                        << target::kScaleRowsPerGroup << " rows, found " << rows;
-  // scales C2
-  if (tiles < 1 || tiles > kMaxStages)
+  if (tiles < 1 || tiles > kMaxStages) // scales C2
     return emitError() << "expected 1 to " << kMaxStages << " tiles, found "
                        << tiles;
-  // scales C3
-  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType))
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType)) // scales C3
     return emitError() << "expected scales of f8E8M0FNU or f8E4M3FN, found "
                        << elementType;
   return success();

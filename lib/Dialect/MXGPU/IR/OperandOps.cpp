@@ -22,8 +22,7 @@ static constexpr int64_t kSmallestBlock = 8;
 static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
                                    Type scale) {
   bool nvfp4 = isa<Float8E4M3FNType>(scale);
-  // dequantize_fragment C1
-  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale))
+  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale)) // dequantize_fragment C1
     return op.emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
            << scale;
   bool isE2M1 = isa<Float4E2M1FNType>(element);
@@ -62,8 +61,7 @@ LogicalResult DequantizeFragmentOp::verify() {
     return emitOpError("expected f8E4M3FN scaled by f8E8M0FNU with a "
                        "reference, found ")
            << input.getElementType() << " and " << scales.getElementType();
-  // dequantize_fragment C8
-  if (getFinite() && !getReference())
+  if (getFinite() && !getReference()) // dequantize_fragment C8
     return emitOpError("expected a reference with finite, found none: add one, "
                        "or leave finite out");
   bool isF16 = getReference() && !getFinite();
@@ -89,8 +87,7 @@ LogicalResult DequantizeFragmentOp::verify() {
     return emitOpError("expected ")
            << type << ", the scales of the rows and blocks that a thread holds"
            << ", found " << scales;
-  // dequantize_fragment C6
-  if (layout.getNumValues() % 4)
+  if (layout.getNumValues() % 4) // dequantize_fragment C6
     return emitOpError("expected elements that fill words of 32 bits of a "
                        "thread, found ")
            << layout.getNumValues() << " in " << input;

@@ -186,8 +186,7 @@ static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
                        << stages << " stages of " << buffers.size()
                        << " buffers";
   int64_t columns = buffers[0].getShape()[1];
-  // ring C9
-  if (overlap < 1 || overlap > columns / 2)
+  if (overlap < 1 || overlap > columns / 2) // ring C9
     return emitError() << "expected an overlap of 1 to " << columns / 2
                        << " columns, found " << overlap;
   return success();
@@ -199,12 +198,10 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t producerThreads, AsyncKind consumer,
                                int64_t consumerThreads, Scope scope,
                                int64_t overlap) {
-  // ring C1
-  if (stages < 1 || stages > kMaxStages)
+  if (stages < 1 || stages > kMaxStages) // ring C1
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
-  // ring C2
-  if (buffers.empty())
+  if (buffers.empty()) // ring C2
     return emitError() << "expected at least 1 buffer in a stage, found none";
   llvm::SmallDenseSet<StringAttr> seen;
   // ring C3
@@ -218,14 +215,12 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected 1 to " << target::kMaxThreadsPerCta
                          << " threads, found " << threads;
   for (BufferType buffer : buffers) {
-    // ring C5
-    if (!canFill(producer, buffer.getSpace(), scope))
+    if (!canFill(producer, buffer.getSpace(), scope)) // ring C5
       return emitError() << "expected a producer that can write "
                          << stringifySpace(buffer.getSpace())
                          << " with scope = " << stringifyScope(scope)
                          << ", found " << stringifyAsyncKind(producer);
-    // ring C6
-    if (!canEmpty(consumer, buffer.getSpace(), producer, scope))
+    if (!canEmpty(consumer, buffer.getSpace(), producer, scope)) // ring C6
       return emitError() << "expected a consumer that can read "
                          << stringifySpace(buffer.getSpace()) << " filled by "
                          << stringifyAsyncKind(producer) << ", found "
@@ -265,22 +260,18 @@ LogicalResult RingOp::verify() {
   if (failed(verifyInKernel(*this)))
     return failure();
   size_t fields = getType().getBuffers().size();
-  // ring C10
-  if (getOffsets() && getOffsets()->size() != fields)
+  if (getOffsets() && getOffsets()->size() != fields) // ring C10
     return emitOpError("expected ")
            << fields << " offsets, found " << getOffsets()->size();
   bool placed = getOffsets().has_value();
-  // ring C11
-  if (getStride().has_value() != placed)
+  if (getStride().has_value() != placed) // ring C11
     return emitOpError("expected offsets and a stride together");
   bool hasBarriers = !getType().isStaging();
-  // ring C12
-  if (getBarriers().has_value() != (placed && hasBarriers))
+  if (getBarriers().has_value() != (placed && hasBarriers)) // ring C12
     return emitOpError(hasBarriers
                            ? "expected offsets and barriers together"
                            : "expected no barriers for stages of bulk_store");
-  // ring C13
-  if (DenseI64ArrayAttr offsets = getOffsetsAttr())
+  if (DenseI64ArrayAttr offsets = getOffsetsAttr()) // ring C13
     for (int64_t start : offsets.asArrayRef())
       if (start < 0)
         return emitOpError("expected offsets of at least 0, found ") << start;
@@ -297,8 +288,7 @@ LogicalResult RingOp::verify() {
 
 /// A role keeps its place in a ring that it knows by name.
 static LogicalResult verifyTake(Operation *op, Value ring) {
-  // shared C4
-  if (!ring.getDefiningOp<RingOp>())
+  if (!ring.getDefiningOp<RingOp>()) // shared C4
     return op->emitOpError("expected a ring made in the kernel");
   return verifyInRole(op);
 }

@@ -32,8 +32,7 @@ verifyRegisterCounts(function_ref<InFlightDiagnostic()> emitError,
                      ArrayRef<int64_t> registers) {
   if (registers.empty())
     return success();
-  // schedule C8
-  if (registers.size() != 2 && registers.size() != 3)
+  if (registers.size() != 2 && registers.size() != 3) // schedule C8
     return emitError() << "expected registers of 2 or 3 kinds of roles, found "
                        << registers.size() << " numbers";
   // schedule C9
@@ -73,8 +72,7 @@ ScheduleAttr::verifyFields(function_ref<InFlightDiagnostic()> emitError,
                            const ScheduleFields &fields) {
   if (failed(verifyTile(emitError, fields.tile)))
     return failure();
-  // schedule C3
-  if (fields.stages < 0 || fields.stages > kMaxStages)
+  if (fields.stages < 0 || fields.stages > kMaxStages) // schedule C3
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << fields.stages;
   // schedule C4
@@ -106,8 +104,7 @@ LogicalResult QuantizeScheduleAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
     int64_t threads, int64_t vector, int64_t stageRows, int64_t stages,
     int64_t ctas, RasterAttr, bool /*atomic_counter*/, int64_t inputStages) {
-  // quantize_schedule C1
-  if (tile.size() != 2)
+  if (tile.size() != 2) // quantize_schedule C1
     return emitError() << "expected 2 tile sizes (rows, columns), found "
                        << tile.size();
   // quantize_schedule C2
@@ -121,8 +118,7 @@ LogicalResult QuantizeScheduleAttr::verify(
     return emitError() << "expected " << target::kWarpSize << " to "
                        << target::kMaxThreadsPerCta
                        << " threads in whole warps, found " << threads;
-  // quantize_schedule C4
-  if (vector != 8 && vector != 16 && vector != 32)
+  if (vector != 8 && vector != 16 && vector != 32) // quantize_schedule C4
     return emitError() << "expected vectors of 8, 16 or 32 elements, found "
                        << vector;
   // quantize_schedule C5
@@ -130,15 +126,12 @@ LogicalResult QuantizeScheduleAttr::verify(
     return emitError()
            << "expected stages of a multiple of 32 rows that divide " << tile[0]
            << ", found " << stageRows;
-  // quantize_schedule C6
-  if (stages < 1 || stages > kMaxStages)
+  if (stages < 1 || stages > kMaxStages) // quantize_schedule C6
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
-  // quantize_schedule C7
-  if (ctas < 1 || ctas > 32)
+  if (ctas < 1 || ctas > 32) // quantize_schedule C7
     return emitError() << "expected 1 to 32 CTAs an SM, found " << ctas;
-  // quantize_schedule C8
-  if (inputStages < 0 || inputStages > kMaxStages)
+  if (inputStages < 0 || inputStages > kMaxStages) // quantize_schedule C8
     return emitError() << "expected 0 to " << kMaxStages
                        << " stages of inputs, found " << inputStages;
   return success();

@@ -51,8 +51,7 @@ static LogicalResult verifyBoxShape(Operation *op, BufferType buffer,
                            "buffer, and whose columns divide a panel or are "
                            "those of some, found ")
            << type << " and " << buffer;
-  // load_fragment C3
-  if (!fitsPanel && !llvm::isPowerOf2_64(panel))
+  if (!fitsPanel && !llvm::isPowerOf2_64(panel)) // load_fragment C3
     return op->emitOpError("expected panels of a power of two of elements for "
                            "a fragment of several, found ")
            << buffer;
@@ -81,8 +80,7 @@ LogicalResult mxgpu::verifyBox(Operation *op, BufferType buffer,
   int64_t bits = element.getIntOrFloatBitWidth();
   bool inBytes = bits < 8 && buffer.getElementType().isInteger(8);
   bool isSame = element == buffer.getElementType() && bits != 6 && bits <= 32;
-  // load_fragment C1
-  if (!isSame && !inBytes)
+  if (!isSame && !inBytes) // load_fragment C1
     return op->emitOpError("expected a fragment of ")
            << buffer.getElementType()
            << ", of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), "
@@ -93,15 +91,13 @@ LogicalResult mxgpu::verifyBox(Operation *op, BufferType buffer,
   if (failed(verifyBoxShape(op, buffer, type)))
     return failure();
   FragmentLayoutAttr layout = type.getLayout();
-  // load_fragment C4
-  if (layout.getNumValues() * getStoredBits(element) % 32)
+  if (layout.getNumValues() * getStoredBits(element) % 32) // load_fragment C4
     return op->emitOpError("expected registers that fill words of 32 bits, "
                            "found ")
            << layout.getNumValues() << " of " << element;
   auto isCount = [](const FragmentMode &mode) { return mode.size > 1; };
   const FragmentMode *first = llvm::find_if(layout.getValues(), isCount);
-  // load_fragment C5
-  if (bits == 4 && (first->columns != 1 || first->size % 2))
+  if (bits == 4 && (first->columns != 1 || first->size % 2)) // load_fragment C5
     return op->emitOpError("expected registers whose lowest mode counts an "
                            "even number of adjacent columns, as two elements "
                            "of 4 bits are a byte, found ")
@@ -136,8 +132,7 @@ static LogicalResult verifyMatrices(LoadFragmentOp op, BufferType buffer,
               "of row t / 4 of each 8, found "
            << buffer << " and " << type.getLayout();
   RoleOp role = getRole(op);
-  // load_fragment C9
-  if (role && role.getElected())
+  if (role && role.getElected()) // load_fragment C9
     return op.emitOpError("expected all lanes of a warp to load matrices, "
                           "found a role of one thread");
   return success();
@@ -250,8 +245,7 @@ LogicalResult LoadFragmentScalesOp::verify() {
     auto expected = VectorType::get({int64_t(layout.getRowOffsets().size()),
                                      int64_t(layout.getBlocks(block).size())},
                                     buffer.getElementType());
-    // load_fragment_scales C4
-    if (getType() != expected)
+    if (getType() != expected) // load_fragment_scales C4
       return emitOpError("expected the scales of a thread's rows and blocks, ")
              << expected << ", found " << getType();
   }

@@ -68,25 +68,20 @@ LogicalResult TmaLoadOp::verify() {
   BufferType buffer = getBuffer().getType();
   auto stage = dyn_cast<StageType>(getStage().getType());
   RingType ring = stage ? stage.getRing() : RingType();
-  // tma_load C1
-  if (buffer.getSpace() != Space::Smem)
+  if (buffer.getSpace() != Space::Smem) // tma_load C1
     return emitOpError("expected a buffer in shared memory, found ") << buffer;
   auto acquire = getBuffer().getDefiningOp<ProducerAcquireOp>();
-  // tma_load C2
-  if (stage && (!acquire || acquire.getStage() != getStage()))
+  if (stage && (!acquire || acquire.getStage() != getStage())) // tma_load C2
     return emitOpError("expected a buffer of the stage that it fills");
   TensorMapType map = getMap().getType();
-  // tma_load C3
-  if (getCoords().size() > map.getBox().size())
+  if (getCoords().size() > map.getBox().size()) // tma_load C3
     return emitOpError("expected at most ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
-  // tma_load C4
-  if (ring && ring.getProducer() != AsyncKind::BulkCopy)
+  if (ring && ring.getProducer() != AsyncKind::BulkCopy) // tma_load C4
     return emitOpError("expected a ring with producer bulk_copy, found ")
            << stringifyAsyncKind(ring.getProducer());
-  // tma_load C5
-  if (map.getSwizzle() != buffer.getSwizzle())
+  if (map.getSwizzle() != buffer.getSwizzle()) // tma_load C5
     return emitOpError("expected a map with swizzle ")
            << stringifySwizzle(buffer.getSwizzle()) << ", found "
            << stringifySwizzle(map.getSwizzle());
@@ -97,12 +92,10 @@ LogicalResult TmaLoadOp::verify() {
     return emitOpError("expected a map of the elements of ")
            << buffer << ", found " << map;
   int64_t found = map.getSizeInBytes(), expected = buffer.getSizeInBytes();
-  // tma_load C7
-  if (!getBox() && found != expected)
+  if (!getBox() && found != expected) // tma_load C7
     return emitOpError("expected a box of ")
            << expected << " bytes, found " << found;
-  // tma_load C8
-  if (getBox() && expected % found)
+  if (getBox() && expected % found) // tma_load C8
     return emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
   // After mxgpu-lower-rings the kernel may be gone, and a barrier may be that
@@ -140,8 +133,7 @@ LogicalResult EncodeTensorMapOp::verify() {
   Type element = getType().getElementType();
   bool isPacked = element.getIntOrFloatBitWidth() < 8 &&
                   source.getElementType().isInteger(8);
-  // encode_tensor_map C3
-  if (source.getElementType() != element && !isPacked)
+  if (source.getElementType() != element && !isPacked) // encode_tensor_map C3
     return emitOpError("expected a map of ")
            << source.getElementType() << ", found " << element;
   return success();

@@ -45,11 +45,9 @@ LogicalResult mxgpu::verifySwizzledRows(Operation *op, BufferType buffer) {
 /// neither crosses a chunk of the swizzle.
 static LogicalResult verifyFragment(Operation *op, BufferType buffer,
                                     VectorType type) {
-  // shared C10
-  if (failed(verifyVectorSize(op, type)))
+  if (failed(verifyVectorSize(op, type))) // shared C10
     return failure();
-  // shared C19
-  if (type.isScalable() || type.getRank() > 2)
+  if (type.isScalable() || type.getRank() > 2) // shared C19
     return op->emitOpError("expected a fragment of 1 or 2 dimensions, found ")
            << type;
   // shared C20
@@ -77,8 +75,7 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
            << kChunkBytes << " bytes, found " << type;
   SmallVector<int64_t, 2> matrix =
       getMatrixShape(buffer, buffer.getElementType());
-  // shared C24
-  if (matrix[0] % shape[0] || rowBytes % bytes)
+  if (matrix[0] % shape[0] || rowBytes % bytes) // shared C24
     return op->emitOpError("expected a fragment that divides ")
            << buffer << ", found " << type;
   return success();
@@ -96,8 +93,7 @@ static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
                                     FragmentType type) {
   FragmentLayoutAttr layout = type.getLayout();
   int64_t rows = layout.getWarpRows();
-  // store_shared C3
-  if (!rows)
+  if (!rows) // store_shared C3
     return op.emitOpError("expected a fragment of which each warp holds "
                           "adjacent rows, found ")
            << type;
@@ -159,14 +155,12 @@ LogicalResult StoreSharedOp::verify() {
   BufferType buffer = getBuffer().getType();
   RingType ring = findRing(getBuffer());
   auto fragment = dyn_cast<FragmentType>(getValue().getType());
-  // store_shared C1
-  if (getCoords().size() != (fragment ? 0 : 2))
+  if (getCoords().size() != (fragment ? 0 : 2)) // store_shared C1
     return emitOpError("expected ")
            << (fragment ? "no coordinates of a fragment"
                         : "a row and a column where a vector goes")
            << ", found " << getCoords().size();
-  // store_shared C2
-  if (ring && !fragment && ring.getScope() == Scope::Warp)
+  if (ring && !fragment && ring.getScope() == Scope::Warp) // store_shared C2
     return emitOpError("expected a ring with scope = cta or pair, found ")
            << ring;
   if (fragment)
@@ -203,15 +197,13 @@ LogicalResult BulkStoreOp::verify() {
     return emitOpError("expected an array of whole bytes with identity layout, "
                        "found ")
            << dest;
-  // bulk_store C2
-  if (getCoords().size() > static_cast<size_t>(dest.getRank()))
+  if (getCoords().size() > static_cast<size_t>(dest.getRank())) // bulk_store C2
     return emitOpError("expected at most ")
            << dest.getRank() << " coordinates, found " << getCoords().size();
   int64_t tiles = 1;
   if (std::optional<int64_t> tile = getTile()) {
     tiles = ShapedType::getNumElements(buffer.getShape().drop_back());
-    // bulk_store C3
-    if (*tile < 0 || *tile >= tiles)
+    if (*tile < 0 || *tile >= tiles) // bulk_store C3
       return emitOpError("expected a tile below ")
              << tiles << ", found " << *tile;
   }
@@ -286,11 +278,9 @@ LogicalResult QuantizeColumnsOp::verify() {
   if (elements.getShape() != ArrayRef<int64_t>{columns, block})
     return emitOpError("expected ") << columns << " rows of " << block
                                     << " elements, found " << elements;
-  // quantize_columns C5
-  if (scales.getShape() != ArrayRef<int64_t>{columns})
+  if (scales.getShape() != ArrayRef<int64_t>{columns}) // quantize_columns C5
     return emitOpError("expected ") << columns << " scales, found " << scales;
-  // quantize_columns C6
-  if (bool(getEncode()) != nvfp4)
+  if (bool(getEncode()) != nvfp4) // quantize_columns C6
     return emitOpError("expected encode with scales of f8E4M3FN, and only "
                        "then, found ")
            << scales;

@@ -2,41 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Builders and verification of tile schedulers, of the loop over work tiles,
-// and of the loop over the reduction.
+// Verification of tile schedulers, of the loop over work tiles, and of the loop
+// over the reduction.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
-
-void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
-                            Value rows, Value columns, ArrayRef<int64_t> tile,
-                            RasterAttr raster, bool single, Value workTiles,
-                            Value counter, Value offsets) {
-  Value reduction = arith::ConstantIndexOp::create(builder, state.location, 0);
-  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
-        columns, reduction, workTiles, counter, offsets, /*stride=*/Value(),
-        /*over_reduction=*/false, single, builder.getDenseI64ArrayAttr(tile),
-        raster, /*splits=*/IntegerAttr(),
-        /*split_step=*/IntegerAttr());
-}
-
-void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
-                            Value rows, Value columns, Value reduction,
-                            ArrayRef<int64_t> tile, RasterAttr raster,
-                            Value workTiles, Value offsets, Value stride,
-                            bool overReduction, bool single) {
-  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
-        columns, reduction, workTiles, /*counter=*/Value(), offsets, stride,
-        overReduction, single, builder.getDenseI64ArrayAttr(tile), raster,
-        /*splits=*/IntegerAttr(), /*split_step=*/IntegerAttr());
-}
 
 /// Whether a warp finds the work tiles of expert groups.
 static bool isByExperts(TileSchedulerOp op) {
@@ -64,17 +40,14 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
       return op.emitOpError("expected offsets of rank 1 and of i32 or i64, "
                             "found ")
              << type;
-    // tile_scheduler C8
-    if (!isByExperts(op) && !op.getSingle())
-      return op.emitOpError(
-          "expected work tiles of experts by a ring that they "
-          "fill, or to be single");
+    if (!isByExperts(op) && !op.getSingle()) // tile_scheduler C8
+      return op.emitOpError("expected work tiles of experts by a ring that they "
+                            "fill, or to be single");
     // tile_scheduler C9
     if (op.getStride() && (!isByExperts(op) || op.getOverReduction()))
       return op.emitOpError("expected a stride of groups by a ring that they "
                             "fill, with ragged rows");
-    // tile_scheduler C10
-    if (op.getSplits())
+    if (op.getSplits()) // tile_scheduler C10
       return op.emitOpError("expected ragged work without split");
     return success();
   }
@@ -85,8 +58,7 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
 }
 
 LogicalResult TileSchedulerOp::verify() {
-  // tile_scheduler C1
-  if (getTile().size() != 2)
+  if (getTile().size() != 2) // tile_scheduler C1
     return emitOpError("expected 2 tile sizes, found ") << getTile().size();
   // tile_scheduler C2
   for (int64_t size : getTile())
@@ -95,22 +67,19 @@ LogicalResult TileSchedulerOp::verify() {
   // tile_scheduler C3
   if (getSplits().has_value() != getSplitStep().has_value())
     return emitOpError("expected splits and split_step together");
-  // tile_scheduler C4
-  if (getNumSplits() > kMaxStages)
+  if (getNumSplits() > kMaxStages) // tile_scheduler C4
     return emitOpError("expected at most ")
            << kMaxStages << " splits of the reduction, found "
            << getNumSplits();
   if (Value workTiles = getWorkTiles()) {
-    // shared C4
-    if (!workTiles.getDefiningOp<RingOp>())
+    if (!workTiles.getDefiningOp<RingOp>()) // shared C4
       return emitOpError("expected a ring made in the kernel");
     AsyncKind producer = cast<RingType>(workTiles.getType()).getProducer();
     bool isExpected =
         getCounter()
             ? producer == AsyncKind::AtomicCounter
             : llvm::is_contained({AsyncKind::Clc, AsyncKind::Groups}, producer);
-    // tile_scheduler C5
-    if (!isExpected)
+    if (!isExpected) // tile_scheduler C5
       return emitOpError("expected a ring with producer ")
              << (getCounter() ? "atomic_counter" : "clc or groups")
              << ", found " << stringifyAsyncKind(producer);
@@ -125,16 +94,14 @@ LogicalResult TileSchedulerOp::verify() {
 
 static LogicalResult verifyBodyArguments(Operation *op, Region &body,
                                          ArrayRef<Type> types) {
-  // shared C8
-  if (body.getArgumentTypes() != TypeRange(types))
+  if (body.getArgumentTypes() != TypeRange(types)) // shared C8
     return op->emitOpError("expected body arguments of types (")
            << types << "), found (" << body.getArgumentTypes() << ")";
   return success();
 }
 
 LogicalResult ForEachWorkTileOp::verify() {
-  // for_each_work_tile C1
-  if (!getWork().getDefiningOp<TileSchedulerOp>())
+  if (!getWork().getDefiningOp<TileSchedulerOp>()) // for_each_work_tile C1
     return emitOpError("expected a work source made in the kernel");
   return verifyBodyArguments(
       *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
@@ -145,25 +112,20 @@ LogicalResult ForEachWorkTileOp::verifyRegions() {
   Value workTiles = getWork().getDefiningOp<TileSchedulerOp>().getWorkTiles();
   NextWorkTileOp found;
   for (auto next : getBody().getOps<NextWorkTileOp>()) {
-    // next_work_tile C1
-    if (!workTiles)
+    if (!workTiles) // next_work_tile C1
       return next.emitOpError("expected work tiles that come by a ring, found "
                               "a static work source");
-    // next_work_tile C2
-    if (found)
+    if (found) // next_work_tile C2
       return next.emitOpError(
           "expected to be once in its loop, found a second");
     found = next;
     auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
-    // next_work_tile C3
-    if (wait.getRing() != workTiles)
+    if (wait.getRing() != workTiles) // next_work_tile C3
       return next.emitOpError("expected a buffer of the work source's ring");
-    // next_work_tile C4
-    if (wait->getBlock() != next->getBlock())
+    if (wait->getBlock() != next->getBlock()) // next_work_tile C4
       return next.emitOpError("expected a stage that is consumed in its loop");
   }
-  // for_each_work_tile C2
-  if (workTiles && !found)
+  if (workTiles && !found) // for_each_work_tile C2
     return emitOpError("expected mxgpu.next_work_tile in its body, found none");
   return success();
 }
@@ -173,8 +135,7 @@ LogicalResult NextWorkTileOp::verify() {
   if (!isa_and_present<ForEachWorkTileOp>((*this)->getParentOp()))
     return emitOpError(
         "expected to be in the body of mxgpu.for_each_work_tile");
-  // next_work_tile C6
-  if (!getBuffer().getDefiningOp<ConsumerWaitOp>())
+  if (!getBuffer().getDefiningOp<ConsumerWaitOp>()) // next_work_tile C6
     return emitOpError("expected a buffer of mxgpu.consumer_wait");
   return success();
 }
@@ -191,8 +152,7 @@ LogicalResult ForEachKOp::verify() {
     if (isa<StageType, BufferType>(type))
       return emitOpError("expected values that loops can carry, found ")
              << type;
-  // for_each_k C2
-  if (getResultTypes() != getInits().getTypes())
+  if (getResultTypes() != getInits().getTypes()) // for_each_k C2
     return emitOpError("expected results of types (")
            << getInits().getTypes() << "), found (" << getResultTypes() << ")";
   // A body that ends with another operation is refused after this.

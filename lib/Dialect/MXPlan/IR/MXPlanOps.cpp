@@ -20,6 +20,16 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxplan;
 
+static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr name,
+                                 SymbolTableCollection &symbolTable) {
+  Operation *symbol = symbolTable.lookupNearestSymbolFrom(op, name);
+  if (isa_and_present<GroupOp>(symbol))
+    return success();
+  return op->emitOpError("expected an mx.group, found ")
+         << (symbol ? symbol->getName().getStringRef() : "nothing") << " named "
+         << name;
+}
+
 #define GET_OP_CLASSES
 #include "mx/Dialect/MXPlan/IR/MXPlanOps.cpp.inc"
 
@@ -60,36 +70,6 @@ LogicalResult ConstantOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
           findConstantFault(cast<ElementsAttr>(global.getInitialValueAttr())))
     return emitOpError("expected ") << *fault;
   return success();
-}
-
-static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr name,
-                                 SymbolTableCollection &symbolTable) {
-  Operation *symbol = symbolTable.lookupNearestSymbolFrom(op, name);
-  if (isa_and_present<RankGroupOp>(symbol))
-    return success();
-  return op->emitOpError("expected an mx.group, found ")
-         << (symbol ? symbol->getName().getStringRef() : "nothing") << " named "
-         << name;
-}
-
-LogicalResult
-mxplan::RankOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
-}
-
-LogicalResult
-mxplan::WindowOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
-}
-
-LogicalResult
-mxplan::AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
-}
-
-LogicalResult
-mxplan::AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
 }
 
 /// The types of the parameters that a plan gives a kernel.

@@ -13,14 +13,14 @@
 
 // Atomic additions only number the rows of a token, and give places to tokens.
 // CHECK-LABEL: mxgpu.kernel @main_combine_count(
-// CHECK:         mxgpu.atomic_add %{{.*}} to %{{.*}}[%[[TOKEN:.*]]] : memref<?xi32>
+// CHECK:         memref.atomic_rmw addi %{{.*}}, %{{.*}}[%[[TOKEN:.*]]] : (i32, memref<?xi32>) -> i32
 // CHECK-LABEL: mxgpu.kernel @main_combine_start(
 // CHECK:         %[[ALL:.*]] = scf.for
-// CHECK:         %[[START:.*]] = mxgpu.atomic_add %[[ALL]] to
+// CHECK:         %[[START:.*]] = memref.atomic_rmw addi %[[ALL]],
 // CHECK:         scf.for {{.*}} iter_args(%[[PLACE:.*]] = %[[START]]) -> (i32)
 // CHECK-NEXT:      memref.store %[[PLACE]]
 // CHECK-LABEL: mxgpu.kernel @main_combine_place(
-// CHECK-NOT:     mxgpu.atomic_add
+// CHECK-NOT:     memref.atomic_rmw addi
 // CHECK-LABEL: mxgpu.kernel @main_combine_order(
 // CHECK:         scf.for
 // CHECK:           arith.cmpi ult

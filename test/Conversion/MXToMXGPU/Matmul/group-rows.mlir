@@ -12,9 +12,9 @@
 // CHECK:         mxgpu.launch @kernels::@main_group_ends grid({{.*}}%[[ENDS]], %[[COUNT]]
 // CHECK:         mxgpu.launch @kernels::@main_group_place grid({{.*}}%[[ROWS]], %[[SLOTS]], %[[COUNT]]
 // CHECK-LABEL: mxgpu.kernel @main_group_count(
-// CHECK:         mxgpu.atomic_add
+// CHECK:         memref.atomic_rmw addi
 // CHECK-LABEL: mxgpu.kernel @main_group_sum(
-// CHECK-NOT:     mxgpu.atomic_add
+// CHECK-NOT:     memref.atomic_rmw addi
 // CHECK-LABEL: mxgpu.kernel @main_group_ends(
 // CHECK:         memref.store %{{.*}}[] : memref<i32>
 // CHECK-LABEL: mxgpu.kernel @main_group_place(

@@ -28,8 +28,8 @@
 // CHECK:           arith.minui
 // CHECK:           scf.if
 // CHECK:             mxgpu.load_block
-// CHECK:           mxgpu.warp_max
-// CHECK:           mxgpu.warp_max
+// CHECK:           gpu.subgroup_reduce maxui
+// CHECK:           gpu.subgroup_reduce maxui
 // CHECK:           memref.store
 
 // If a tile of either operand fits bf16 and not f16, a warp reads its rows of each tile that
@@ -45,7 +45,7 @@
 // CHECK:             mxgpu.load_scale_range %[[B]]
 // CHECK:             mxgpu.load_scale_range %[[B]][%{{.*}}] bf16
 // CHECK:           %[[SOME:.*]] = arith.ori %[[SOME_A]], %[[SOME_B]]
-// CHECK:           %[[ANY:.*]] = mxgpu.warp_max
+// CHECK:           %[[ANY:.*]] = gpu.subgroup_reduce maxui
 // CHECK:           %[[NEEDED:.*]] = arith.cmpi ne, %[[ANY]], %c0_i32
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK:             %[[IS_A:.*]] = arith.cmpi ult, %[[ROW]], %c2
@@ -57,7 +57,7 @@
 // CHECK-COUNT-8:           mxgpu.load_block %[[LINE]]{{.*}} in_bounds
 // CHECK:                 scf.for {{.*}} step %c512
 // CHECK:                   mxgpu.load_block %[[LINE]]{{.*}} in_bounds
-// CHECK:                 mxgpu.warp_max
+// CHECK:                 gpu.subgroup_reduce maxui
 // CHECK:               %[[KNOWN:.*]] = memref.load %[[A]]
 // CHECK:               %[[OWN:.*]] = arith.shrui %[[KNOWN]]
 // CHECK:               %[[BOTH:.*]] = arith.ori %[[OWN]], %[[FOUND]]

@@ -139,9 +139,9 @@ module attributes {gpu.container_module} {
           %known = mxgpu.load_relaxed %largest : memref<f32>
           // CHECK: mxgpu.atomic_max %[[LARGEST]] above %[[KNOWN]] into %{{.*}} : memref<f32>
           mxgpu.atomic_max %magnitude above %known into %largest : memref<f32>
-          // CHECK: mxgpu.atomic_add %{{.*}} to %{{.*}}[%{{.*}}] : memref<?xi32>
+          // CHECK: memref.atomic_rmw addi %{{.*}}, %{{.*}}[%{{.*}}] : (i32, memref<?xi32>) -> i32
           %one_more = arith.constant 1 : i32
-          %before = mxgpu.atomic_add %one_more to %counts[%thread] : memref<?xi32>
+          %before = memref.atomic_rmw addi %one_more, %counts[%thread] : (i32, memref<?xi32>) -> i32
           // CHECK: mxgpu.reduce_lanes add %{{.*}} : f32
           %sum = mxgpu.reduce_lanes add %magnitude : f32
           // CHECK: mxgpu.reduce_lanes maximum %{{.*}} : f32

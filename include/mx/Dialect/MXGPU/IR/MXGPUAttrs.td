@@ -28,11 +28,12 @@ def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
   }];
   let parameters = (ins EnumParameter<MXGPU_RasterOrder>:$order,
                         DefaultValuedParameter<"int64_t", "1">:$group);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = "`<` custom<RasterOrder>($order, $group) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// `linear`, `group_m(8)`, `hilbert`.
-    static ::mlir::FailureOr<RasterAttr> parseBody(::mlir::AsmParser &parser);
+    static ::mlir::ParseResult parseBody(::mlir::AsmParser &parser,
+                                         RasterAttr &raster);
     void printBody(::mlir::AsmPrinter &printer) const;
   }];
 }

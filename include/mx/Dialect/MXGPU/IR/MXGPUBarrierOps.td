@@ -37,11 +37,10 @@ def MXGPU_GetStageOp : MXGPU_Op<"get_stage", [
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$number);
   let results = (outs MXGPU_StageType:$stage);
   let assemblyFormat = "$ring `` `[` $number `]` attr-dict `:` type($ring)";
-  let hasVerifier = 1;
 }
 
-def MXGPU_OtherStageOp : MXGPU_Op<"other_stage", [
-    Pure, MXGPU_NamesResult, SameOperandsAndResultType]> {
+def MXGPU_OtherStageOp : MXGPU_NamedOp<"other_stage", "other", [
+    Pure, SameOperandsAndResultType]> {
   let summary = "the other of two stages";
   let description = [{
     Used where overlapping accumulators wait for each other.
@@ -49,7 +48,6 @@ def MXGPU_OtherStageOp : MXGPU_Op<"other_stage", [
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs MXGPU_StageType:$other);
   let assemblyFormat = "$stage attr-dict `:` type($stage)";
-  let hasVerifier = 1;
 }
 
 def MXGPU_StageNumberOp : MXGPU_Op<"stage_number", [Pure]> {
@@ -57,7 +55,6 @@ def MXGPU_StageNumberOp : MXGPU_Op<"stage_number", [Pure]> {
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs I32:$number);
   let assemblyFormat = "$stage attr-dict `:` type($stage)";
-  let hasVerifier = 1;
 }
 
 def MXGPU_AdvanceOp : MXGPU_Op<"advance", [
@@ -81,11 +78,10 @@ def MXGPU_AdvanceOp : MXGPU_Op<"advance", [
   let assemblyFormat = [{
     $stage `,` $parity `in` `(` $first `,` $end `)` attr-dict `:` type($stage)
   }];
-  let hasVerifier = 1;
 }
 
-def MXGPU_NextStageOp : MXGPU_Op<"next_stage", [
-    Pure, MXGPU_NamesResult, SameOperandsAndResultType]> {
+def MXGPU_NextStageOp : MXGPU_NamedOp<"next_stage", "next", [
+    Pure, SameOperandsAndResultType]> {
   let summary = "the next stage of a ring without barriers";
   let description = [{
     After the last stage comes stage 0. As many steps as there are stages lead
@@ -98,6 +94,7 @@ def MXGPU_NextStageOp : MXGPU_Op<"next_stage", [
   let assemblyFormat = "$stage attr-dict `:` type($stage)";
   let hasFolder = 1;
   let hasCanonicalizer = 1;
+  let hasVerifier = 0;
 }
 
 def MXGPU_StageBuffersOp : MXGPU_Op<"stage_buffers", [
@@ -123,7 +120,6 @@ def MXGPU_StageBuffersOp : MXGPU_Op<"stage_buffers", [
     $ring `,` $stage (`tensor_memory` `(` $tensor_memory^ `)`)?
     (`warp` `(` $warp^ `)`)? attr-dict `:` type($ring) `,` type($stage)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_BufferAddressOp : MXGPU_Op<"buffer_address", [Pure]> {
@@ -131,14 +127,14 @@ def MXGPU_BufferAddressOp : MXGPU_Op<"buffer_address", [Pure]> {
   let arguments = (ins MXGPU_BufferType:$buffer);
   let results = (outs AnyType:$pointer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($pointer)";
-  let hasVerifier = 1;
 }
 
-def MXGPU_TensorMemoryOp : MXGPU_Op<"tensor_memory", [
-    Pure, HasParent<"KernelOp">, MXGPU_NamesResult]> {
+def MXGPU_TensorMemoryOp : MXGPU_NamedOp<"tensor_memory", "tmem", [
+    Pure, HasParent<"KernelOp">]> {
   let summary = "first column (i32) of the tensor memory that the kernel allocates";
   let results = (outs I32:$column);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,7 +159,6 @@ def MXGPU_StageBarriersOp : MXGPU_Op<"stage_barriers", [
   let assemblyFormat = [{
     $ring `,` $stage attr-dict `:` type($ring) `,` type($stage)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_LeaderBarrierOp : MXGPU_Op<"leader_barrier", [Pure]> {
@@ -171,6 +166,7 @@ def MXGPU_LeaderBarrierOp : MXGPU_Op<"leader_barrier", [Pure]> {
   let arguments = (ins MXGPU_LocalBarrier:$barrier);
   let results = (outs MXGPU_PairBarrier:$leader);
   let assemblyFormat = "$barrier attr-dict";
+  let hasVerifier = 0;
 }
 
 def MXGPU_InitBarriersOp : MXGPU_Op<"init_barriers", [
@@ -197,7 +193,6 @@ def MXGPU_InitBarriersOp : MXGPU_Op<"init_barriers", [
     $ring `full` `(` $full `)` `empty` `(` $empty `)`
     (`other_empty` `(` $other_empty^ `)`)? attr-dict `:` type($ring)
   }];
-  let hasVerifier = 1;
 }
 
 /// Waits and arrivals order accesses to the memory that a barrier guards.
@@ -205,7 +200,9 @@ class MXGPU_BarrierOp<string mnemonic, list<Trait> traits = []>
     : MXGPU_Op<mnemonic, traits # [MemoryEffects<[
         MemRead<MXGPU_Barriers>, MemWrite<MXGPU_Barriers>,
         MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_SharedMemory>,
-        MemRead<MXGPU_TensorMemory>, MemWrite<MXGPU_TensorMemory>]>]>;
+        MemRead<MXGPU_TensorMemory>, MemWrite<MXGPU_TensorMemory>]>]> {
+  let hasVerifier = 0;
+}
 
 def MXGPU_WaitOp : MXGPU_BarrierOp<"wait"> {
   let summary = "wait until the phase with a given parity has completed";

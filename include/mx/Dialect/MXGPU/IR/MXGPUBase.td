@@ -19,8 +19,11 @@ include "mx/Dialect/MXGPU/IR/MXGPUAttrs.td"
 include "mx/Dialect/MXGPU/IR/MXGPUMma.td"
 include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 
+/// Most operations have constraints that types and traits cannot express.
 class MXGPU_Op<string opMnemonic, list<Trait> traits = []>
-    : Op<MXGPU_Dialect, opMnemonic, traits>;
+    : Op<MXGPU_Dialect, opMnemonic, traits> {
+  let hasVerifier = 1;
+}
 
 /// Resources that operations read and write besides the memory of memrefs.
 /// Acquiring or releasing a stage transfers ownership of the ring's buffers, so
@@ -35,5 +38,15 @@ def MXGPU_NamesResult
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 def MXGPU_NamesBlockArguments
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
+
+/// An operation whose result is printed under the name `result`.
+class MXGPU_NamedOp<string mnemonic, string result, list<Trait> traits = []>
+    : MXGPU_Op<mnemonic, traits # [MXGPU_NamesResult]> {
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      setName(getResult(), "}] # result # [{");
+    }
+  }];
+}
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUBASE_TD

@@ -20,7 +20,6 @@ class MXGPU_CoordinateOp<string mnemonic> : MXGPU_FragmentOp<mnemonic> {
   let arguments = (ins I64Attr:$number, TypeAttrOf<MXGPU_FragmentType>:$fragment);
   let results = (outs Index:$result);
   let assemblyFormat = "$number `of` $fragment attr-dict";
-  let hasVerifier = 1;
 }
 
 def MXGPU_FragmentRowOp : MXGPU_CoordinateOp<"fragment_row"> {
@@ -73,7 +72,6 @@ def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
         type.getLayout().getRowOffsets().size(), type.getRowType());
     build($_builder, $_state, rows, fragment);
   }]>];
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
@@ -91,7 +89,6 @@ def MXGPU_FromRowsOp : MXGPU_FragmentOp<"from_rows"> {
   let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$rows);
   let results = (outs MXGPU_FragmentType:$fragment);
   let assemblyFormat = "$rows attr-dict `:` type($rows) `->` type($fragment)";
-  let hasVerifier = 1;
 }
 
 def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
@@ -112,7 +109,6 @@ def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
   let assemblyFormat = [{
     $fragment `at` `(` $column `)` attr-dict `:` type($fragment) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_ZeroFragmentOp : MXGPU_FragmentOp<"zero_fragment"> {
@@ -126,9 +122,10 @@ def MXGPU_ZeroFragmentOp : MXGPU_FragmentOp<"zero_fragment"> {
   }];
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 0;
 }
 
-def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> {
+def MXGPU_LoadAccumulatorOp : MXGPU_NamedOp<"load_accumulator", "fragment"> {
   let summary = "read columns of an accumulator in tensor memory";
   let description = [{
     The columns from `column` on, all rows of them: a row for each of the role's
@@ -149,7 +146,6 @@ def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> 
     $buffer `column` `(` $column `)` (`empty` `(` $empty^ `)`)?
     attr-dict `:` type($buffer) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
@@ -179,7 +175,6 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let assemblyFormat = [{
     $stage `,` $place (`b` $b^)? (`of` $num_b^)? attr-dict `:` type($stage)
   }];
-  let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = [{
     /// Columns of a matrix.
@@ -220,10 +215,9 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
     (`aligned` `(` $alignment^ `)`)? (`add` $add^)? (`cache` `=` $cache^)? attr-dict
     `:` type($fragment) `,` type($dest)
   }];
-  let hasVerifier = 1;
 }
 
-def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
+def MXGPU_LoadSharedOp : MXGPU_NamedOp<"load_shared", "fragment"> {
   let summary = "read a fragment of a tile in shared memory";
   let description = [{
     The thread reads the rows and columns of its result's shape that begin at
@@ -247,7 +241,6 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
     (`rows` `(` $rows^ `)`)? attr-dict
     `:` type($buffer) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
@@ -282,7 +275,6 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$buffer,
                                  CArg<"::mlir::ValueRange", "{}">:$coords)>];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Whether it writes a fragment that all threads of a role share.
     bool isOfRole();
@@ -309,7 +301,6 @@ def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
     $scale `,` $buffer `at` `[` $row `,` $block `]` attr-dict
     `:` type($scale) `,` type($buffer)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
@@ -336,7 +327,6 @@ def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
     `to` $dest `` `[` $coords `]` (`when` `(` $condition^ `)`)? attr-dict
     `:` type($buffer) `,` type($dest)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
@@ -362,7 +352,6 @@ def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
     `rows` `(` $rows `)` `when` `(` $condition `)` attr-dict
     `:` type($buffer) `,` type($dest)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
@@ -394,7 +383,6 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
     `to` $map `` `[` $coords `]` (`add` $add^)?
     (`when` `(` $condition^ `)`)? (`cache` `=` $cache^)? attr-dict `:` type($buffer) `,` type($map)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTOPS_TD

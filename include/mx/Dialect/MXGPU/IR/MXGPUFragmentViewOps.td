@@ -12,7 +12,7 @@
 
 include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 
-def MXGPU_LoadFragmentOp : MXGPU_Op<"load_fragment", [MXGPU_NamesResult]> {
+def MXGPU_LoadFragmentOp : MXGPU_NamedOp<"load_fragment", "fragment"> {
   let summary = "read a fragment from shared memory";
   let description = [{
     Each thread of the role reads the elements that the layout gives it, of the
@@ -53,7 +53,6 @@ def MXGPU_LoadFragmentOp : MXGPU_Op<"load_fragment", [MXGPU_NamesResult]> {
     (`matrices` $matrices^)? attr-dict
     `:` type($buffer) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
@@ -80,12 +79,11 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
   let arguments = (ins MXGPU_FragmentType:$fragment);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($result)";
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
-def MXGPU_AddPartialsOp : MXGPU_Op<"add_partials", [
-    MXGPU_NamesResult, AllTypesMatch<["accumulator", "result"]>,
+def MXGPU_AddPartialsOp : MXGPU_NamedOp<"add_partials", "added", [
+    AllTypesMatch<["accumulator", "result"]>,
     MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_SharedMemory>]>]> {
   let summary = "add the partial accumulators of a cluster";
   let description = [{
@@ -122,7 +120,6 @@ def MXGPU_AddPartialsOp : MXGPU_Op<"add_partials", [
     $accumulator `thread` `(` $thread `)` (`distributed` $distributed^)?
     (`offset` `(` $offset^ `)`)? attr-dict `:` type($accumulator)
   }];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Bytes of a partial accumulator in shared memory.
     int64_t getPartialBytes();
@@ -136,7 +133,6 @@ def MXGPU_EndPartialsOp : MXGPU_Op<"end_partials"> {
     threads of the role of `mxgpu.add_partials` wait, in all CTAs of the cluster.
   }];
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
 }
 
 def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
@@ -163,7 +159,6 @@ def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
   let assemblyFormat = [{
     $fragment `[` $index `]` attr-dict `:` type($fragment) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
@@ -182,11 +177,10 @@ def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
   let arguments = (ins Variadic<MXGPU_FragmentType>:$fragments);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = "$fragments attr-dict `:` type($fragments) `->` type($result)";
-  let hasVerifier = 1;
 }
 
-def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
-    [MXGPU_NamesResult, AttrSizedOperandSegments]> {
+def MXGPU_LoadFragmentScalesOp : MXGPU_NamedOp<"load_fragment_scales", "scales", [
+    AttrSizedOperandSegments]> {
   let summary = "read the scales of a thread's elements of a fragment";
   let description = [{
     The fragment is a box of `for`'s shape. Its first row is `row`, and its first
@@ -227,7 +221,6 @@ def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
     (`thread` `(` $thread^ `)`)? `block` `(` $block_size `)` `for` $fragment
     attr-dict `:` type($buffer) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTVIEWOPS_TD

@@ -35,23 +35,26 @@ def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map", [Pure]> {
     $source (`l2_promotion` `=` $l2_promotion^)? attr-dict
     `:` type($source) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_SmCountOp : MXGPU_Op<"sm_count", [Pure]> {
   let summary = "number of streaming multiprocessors of the device";
+  let description = [{
+    The host reads it to size a grid. Upstream only has the special register
+    (`nvvm.read.ptx.sreg.nsmid`), which kernels read.
+  }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 0;
 }
 
-// Not cf.assert: that ends the program, with a fixed message. A library reports
-// an error with values to its caller, which may continue.
 def MXGPU_RequireOp : MXGPU_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let summary = "report an error at run time unless a condition holds";
   let description = [{
     `message` is a printf format; each `%lld` in it shows one of `values`. After
     an error the runtime launches no kernels until the error is cleared;
-    `mxGetLastError` returns the message with its location.
+    `mxGetLastError` returns the message with its location. Not `cf.assert`, which
+    ends the program with a fixed message: callers of a library may continue.
 
     Example:
 
@@ -63,7 +66,6 @@ def MXGPU_RequireOp : MXGPU_Op<"require", [MemoryEffects<[MemWrite]>]> {
                        Variadic<Index>:$values);
   let assemblyFormat = "$condition `,` $message (`(` $values^ `)`)? attr-dict";
   let hasCanonicalizeMethod = 1;
-  let hasVerifier = 1;
 }
 
 def MXGPU_LaunchOp : MXGPU_Op<"launch", [
@@ -72,13 +74,16 @@ def MXGPU_LaunchOp : MXGPU_Op<"launch", [
   let summary = "launch a kernel on a grid of CTAs";
   let description = [{
     An empty grid launches nothing. The block size and shared memory are those
-    of the kernel.
+    of the kernel, known after `mxgpu-allocate`: `gpu.launch_func`, which
+    `convert-mxgpu-host-to-gpu` makes of a launch, needs them as operands, and
+    flat parameters in place of memrefs.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
                        Variadic<AnyType>:$args);
   let assemblyFormat = [{
     $kernel `grid` `(` $grid `)` `args` `(` ($args^ `:` type($args))? `)` attr-dict
   }];
+  let hasVerifier = 0;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUHOSTOPS_TD

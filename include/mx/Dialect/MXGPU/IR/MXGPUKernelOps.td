@@ -39,7 +39,8 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
 
     Arguments are tensor maps (passed by value), memrefs with strides (passed as
     a pointer and their dynamic sizes, strides and offset), indices, integers
-    and floats.
+    and floats. Not `gpu.func`: it lowers a memref to a whole descriptor, drops
+    `llvm.byval` of tensor maps, and has no roles to verify.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -58,7 +59,6 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() {
@@ -68,7 +68,6 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
       return getFunctionType().getResults();
     }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    ::llvm::LogicalResult verifyType() { return ::llvm::success(); }
     ::llvm::LogicalResult verifyBody() { return ::llvm::success(); }
     /// Threads of a CTA: those of all roles, in whole warpgroups where roles
     /// divide the registers.
@@ -112,7 +111,6 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     (`first_warp` `(` $first_warp^ `)`)? (`barrier` `(` $barrier^ `)`)?
     $body attr-dict
   }];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Whether the role's warps wait for each other: they share stages that
     /// they fill for bulk stores, which no barrier in memory guards.
@@ -124,8 +122,8 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
 // Work
 //===----------------------------------------------------------------------===//
 
-def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
-    Pure, AttrSizedOperandSegments, MXGPU_NamesResult]> {
+def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
+    Pure, AttrSizedOperandSegments]> {
   let summary = "divide a problem into work tiles and assign them to CTAs";
   let description = [{
     The problem has `rows` x `columns` outputs and reduces over `reduction`
@@ -215,15 +213,17 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
             isSplit ? $_builder.getI64IntegerAttr(splitStep) : nullptr);
     }]>,
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
-                   "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
-                   "bool":$single, "::mlir::Value":$work_tiles,
-                   "::mlir::Value":$counter, "::mlir::Value":$offsets)>,
-    OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
-                   "::mlir::Value":$work_tiles, "::mlir::Value":$offsets,
-                   "::mlir::Value":$stride, "bool":$overReduction,
-                   CArg<"bool", "false">:$single)>
+                   "bool":$single, "::mlir::Value":$work_tiles,
+                   "::mlir::Value":$counter, "::mlir::Value":$offsets,
+                   CArg<"::mlir::Value", "{}">:$stride,
+                   CArg<"bool", "false">:$overReduction), [{
+      build($_builder, $_state, TileSchedulerType::get($_builder.getContext()),
+            rows, columns, reduction, work_tiles, counter, offsets, stride,
+            overReduction, single, $_builder.getDenseI64ArrayAttr(tile), raster,
+            /*splits=*/nullptr, /*split_step=*/nullptr);
+    }]>
   ];
   let assemblyFormat = [{
     custom<Scheduler>($single, $work_tiles, type($work_tiles), $counter, type($counter))
@@ -233,7 +233,6 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     (`stride` `(` $stride^ `)`)? (`over_reduction` $over_reduction^)?
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Number of splits of the reduction.
     int64_t getNumSplits() { return getSplits().value_or(1); }
@@ -256,7 +255,6 @@ def MXGPU_ForEachWorkTileOp : MXGPU_Op<"for_each_work_tile", [
   let arguments = (ins MXGPU_TileSchedulerType:$work);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getGroup() { return getBody().getArgument(0); }
@@ -288,7 +286,6 @@ def MXGPU_NextWorkTileOp : MXGPU_Op<"next_work_tile"> {
   // loop does next.
   let arguments = (ins MXGPU_BufferType:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
-  let hasVerifier = 1;
 }
 
 def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
@@ -323,7 +320,6 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getK() { return getBody().getArgument(0); }
     ::mlir::BlockArgument getExtent() { return getBody().getArgument(1); }
@@ -335,23 +331,33 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
 def MXGPU_YieldOp : MXGPU_Op<"yield", [
     Pure, Terminator, ReturnLike, HasParent<"ForEachKOp">]> {
   let summary = "end an iteration of a loop and pass on its loop-carried values";
+  let description = [{
+    `scf.yield` only ends regions of scf.
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins)>];
+  let hasVerifier = 0;
 }
 
-def MXGPU_CtaRankOp : MXGPU_Op<"cta_rank", [Pure, MXGPU_NamesResult]> {
+def MXGPU_CtaRankOp : MXGPU_NamedOp<"cta_rank", "rank", [Pure]> {
   let summary = "number of this CTA in its pair, 0 for the leader";
+  let description = [{
+    Not `gpu.cluster_block_id`: a rank outside of clusters is an error here, and
+    `mxgpu-verify-pipelines` follows the numbers that depend on it.
+  }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
 }
 
-def MXGPU_ThreadIdOp : MXGPU_Op<"thread_id", [Pure, MXGPU_NamesResult]> {
+def MXGPU_ThreadIdOp : MXGPU_NamedOp<"thread_id", "thread", [Pure]> {
   let summary = "number of this thread within its role";
+  let description = [{
+    `gpu.thread_id` counts the threads of the CTA. Where a role begins in it is
+    known after `mxgpu-allocate`.
+  }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -367,7 +373,6 @@ def MXGPU_WaitDependenciesOp : MXGPU_Op<"wait_dependencies"> {
     a memory access may come before it.
   }];
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
 }
 
 def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
@@ -378,7 +383,6 @@ def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
     dependent kernels wait for the end of this kernel before they access memory.
   }];
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUKERNELOPS_TD

@@ -71,24 +71,6 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
     (`reference` `(` $reference^ `)`)? (`finite` $finite^)? attr-dict
     `:` type($input) `,` type($scales) `->` type($result)
   }];
-  let hasVerifier = 1;
-}
-
-def MXGPU_WarpMaxOp : MXGPU_Op<"warp_max"> {
-  let summary = "the largest of a number that each lane of a warp has";
-  let description = [{
-    Of unsigned numbers; all lanes take part, and all get it (PTX ISA,
-    redux.sync).
-
-    Example:
-
-    ```mlir
-    %m = mxgpu.warp_max %x
-    ```
-  }];
-  let arguments = (ins I32:$value);
-  let results = (outs I32:$result);
-  let assemblyFormat = "$value attr-dict";
 }
 
 def MXGPU_LoadScaleRangeOp : MXGPU_Op<"load_scale_range"> {
@@ -124,7 +106,6 @@ def MXGPU_LoadScaleRangeOp : MXGPU_Op<"load_scale_range"> {
   let assemblyFormat = [{
     $table `` `[` $tile `]` (`bf16` $bf16^)? attr-dict `:` type($table)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUOPERANDOPS_TD

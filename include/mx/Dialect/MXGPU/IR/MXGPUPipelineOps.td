@@ -39,7 +39,6 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
     $name (`offsets` $offsets^)? (`barriers` `(` $barriers^ `)`)?
     (`stride` `(` $stride^ `)`)? attr-dict `:` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 /// Gives the ring's next stage: a token, and a view of each buffer in it.
@@ -51,7 +50,6 @@ class MXGPU_TakeStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
   let results = (outs MXGPU_StageType:$stage,
                       Variadic<MXGPU_BufferType>:$buffers);
   let assemblyFormat = "$ring attr-dict `:` type($ring)";
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The view of the buffer that the ring calls `name`.
     ::mlir::Value getBuffer(::llvm::StringRef name) {
@@ -62,7 +60,6 @@ class MXGPU_TakeStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
 
 class MXGPU_GiveStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
-  let hasVerifier = 1;
 }
 
 def MXGPU_ProducerAcquireOp : MXGPU_TakeStageOp<"producer_acquire"> {
@@ -150,7 +147,6 @@ def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
   }];
   let arguments = (ins MXGPU_RingType:$ring);
   let assemblyFormat = "$ring attr-dict `:` type($ring)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,15 +188,14 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
             /*multicast=*/false);
     }]>
   ];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Boxes that the buffer holds.
     int64_t getNumBoxes();
   }];
 }
 
-def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [
-    AttrSizedOperandSegments, MXGPU_NamesResult]> {
+def MXGPU_CopyScalesOp : MXGPU_NamedOp<"copy_scales", "scales", [
+    AttrSizedOperandSegments]> {
   let summary = "copy scale factors from shared to tensor memory";
   let description = [{
     The buffer holds tiles of 128 rows by 4 scales, all those of one group of
@@ -229,7 +224,6 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [
     (`place` `(` $place^ `)`)? (`stages` `(` $stages^ `)`)? (`column` `(` $column^ `)`)? attr-dict
     `:` type($buffer) `->` qualified(type($result))
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_BufferOrFragment
@@ -299,7 +293,6 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($d) (`->` type($accumulator)^)?
   }];
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Elements of the reduction that the tile has.
     int64_t getReduction();
@@ -335,7 +328,6 @@ def MXGPU_MmaWaitOp : MXGPU_Op<"mma_wait", [
   let assemblyFormat = [{
     $accumulator `pending` `(` $pending `)` attr-dict `:` type($accumulator)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUPIPELINEOPS_TD

@@ -18,6 +18,9 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
     of 16 bytes or of their total size; rows may be strided. Elements of 4 and 6
     bits are read from a matrix of bytes (i8), 4-bit elements in pairs. With
     `in_bounds` they are known to be inside, and nothing is compared.
+
+    Not `vector.transfer_read`: it compares each element with the bounds, and
+    has no elements of 4 and 6 bits in bytes.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Index:$row, Index:$column, UnitAttr:$in_bounds);
@@ -26,7 +29,6 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
     $source `` `[` $row `,` $column `]` (`in_bounds` $in_bounds^)? attr-dict
     `:` type($source) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
@@ -66,7 +68,6 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
     `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($input) `->` type($elements) `,` type($scale)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
@@ -104,7 +105,6 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
     `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($input) `->` type($elements) `,` type($scales)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
@@ -127,14 +127,14 @@ def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
   let assemblyFormat = [{
     $values (`as_integers` $as_integers^)? attr-dict `:` type($values)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
   let summary = "an earlier value of a number that warps increase";
   let description = [{
     The current value is at least this one, since the number only increases. It
-    is read long before it is needed, so no thread waits for it.
+    is read long before it is needed, so no thread waits for it. Not
+    `memref.load`, which races with writes of other warps (PTX ISA, ld.relaxed).
 
     Example:
 
@@ -145,11 +145,9 @@ def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
   let arguments = (ins Arg<MemRefRankOf<[F32], [0]>, "", [MemRead]>:$source);
   let results = (outs F32:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 0;
 }
 
-// Not memref.atomic_rmw: its maximumf is a loop of compare-and-swap in LLVM for
-// this target. Magnitudes are compared as the unsigned integers that their bits
-// are, NaN the largest, once for a warp and at the scope of the device.
 def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
   let summary = "update a number with the maximum over a warp";
   let description = [{
@@ -158,6 +156,10 @@ def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
     counts as the largest. Other warps may update `dest` at the same time. A
     warp whose maximum does not exceed `known`, a result of
     `mxgpu.load_relaxed`, does not write.
+
+    Not `memref.atomic_rmw`: its `maximumf` is a loop of compare-and-swap in
+    LLVM for this target. Magnitudes are compared by their bits, as unsigned
+    integers with NaN the largest, once for a warp.
 
     Example:
 
@@ -169,29 +171,7 @@ def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
                        Arg<MemRefRankOf<[F32], [0]>, "", [MemRead, MemWrite]>:$dest);
   let assemblyFormat =
       "$value `above` $known `into` $dest attr-dict `:` type($dest)";
-}
-
-// Not memref.atomic_rmw: its order is stronger than needed, and LLVM drops it
-// without a word for this target.
-def MXGPU_AtomicAddOp : MXGPU_Op<"atomic_add"> {
-  let summary = "add to a number and read what it was before";
-  let description = [{
-    Element `index` of `dest` grows by `value`, and the result is what it was
-    before that. Other threads of the device may do the same at the same time;
-    their order is not specified, nor does the operation order other accesses.
-
-    Example:
-
-    ```mlir
-    %before = mxgpu.atomic_add %one to %counts[%token] : memref<?xi32>
-    ```
-  }];
-  let arguments = (ins I32:$value,
-                       Arg<MemRefRankOf<[I32], [1]>, "", [MemRead, MemWrite]>:$dest,
-                       Index:$index);
-  let results = (outs I32:$result);
-  let assemblyFormat =
-      "$value `to` $dest `` `[` $index `]` attr-dict `:` type($dest)";
+  let hasVerifier = 0;
 }
 
 def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
@@ -199,7 +179,8 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
   let description = [{
     The elements are either all inside or all outside, and start at a multiple
     of 16 bytes or of their total size. Elements of 4 and 6 bits are written to
-    a matrix of bytes (i8), 4-bit elements in pairs.
+    a matrix of bytes (i8), 4-bit elements in pairs. Not `vector.transfer_write`,
+    for the reasons of `mxgpu.load_block`.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
@@ -208,7 +189,6 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
     $value `,` $dest `` `[` $row `,` $column `]` attr-dict
     `:` type($value) `,` type($dest)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
@@ -232,7 +212,6 @@ def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
     $source `` `[` $row `,` $block `]` attr-dict
     `:` type($source) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
@@ -259,7 +238,6 @@ def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
     $input `by` $scale (`decode` `(` $decode^ `)`)? attr-dict
     `:` type($input) `,` type($scale) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
@@ -282,7 +260,6 @@ def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
   let arguments = (ins AnyVectorOfNonZeroRank:$input, I64Attr:$run);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = "$input `run` `=` $run attr-dict `:` type($input)";
-  let hasVerifier = 1;
 }
 
 def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
@@ -313,16 +290,12 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
     `of` `(` $rows `,` $blocks `)` (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($scale) `into` type($dest)
   }];
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
 
-// Not gpu.subgroup_reduce: that leaves the order of a sum to its lowering, and
-// upstream's adds neighbours first. Here lanes that are 16 apart are added
-// first, then 8, and so on: results of reductions are specified to the bit.
 def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
     Pure, SameOperandsAndResultType]> {
   let summary = "the sum, maximum or minimum over the lanes of a warp";
@@ -330,6 +303,10 @@ def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
     All lanes of a warp take part, and all get the same result; the order of the
     additions is fixed. `maximum` and `minimum` are `arith.maximumf` and
     `arith.minimumf`: NaN if any value is NaN.
+
+    Not `gpu.subgroup_reduce`, which leaves the order of a sum to its lowering
+    and is for integers here: lanes that are 16 apart are added first, then 8,
+    and so on, so that results are specified to the bit.
 
     Example:
 
@@ -340,6 +317,7 @@ def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
   let arguments = (ins MXGPU_ReduceKindAttr:$kind, F32:$value);
   let results = (outs F32:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+  let hasVerifier = 0;
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUQUANTIZEOPS_TD

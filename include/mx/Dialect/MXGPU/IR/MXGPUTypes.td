@@ -223,7 +223,6 @@ def MXGPU_ScalesType : MXGPU_Type<"Scales", "scales"> {
                         "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
-  let builders = [TypeBuilder<(ins "int64_t":$rows)>];
   let extraClassDeclaration = [{
     /// Columns of tensor memory: 4 for each 128 rows of a tile.
     int64_t getColumns() const {

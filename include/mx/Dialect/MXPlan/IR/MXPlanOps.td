@@ -122,7 +122,14 @@ def MXPlan_ConstantOp : MXPlan_Op<"constant", [
 /// An operation that names an `mx.group` of the module.
 class MXPlan_OfRankGroup<string opMnemonic, list<Trait> traits = []>
     : MXPlan_Op<opMnemonic, !listconcat(
-        [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+        [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verifySymbolUses(
+        ::mlir::SymbolTableCollection &symbolTable) {
+      return verifyGroup(*this, getGroupAttr(), symbolTable);
+    }
+  }];
+}
 
 def MXPlan_RankOp : MXPlan_OfRankGroup<"rank", [Pure]> {
   let summary = "the number of this rank in a rank group";

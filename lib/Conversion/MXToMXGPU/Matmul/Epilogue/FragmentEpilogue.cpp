@@ -79,8 +79,7 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
   for (ThreadRow &row : rows)
     if (Value aligned = row.elements.region.areLoadsAligned(body, run))
       require(aligned);
-  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
-  require(arith::XOrIOp::create(body, accumulator.isEmpty(), yes));
+  require(body.isNot(accumulator.isEmpty()));
   return whole;
 }
 
@@ -322,10 +321,8 @@ void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
   ProducerCommitOp::create(body, stage.getStage(), Value());
   if (!origin.hasAllRows)
     return;
-  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
-  auto ifOp = scf::IfOp::create(
-      body, arith::XOrIOp::create(body, origin.hasAllRows, yes),
-      /*withElse=*/false);
+  auto ifOp = scf::IfOp::create(body, body.isNot(origin.hasAllRows),
+                                /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   for (const Run &run : runs)

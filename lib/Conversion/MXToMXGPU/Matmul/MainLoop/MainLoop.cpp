@@ -439,10 +439,7 @@ void MainLoop::loadBoxesOfA(ProducerAcquireOp stage, Value row, Value k,
                       /*multicast=*/false, schedule.getL2A());
 }
 
-Value MainLoop::isAdded(ForEachKOp step) {
-  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
-  return arith::XOrIOp::create(body, step.getFirst(), yes);
-}
+Value MainLoop::isAdded(ForEachKOp step) { return body.isNot(step.getFirst()); }
 
 void MainLoop::buildScaledLoads(Value inputs) {
   OpBuilder::InsertionGuard guard(body);

@@ -56,9 +56,8 @@ void RowsWork::createScheduler(Value rows, Value columns, Value workTiles) {
   resultRows = rows;
   scheduler = TileSchedulerOp::create(
       body, rows, columns, arguments.get(Arg::K), getTile(),
-      schedule.getRaster(), workTiles, arguments.get(Arg::Offsets),
-      arguments.get(Arg::MatrixRows),
-      /*dividesReduction=*/false);
+      schedule.getRaster(), /*single=*/false, workTiles, /*counter=*/Value(),
+      arguments.get(Arg::Offsets), arguments.get(Arg::MatrixRows));
 }
 
 OperandOrigin RowsWork::getOperands(ForEachWorkTileOp workTile) {
@@ -179,11 +178,10 @@ void ReductionWork::createScheduler(Value rows, Value columns,
   resultRows = rows;
   Value offsets = arguments.get(Arg::Offsets);
   Value groupRows = arith::DivUIOp::create(body, rows, body.dim(offsets, 0));
-  scheduler = TileSchedulerOp::create(body, groupRows, columns,
-                                      arguments.get(Arg::K), getTile(),
-                                      schedule.getRaster(), workTiles, offsets,
-                                      /*matrixRows=*/Value(),
-                                      /*dividesReduction=*/true);
+  scheduler = TileSchedulerOp::create(
+      body, groupRows, columns, arguments.get(Arg::K), getTile(),
+      schedule.getRaster(), /*single=*/false, workTiles, /*counter=*/Value(),
+      offsets, /*stride=*/Value(), /*overReduction=*/true);
 }
 
 Value ReductionWork::getWindow(ForEachWorkTileOp workTile, Value tile,

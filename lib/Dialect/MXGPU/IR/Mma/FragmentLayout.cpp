@@ -109,14 +109,12 @@ verifyDimension(function_ref<InFlightDiagnostic()> emitError,
   int64_t step = 1;
   for (const FragmentMode &mode : modes) {
     int64_t found = mode.rows + mode.columns;
-    // fragment_layout C5
-    if (found != step)
+    if (found != step) // fragment_layout C5
       return emitError() << "expected a mode with a step of " << step << ' '
                          << name << ", so that each is held once, found "
                          << found;
     bool isLast = &mode == &modes.back();
-    // fragment_layout C6
-    if (!isLast && !llvm::isPowerOf2_64(mode.size))
+    if (!isLast && !llvm::isPowerOf2_64(mode.size)) // fragment_layout C6
       return emitError() << "expected modes of a power of two values below "
                             "the highest of "
                          << name << ", found " << mode.size;
@@ -133,14 +131,12 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
        {std::tuple(threads, int64_t(target::kMaxThreadsPerCta), "threads",
                    int64_t(0)),
         std::tuple(values, kMaxValues, "values", int64_t(1))}) {
-    // fragment_layout C4
-    if (modes.size() > kMaxModes)
+    if (modes.size() > kMaxModes) // fragment_layout C4
       return emitError() << "expected at most " << kMaxModes << " modes of "
                          << name << ", found " << modes.size();
     int64_t count = 1;
     for (const FragmentMode &mode : modes) {
-      // fragment_layout C1
-      if (mode.size < 1)
+      if (mode.size < 1) // fragment_layout C1
         return emitError() << "expected modes of " << name
                            << " of at least 1 value, found " << mode.size;
       // fragment_layout C2
@@ -149,8 +145,7 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                            << " with a step of at least " << least << ", found "
                            << step;
       count = mode.size > most ? most + 1 : count * mode.size;
-      // fragment_layout C3
-      if (count > most)
+      if (count > most) // fragment_layout C3
         return emitError() << "expected at most " << most << ' ' << name
                            << ", found more";
     }
@@ -332,14 +327,12 @@ void FragmentType::print(AsmPrinter &printer) const {
 LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type element,
                                    FragmentLayoutAttr layout) {
-  // fragment C1
-  if (!element.isIntOrFloat())
+  if (!element.isIntOrFloat()) // fragment C1
     return emitError() << "expected elements of an integer or float type, "
                           "found "
                        << element;
   auto [rows, columns] = layout.getShape();
-  // fragment C2
-  if (shape != ArrayRef<int64_t>{rows, columns})
+  if (shape != ArrayRef<int64_t>{rows, columns}) // fragment C2
     return emitError() << "expected the " << rows << "x" << columns
                        << " elements of its layout, found a shape of " << shape;
   int64_t bits = element.getIntOrFloatBitWidth();

@@ -95,13 +95,11 @@ static LogicalResult verifyFragment(MmaOp op, Value operand, StringRef name,
     return success();
   FragmentType expected = op.getKind().getOperandType(
       which, found.getElementType(), found.getColumns());
-  // mma C9
-  if (!expected)
+  if (!expected) // mma C9
     return op.emitOpError("expected ")
            << name << " with as many elements, of a type, as " << op.getKind()
            << " takes from registers, found " << found;
-  // mma C10
-  if (found != expected)
+  if (found != expected) // mma C10
     return op.emitOpError("expected ")
            << name << " as " << expected << ", found " << found;
   return success();
@@ -128,8 +126,7 @@ static LogicalResult verifyOperands(MmaOp op, const target::MmaRoles &roles) {
       return failure();
   Type d = op.getD().getType();
   TypeRange expected = isa<FragmentType>(d) ? TypeRange(d) : TypeRange();
-  // mma C3
-  if (op->getResultTypes() != expected)
+  if (op->getResultTypes() != expected) // mma C3
     return op.emitOpError("expected a result like the accumulator that it is "
                           "given where that is in registers, and only there");
   return success();
@@ -160,8 +157,7 @@ static LogicalResult verifyRings(MmaOp op, MmaCompletion completion) {
   for (auto [operand, name] :
        {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
     RingType ring = findRing(operand);
-    // mma C11
-    if (ring && ring.getConsumer() != expected)
+    if (ring && ring.getConsumer() != expected) // mma C11
       return op.emitOpError("expected ")
              << name << " in a ring with consumer "
              << stringifyAsyncKind(expected)
@@ -197,15 +193,13 @@ static LogicalResult verifyColumnsOfB(MmaOp op) {
   std::optional<int64_t> column = op.getColumn();
   if (!column)
     return success();
-  // mma C2
-  if (op.getABuffer() || !op.getBBuffer())
+  if (op.getABuffer() || !op.getBBuffer()) // mma C2
     return op.emitOpError("expected no column of b but for an a in registers "
                           "and a b in shared memory, found ")
            << op.getA().getType() << " and " << op.getB().getType();
   int64_t step = op.getKind().getMmaShape().k;
   int64_t last = getReductionOf(op.getB()) - op.getReduction();
-  // mma C12
-  if (*column < 0 || *column > last || *column % step)
+  if (*column < 0 || *column > last || *column % step) // mma C12
     return op.emitOpError("expected a column of b from 0 to ")
            << last << " in steps of " << step << ", found " << *column;
   return success();
@@ -215,18 +209,15 @@ static LogicalResult verifyShapes(MmaOp op) {
   for (auto [buffer, name] :
        {std::pair(op.getABuffer(), "a"), std::pair(op.getBBuffer(), "b")}) {
     size_t rank = buffer ? buffer.getShape().size() : 2;
-    // mma C5
-    if (rank != 2 && rank != 3)
+    if (rank != 2 && rank != 3) // mma C5
       return op.emitOpError("expected ")
              << name << " to be a matrix or panels of one, found " << buffer;
   }
   int64_t reduction = op.getReduction(), ofB = getReductionOf(op.getB());
-  // mma C6
-  if (!op.getColumn() && reduction != ofB)
+  if (!op.getColumn() && reduction != ofB) // mma C6
     return op.emitOpError("expected a and b with the same reduction, found ")
            << reduction << " and " << ofB;
-  // mma C7
-  if (int64_t k = op.getKind().getMmaShape().k; reduction % k)
+  if (int64_t k = op.getKind().getMmaShape().k; reduction % k) // mma C7
     return op.emitOpError("expected a reduction of a multiple of ")
            << k << " elements, found " << reduction;
   if (failed(verifyColumnsOfB(op)))
@@ -260,8 +251,7 @@ LogicalResult MmaWaitOp::verify() {
   if (!mma)
     return success();
   MmaCompletion found = mma.getKind().getRoles().completion;
-  // mma_wait C2
-  if (found != MmaCompletion::WaitGroup)
+  if (found != MmaCompletion::WaitGroup) // mma_wait C2
     return emitOpError("expected the accumulator of an instruction whose "
                        "completion is a ")
            << target::getName(MmaCompletion::WaitGroup) << ", found "

@@ -54,8 +54,7 @@ LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t warps, int64_t columnWarps,
                                   int64_t block, int64_t firstScale) {
   bool isScaled = target::getInfo(toTarget(kind)).blockScaled;
-  // mma_sync C1
-  if (!isScaled && (block || firstScale))
+  if (!isScaled && (block || firstScale)) // mma_sync C1
     return emitError() << "expected block = 0 and first_scale = 0 with kind::"
                        << stringifyMmaKind(kind)
                        << ", which has no scales, found " << block << " and "
@@ -228,8 +227,7 @@ static LogicalResult verifyScales(MmaSyncAttr kind, MmaOp op) {
   for (auto [scales, name] : {std::pair(Value(op.getAScales()), "a"),
                               std::pair(Value(op.getBScales()), "b")}) {
     int64_t found = cast<FragmentType>(scales.getType()).getColumns();
-    // mma_sync C10
-    if (found < end)
+    if (found < end) // mma_sync C10
       return op.emitOpError("expected scales of at least ")
              << end << " blocks of " << name << ", found " << found;
   }
@@ -237,14 +235,12 @@ static LogicalResult verifyScales(MmaSyncAttr kind, MmaOp op) {
 }
 
 LogicalResult MmaSyncAttr::verifyMma(MmaOp &op) const {
-  // mma_sync C7
-  if (op.getAccumulate() || op.getBOffset())
+  if (op.getAccumulate() || op.getBOffset()) // mma_sync C7
     return op.emitOpError("expected neither accumulate nor b_offset: begin "
                           "with mxgpu.zero_fragment");
   FragmentType expected =
       op.getKind().getAccumulatorType(Float32Type::get(getContext()), getN());
-  // mma_sync C8
-  if (op.getD().getType() != expected)
+  if (op.getD().getType() != expected) // mma_sync C8
     return op.emitOpError("expected an accumulator of ")
            << expected << ", found " << op.getD().getType();
   if (getBlock() && failed(verifyScales(*this, op)))

@@ -35,20 +35,17 @@ LogicalResult
 Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        MmaKind kind, int64_t m, int64_t n, int64_t ctas,
                        int64_t block) {
-  // tcgen05_mma C1
-  if (ctas != 1 && ctas != 2)
+  if (ctas != 1 && ctas != 2) // tcgen05_mma C1
     return emitError() << "expected 1 or 2 CTAs, found " << ctas;
   constexpr int64_t kMost = 1024; // no kind has so many rows or columns
-  // tcgen05_mma C2
-  if (m < 1 || m > kMost || n < 1 || n > kMost)
+  if (m < 1 || m > kMost || n < 1 || n > kMost) // tcgen05_mma C2
     return emitError() << "expected m and n from 1 to " << kMost << ", found "
                        << m << " and " << n;
   // tcgen05_mma C3
   if (std::string error = target::checkMmaShape(toTarget(kind), ctas, m, n);
       !error.empty())
     return emitError() << error;
-  // tcgen05_mma C17
-  if (!hasScales(kind) && block)
+  if (!hasScales(kind) && block) // tcgen05_mma C17
     return emitError() << "expected block = 0 with kind::"
                        << stringifyMmaKind(kind)
                        << ", which has no scales, found " << block;
@@ -105,8 +102,7 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   if (op.getAScales())
     format =
         mxgpu::getScaleFormat(getScalesType(op.getAScales()).getElementType());
-  // tcgen05_mma C10
-  if (!aType || !bType || !format)
+  if (!aType || !bType || !format) // tcgen05_mma C10
     return op.emitOpError("expected elements that the tensor core ")
            << (op.getAScales() ? "scales" : "multiplies") << " in " << a
            << " and " << b;
@@ -132,8 +128,7 @@ static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
   for (BufferType buffer : {op.getABuffer(), op.getBBuffer()}) {
     bool isDense = buffer.getElementType().getIntOrFloatBitWidth() < 8 &&
                    !buffer.getPadded();
-    // tcgen05_mma C9
-    if (isDense != takesDense)
+    if (isDense != takesDense) // tcgen05_mma C9
       return op.emitOpError("expected ")
              << (takesDense ? "dense elements of 4 bits"
                             : "elements of a byte each, or padded ones,")
@@ -149,8 +144,7 @@ static LogicalResult verifyScales(MmaOp op,
   // A CTA of a pair has the scales of its own rows of A, and of all of B.
   unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
   int64_t bRows = n;
-  // tcgen05_mma C12
-  if (hasOffset && bRows % 128 != 64)
+  if (hasOffset && bRows % 128 != 64) // tcgen05_mma C12
     return op.emitOpError("expected an offset only where rows of b fill a tile "
                           "of 128 by half, found ")
            << bRows << " rows";
@@ -167,18 +161,15 @@ static LogicalResult verifyScales(MmaOp op,
         std::tuple(bType, target::scaleBColumns(ctas, m, n), "b")}) {
     int64_t expected =
         columns / target::kScaleColumnsPerGroup * target::kScaleRowsPerGroup;
-    // tcgen05_mma C14
-    if (type.getRows() != expected)
+    if (type.getRows() != expected) // tcgen05_mma C14
       return op.emitOpError("expected scales of ")
              << expected << " rows for " << name << ", found "
              << type.getRows();
-    // tcgen05_mma C15
-    if (type.getElementType() != aType.getElementType())
+    if (type.getElementType() != aType.getElementType()) // tcgen05_mma C15
       return op.emitOpError("expected scales of a and b of one type, found ")
              << aType.getElementType() << " and " << type.getElementType();
     int64_t scales = type.getTiles() * kScaleTileBlocks * instruction.blockSize;
-    // tcgen05_mma C16
-    if (scales != op.getReduction())
+    if (scales != op.getReduction()) // tcgen05_mma C16
       return op.emitOpError("expected scales for ")
              << op.getReduction() << " elements of the reduction of " << name
              << ", found those of " << scales;
@@ -200,8 +191,7 @@ static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
   auto d = cast<BufferType>(op.getD().getType());
   int64_t rows = getOperandRows(a);
   int64_t columns = target::accumulatorColumns(ctas, kind.getM(), kind.getN());
-  // tcgen05_mma C8
-  if (d.getShape() != ArrayRef<int64_t>{rows, columns})
+  if (d.getShape() != ArrayRef<int64_t>{rows, columns}) // tcgen05_mma C8
     return op.emitOpError("expected an accumulator of ")
            << rows << "x" << columns << ", found " << d.getShape()[0] << "x"
            << d.getShape()[1];
@@ -222,8 +212,7 @@ LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
     return failure();
   if (op.getAScales())
     return verifyScales(op, *instruction);
-  // tcgen05_mma C6
-  if (op.getBOffset())
+  if (op.getBOffset()) // tcgen05_mma C6
     return op.emitOpError("expected no b_offset without scales");
   return success();
 }

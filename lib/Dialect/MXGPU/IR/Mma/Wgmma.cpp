@@ -31,13 +31,11 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected n from " << target::kWgmmaNMin << " to "
                        << target::kWgmmaNMax << " in steps of "
                        << target::kWgmmaNStep << ", found " << n;
-  // wgmma C2
-  if (k != 8 && k != 16 && k != 32)
+  if (k != 8 && k != 16 && k != 32) // wgmma C2
     return emitError() << "expected k = 8, 16 or 32, found " << k;
   constexpr int64_t kMostGroups =
       target::kMaxThreadsPerCta / target::kWarpGroupSize;
-  // wgmma C11
-  if (warpgroups < 1 || warpgroups > kMostGroups)
+  if (warpgroups < 1 || warpgroups > kMostGroups) // wgmma C11
     return emitError() << "expected 1 to " << kMostGroups
                        << " warpgroups, found " << warpgroups;
   int64_t rowsAtOnce = target::kWgmmaM * warpgroups;
@@ -135,16 +133,14 @@ static std::optional<target::MmaType> getTypeOfA(MmaOp op) {
 }
 
 LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
-  // wgmma C3
-  if (op.getAccumulate() || op.getExtent() || op.getBOffset())
+  if (op.getAccumulate() || op.getExtent() || op.getBOffset()) // wgmma C3
     return op.emitOpError("expected neither accumulate, extent nor b_offset: "
                           "begin with mxgpu.zero_fragment, and let the copy "
                           "engine fill what lies beyond the reduction with 0");
   BufferType b = op.getBBuffer();
   std::optional<target::MmaType> aType = getTypeOfA(op);
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
-  // wgmma C4
-  if (!aType || !bType)
+  if (!aType || !bType) // wgmma C4
     return op.emitOpError("expected elements of bf16, f16, f8E4M3FN or f8E5M2, "
                           "found ")
            << op.getA().getType() << " and " << b;
@@ -154,8 +150,7 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
       !error.empty())
     return op.emitOpError()
            << error << " in " << op.getA().getType() << " and " << b;
-  // wgmma C6
-  if (getOperandRows(b) != getN())
+  if (getOperandRows(b) != getN()) // wgmma C6
     return op.emitOpError("expected ")
            << getN() << " rows of b, found " << getOperandRows(b);
   // wgmma C7
@@ -165,8 +160,7 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   auto accumulators = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
       op.getKind().getAccumulatorType(Float32Type::get(getContext()), getN());
-  // wgmma C8
-  if (accumulators != expected)
+  if (accumulators != expected) // wgmma C8
     return op.emitOpError("expected an accumulator of ")
            << expected << ", found " << accumulators;
   // wgmma C10

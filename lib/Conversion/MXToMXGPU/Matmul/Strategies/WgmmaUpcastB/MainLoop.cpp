@@ -125,22 +125,18 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
   Value aTable = arguments.get(Arg::AScaleRange);
   if (!aTable)
     return;
-  auto isNot = [&](Value fits) -> Value {
-    Value always = arith::ConstantOp::create(body, body.getBoolAttr(true));
-    return arith::XOrIOp::create(body, fits, always);
-  };
   // What fits f16 fits bf16 too.
   bool bf16 = kernel.workTiles == WorkTileClass::RelativeBF16 ||
               kernel.workTiles == WorkTileClass::BF16;
   range.isOwn = fits(workTile, bf16);
   if (kernel.workTiles == WorkTileClass::BF16 ||
       kernel.workTiles == WorkTileClass::NotF16) {
-    range.isOwn = isNot(range.isOwn);
+    range.isOwn = body.isNot(range.isOwn);
     return;
   }
   if (bf16)
-    range.isOwn = arith::AndIOp::create(body, range.isOwn,
-                                        isNot(fits(workTile, /*bf16=*/false)));
+    range.isOwn = arith::AndIOp::create(
+        body, range.isOwn, body.isNot(fits(workTile, /*bf16=*/false)));
   range.b = LoadScaleRangeOp::create(body, arguments.get(Arg::BScaleRange),
                                      work.getScaleRangeOfB(workTile), bf16)
                 .getReference();

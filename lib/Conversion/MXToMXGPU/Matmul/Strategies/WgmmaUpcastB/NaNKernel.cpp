@@ -82,12 +82,11 @@ private:
 Value NaNKernel::someNeedBF16(Value table) {
   OpBuilder::InsertionGuard guard(body);
   Value none = arith::ConstantOp::create(body, body.getBoolAttr(false));
-  Value always = arith::ConstantOp::create(body, body.getBoolAttr(true));
   auto loop = scf::ForOp::create(body, lane, body.dim(table, 0),
                                  body.index(kLanes), none);
   body.setInsertionPointToStart(loop.getBody());
   Value tile = loop.getInductionVar();
-  Value notF16 = arith::XOrIOp::create(body, fits(table, tile, false), always);
+  Value notF16 = body.isNot(fits(table, tile, false));
   Value found = arith::AndIOp::create(body, fits(table, tile, true), notF16);
   scf::YieldOp::create(
       body, arith::OrIOp::create(body, loop.getRegionIterArgs()[0], found)
@@ -168,7 +167,7 @@ Value NaNKernel::findNaN(const Operand &operand, Value tile) {
   Value any =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ne, bits, number(0));
   Value found = arith::SelectOp::create(body, any, number(255), number(0));
-  return WarpMaxOp::create(body, found);
+  return body.warpMax(found);
 }
 
 void NaNKernel::lookAt(const Operand &operand, Value isNeeded, Value tile) {
@@ -211,8 +210,7 @@ void NaNKernel::build(const Operand &a, const Operand &b) {
   std::tie(warp, lane) = body.warpAndLane();
   Value some = someNeedBF16(a.table), ofB = someNeedBF16(b.table);
   some = arith::OrIOp::create(body, some, ofB);
-  some = WarpMaxOp::create(
-      body, arith::ExtUIOp::create(body, body.getI32Type(), some));
+  some = body.warpMax(arith::ExtUIOp::create(body, body.getI32Type(), some));
   Value isNeeded =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ne, some, number(0));
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);

@@ -308,8 +308,8 @@ void ScaleRangeKernel::build() {
     body.setInsertionPointToStart(ifZero.elseBlock());
     scf::YieldOp::create(body, rest);
   }
-  most = WarpMaxOp::create(body, most);
-  rest = WarpMaxOp::create(body, ifZero.getResult(0));
+  most = body.warpMax(most);
+  rest = body.warpMax(ifZero.getResult(0));
   Value both = arith::OrIOp::create(
       body, arith::ShLIOp::create(body, most, number(16)), rest);
   auto first =

@@ -77,12 +77,12 @@ Value ScaleRangeTiles::createScheduler(KernelBuilder &body) const {
   if (operand.dividesReduction)
     return TileSchedulerOp::create(
         body, tiles, one, body.dim(operand.elements, 1),
-        ArrayRef<int64_t>{1, 1}, raster, /*work_tiles=*/Value(),
-        operand.offsets,
-        /*stride=*/Value(), /*overReduction=*/true, /*single=*/true);
+        ArrayRef<int64_t>{1, 1}, raster, /*single=*/true,
+        /*work_tiles=*/Value(), /*counter=*/Value(), operand.offsets,
+        /*stride=*/Value(), /*overReduction=*/true);
   if (hasRowsOfExperts())
     return TileSchedulerOp::create(
-        body, body.dim(operand.elements, 0), one,
+        body, body.dim(operand.elements, 0), one, /*reduction=*/body.index(0),
         ArrayRef<int64_t>{kScaleTileRows, 1}, raster, /*single=*/true,
         /*work_tiles=*/Value(), /*counter=*/Value(), operand.offsets);
   return TileSchedulerOp::create(body, tiles, one, /*reduction=*/body.index(0),
