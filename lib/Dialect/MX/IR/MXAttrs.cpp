@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Syntax and verification of the layout encodings.
+// Verification of the layout encodings.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -15,40 +14,6 @@ using namespace mx;
 
 /// So that sizes computed from the number of expert groups cannot overflow.
 static constexpr int64_t kMaxGroups = int64_t{1} << 31;
-
-/// `<` kind (`,` `ragged` `=` kind `,` `groups` `=` integer)? `>`
-Attribute ScaleLayoutAttr::parse(AsmParser &parser, Type) {
-  if (parser.parseLess())
-    return {};
-  FailureOr<ScaleLayoutKind> layout =
-      FieldParser<ScaleLayoutKind>::parse(parser);
-  if (failed(layout))
-    return {};
-  RaggedKind ragged = RaggedKind::None;
-  int64_t groups = 0;
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("ragged") || parser.parseEqual())
-      return {};
-    FailureOr<RaggedKind> parsed = FieldParser<RaggedKind>::parse(parser);
-    if (failed(parsed) || parser.parseComma() ||
-        parser.parseKeyword("groups") || parser.parseEqual() ||
-        parser.parseInteger(groups))
-      return {};
-    ragged = *parsed;
-  }
-  if (parser.parseGreater())
-    return {};
-  return parser.getChecked<ScaleLayoutAttr>(parser.getContext(), *layout,
-                                            ragged, groups);
-}
-
-void ScaleLayoutAttr::print(AsmPrinter &printer) const {
-  printer << '<' << stringifyScaleLayoutKind(getKind());
-  if (getRagged() != RaggedKind::None)
-    printer << ", ragged = " << stringifyRaggedKind(getRagged())
-            << ", groups = " << getGroups();
-  printer << '>';
-}
 
 LogicalResult
 ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -62,8 +27,7 @@ ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << groups;
     return success();
   }
-  // scale_layout C2
-  if (groups < 1 || groups > kMaxGroups)
+  if (groups < 1 || groups > kMaxGroups) // scale_layout C2
     return emitError() << "expected 1 to " << kMaxGroups
                        << " groups in a ragged layout, found " << groups;
   return success();
@@ -75,18 +39,15 @@ LogicalResult ScaleLayoutAttr::verifyEncoding(
   // The parser asks even when it could not read the element type.
   if (!elementType)
     return failure();
-  // scale_layout C3
-  if (shape.size() < 2)
+  if (shape.size() < 2) // scale_layout C3
     return emitError()
            << "expected a scale tensor of rank 2 or more, found rank "
            << shape.size();
-  // scale_layout C4
-  if (getRagged() != RaggedKind::None && shape.size() != 2)
+  if (getRagged() != RaggedKind::None && shape.size() != 2) // scale_layout C4
     return emitError()
            << "expected a ragged scale tensor of rank 2, found rank "
            << shape.size();
-  // scale_layout C5
-  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType))
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType)) // scale_layout C5
     return emitError()
            << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
            << elementType;
@@ -102,28 +63,12 @@ ScaleLayoutAttr ScaleLayoutAttr::get(ShapedType type) {
                               RaggedKind::None, 0);
 }
 
-/// `<` kind `>`: the generated parser would name the C++ type of kinds.
-Attribute WeightLayoutAttr::parse(AsmParser &parser, Type) {
-  if (parser.parseLess())
-    return {};
-  FailureOr<WeightLayoutKind> kind =
-      FieldParser<WeightLayoutKind>::parse(parser);
-  if (failed(kind) || parser.parseGreater())
-    return {};
-  return WeightLayoutAttr::get(parser.getContext(), *kind);
-}
-
-void WeightLayoutAttr::print(AsmPrinter &printer) const {
-  printer << '<' << stringifyWeightLayoutKind(getKind()) << '>';
-}
-
 LogicalResult WeightLayoutAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
   if (!elementType)
     return failure();
-  // weight_layout C1
-  if (shape.size() < 2)
+  if (shape.size() < 2) // weight_layout C1
     return emitError()
            << "expected a tensor of weights of rank 2 or more, found rank "
            << shape.size();
@@ -138,12 +83,10 @@ LogicalResult WeightLayoutAttr::verifyEncoding(
 
 LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t groups, int64_t align) {
-  // ragged C1
-  if (groups < 1 || groups > kMaxGroups)
+  if (groups < 1 || groups > kMaxGroups) // ragged C1
     return emitError() << "expected 1 to " << kMaxGroups << " groups, found "
                        << groups;
-  // ragged C2
-  if (align != kRaggedReductionAlign)
+  if (align != kRaggedReductionAlign) // ragged C2
     return emitError() << "expected groups aligned to 128, found " << align;
   return success();
 }
@@ -153,8 +96,7 @@ RaggedAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                            function_ref<InFlightDiagnostic()> emitError) const {
   if (!elementType)
     return failure();
-  // ragged C3
-  if (shape.size() != 2)
+  if (shape.size() != 2) // ragged C3
     return emitError() << "expected a tensor of rank 2, found rank "
                        << shape.size();
   return success();

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MXBytecode.h"
+#include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "mx/Dialect/MX/IR/MX.h"
@@ -16,6 +16,20 @@ using namespace mlir;
 
 #include "mx/Dialect/MX/IR/MXDialect.cpp.inc"
 #include "mx/Dialect/MX/IR/MXEnums.cpp.inc"
+
+/// A case of an enumeration: the messages of generated parsers name C++ types.
+template <typename EnumT>
+static ParseResult parseKeyword(AsmParser &parser, EnumT &value) {
+  FailureOr<EnumT> parsed = FieldParser<EnumT>::parse(parser);
+  if (succeeded(parsed))
+    value = *parsed;
+  return failure(failed(parsed));
+}
+
+template <typename EnumT>
+static void printKeyword(AsmPrinter &printer, EnumT value) {
+  printer << stringifyEnum(value);
+}
 
 // g++ 12 does not see that the generated parser of a struct of parameters has
 // read all of them where it builds the attribute.
@@ -29,7 +43,51 @@ using namespace mlir;
 #pragma GCC diagnostic pop
 #endif
 
+/// Raised whenever the operands, properties or regions of an operation change
+/// in a way that an older reader would misunderstand.
+static constexpr uint64_t kBytecodeVersion = 5;
+
 namespace {
+
+// Bytecode outlives the program that wrote it. Every file carries the version
+// of the dialect, so that an older reader refuses a newer file by name instead
+// of misreading its properties, and a newer reader can upgrade or refuse an
+// older file.
+// Attributes have no encoding of their own: they are written as text.
+
+struct MXVersion final : DialectVersion {
+  explicit MXVersion(uint64_t number) : number(number) {}
+  uint64_t number;
+};
+
+struct MXBytecodeInterface final : BytecodeDialectInterface {
+  explicit MXBytecodeInterface(Dialect *dialect)
+      : BytecodeDialectInterface(dialect) {}
+
+  void writeVersion(DialectBytecodeWriter &writer) const override {
+    writer.writeVarInt(kBytecodeVersion);
+  }
+
+  std::unique_ptr<DialectVersion>
+  readVersion(DialectBytecodeReader &reader) const override {
+    uint64_t number;
+    if (failed(reader.readVarInt(number)))
+      return nullptr;
+    if (number != kBytecodeVersion) {
+      reader.emitError() << "expected mx bytecode of version "
+                         << kBytecodeVersion << ", found " << number;
+      return nullptr;
+    }
+    return std::make_unique<MXVersion>(number);
+  }
+
+  /// No release has written an older version that could be upgraded.
+  LogicalResult upgradeFromVersion(Operation *,
+                                   const DialectVersion &) const override {
+    return success();
+  }
+};
+
 /// Operations mean the same in every function.
 struct MXInlinerInterface final : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
@@ -44,7 +102,7 @@ struct MXInlinerInterface final : DialectInlinerInterface {
 } // namespace
 
 void mx::MXDialect::initialize() {
-  addInterfaces<MXInlinerInterface>();
+  addInterfaces<MXInlinerInterface, MXBytecodeInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "mx/Dialect/MX/IR/MXAttrs.cpp.inc"
@@ -53,5 +111,4 @@ void mx::MXDialect::initialize() {
 #define GET_OP_LIST
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"
       >();
-  addBytecodeInterface(*this);
 }

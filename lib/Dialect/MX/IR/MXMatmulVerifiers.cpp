@@ -139,11 +139,8 @@ static LogicalResult verifyEncodingOfB(MatmulOpInterface op, const Named &b,
 }
 
 LogicalResult MatmulOp::verify() {
-  // matmul C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // matmul C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (failed(verifyForm(*this)) ||            // matmul C1
+      failed(verifyOneOut(*this, getOuts()))) // matmul C2
     return failure();
   Named a{getA(), "a"}, out{getOuts()[0], "outs"};
   Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
@@ -152,19 +149,11 @@ LogicalResult MatmulOp::verify() {
   if (failed(verifyMinRank(*this, a)) || failed(verifyRank(*this, out, rank)))
     return failure();
   Named b = getLogicalB(*this);
-  if (failed(verifyRank(*this, b, rank)))
-    return failure();
-  // matmul C14
-  if (failed(verifyScalesOfA(*this, a)))
-    return failure();
-  // matmul C16
-  if (failed(verifyScalesOfB(*this, a, b)))
-    return failure();
-  // matmul C15
-  if (failed(verifyPackedB(*this, b)))
-    return failure();
-  // matmul C4
-  if (failed(verifyOperandTypes(*this, a, b)))
+  if (failed(verifyRank(*this, b, rank)) ||
+      failed(verifyScalesOfA(*this, a)) ||     // matmul C14
+      failed(verifyScalesOfB(*this, a, b)) ||  // matmul C16
+      failed(verifyPackedB(*this, b)) ||       // matmul C15
+      failed(verifyOperandTypes(*this, a, b))) // matmul C4
     return failure();
   // matmul C5
   for (int64_t i = 0; i < rank - 2; ++i)
@@ -172,8 +161,7 @@ LogicalResult MatmulOp::verify() {
         failed(verifyDim(*this, out, i, a.dim(i))) ||
         failed(verifyDim(*this, out, i, b.dim(i))))
       return failure();
-  // matmul C6
-  if (failed(verifyDim(*this, b, rank - 1, a.dim(rank - 1))))
+  if (failed(verifyDim(*this, b, rank - 1, a.dim(rank - 1)))) // matmul C6
     return failure();
   // matmul C7
   int64_t divisor = getReductionDivisor(*this);
@@ -182,23 +170,19 @@ LogicalResult MatmulOp::verify() {
     return failure();
   // matmul C8
   if (failed(verifyDim(*this, out, rank - 2, a.dim(rank - 2))) ||
-      failed(verifyDim(*this, out, rank - 1, b.dim(rank - 2))))
-    return failure();
-  // matmul C9
-  if (failed(verifyScales(*this, sa, a, RaggedKind::None, 0)) ||
-      failed(verifyScales(*this, sb, b, RaggedKind::None, 0)))
-    return failure();
-  // matmul C10
-  if (failed(verifyLayout(*this, sa, a, RaggedKind::None, 0)) ||
-      failed(verifyLayout(*this, sb, b, RaggedKind::None, 0)))
-    return failure();
-  // matmul C11
-  if (failed(verifyNoEncoding(*this, a)) ||
+      failed(verifyDim(*this, out, rank - 1, b.dim(rank - 2))) ||
+      // matmul C9
+      failed(verifyScales(*this, sa, a, RaggedKind::None, 0)) ||
+      failed(verifyScales(*this, sb, b, RaggedKind::None, 0)) ||
+      // matmul C10
+      failed(verifyLayout(*this, sa, a, RaggedKind::None, 0)) ||
+      failed(verifyLayout(*this, sb, b, RaggedKind::None, 0)) ||
+      // matmul C11
+      failed(verifyNoEncoding(*this, a)) ||
       failed(verifyEncodingOfB(*this, b, RaggedKind::None, 0)) ||
-      failed(verifyNoEncoding(*this, out)))
-    return failure();
-  // matmul C12
-  if (failed(verifyEpilogue(*this, getEpilogue(), out.elementType(), false)))
+      failed(verifyNoEncoding(*this, out)) ||
+      // matmul C12
+      failed(verifyEpilogue(*this, getEpilogue(), out.elementType(), false)))
     return failure();
   // matmul C13
   return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
@@ -235,8 +219,7 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
     return op.emitOpError("expected masked without scatter, found both");
   if (!op.getScatter())
     return success();
-  // grouped_matmul C17
-  if (isQuantized || op.getNumB() > 1)
+  if (isQuantized || op.getNumB() > 1) // grouped_matmul C17
     return op.emitOpError("expected scatter with one out and num_b = 1, found ")
            << op.getOuts().size() << " outs and num_b = " << op.getNumB();
   if (!out.elementType().isF32())
@@ -280,18 +263,15 @@ static Type getYieldedType(GroupedMatmulOp op) {
 }
 
 LogicalResult GroupedMatmulOp::verify() {
-  // grouped_matmul C1
-  if (failed(verifyForm(*this)))
+  if (failed(verifyForm(*this))) // grouped_matmul C1
     return failure();
   // grouped_matmul C2
-  if (getOuts().size() != 2 && failed(verifyOneOut(*this, getOuts())))
-    return failure();
-  // grouped_matmul C3
-  if (failed(verifyRagged(*this, getRagged(), getOffsets(),
+  if ((getOuts().size() != 2 && failed(verifyOneOut(*this, getOuts()))) ||
+      // grouped_matmul C3
+      failed(verifyRagged(*this, getRagged(), getOffsets(),
                           /*mayBeEmpty=*/getMasked())))
     return failure();
-  // grouped_matmul C19
-  if (getMasked() && getRagged() != RaggedKind::Rows)
+  if (getMasked() && getRagged() != RaggedKind::Rows) // grouped_matmul C19
     return emitOpError("expected masked with ragged = rows only, found it with "
                        "reduction");
   Named a{getA(), "a"}, out{getOuts()[0], "outs"};
@@ -302,10 +282,8 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyRank(*this, out, rows && !getMasked() ? 2 : 3)))
     return failure();
   Named b = getLogicalB(*this);
-  if (failed(verifyRank(*this, b, rows ? 3 : 2)))
-    return failure();
-  // grouped_matmul C20
-  if (failed(verifyScalesOfA(*this, a)))
+  if (failed(verifyRank(*this, b, rows ? 3 : 2)) ||
+      failed(verifyScalesOfA(*this, a))) // grouped_matmul C20
     return failure();
   if (!getAScales() && getBScales() && !rows)
     return emitOpError("expected ragged = rows with a of bf16 or f16, found "
@@ -313,14 +291,9 @@ LogicalResult GroupedMatmulOp::verify() {
   if (getAScales() && !getBScales() && !rows)
     return emitOpError("expected ragged = rows with b of bf16 alone, found "
                        "reduction: quantize both operands, or neither");
-  // grouped_matmul C22
-  if (failed(verifyScalesOfB(*this, a, b)))
-    return failure();
-  // grouped_matmul C21
-  if (failed(verifyPackedB(*this, b)))
-    return failure();
-  // grouped_matmul C5
-  if (failed(verifyOperandTypes(*this, a, b)))
+  if (failed(verifyScalesOfB(*this, a, b)) ||  // grouped_matmul C22
+      failed(verifyPackedB(*this, b)) ||       // grouped_matmul C21
+      failed(verifyOperandTypes(*this, a, b))) // grouped_matmul C5
     return failure();
   // grouped_matmul C6
   int64_t groups = getNumExperts(getOffsets());
@@ -334,9 +307,8 @@ LogicalResult GroupedMatmulOp::verify() {
   // grouped_matmul C8
   int64_t divisor = rows ? getReductionDivisor(*this) : kRaggedReductionAlign;
   if (failed(verifyMultiple(*this, a, a.rank() - 1, divisor)) ||
-      failed(verifyMultiple(*this, b, b.rank() - 1, divisor)))
-    return failure();
-  if (failed(verifyResultForm(*this)))
+      failed(verifyMultiple(*this, b, b.rank() - 1, divisor)) ||
+      failed(verifyResultForm(*this)))
     return failure();
   // grouped_matmul C9
   int64_t columns = b.dim(b.rank() - 2);
@@ -346,23 +318,20 @@ LogicalResult GroupedMatmulOp::verify() {
     columns /= getNumB();
   if ((!getScatter() &&
        failed(verifyDim(*this, out, out.rank() - 2, a.dim(a.rank() - 2)))) ||
-      failed(verifyDim(*this, out, out.rank() - 1, columns)))
-    return failure();
-  if (getResultScales() && failed(verifyQuantizedResult(*this, groups)))
+      failed(verifyDim(*this, out, out.rank() - 1, columns)) ||
+      (getResultScales() && failed(verifyQuantizedResult(*this, groups))))
     return failure();
   // In a grouped matmul by rows, B and its scales are an ordinary batch.
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
   RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
   // grouped_matmul C10
   if (failed(verifyScales(*this, sa, a, raggedA, groups)) ||
-      failed(verifyScales(*this, sb, b, raggedB, groups)))
-    return failure();
-  // grouped_matmul C11
-  if (failed(verifyLayout(*this, sa, a, raggedA, groups)) ||
-      failed(verifyLayout(*this, sb, b, raggedB, groups)))
-    return failure();
-  // grouped_matmul C12
-  if (failed(verifyElementEncoding(*this, a, raggedA, groups)) ||
+      failed(verifyScales(*this, sb, b, raggedB, groups)) ||
+      // grouped_matmul C11
+      failed(verifyLayout(*this, sa, a, raggedA, groups)) ||
+      failed(verifyLayout(*this, sb, b, raggedB, groups)) ||
+      // grouped_matmul C12
+      failed(verifyElementEncoding(*this, a, raggedA, groups)) ||
       failed(verifyEncodingOfB(*this, b, raggedB, groups)) ||
       failed(verifyNoEncoding(*this, out)))
     return failure();

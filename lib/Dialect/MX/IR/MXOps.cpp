@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Interfaces of the mx operations.
+// Interfaces of the mx operations, and the syntax of the operands of matmuls.
 //
 //===----------------------------------------------------------------------===//
 
-#include "MXOperandSyntax.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
@@ -15,6 +15,73 @@ using namespace mlir;
 using namespace mx;
 
 #include "mx/Dialect/MX/IR/MXInterfaces.cpp.inc"
+
+/// Operands of a matmul, `%a, %a_scales, %b, %b_scales : types`: two without
+/// scales, three with those of one operand, or four.
+static constexpr size_t kNumbers = 2, kWithScales = 4;
+
+/// Of three operands, whether a has the scales: the second is such, or the
+/// third is certainly none.
+static bool isScalesOfA(ArrayRef<Type> types) {
+  auto element = [&](size_t i) { return getElementTypeOrSelf(types[i]); };
+  auto isNumber = [&](size_t i) {
+    return isa<BFloat16Type, Float16Type>(element(i));
+  };
+  if (isa<Float8E8M0FNUType>(element(1)))
+    return true;
+  return isa<Float4E2M1FNType>(element(2)) || (isNumber(2) && !isNumber(0));
+}
+
+static ParseResult
+parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
+                    std::optional<OpAsmParser::UnresolvedOperand> &aScales,
+                    OpAsmParser::UnresolvedOperand &b,
+                    std::optional<OpAsmParser::UnresolvedOperand> &bScales,
+                    Type &aType, Type &aScalesType, Type &bType,
+                    Type &bScalesType) {
+  SmallVector<OpAsmParser::UnresolvedOperand, kWithScales> operands;
+  SmallVector<Type, kWithScales> types;
+  SMLoc start = parser.getCurrentLocation();
+  if (parser.parseOperandList(operands))
+    return failure();
+  if (operands.size() < kNumbers || operands.size() > kWithScales)
+    return parser.emitError(start)
+           << "expected a, its scales unless it is bf16 or f16, b, and its "
+              "scales unless it is bf16, found "
+           << operands.size() << " operands";
+  SMLoc typesStart = parser.getCurrentLocation();
+  if (parser.parseColonTypeList(types))
+    return failure();
+  if (types.size() != operands.size())
+    return parser.emitError(typesStart) << "expected " << operands.size()
+                                        << " types, found " << types.size();
+  a = operands.front();
+  aType = types.front();
+  bool hasScalesOfA = operands.size() == kWithScales ||
+                      (operands.size() > kNumbers && isScalesOfA(types));
+  if (hasScalesOfA) {
+    aScales = operands[1];
+    aScalesType = types[1];
+  }
+  size_t numberOfB = hasScalesOfA ? 2 : 1;
+  b = operands[numberOfB];
+  bType = types[numberOfB];
+  if (operands.size() > numberOfB + 1) {
+    bScales = operands.back();
+    bScalesType = types.back();
+  }
+  return success();
+}
+
+static void printScaledOperands(OpAsmPrinter &printer, Operation *, Value a,
+                                Value aScales, Value b, Value bScales, Type,
+                                Type, Type, Type) {
+  SmallVector<Value> operands;
+  for (Value operand : {a, aScales, b, bScales})
+    if (operand)
+      operands.push_back(operand);
+  printer << operands << " : " << ValueRange(operands).getTypes();
+}
 
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"

@@ -41,10 +41,9 @@ static LogicalResult verifyInputScales(QuantizeOp op,
   Named input{source.tensor, "input"}, scales{source.scales, "input_scales"};
   int64_t block = source.getBlockSize();
   // quantize C28
-  if (failed(verifyBlock(op, input, scales.elementType(), block)))
-    return failure();
-  // quantize C29
-  if (failed(verifyMultiple(op, input, input.rank() - 1, block)))
+  if (failed(verifyBlock(op, input, scales.elementType(), block)) ||
+      // quantize C29
+      failed(verifyMultiple(op, input, input.rank() - 1, block)))
     return failure();
   SmallVector<int64_t> shape(input.type().getShape());
   if (!ShapedType::isDynamic(shape.back()))
@@ -80,8 +79,7 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
   SmallVector<QuantizeSource> sources = op.getSources();
   for (const QuantizeSource &source : sources)
     expected += !isNumber(getElementTypeOrSelf(source.tensor));
-  // quantize C25
-  if (found != expected)
+  if (found != expected) // quantize C25
     return op.emitOpError("expected input_scales for each input of elements, "
                           "which are ")
            << expected << ", found " << found;
@@ -92,8 +90,7 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
       isNVFP4Scale(getElementTypeOrSelf(op.getInputScales()[0])))
     return op.emitOpError("expected a prologue with input_scales of f8E4M3FN, "
                           "found none");
-  // quantize C27
-  if (op.getRaggedOrNone() == RaggedKind::Reduction)
+  if (op.getRaggedOrNone() == RaggedKind::Reduction) // quantize C27
     return op.emitOpError("expected groups of rows, or none, with "
                           "input_scales, found ragged = reduction");
   for (const QuantizeSource &source : sources)
@@ -107,8 +104,7 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
 static LogicalResult verifyPrologue(QuantizeOp op, size_t &numValues) {
   SmallVector<Type> elements;
   for (const QuantizeSource &source : op.getSources()) {
-    // quantize C31
-    if (source.numberType && !isNumber(source.numberType))
+    if (source.numberType && !isNumber(source.numberType)) // quantize C31
       return op.emitOpError("expected the prologue's argument of a quantized "
                             "input to be f32, bf16 or f16, found ")
              << source.numberType;
@@ -140,19 +136,16 @@ static LogicalResult verifyPrologue(QuantizeOp op, size_t &numValues) {
 
 /// Concatenated values: several of one type, whose columns no groups divide.
 static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
-  // quantize C32
-  if (numValues < 2)
+  if (numValues < 2) // quantize C32
     return op.emitOpError("expected a prologue that yields 2 values or more "
                           "with concat, found ")
            << (op.getPrologue().empty() ? "none" : std::to_string(numValues));
   TypeRange types = op.getPrologueBlock()->getTerminator()->getOperandTypes();
-  // quantize C33
-  if (!llvm::all_equal(types))
+  if (!llvm::all_equal(types)) // quantize C33
     return op.emitOpError("expected the prologue to yield values of one type "
                           "with concat, found (")
            << types << ")";
-  // quantize C34
-  if (op.getRaggedOrNone() == RaggedKind::Reduction)
+  if (op.getRaggedOrNone() == RaggedKind::Reduction) // quantize C34
     return op.emitOpError("expected groups of rows, or none, with concat, "
                           "found ragged = reduction");
   return success();
@@ -170,8 +163,7 @@ static constexpr llvm::StringLiteral kElementNames =
 /// There is one entry for each destination, and some of them are dequantized.
 static LogicalResult verifyDequantized(QuantizeOp op, size_t numDestinations) {
   ArrayRef<Attribute> entries = op.getDequantizedAttr().getValue();
-  // quantize C35
-  if (entries.size() != numDestinations)
+  if (entries.size() != numDestinations) // quantize C35
     return op.emitOpError("expected dequantized to have an entry for each of ")
            << numDestinations << " destinations, found " << entries.size();
   // quantize C36
@@ -186,12 +178,10 @@ static LogicalResult verifyDequantized(QuantizeOp op, size_t numDestinations) {
 /// There is a factor for each dequantized destination of NVFP4, or none.
 static LogicalResult verifyDecodeFactors(QuantizeOp op) {
   size_t found = op.getDecodeFactors().size(), all = op.getNumDequantized();
-  // quantize C37
-  if (found && found != all)
+  if (found && found != all) // quantize C37
     return op.emitOpError("expected decode_factors for each of ")
            << all << " dequantized destinations, or none, found " << found;
-  // quantize C38
-  if (found && !op.getGlobalScale())
+  if (found && !op.getGlobalScale()) // quantize C38
     return op.emitOpError("expected decode_factors with global_scale only, "
                           "found them without");
   return success();
@@ -207,8 +197,7 @@ static LogicalResult verifyDequantizedOut(QuantizeOp op, unsigned index) {
     return op.emitOpError("expected block_size 32, or 16 with f4E2M1FN, to "
                           "dequantize ")
            << type << ", found " << block;
-  // quantize C40
-  if (!isNumber(out.elementType()))
+  if (!isNumber(out.elementType())) // quantize C40
     return errorAt(op, out) << "expected f32, bf16 or f16 where elements are "
                                "dequantized, found "
                             << out.elementType();
@@ -219,8 +208,7 @@ static LogicalResult verifyDequantizedOut(QuantizeOp op, unsigned index) {
 static LogicalResult verifyWrittenTypes(QuantizeOp op, unsigned index) {
   Named elements{op.getElements(index), "elements"};
   Named scales{op.getScales(index), "scales"};
-  // quantize C5
-  if (!isElement(elements.elementType()))
+  if (!isElement(elements.elementType())) // quantize C5
     return errorAt(op, elements)
            << "expected elements of type " << kElementNames << ", found "
            << elements.elementType();
@@ -245,8 +233,7 @@ static LogicalResult verifyCopied(QuantizeOp op, unsigned index) {
            << ", those of the input, along axis 1 without a prologue, found "
            << found << " and " << op.getBlockSize()
            << ": a prologue that yields its argument quantizes them again";
-  // quantize C42
-  if (op.getSquare())
+  if (op.getSquare()) // quantize C42
     return op.emitOpError("expected no square along axis 1 with input_scales "
                           "and without a prologue, found one");
   return success();
@@ -262,19 +249,16 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
   int64_t groups = op.getOffsets() ? getNumExperts(op.getOffsets()) : 0;
 
   if (failed(isDequantized ? verifyDequantizedOut(op, index)
-                           : verifyWrittenTypes(op, index)))
-    return failure();
-  if (op.isCopied(index) && failed(verifyCopied(op, index)))
+                           : verifyWrittenTypes(op, index)) ||
+      (op.isCopied(index) && failed(verifyCopied(op, index))))
     return failure();
   Type scaleType = op.getScaleType(index);
   bool nvfp4 = isNVFP4Scale(scaleType);
-  // quantize C8
-  if (nvfp4 != bool(op.getGlobalScale()))
+  if (nvfp4 != bool(op.getGlobalScale())) // quantize C8
     return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
                           "found ")
            << (nvfp4 ? "none" : "it") << " with scales of type " << scaleType;
-  // quantize C9
-  if (nvfp4 && op.getScaleRounding() != ScaleRounding::Ceil)
+  if (nvfp4 && op.getScaleRounding() != ScaleRounding::Ceil) // quantize C9
     return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
                           "scales, found ")
            << stringifyScaleRounding(op.getScaleRounding());
@@ -296,8 +280,7 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
   shape.push_back(ragged == RaggedKind::Reduction
                       ? getRaggedCapacity(quantized[blocked], groups)
                       : quantized[blocked]);
-  // quantize C13
-  if (failed(verifyShape(op, elements, shape)))
+  if (failed(verifyShape(op, elements, shape))) // quantize C13
     return failure();
   if (isDequantized)
     return success();
@@ -305,30 +288,22 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
     shape.back() /= op.getBlockSize();
   Named scales{op.getScales(index), "scales"};
   // quantize C14
-  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
-    return failure();
-  // quantize C15
-  if (failed(verifyScaleLayout(op, scales, rank, ragged, groups)))
+  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)) ||
+      // quantize C15
+      failed(verifyScaleLayout(op, scales, rank, ragged, groups)))
     return failure();
   // quantize C16
   return verifyElementEncoding(op, elements, ragged, groups);
 }
 
 LogicalResult QuantizeOp::verify() {
-  // quantize C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // quantize C18
-  if (failed(verifyInputs(*this)))
+  if (failed(verifyForm(*this)) || // quantize C1
+      failed(verifyInputs(*this))) // quantize C18
     return failure();
   Named input{getInput(), "input"};
-  // quantize C2
-  if (failed(verifyMinRank(*this, input)))
-    return failure();
-  // quantize C3
-  if (failed(verifyAxes(*this)))
-    return failure();
-  if (failed(verifyInputScales(*this)))
+  if (failed(verifyMinRank(*this, input)) || // quantize C2
+      failed(verifyAxes(*this)) ||           // quantize C3
+      failed(verifyInputScales(*this)))
     return failure();
   size_t numValues;
   if (failed(verifyPrologue(*this, numValues)))
@@ -361,25 +336,18 @@ LogicalResult QuantizeOp::verify() {
         type.getRank() != 0 || !type.getElementType().isF32())
       return errorAt(*this, {magnitude, "amax"})
              << "expected amax of rank 0 and type f32, found " << type;
-  // quantize C10
-  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())) || // quantize C10
+      (getRagged() && failed(verifyRank(*this, input, 2))) ||   // quantize C11
+      (getGather() && failed(verifyRank(*this, input, 2))))     // quantize C22
     return failure();
-  // quantize C11
-  if (getRagged() && failed(verifyRank(*this, input, 2)))
-    return failure();
-  // quantize C22
-  if (getGather() && failed(verifyRank(*this, input, 2)))
-    return failure();
-  // quantize C23
-  if (getSquare() && getOffsets())
+  if (getSquare() && getOffsets()) // quantize C23
     return emitOpError("expected no expert groups with square, found ragged = ")
            << stringifyRaggedKind(*getRagged());
   // quantize C17
   for (Value each : getInputs())
     if (failed(verifyNoEncoding(*this, {each, "input"})))
       return failure();
-  // quantize C21
-  if (getGlobalScale() && numValues != 1)
+  if (getGlobalScale() && numValues != 1) // quantize C21
     return emitOpError("expected the prologue to yield 1 value with "
                        "global_scale, found ")
            << numValues;

@@ -28,12 +28,10 @@ static constexpr int64_t kMostChoices = 32;
 
 LogicalResult RankGroupOp::verify() {
   int64_t size = getSize(), tokens = getTokens();
-  // group C1
-  if (size < 1 || size > kMostRanks)
+  if (size < 1 || size > kMostRanks) // group C1
     return emitOpError("expected a size of 1 to ")
            << kMostRanks << ", found " << size;
-  // group C2
-  if (tokens < 1 || tokens > kMostGroupTokens / size)
+  if (tokens < 1 || tokens > kMostGroupTokens / size) // group C2
     return emitOpError("expected at least 1 token, and at most ")
            << kMostGroupTokens << " of all ranks together, found " << tokens
            << " for " << size << (size == 1 ? " rank" : " ranks");
@@ -56,8 +54,7 @@ static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name,
 /// That the array has as many rows as the windows of the group.
 static LogicalResult verifyRows(Operation *op, RankGroupOp group,
                                 const Named &window) {
-  // groups C2
-  if (window.rank() < 2 || window.dim(0) != group.getRows())
+  if (window.rank() < 2 || window.dim(0) != group.getRows()) // groups C2
     return errorAt(op, window)
            << "expected a rank of at least 2 and " << group.getRows()
            << " rows in " << window.name << ", " << group.getTokens()
@@ -129,8 +126,7 @@ static LogicalResult verifyPayload(Operation *op, RankGroupOp group,
                                    const Named &payload, const Named &window) {
   if (failed(verifyWindow(op, group, window)))
     return failure();
-  // groups C5
-  if (payload.elementType() != window.elementType())
+  if (payload.elementType() != window.elementType()) // groups C5
     return errorAt(op, window)
            << "expected elements of " << payload.name << " in " << window.name
            << ", " << payload.elementType() << ", found "
@@ -152,8 +148,7 @@ static LogicalResult verifyExperts(Operation *op, RankGroupOp group,
     return op->emitOpError("expected equally many experts for ")
            << group.getSize() << " ranks, at least 1 for each, found "
            << experts;
-  // groups C7
-  if (failed(verifyRank(op, ids, 2)))
+  if (failed(verifyRank(op, ids, 2))) // groups C7
     return failure();
   if (ids.dim(1) < 1 || ids.dim(1) > kMostChoices) // also where not known
     return errorAt(op, ids) << "expected 1 to " << kMostChoices
@@ -168,8 +163,7 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Named ids{getIds(), "ids"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
     return failure();
-  // dispatch C1
-  if (getOuts().size() != getPayloads().size() + 1)
+  if (getOuts().size() != getPayloads().size() + 1) // dispatch C1
     return emitOpError("expected a window for ids and for each payload, ")
            << getPayloads().size() + 1 << ", found " << getOuts().size();
   if (failed(verifyPayload(*this, group, ids,
@@ -180,10 +174,8 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     std::string name = "payload " + std::to_string(i);
     std::string window = "the window of payload " + std::to_string(i);
     Named rows{payload, name};
-    if (failed(verifyPayload(*this, group, rows, {out, window})))
-      return failure();
-    // dispatch C2
-    if (failed(verifyDim(*this, rows, 0, ids.dim(0))))
+    if (failed(verifyPayload(*this, group, rows, {out, window})) ||
+        failed(verifyDim(*this, rows, 0, ids.dim(0)))) // dispatch C2
       return failure();
   }
   return success();
@@ -200,8 +192,7 @@ static LogicalResult verifyCollect(Operation *op, const Named &ids,
   if (failed(verifyRank(op, slots, 1)) ||
       failed(verifyDim(op, slots, 0, input.dim(0))))
     return failure();
-  // collect C2
-  if (failed(verifyRank(op, out, 2)))
+  if (failed(verifyRank(op, out, 2))) // collect C2
     return failure();
   return verifyDim(op, out, 0, ids.dim(0));
 }
@@ -212,13 +203,10 @@ LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
     return failure();
-  // collect C3
-  if (!isa<Float32Type, BFloat16Type>(getWire()))
+  if (!isa<Float32Type, BFloat16Type>(getWire())) // collect C3
     return emitOpError("expected wire = f32 or bf16, found ") << getWire();
-  if (failed(verifyCollect(*this, ids, input, slots, out)))
-    return failure();
-  // collect C4
-  if (failed(verifyRank(*this, input, 2)))
+  if (failed(verifyCollect(*this, ids, input, slots, out)) ||
+      failed(verifyRank(*this, input, 2))) // collect C4
     return failure();
   if (ShapedType::isDynamic(input.dim(1)))
     return errorAt(*this, input)
@@ -231,10 +219,8 @@ LogicalResult CollectPairsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Named ids{getIds(), "ids"}, input{getInput(), "input"};
   Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)) ||
-      failed(verifyCollect(*this, ids, input, slots, out)))
-    return failure();
-  // collect_pairs C1
-  if (failed(verifyRank(*this, input, 1)))
+      failed(verifyCollect(*this, ids, input, slots, out)) ||
+      failed(verifyRank(*this, input, 1))) // collect_pairs C1
     return failure();
   return verifyDim(*this, out, 1, ids.dim(1));
 }

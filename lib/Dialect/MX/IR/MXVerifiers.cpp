@@ -23,11 +23,8 @@ using namespace mx::detail;
 
 LogicalResult AmaxOp::verify() {
   Named input{getInput(), "input"};
-  // amax C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // amax C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (failed(verifyForm(*this)) ||            // amax C1
+      failed(verifyOneOut(*this, getOuts()))) // amax C2
     return failure();
   // amax C3
   return verifyNoEncoding(*this, input);
@@ -54,29 +51,21 @@ static LogicalResult verifyScalesOf(Op op, const Named &input,
 
 LogicalResult DequantizeOp::verify() {
   Named input{getInput(), "input"}, scales{getScales(), "scales"};
-  // dequantize C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // dequantize C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (failed(verifyForm(*this)) ||            // dequantize C1
+      failed(verifyOneOut(*this, getOuts()))) // dequantize C2
     return failure();
   Named out{getOuts()[0], "outs"};
-  // dequantize C3
-  if (failed(verifyMinRank(*this, input)))
+  if (failed(verifyMinRank(*this, input))) // dequantize C3
     return failure();
   // dequantize C4
   if (failed(verifyBlock(*this, input, scales.elementType(), getBlockSize())))
     return failure();
-  // dequantize C5
-  if (getGlobalScale() && !isNVFP4Scale(scales.elementType()))
+  if (getGlobalScale() && !isNVFP4Scale(scales.elementType())) // dequantize C5
     return emitOpError("expected global_scale with f8E4M3FN scales only, found "
                        "it with scales of type ")
            << scales.elementType();
-  // dequantize C6
-  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
-    return failure();
-  // dequantize C7
-  if (getRagged() && failed(verifyRank(*this, input, 2)))
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())) || // dequantize C6
+      (getRagged() && failed(verifyRank(*this, input, 2))))     // dequantize C7
     return failure();
   RaggedKind ragged = getRaggedOrNone();
   int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
@@ -87,11 +76,9 @@ LogicalResult DequantizeOp::verify() {
                                 ? kRaggedReductionAlign
                                 : getBlockSize())))
     return failure();
-  // dequantize C9
-  if (failed(verifyRank(*this, out, rank)))
+  if (failed(verifyRank(*this, out, rank))) // dequantize C9
     return failure();
-  // dequantize C14
-  if (getPadded() && ragged != RaggedKind::Reduction)
+  if (getPadded() && ragged != RaggedKind::Reduction) // dequantize C14
     return emitOpError("expected padded with ragged = reduction only, whose "
                        "segments have padding, found it with ragged = ")
            << stringifyRaggedKind(ragged);
@@ -102,10 +89,9 @@ LogicalResult DequantizeOp::verify() {
     return failure();
   // dequantize C10
   // dequantize C11
-  if (failed(verifyScalesOf(*this, input, scales)))
-    return failure();
-  // dequantize C12
-  if (failed(verifyElementEncoding(*this, input, ragged, groups)))
+  if (failed(verifyScalesOf(*this, input, scales)) ||
+      // dequantize C12
+      failed(verifyElementEncoding(*this, input, ragged, groups)))
     return failure();
   // dequantize C13
   return verifyNoEncoding(*this, out);
@@ -117,26 +103,20 @@ LogicalResult DequantizeOp::verify() {
 
 LogicalResult PermuteReductionOp::verify() {
   Named input{getInput(), "input"};
-  // permute_reduction C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // permute_reduction C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (failed(verifyForm(*this)) ||            // permute_reduction C1
+      failed(verifyOneOut(*this, getOuts()))) // permute_reduction C2
     return failure();
   Named out{getOuts()[0], "outs"};
-  // permute_reduction C3
-  if (failed(verifyMinRank(*this, input)))
+  if (failed(verifyMinRank(*this, input))) // permute_reduction C3
     return failure();
   // permute_reduction C16
   if (isa<MemRefType>(input.type()) && getInput() == getOuts()[0])
     return emitOpError("expected another memref as outs than the input, whose "
                        "elements change places, found the same one");
-  // permute_reduction C4
-  if (!out.elementType().isBF16())
+  if (!out.elementType().isBF16()) // permute_reduction C4
     return errorAt(*this, out)
            << "expected outs of bf16, found " << out.elementType();
-  // permute_reduction C5
-  if (!getScales() && !input.elementType().isBF16())
+  if (!getScales() && !input.elementType().isBF16()) // permute_reduction C5
     return errorAt(*this, input) << "expected an input of bf16, or scales, "
                                     "found an input of "
                                  << input.elementType() << " without";
@@ -145,36 +125,32 @@ LogicalResult PermuteReductionOp::verify() {
     return emitOpError("expected offsets of groups with scales and ragged = "
                        "rows, found them without");
   // permute_reduction C10
-  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
-    return failure();
-  // permute_reduction C11
-  if (getRagged() && failed(verifyRank(*this, input, 2)))
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())) ||
+      // permute_reduction C11
+      (getRagged() && failed(verifyRank(*this, input, 2))))
     return failure();
   int64_t rank = input.rank();
-  // permute_reduction C12
-  if (input.type().isDynamicDim(rank - 1))
+  if (input.type().isDynamicDim(rank - 1)) // permute_reduction C12
     return errorAt(*this, input)
            << "expected the last dimension of the input to be known, found "
            << input.type();
   // permute_reduction C13
-  if (failed(verifyMultiple(*this, input, rank - 1, kReductionMultiple)))
-    return failure();
-  // permute_reduction C14
-  if (failed(verifyRank(*this, out, rank)) ||
+  if (failed(verifyMultiple(*this, input, rank - 1, kReductionMultiple)) ||
+      // permute_reduction C14
+      failed(verifyRank(*this, out, rank)) ||
       failed(verifyShape(*this, input, out.type().getShape())))
     return failure();
   if (getScales()) {
     Named scales{getScales(), "scales"};
     // permute_reduction C6
-    if (failed(verifyBlock(*this, input, scales.elementType(), getBlockSize())))
-      return failure();
-    // permute_reduction C7
-    // permute_reduction C8
-    if (failed(verifyScalesOf(*this, input, scales)))
+    if (failed(
+            verifyBlock(*this, input, scales.elementType(), getBlockSize())) ||
+        // permute_reduction C7
+        // permute_reduction C8
+        failed(verifyScalesOf(*this, input, scales)))
       return failure();
   }
-  // permute_reduction C15
-  if (failed(verifyNoEncoding(*this, input)))
+  if (failed(verifyNoEncoding(*this, input))) // permute_reduction C15
     return failure();
   return verifyNoEncoding(*this, out);
 }
@@ -195,23 +171,18 @@ static LogicalResult verifyRelayoutEncoding(RelayoutOp op, const Named &side) {
 }
 
 LogicalResult RelayoutOp::verify() {
-  // relayout C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // relayout C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (failed(verifyForm(*this)) ||            // relayout C1
+      failed(verifyOneOut(*this, getOuts()))) // relayout C2
     return failure();
   Named in{getInput(), "input"}, out{getOuts()[0], "outs"};
   // relayout C3
   if (failed(verifyMinRank(*this, in)) || failed(verifyMinRank(*this, out)))
     return failure();
-  // relayout C4
-  if (in.elementType() != out.elementType())
+  if (in.elementType() != out.elementType()) // relayout C4
     return errorAt(*this, out)
            << "expected outs of type " << in.elementType()
            << " like the input, found " << out.elementType();
-  // relayout C5
-  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+  if (failed(verifyRagged(*this, getRagged(), getOffsets()))) // relayout C5
     return failure();
   if (getRaggedOrNone() == RaggedKind::Reduction)
     return emitOpError("expected ragged = rows, found reduction");
@@ -282,26 +253,19 @@ LogicalResult RelayoutOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult PackWeightsOp::verify() {
-  // pack_weights C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // pack_weights C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (failed(verifyForm(*this)) ||            // pack_weights C1
+      failed(verifyOneOut(*this, getOuts()))) // pack_weights C2
     return failure();
   Named in{getInput(), "input"}, out{getOuts()[0], "outs"};
-  // pack_weights C3
-  if (failed(verifyMinRank(*this, in)))
+  if (failed(verifyMinRank(*this, in))) // pack_weights C3
     return failure();
-  // pack_weights C4
-  if (in.elementType() != out.elementType())
+  if (in.elementType() != out.elementType()) // pack_weights C4
     return errorAt(*this, out)
            << "expected outs of type " << in.elementType()
            << " like the input, found " << out.elementType();
-  // pack_weights C5
-  if (failed(verifyNoEncoding(*this, in)))
+  if (failed(verifyNoEncoding(*this, in))) // pack_weights C5
     return failure();
-  // pack_weights C6
-  if (out.rank() == in.rank() + kWeightTileRank)
+  if (out.rank() == in.rank() + kWeightTileRank) // pack_weights C6
     return verifyPackedShape(*this, out, in.shape());
   if (out.rank() != in.rank() || !isPacked(out.type(), in.rank()))
     return errorAt(*this, out)
@@ -316,33 +280,27 @@ LogicalResult PackWeightsOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CombineOp::verify() {
-  // combine C1
-  if (failed(verifyForm(*this)))
-    return failure();
-  // combine C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (failed(verifyForm(*this)) ||            // combine C1
+      failed(verifyOneOut(*this, getOuts()))) // combine C2
     return failure();
   Named input{getInput(), "input"}, rows{getRows(), "rows"};
   Named out{getOuts()[0], "outs"};
   // combine C3
-  if (failed(verifyRank(*this, input, 2)) || failed(verifyRank(*this, out, 2)))
-    return failure();
-  // combine C4
-  if (failed(verifyDim(*this, rows, 0, input.dim(0))) ||
+  if (failed(verifyRank(*this, input, 2)) ||
+      failed(verifyRank(*this, out, 2)) ||
+      // combine C4
+      failed(verifyDim(*this, rows, 0, input.dim(0))) ||
       failed(verifyDim(*this, out, 1, input.dim(1))))
     return failure();
-  // combine C5
-  if (getOffsets() && getNumExperts(getOffsets()) == 0)
+  if (getOffsets() && getNumExperts(getOffsets()) == 0) // combine C5
     return emitOpError("expected at least 1 group, found 0");
   // combine C6
   if (failed(verifyNoEncoding(*this, input)) ||
       failed(verifyNoEncoding(*this, out)))
     return failure();
-  // combine C7
-  if (getOverwrite() && getOrder() != AdditionOrder::Fixed)
+  if (getOverwrite() && getOrder() != AdditionOrder::Fixed) // combine C7
     return emitOpError("expected order = fixed with overwrite");
-  // combine C8
-  if (!getOverwrite() && !out.elementType().isF32())
+  if (!getOverwrite() && !out.elementType().isF32()) // combine C8
     return errorAt(*this, out)
            << "expected outs of f32, or overwrite, found " << out.type();
   return success();
@@ -353,18 +311,15 @@ LogicalResult CombineOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult GroupRowsOp::verify() {
-  // group_rows C1
-  if (failed(verifyForm(*this)))
+  if (failed(verifyForm(*this))) // group_rows C1
     return failure();
-  // group_rows C2
-  if (getOuts().size() != 4)
+  if (getOuts().size() != 4) // group_rows C2
     return emitOpError("expected 4 outs, rows, slots, ends and count, found ")
            << getOuts().size();
   Named ids{getIds(), "ids"}, rows{getRows(), "rows"};
   Named slots{getSlots(), "slots"}, ends{getEnds(), "ends"};
   Named count{getCount(), "count"};
-  // group_rows C3
-  if (failed(verifyRank(*this, ids, 2)))
+  if (failed(verifyRank(*this, ids, 2))) // group_rows C3
     return failure();
   if (ShapedType::isDynamic(ids.dim(1)) || ids.dim(1) == 0)
     return errorAt(*this, ids)
@@ -375,13 +330,10 @@ LogicalResult GroupRowsOp::verify() {
   for (const Named &list : {rows, slots, ends})
     if (failed(verifyRank(*this, list, 1)))
       return failure();
-  if (failed(verifyRank(*this, count, 0)))
+  if (failed(verifyRank(*this, count, 0)) ||
+      failed(verifyDim(*this, slots, 0, rows.dim(0)))) // group_rows C5
     return failure();
-  // group_rows C5
-  if (failed(verifyDim(*this, slots, 0, rows.dim(0))))
-    return failure();
-  // group_rows C6
-  if (ends.dim(0) == 0)
+  if (ends.dim(0) == 0) // group_rows C6
     return errorAt(*this, ends) << "expected at least 1 expert, found 0";
   // group_rows C7
   for (const Named &operand : {ids, rows, slots, ends, count})

@@ -105,7 +105,8 @@ LogicalResult KernelOp::verify() {
   if (getCluster() != 1 && getCluster() != 2) // kernel C4
     return emitOpError("expected a cluster of 1 or 2 CTAs, found ")
            << getCluster();
-  if (getClusterSplits() != 1 && (!isClusterSplitCount(getClusterSplits()) || isPair())) // kernel C69
+  if (getClusterSplits() != 1 &&
+      (!isClusterSplitCount(getClusterSplits()) || isPair())) // kernel C69
     return emitOpError("expected 2 to 8 splits, of CTAs that are no pairs, "
                        "found ")
            << getClusterSplits();

@@ -41,8 +41,9 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
                             "found ")
              << type;
     if (!isByExperts(op) && !op.getSingle()) // tile_scheduler C8
-      return op.emitOpError("expected work tiles of experts by a ring that they "
-                            "fill, or to be single");
+      return op.emitOpError(
+          "expected work tiles of experts by a ring that they "
+          "fill, or to be single");
     // tile_scheduler C9
     if (op.getStride() && (!isByExperts(op) || op.getOverReduction()))
       return op.emitOpError("expected a stride of groups by a ring that they "

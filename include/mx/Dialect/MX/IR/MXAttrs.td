@@ -56,7 +56,10 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     EnumParameter<MX_ScaleLayoutKind>:$kind,
     DefaultValuedParameter<"::mx::RaggedKind", "::mx::RaggedKind::None">:$ragged,
     DefaultValuedParameter<"int64_t", "0">:$groups);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` custom<Keyword>($kind)
+    (`,` `ragged` `=` custom<Keyword>($ragged)^ `,` `groups` `=` $groups)? `>`
+  }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The layout of `type`: its encoding, or `linear` where there is none.
@@ -89,7 +92,7 @@ def MX_WeightLayoutAttr : MX_Attr<"WeightLayout", "weight_layout",
     Example: `#mx.weight_layout<fragment_64x64>`.
   }];
   let parameters = (ins EnumParameter<MX_WeightLayoutKind>:$kind);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = "`<` custom<Keyword>($kind) `>`";
 }
 
 def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
