@@ -12,11 +12,6 @@
 
 #include "mlir/Pass/Pass.h"
 
-namespace mlir {
-class RewritePatternSet;
-class TypeConverter;
-} // namespace mlir
-
 namespace mx {
 
 #define GEN_PASS_DECL
@@ -31,13 +26,6 @@ inline constexpr llvm::StringLiteral kEntryNameAttr = "mx.name";
 /// Of a linalg operation: why it is not part of a matmul or quantization, as
 /// mx-verify-tensors leaves it for remarks.
 inline constexpr llvm::StringLiteral kApartAttr = "mx.apart";
-
-/// Maps encoded tensors to their physical ones and keeps every other type.
-void populateMXMaterializeLayoutsTypes(mlir::TypeConverter &converter);
-
-/// Rewrites mx operations, tensor.empty and arith.select on encoded tensors.
-void populateMXMaterializeLayoutsPatterns(const mlir::TypeConverter &converter,
-                                          mlir::RewritePatternSet &patterns);
 
 /// Tiling (scf.for, scf.forall, tile and fuse) of the mx operations.
 void registerTilingInterfaceExternalModels(mlir::DialectRegistry &registry);

@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExpandExponentials.h"
 #include "MathSequence.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"

@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExpandExponentials.h"
 #include "MathSequence.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -79,7 +78,7 @@ enum class In { F32, ItsType };
 
 struct Function {
   StringLiteral name;
-  EmitFunction emit;
+  EmitFunction *emit;
   In in = In::F32;
 };
 

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace mx {
@@ -47,20 +48,27 @@ public:
     return constant(getFloatAttr(getElementTypeOrSelf(x), value));
   }
 
-  Value add(Value a, Value b) {
-    return mlir::arith::AddFOp::create(*this, a, b);
-  }
-  Value sub(Value a, Value b) {
-    return mlir::arith::SubFOp::create(*this, a, b);
-  }
-  Value mul(Value a, Value b) {
-    return mlir::arith::MulFOp::create(*this, a, b);
-  }
-  Value div(Value a, Value b) {
-    return mlir::arith::DivFOp::create(*this, a, b);
-  }
+#define MX_BINARY(NAME, OP)                                                    \
+  Value NAME(Value a, Value b) { return mlir::OP::create(*this, a, b); }
+  MX_BINARY(add, arith::AddFOp)
+  MX_BINARY(sub, arith::SubFOp)
+  MX_BINARY(mul, arith::MulFOp)
+  MX_BINARY(div, arith::DivFOp)
+  MX_BINARY(withSignOf, math::CopySignOp)
+  MX_BINARY(addBits, arith::AddIOp)
+  MX_BINARY(subBits, arith::SubIOp)
+  MX_BINARY(mulBits, arith::MulIOp)
+  MX_BINARY(andBits, arith::AndIOp)
+  MX_BINARY(orBits, arith::OrIOp)
+  MX_BINARY(xorBits, arith::XOrIOp)
+  MX_BINARY(shiftLeft, arith::ShLIOp)
+  MX_BINARY(shiftRight, arith::ShRUIOp)
+  MX_BINARY(shiftRightSigned, arith::ShRSIOp)
+#undef MX_BINARY
+
   Value sqrt(Value a) { return mlir::math::SqrtOp::create(*this, a); }
   Value negate(Value a) { return mlir::arith::NegFOp::create(*this, a); }
+  Value magnitude(Value x) { return mlir::math::AbsFOp::create(*this, x); }
   Value fma(Value a, Value b, Value c) {
     return mlir::math::FmaOp::create(*this, a, b, c);
   }
@@ -71,34 +79,6 @@ public:
     for (T term : llvm::reverse(terms.drop_back()))
       sum = fma(sum, x, numberLike(x, term));
     return sum;
-  }
-
-  Value addBits(Value a, Value b) {
-    return mlir::arith::AddIOp::create(*this, a, b);
-  }
-  Value subBits(Value a, Value b) {
-    return mlir::arith::SubIOp::create(*this, a, b);
-  }
-  Value mulBits(Value a, Value b) {
-    return mlir::arith::MulIOp::create(*this, a, b);
-  }
-  Value andBits(Value a, Value b) {
-    return mlir::arith::AndIOp::create(*this, a, b);
-  }
-  Value orBits(Value a, Value b) {
-    return mlir::arith::OrIOp::create(*this, a, b);
-  }
-  Value xorBits(Value a, Value b) {
-    return mlir::arith::XOrIOp::create(*this, a, b);
-  }
-  Value shiftLeft(Value a, Value by) {
-    return mlir::arith::ShLIOp::create(*this, a, by);
-  }
-  Value shiftRight(Value a, Value by) {
-    return mlir::arith::ShRUIOp::create(*this, a, by);
-  }
-  Value shiftRightSigned(Value a, Value by) {
-    return mlir::arith::ShRSIOp::create(*this, a, by);
   }
 
   Value less(Value a, Value b) {
@@ -129,28 +109,17 @@ public:
     return mlir::arith::BitcastOp::create(
         *this, like(isWide ? Type(getF64Type()) : Type(getF32Type())), x);
   }
-  Value widen(Value x) {
-    return mlir::arith::ExtFOp::create(*this, like(getF64Type()), x);
+#define MX_CONVERSION(NAME, OP, ELEMENT)                                       \
+  Value NAME(Value x) {                                                        \
+    return mlir::arith::OP::create(*this, like(ELEMENT()), x);                 \
   }
-  Value narrow(Value x) {
-    return mlir::arith::TruncFOp::create(*this, like(getF32Type()), x);
-  }
-  Value widenBits(Value x) {
-    return mlir::arith::ExtUIOp::create(*this, like(getI64Type()), x);
-  }
-  Value narrowBits(Value x) {
-    return mlir::arith::TruncIOp::create(*this, like(getI32Type()), x);
-  }
-  Value toNumber(Value x) {
-    return mlir::arith::SIToFPOp::create(*this, like(getF32Type()), x);
-  }
-  Value toWideNumber(Value x) {
-    return mlir::arith::SIToFPOp::create(*this, like(getF64Type()), x);
-  }
-  Value magnitude(Value x) { return mlir::math::AbsFOp::create(*this, x); }
-  Value withSignOf(Value x, Value sign) {
-    return mlir::math::CopySignOp::create(*this, x, sign);
-  }
+  MX_CONVERSION(widen, ExtFOp, getF64Type)
+  MX_CONVERSION(narrow, TruncFOp, getF32Type)
+  MX_CONVERSION(widenBits, ExtUIOp, getI64Type)
+  MX_CONVERSION(narrowBits, TruncIOp, getI32Type)
+  MX_CONVERSION(toNumber, SIToFPOp, getF32Type)
+  MX_CONVERSION(toWideNumber, SIToFPOp, getF64Type)
+#undef MX_CONVERSION
 
   /// `common`, or what `rare` builds where `condition` holds: by a branch for
   /// numbers; of vectors both are computed.
@@ -214,38 +183,18 @@ enum class Base { e, ten };
 Value emitWideLog(Sequence &s, Value x, Base base = Base::e);
 
 /// A function of f32, or vectors of them.
-using EmitFunction = Value (*)(Sequence &s, ValueRange operands);
+using EmitFunction = Value(Sequence &s, ValueRange operands);
 
 // ExpandExponentials.cpp
-Value emitExp(Sequence &s, ValueRange operands);
-Value emitExp2(Sequence &s, ValueRange operands);
-Value emitErf(Sequence &s, ValueRange operands);
-Value emitErfc(Sequence &s, ValueRange operands);
-
+EmitFunction emitExp, emitExp2, emitErf, emitErfc;
+/// 1 / (1 + exp(-x)) and x / (1 + exp(-x)). Run before `exp` is expanded.
+void populateSigmoidExpansionPatterns(mlir::RewritePatternSet &patterns);
 // ExpandLogarithms.cpp
-Value emitLog(Sequence &s, ValueRange operands);
-Value emitLog2(Sequence &s, ValueRange operands);
-Value emitLog10(Sequence &s, ValueRange operands);
-Value emitLog1p(Sequence &s, ValueRange operands);
-Value emitPowf(Sequence &s, ValueRange operands);
-Value emitFPowI(Sequence &s, ValueRange operands);
-Value emitRsqrt(Sequence &s, ValueRange operands);
-Value emitCbrt(Sequence &s, ValueRange operands);
-
+EmitFunction emitLog, emitLog2, emitLog10, emitLog1p, emitPowf, emitFPowI,
+    emitRsqrt, emitCbrt;
 // ExpandTrigonometry.cpp
-Value emitExpm1(Sequence &s, ValueRange operands);
-Value emitSinh(Sequence &s, ValueRange operands);
-Value emitCosh(Sequence &s, ValueRange operands);
-Value emitAsinh(Sequence &s, ValueRange operands);
-Value emitAcosh(Sequence &s, ValueRange operands);
-Value emitAtanh(Sequence &s, ValueRange operands);
-Value emitSin(Sequence &s, ValueRange operands);
-Value emitCos(Sequence &s, ValueRange operands);
-Value emitTan(Sequence &s, ValueRange operands);
-Value emitAsin(Sequence &s, ValueRange operands);
-Value emitAcos(Sequence &s, ValueRange operands);
-Value emitAtan(Sequence &s, ValueRange operands);
-Value emitAtan2(Sequence &s, ValueRange operands);
+EmitFunction emitExpm1, emitSinh, emitCosh, emitAsinh, emitAcosh, emitAtanh,
+    emitSin, emitCos, emitTan, emitAsin, emitAcos, emitAtan, emitAtan2;
 
 } // namespace mx
 

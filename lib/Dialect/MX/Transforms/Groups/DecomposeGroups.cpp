@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,6 +18,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/Shared/ArithBuilder.h"
 
 using namespace mlir;
 using namespace mx;
@@ -104,10 +104,10 @@ static LogicalResult verifyMeetings(ModuleOp module) {
 namespace {
 
 /// Builds what an operation of a group becomes.
-class GroupBuilder : public ImplicitLocOpBuilder {
+class GroupBuilder : public mx::ArithBuilder {
 public:
   GroupBuilder(Operation *op, RankGroupOp group, FlatSymbolRefAttr name)
-      : ImplicitLocOpBuilder(op->getLoc(), op), group(group), name(name) {}
+      : mx::ArithBuilder(op->getLoc(), op), group(group), name(name) {}
 
   int64_t getTokens() const { return RankGroupOp(group).getTokens(); }
   int64_t getRows() const { return RankGroupOp(group).getRows(); }
@@ -115,9 +115,6 @@ public:
     return experts / int64_t(RankGroupOp(group).getSize());
   }
 
-  Value index(int64_t number) {
-    return arith::ConstantIndexOp::create(*this, number);
-  }
   Value window(Type type) { return WindowOp::create(*this, type, name); }
   Value empty(ArrayRef<int64_t> shape, Type element) {
     return tensor::EmptyOp::create(*this, shape, element);
@@ -146,6 +143,11 @@ public:
   /// The same of two arrays with as many rows.
   void requireRows(Value array, StringRef what, Value other,
                    StringRef otherWhat);
+  /// A tensor in the place of `out`, each element computed by `emit` from those
+  /// of `inputs`.
+  Value forEachElement(
+      Value out, ValueRange inputs,
+      llvm::function_ref<Value(mx::ArithBuilder &body, ValueRange given)> emit);
   Value padIds(Value ids);
   Value findOwners(Value ids, int64_t experts);
   Value findRows(Value slots, int64_t choices);
@@ -188,6 +190,21 @@ void GroupBuilder::requireRows(Value array, StringRef what, Value other,
       ("expected as many rows of " + what + " as of " + otherWhat).str());
 }
 
+Value GroupBuilder::forEachElement(
+    Value out, ValueRange inputs,
+    llvm::function_ref<Value(mx::ArithBuilder &body, ValueRange given)> emit) {
+  int64_t rank = cast<ShapedType>(out.getType()).getRank();
+  SmallVector<AffineMap> maps(inputs.size() + 1, getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             *this, out.getType(), inputs, out, maps, loops,
+             [&](OpBuilder &nested, Location loc, ValueRange given) {
+               mx::ArithBuilder body(loc, nested);
+               linalg::YieldOp::create(body, emit(body, given));
+             })
+      .getResult(0);
+}
+
 /// The ids of as many tokens as a rank may have: -1 for those it lacks. They
 /// have more rows where there are too many tokens, which the all-gather
 /// refuses.
@@ -196,8 +213,9 @@ Value GroupBuilder::padIds(Value ids) {
   OpFoldResult high;
   if (type.isDynamicDim(0)) {
     Value found = tensor::DimOp::create(*this, ids, 0);
-    Value rest = arith::SubIOp::create(*this, index(getTokens()), found);
-    high = arith::MaxSIOp::create(*this, rest, index(0)).getResult();
+    high =
+        arith::MaxSIOp::create(*this, sub(index(getTokens()), found), index(0))
+            .getResult();
   } else {
     int64_t missing = getTokens() - type.getDimSize(0);
     high = getIndexAttr(std::max<int64_t>(missing, 0));
@@ -206,99 +224,63 @@ Value GroupBuilder::padIds(Value ids) {
   SmallVector<OpFoldResult> highs = {high, getIndexAttr(0)};
   Value none = arith::ConstantOp::create(
       *this, getIntegerAttr(type.getElementType(), -1));
-  auto padded = tensor::PadOp::create(*this, Type(), ids, low, highs, none);
-  return padded;
+  return tensor::PadOp::create(*this, Type(), ids, low, highs, none);
 }
 
 /// The rank that has the expert of each id, or -1 where there is none: i32, of
 /// the shape of the ids.
 Value GroupBuilder::findOwners(Value ids, int64_t experts) {
-  auto type = cast<RankedTensorType>(ids.getType());
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(*this, getLoc(), ids);
   Value out = tensor::EmptyOp::create(*this, sizes, getI32Type());
-  AffineMap map = getMultiDimIdentityMap(2);
-  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-  Type element = type.getElementType();
   int64_t own = getExpertsOfRank(experts);
-  return linalg::GenericOp::create(
-             *this, out.getType(), ids, out, ArrayRef<AffineMap>{map, map},
-             loops,
-             [&](OpBuilder &nested, Location loc, ValueRange given) {
-               ImplicitLocOpBuilder body(loc, nested);
-               auto constant = [&](int64_t number) -> Value {
-                 return arith::ConstantOp::create(
-                     body, body.getIntegerAttr(element, number));
-               };
-               // As unsigned numbers, negative ones are beyond any expert.
-               Value exists =
-                   arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                         given[0], constant(experts));
-               Value owner =
-                   arith::DivUIOp::create(body, given[0], constant(own));
-               Value rank =
-                   arith::SelectOp::create(body, exists, owner, constant(-1));
-               if (!element.isInteger(32))
-                 rank = arith::TruncIOp::create(body, body.getI32Type(), rank);
-               linalg::YieldOp::create(body, rank);
-             })
-      .getResult(0);
+  return forEachElement(
+      out, ids, [&](mx::ArithBuilder &body, ValueRange given) {
+        Value id = given[0];
+        // As unsigned numbers, negative ones are beyond any expert.
+        Value exists = body.isBelow(id, body.constantLike(id, experts));
+        Value owner = body.div(id, own);
+        Value rank = body.select(exists, owner, body.constantLike(id, -1));
+        if (!id.getType().isInteger(32))
+          rank = arith::TruncIOp::create(body, body.getI32Type(), rank);
+        return rank;
+      });
 }
 
 /// The row of the window of each slot; -1 remains.
 Value GroupBuilder::findRows(Value slots, int64_t choices) {
-  auto type = cast<RankedTensorType>(slots.getType());
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(*this, getLoc(), slots);
-  Value out = tensor::EmptyOp::create(*this, sizes, type.getElementType());
-  AffineMap map = getMultiDimIdentityMap(1);
-  return linalg::GenericOp::create(
-             *this, out.getType(), slots, out, ArrayRef<AffineMap>{map, map},
-             utils::IteratorType::parallel,
-             [&](OpBuilder &nested, Location loc, ValueRange given) {
-               ImplicitLocOpBuilder body(loc, nested);
-               Value count = arith::ConstantOp::create(
-                   body, body.getI32IntegerAttr(choices));
-               Value row = arith::FloorDivSIOp::create(body, given[0], count);
-               linalg::YieldOp::create(body, row);
-             })
-      .getResult(0);
+  Value out = tensor::EmptyOp::create(*this, sizes,
+                                      getElementTypeOrSelf(slots.getType()));
+  return forEachElement(
+      out, slots, [&](mx::ArithBuilder &body, ValueRange given) -> Value {
+        return arith::FloorDivSIOp::create(body, given[0], body.i32(choices));
+      });
 }
 
 /// The token that each row of an all-to-all belongs to, where its rank has an
 /// expert of the token, else -1: of the owners of the ids of all tokens.
 Value GroupBuilder::findTokens(Value owners) {
-  int64_t tokens = getTokens();
   int64_t choices = cast<RankedTensorType>(owners.getType()).getDimSize(1);
   Value out = empty({getRows()}, getI32Type());
-  return linalg::GenericOp::create(
-             *this, out.getType(), ValueRange(), out, getMultiDimIdentityMap(1),
-             utils::IteratorType::parallel,
-             [&](OpBuilder &nested, Location loc, ValueRange) {
-               ImplicitLocOpBuilder body(loc, nested);
-               Type i32 = body.getI32Type();
-               Value row = linalg::IndexOp::create(body, 0);
-               Value count = arith::ConstantIndexOp::create(body, tokens);
-               Value token = arith::RemUIOp::create(body, row, count);
-               Value rank = arith::IndexCastOp::create(
-                   body, i32, arith::DivUIOp::create(body, row, count));
-               Value isOwner;
-               for (int64_t choice = 0; choice < choices; ++choice) {
-                 Value j = arith::ConstantIndexOp::create(body, choice);
-                 Value owner = tensor::ExtractOp::create(body, owners,
-                                                         ValueRange{token, j});
-                 Value isRank = arith::CmpIOp::create(
-                     body, arith::CmpIPredicate::eq, owner, rank);
-                 isOwner = isOwner ? arith::OrIOp::create(body, isOwner, isRank)
-                                   : isRank;
-               }
-               Value none =
-                   arith::ConstantOp::create(body, body.getI32IntegerAttr(-1));
-               Value number = arith::IndexCastOp::create(body, i32, token);
-               Value found =
-                   arith::SelectOp::create(body, isOwner, number, none);
-               linalg::YieldOp::create(body, found);
-             })
-      .getResult(0);
+  return forEachElement(out, {}, [&](mx::ArithBuilder &body, ValueRange) {
+    Type i32 = body.getI32Type();
+    Value row = linalg::IndexOp::create(body, 0);
+    Value count = body.index(getTokens());
+    Value token = body.rem(row, count);
+    Value rank = arith::IndexCastOp::create(body, i32, body.div(row, count));
+    Value isOwner;
+    for (int64_t choice = 0; choice < choices; ++choice) {
+      Value owner = tensor::ExtractOp::create(
+          body, owners, ValueRange{token, body.index(choice)});
+      Value isRank =
+          arith::CmpIOp::create(body, arith::CmpIPredicate::eq, owner, rank);
+      isOwner = isOwner ? arith::OrIOp::create(body, isOwner, isRank) : isRank;
+    }
+    Value none = body.i32(-1);
+    return body.select(isOwner, arith::IndexCastOp::create(body, i32, token),
+                       none);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,34 +326,19 @@ static void decompose(CollectOp op) {
 /// The numbers that have come back, at their tokens and choices.
 static Value pick(GroupBuilder &builder, CollectPairsOp op, Value received) {
   Value owners = builder.findOwners(op.getIds(), op.getExperts());
-  AffineMap map = builder.getMultiDimIdentityMap(2);
-  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-  int64_t tokens = builder.getTokens();
-  return linalg::GenericOp::create(
-             builder, op.getType(), owners, op.getOuts(),
-             ArrayRef<AffineMap>{map, map}, loops,
-             [&](OpBuilder &nested, Location loc, ValueRange given) {
-               ImplicitLocOpBuilder body(loc, nested);
-               Value none =
-                   arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
-               Value zero =
-                   arith::ConstantOp::create(body, body.getF32FloatAttr(0.0));
-               Value exists = arith::CmpIOp::create(
-                   body, arith::CmpIPredicate::sge, given[0], none);
-               Value owner = arith::IndexCastOp::create(
-                   body, body.getIndexType(), given[0]);
-               Value count = arith::ConstantIndexOp::create(body, tokens);
-               Value row = arith::AddIOp::create(
-                   body, arith::MulIOp::create(body, owner, count),
-                   linalg::IndexOp::create(body, 0));
-               Value number = tensor::ExtractOp::create(
-                   body, received,
-                   ValueRange{row, linalg::IndexOp::create(body, 1)});
-               Value picked =
-                   arith::SelectOp::create(body, exists, number, zero);
-               linalg::YieldOp::create(body, picked);
-             })
-      .getResult(0);
+  return builder.forEachElement(
+      op.getOuts(), owners, [&](mx::ArithBuilder &body, ValueRange given) {
+        Value zero = arith::ConstantOp::create(body, body.getF32FloatAttr(0.0));
+        Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::sge,
+                                             given[0], body.i32(0));
+        Value owner =
+            arith::IndexCastOp::create(body, body.getIndexType(), given[0]);
+        Value row = body.add(body.mul(owner, builder.getTokens()),
+                             linalg::IndexOp::create(body, 0));
+        Value number = tensor::ExtractOp::create(
+            body, received, ValueRange{row, linalg::IndexOp::create(body, 1)});
+        return body.select(exists, number, zero);
+      });
 }
 
 static void decompose(CollectPairsOp op) {

@@ -307,9 +307,12 @@ struct MaterializeLayouts final
 
     MLIRContext *context = &getContext();
     TypeConverter converter;
-    populateMXMaterializeLayoutsTypes(converter);
+    converter.addConversion([](Type type) { return type; });
+    converter.addConversion(
+        [](RankedTensorType type) { return getMaterializedType(type); });
     RewritePatternSet patterns(context);
-    populateMXMaterializeLayoutsPatterns(converter, patterns);
+    patterns.add<ConvertTypes, ConvertEmpty, ConvertSlice, ConvertCollapse>(
+        converter, context);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
                                                                    converter);
     populateCallOpTypeConversionPattern(patterns, converter);
@@ -329,15 +332,3 @@ struct MaterializeLayouts final
 };
 
 } // namespace
-
-void mx::populateMXMaterializeLayoutsTypes(TypeConverter &converter) {
-  converter.addConversion([](Type type) { return type; });
-  converter.addConversion(
-      [](RankedTensorType type) { return getMaterializedType(type); });
-}
-
-void mx::populateMXMaterializeLayoutsPatterns(const TypeConverter &converter,
-                                              RewritePatternSet &patterns) {
-  patterns.add<ConvertTypes, ConvertEmpty, ConvertSlice, ConvertCollapse>(
-      converter, patterns.getContext());
-}

@@ -54,112 +54,92 @@ struct Decompose final
   }
 };
 
-struct LowerPack final : OpRewritePattern<linalg::PackOp> {
-  using OpRewritePattern::OpRewritePattern;
+LogicalResult lowerPack(linalg::PackOp op, PatternRewriter &rewriter) {
+  return linalg::lowerPack(rewriter, op,
+                           /*lowerPadLikeWithInsertSlice=*/false);
+}
 
-  LogicalResult matchAndRewrite(linalg::PackOp op,
-                                PatternRewriter &rewriter) const override {
-    return linalg::lowerPack(rewriter, op,
-                             /*lowerPadLikeWithInsertSlice=*/false);
-  }
-};
-
-struct LowerUnPack final : OpRewritePattern<linalg::UnPackOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::UnPackOp op,
-                                PatternRewriter &rewriter) const override {
-    return linalg::lowerUnPack(rewriter, op,
-                               /*lowerUnpadLikeWithExtractSlice=*/false);
-  }
-};
+LogicalResult lowerUnPack(linalg::UnPackOp op, PatternRewriter &rewriter) {
+  return linalg::lowerUnPack(rewriter, op,
+                             /*lowerUnpadLikeWithExtractSlice=*/false);
+}
 
 /// Upstream takes an operand for the result's place. Nothing reads it as such,
 /// but bufferization may then overwrite it, an argument of the caller's too.
-struct SeparateResult final : OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::GenericOp op,
-                                PatternRewriter &rewriter) const override {
-    bool changed = false;
-    for (OpOperand &init : op.getDpsInitsMutable()) {
-      Value tensor = init.get();
-      if (!isa<RankedTensorType>(tensor.getType()) ||
-          op.payloadUsesValueFromOperand(&init) ||
-          !llvm::is_contained(op.getDpsInputs(), tensor))
-        continue;
-      Value empty = tensor::EmptyOp::create(
-          rewriter, op.getLoc(),
-          tensor::getMixedSizes(rewriter, op.getLoc(), tensor),
-          getElementTypeOrSelf(tensor.getType()));
-      rewriter.modifyOpInPlace(op, [&] { init.set(empty); });
-      changed = true;
-    }
-    return success(changed);
+LogicalResult separateResult(linalg::GenericOp op, PatternRewriter &rewriter) {
+  bool changed = false;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    Value tensor = init.get();
+    if (!isa<RankedTensorType>(tensor.getType()) ||
+        op.payloadUsesValueFromOperand(&init) ||
+        !llvm::is_contained(op.getDpsInputs(), tensor))
+      continue;
+    Value empty = tensor::EmptyOp::create(
+        rewriter, op.getLoc(),
+        tensor::getMixedSizes(rewriter, op.getLoc(), tensor),
+        getElementTypeOrSelf(tensor.getType()));
+    rewriter.modifyOpInPlace(op, [&] { init.set(empty); });
+    changed = true;
   }
-};
+  return success(changed);
+}
 
 /// A tensor of one number is that number to whoever reads its elements.
-struct ReadSplat final : OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::GenericOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<Value> inputs;
-    SmallVector<AffineMap> maps;
-    SmallVector<std::pair<Value, TypedAttr>> numbers;
-    llvm::BitVector known(op.getNumDpsInputs() + op.getNumDpsInits());
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      TypedAttr number = getSplat(input->get());
-      if (!number) {
-        inputs.push_back(input->get());
-        maps.push_back(op.getMatchingIndexingMap(input));
-        continue;
-      }
-      known.set(input->getOperandNumber());
-      numbers.push_back({op.getMatchingBlockArgument(input), number});
+LogicalResult readSplat(linalg::GenericOp op, PatternRewriter &rewriter) {
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<std::pair<Value, TypedAttr>> numbers;
+  llvm::BitVector known(op.getNumDpsInputs() + op.getNumDpsInits());
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    TypedAttr number = getSplat(input->get());
+    if (!number) {
+      inputs.push_back(input->get());
+      maps.push_back(op.getMatchingIndexingMap(input));
+      continue;
     }
-    for (OpOperand &init : op.getDpsInitsMutable())
-      maps.push_back(op.getMatchingIndexingMap(&init));
-    // The loops need an operand that gives their extents.
-    if (numbers.empty() ||
-        !inversePermutation(concatAffineMaps(maps, op.getContext())))
-      return failure();
-    for (auto [element, number] : numbers)
-      rewriter.replaceAllUsesWith(
-          element, arith::ConstantOp::create(rewriter, op.getLoc(), number));
-    op.getBody()->eraseArguments(known);
-    auto reads = linalg::GenericOp::create(
-        rewriter, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(),
-        maps, op.getIteratorTypesArray());
-    rewriter.inlineRegionBefore(op.getRegion(), reads.getRegion(),
-                                reads.getRegion().begin());
-    rewriter.replaceOp(op, reads);
-    return success();
+    known.set(input->getOperandNumber());
+    numbers.push_back({op.getMatchingBlockArgument(input), number});
   }
-};
+  for (OpOperand &init : op.getDpsInitsMutable())
+    maps.push_back(op.getMatchingIndexingMap(&init));
+  // The loops need an operand that gives their extents.
+  if (numbers.empty() ||
+      !inversePermutation(concatAffineMaps(maps, op.getContext())))
+    return failure();
+  for (auto [element, number] : numbers)
+    rewriter.replaceAllUsesWith(
+        element, arith::ConstantOp::create(rewriter, op.getLoc(), number));
+  op.getBody()->eraseArguments(known);
+  auto reads = linalg::GenericOp::create(
+      rewriter, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(), maps,
+      op.getIteratorTypesArray());
+  rewriter.inlineRegionBefore(op.getRegion(), reads.getRegion(),
+                              reads.getRegion().begin());
+  rewriter.replaceOp(op, reads);
+  return success();
+}
 
 struct DecomposeTensors final
     : mx::impl::MXDecomposeTensorsBase<DecomposeTensors> {
   using MXDecomposeTensorsBase::MXDecomposeTensorsBase;
 
   void runOnOperation() override {
-    apply<Decompose, LowerPack, LowerUnPack>();
-    RewritePatternSet elementwise(&getContext());
-    linalg::populateElementwiseToLinalgConversionPatterns(elementwise);
-    walkAndApplyPatterns(getOperation(), std::move(elementwise));
-    apply<SeparateResult>();
-    apply<ReadSplat>();
+    apply([](RewritePatternSet &patterns) {
+      patterns.add<Decompose>(patterns.getContext());
+      patterns.add(lowerPack).add(lowerUnPack);
+    });
+    apply(linalg::populateElementwiseToLinalgConversionPatterns);
+    apply([](RewritePatternSet &patterns) { patterns.add(separateResult); });
+    apply([](RewritePatternSet &patterns) { patterns.add(readSplat); });
     if (onDevice)
       fillSplats();
     locateBodies(getOperation());
   }
 
 private:
-  template <typename... Patterns>
-  void apply() {
+  void apply(llvm::function_ref<void(RewritePatternSet &)> populate) {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Patterns...>(&getContext());
+    populate(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 

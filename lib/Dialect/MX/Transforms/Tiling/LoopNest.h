@@ -110,6 +110,20 @@ std::pair<mlir::Value, int64_t> findBound(const LoopNest &nest, int64_t loop);
 /// The length of a loop, or ShapedType::kDynamic.
 int64_t getStaticBound(const LoopNest &nest, int64_t loop);
 
+// TileMultiples.cpp: what is known of the offsets and sizes of tiles.
+
+/// True if `value` is known to be a multiple: a constant, a loop counter, or
+/// made of them.
+bool isMultipleOf(mlir::OpFoldResult value, int64_t divisor);
+
+/// True if a tile is whole in units of `divisor`, or ends where the loop ends.
+bool isWholeTile(mlir::OpFoldResult offset, mlir::OpFoldResult size,
+                 int64_t bound, int64_t divisor);
+
+/// True if a tile covers its loop.
+bool isWholeLoop(mlir::OpFoldResult offset, mlir::OpFoldResult size,
+                 int64_t bound);
+
 } // namespace mx::tiling
 
 #endif // MX_LIB_DIALECT_MX_TRANSFORMS_TILING_LOOPNEST_H

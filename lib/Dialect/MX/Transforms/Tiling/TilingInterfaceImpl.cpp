@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"
-#include "TileMultiples.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
