@@ -159,7 +159,8 @@ def differentiate(definition, kept, options, places):
         ctx.mark_non_differentiable(*output[1:])
 
     def backward(ctx, gradients):
-        given, saved = ctx.saved_tensors[:len(kept)], [*ctx.saved_tensors[len(kept):]]
+        kept_tensors = ctx.saved_tensors  # which checkpoints give once
+        given, saved = kept_tensors[:len(kept)], [*kept_tensors[len(kept):]]
         found = getattr(torch.ops.mx, f"{name}_backward")(
             gradients[0].to(torch.bfloat16), *given, saved, *ctx.options)
         of = {i: g.to(dtype) for i, g, dtype in zip(places, found, ctx.dtypes)}
