@@ -254,23 +254,18 @@ TEST_F(CudaDevice, DescribesALaunchThatTheDriverRefuses) {
                "dynamic shared memory");
 }
 
-TEST_F(CudaDevice, NamesTheKernelWhenItFailedMeanwhile) {
-  ASSERT_SUCCESS(launch(kernel(), launchOf(1, 1)));
-  fakeCuda()->failing = "cuStreamSynchronize";
-  fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
-  EXPECT_ERROR(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL,
-               "waiting for a stream failed: CUDA_ERROR_700 (as the test "
-               "wished); the last kernel launched was 'kernel'");
-}
-
-TEST_F(CudaDevice, NamesTheKernelWhenItsModuleIsNoMore) {
-  ASSERT_SUCCESS(launch(kernel(), launchOf(1, 1)));
-  ASSERT_SUCCESS(mxModuleUnload(std::exchange(module, nullptr)));
-  fakeCuda()->failing = "cuStreamSynchronize";
-  fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
-  EXPECT_ERROR(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL,
-               "waiting for a stream failed: CUDA_ERROR_700 (as the test "
-               "wished); the last kernel launched was 'kernel'");
+TEST_F(CudaDevice, NamesTheKernelThatFailedMeanwhile) {
+  for (bool isUnloaded : {false, true}) {
+    ASSERT_SUCCESS(launch(kernel(), launchOf(1, 1)));
+    if (isUnloaded) {
+      ASSERT_SUCCESS(mxModuleUnload(std::exchange(module, nullptr)));
+    }
+    fakeCuda()->failing = "cuStreamSynchronize";
+    fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
+    EXPECT_ERROR(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL,
+                 "waiting for a stream failed: CUDA_ERROR_700 (as the test "
+                 "wished); the last kernel launched was 'kernel'");
+  }
 }
 
 TEST_F(CudaDevice, ReportsMissingKernels) {

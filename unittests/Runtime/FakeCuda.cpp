@@ -340,47 +340,44 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
   return call("cuLaunchKernelEx", details);
 }
 
-FAKE cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-  if (bytes == 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  CUresult result = call("cuMemAlloc", std::to_string(bytes));
+/// Allocates, if the call has succeeded.
+static CUresult allocate(CUresult result, CUdeviceptr *address, size_t bytes) {
   if (!result) {
     *address = allocate(bytes);
     owners()[pointer(*address)] = current();
     ++fake.liveAllocations;
   }
   return result;
+}
+static CUresult release(CUresult result, CUdeviceptr address) {
+  if (!result) {
+    owners().erase(pointer(address));
+    free(pointer(address));
+    --fake.liveAllocations;
+  }
+  return result;
+}
+
+FAKE cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+  if (bytes == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return allocate(call("cuMemAlloc", std::to_string(bytes)), address, bytes);
 }
 FAKE cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
   CUresult result = call("cuMemAllocManaged", "flags=" + std::to_string(flags));
   return result ? result : cuMemAlloc_v2(address, bytes);
 }
 FAKE cuMemFree_v2(CUdeviceptr address) {
-  if (CUresult result = call("cuMemFree"))
-    return result;
-  owners().erase(pointer(address));
-  free(pointer(address));
-  --fake.liveAllocations;
-  return CUDA_SUCCESS;
+  return release(call("cuMemFree"), address);
 }
 
 FAKE cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
-  CUresult result = call("cuMemAllocAsync",
-                         std::to_string(bytes) + " stream=" + handle(stream));
-  if (!result) {
-    *address = allocate(bytes);
-    owners()[pointer(*address)] = current();
-    ++fake.liveAllocations;
-  }
-  return result;
+  return allocate(call("cuMemAllocAsync",
+                       std::to_string(bytes) + " stream=" + handle(stream)),
+                  address, bytes);
 }
 FAKE cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  if (CUresult result = call("cuMemFreeAsync", "stream=" + handle(stream)))
-    return result;
-  owners().erase(pointer(address));
-  free(pointer(address));
-  --fake.liveAllocations;
-  return CUDA_SUCCESS;
+  return release(call("cuMemFreeAsync", "stream=" + handle(stream)), address);
 }
 
 static CUresult copy(const char *function, void *to, const void *from,

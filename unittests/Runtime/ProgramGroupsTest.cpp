@@ -157,10 +157,6 @@ protected:
             << "rank " << rank.number << ", segment " << from << ", element "
             << i;
   }
-  void expectError(int status, int found, const std::string &text) {
-    EXPECT_EQ(found, status);
-    EXPECT_EQ(mxGetThreadError(), text);
-  }
 
   std::array<Rank, kRanks> ranks;
 };
@@ -231,11 +227,12 @@ TEST_F(ProgramGroups, TellsOfGroups) {
   EXPECT_EQ(info.tokens, 1);
   EXPECT_EQ(info.windowBytes, 3048u);
   EXPECT_EQ(info.rank, -1);
-  expectError(MX_ERROR_INVALID_VALUE, mxProgramGetGroup(rank.program, 1, &info),
-              "mxProgramGetGroup: expected a number below 1, found 1");
-  expectError(MX_ERROR_INVALID_VALUE,
-              mxProgramGetGroup(rank.program, -1, &info),
-              "mxProgramGetGroup: expected a number below 1, found -1");
+  EXPECT_ERROR(mxProgramGetGroup(rank.program, 1, &info),
+               MX_ERROR_INVALID_VALUE,
+               "mxProgramGetGroup: expected a number below 1, found 1");
+  EXPECT_ERROR(mxProgramGetGroup(rank.program, -1, &info),
+               MX_ERROR_INVALID_VALUE,
+               "mxProgramGetGroup: expected a number below 1, found -1");
   bind();
   ASSERT_SUCCESS(mxProgramGetGroup(rank.program, 0, &info));
   EXPECT_EQ(info.rank, 1);
@@ -247,43 +244,40 @@ TEST_F(ProgramGroups, TellsOfGroups) {
 TEST_F(ProgramGroups, RefusesUnboundPrograms) {
   Rank &rank = ranks[0];
   use(0);
-  expectError(MX_ERROR_INVALID_VALUE, exchange(rank),
-              std::string("entry 'exchange': ") + kUnbound);
+  EXPECT_ERROR(exchange(rank), MX_ERROR_INVALID_VALUE,
+               std::string("entry 'exchange': ") + kUnbound);
   const int64_t shape[] = {64};
   mxArgument arguments[] = {{kSize, nullptr, shape}, {kSize, nullptr, shape}};
   size_t bytes = 0;
   int64_t extents[2];
-  expectError(
-      MX_ERROR_INVALID_VALUE,
+  EXPECT_ERROR(
       mxEntryGetWorkspaceBytes(find(rank, "exchange"), arguments, 2, &bytes),
-      std::string("entry 'exchange': ") + kUnbound);
-  expectError(
-      MX_ERROR_INVALID_VALUE,
+      MX_ERROR_INVALID_VALUE, std::string("entry 'exchange': ") + kUnbound);
+  EXPECT_ERROR(
       mxEntryGetResultShape(find(rank, "exchange"), arguments, 2, 0, extents),
-      std::string("entry 'exchange': ") + kUnbound);
+      MX_ERROR_INVALID_VALUE, std::string("entry 'exchange': ") + kUnbound);
   EXPECT_TRUE(rank.fake->log.empty());
 }
 
 TEST_F(ProgramGroups, RefusesOtherGroups) {
   Rank &rank = ranks[0];
   use(0);
-  expectError(MX_ERROR_NOT_FOUND,
-              mxProgramBindGroup(rank.program, "tp", rank.group),
-              "expected the group to be one of [ep], found 'tp'");
-  expectError(MX_ERROR_INVALID_VALUE,
-              mxProgramBindGroup(rank.program, "ep", nullptr),
-              "expected a group, found none");
-  expectError(MX_ERROR_INVALID_VALUE,
-              mxProgramBindGroup(rank.program, nullptr, rank.group),
-              "mxProgramBindGroup: expected the name of a group, found a null "
-              "pointer");
+  EXPECT_ERROR(mxProgramBindGroup(rank.program, "tp", rank.group),
+               MX_ERROR_NOT_FOUND,
+               "expected the group to be one of [ep], found 'tp'");
+  EXPECT_ERROR(mxProgramBindGroup(rank.program, "ep", nullptr),
+               MX_ERROR_INVALID_VALUE, "expected a group, found none");
+  EXPECT_ERROR(mxProgramBindGroup(rank.program, nullptr, rank.group),
+               MX_ERROR_INVALID_VALUE,
+               "mxProgramBindGroup: expected the name of a group, found a null "
+               "pointer");
   mxGroup four = makeFakeGroup(std::make_shared<Meeting>(4), 0, 4);
-  expectError(MX_ERROR_INVALID_VALUE,
-              mxProgramBindGroup(rank.program, "ep", four),
-              "group 'ep': expected 2 ranks, for which the program was "
-              "compiled, found 4: compile it for as many");
-  expectError(MX_ERROR_INVALID_VALUE, exchange(rank),
-              std::string("entry 'exchange': ") + kUnbound);
+  EXPECT_ERROR(mxProgramBindGroup(rank.program, "ep", four),
+               MX_ERROR_INVALID_VALUE,
+               "group 'ep': expected 2 ranks, for which the program was "
+               "compiled, found 4: compile it for as many");
+  EXPECT_ERROR(exchange(rank), MX_ERROR_INVALID_VALUE,
+               std::string("entry 'exchange': ") + kUnbound);
 }
 
 TEST_F(ProgramGroups, RefusesOtherPrograms) {
@@ -293,12 +287,12 @@ TEST_F(ProgramGroups, RefusesOtherPrograms) {
   ASSERT_SUCCESS(mxProgramUnload(ranks[1].program));
   load(ranks[1], other);
   onRanks([&](Rank &rank) {
-    expectError(MX_ERROR_INVALID_VALUE,
-                mxProgramBindGroup(rank.program, "ep", rank.group),
-                "expected the hash of the manifest and the mx version on all "
-                "ranks, found two");
-    expectError(MX_ERROR_INVALID_VALUE, exchange(rank),
-                std::string("entry 'exchange': ") + kUnbound);
+    EXPECT_ERROR(mxProgramBindGroup(rank.program, "ep", rank.group),
+                 MX_ERROR_INVALID_VALUE,
+                 "expected the hash of the manifest and the mx version on all "
+                 "ranks, found two");
+    EXPECT_ERROR(exchange(rank), MX_ERROR_INVALID_VALUE,
+                 std::string("entry 'exchange': ") + kUnbound);
   });
 }
 
@@ -309,9 +303,9 @@ TEST_F(ProgramGroups, RefusesOtherDevices) {
   other.y = ranks[1].y;
   other.z = ranks[1].z;
   other.workspace = ranks[1].workspace;
-  expectError(MX_ERROR_INVALID_VALUE, exchange(other),
-              "entry 'exchange': group 'ep': expected a call on sim:0, where "
-              "it was bound, found one on sim:1");
+  EXPECT_ERROR(exchange(other), MX_ERROR_INVALID_VALUE,
+               "entry 'exchange': group 'ep': expected a call on sim:0, where "
+               "it was bound, found one on sim:1");
   EXPECT_TRUE(ranks[0].fake->log.empty());
 }
 
@@ -332,21 +326,21 @@ TEST_F(ProgramGroups, WindowsMove) {
 TEST_F(ProgramGroups, RefusesTooLittleMemory) {
   bind();
   ranks[0].fake->reserved = 3047;
-  expectError(MX_ERROR_INVALID_VALUE, exchange(ranks[0]),
-              "entry 'exchange': group 'ep': expected memory of at least 3048 "
-              "bytes for windows, found 3047");
+  EXPECT_ERROR(exchange(ranks[0]), MX_ERROR_INVALID_VALUE,
+               "entry 'exchange': group 'ep': expected memory of at least 3048 "
+               "bytes for windows, found 3047");
 }
 
 TEST_F(ProgramGroups, RefusesSegmentsThatAreTooLarge) {
   bind();
   use(0); // that of a call without arrays
-  expectError(MX_ERROR_INVALID_VALUE, gatherSegments(ranks[0], 257),
-              "entry 'segments': step 0 of the plan: expected at most the 512 "
-              "bytes of its buffers, found 257 of each of 2 ranks");
-  expectError(MX_ERROR_INVALID_VALUE, gatherSegments(ranks[0], INT64_MAX),
-              "entry 'segments': step 0 of the plan: expected at most the 512 "
-              "bytes of its buffers, found 9223372036854775807 of each of 2 "
-              "ranks");
+  EXPECT_ERROR(gatherSegments(ranks[0], 257), MX_ERROR_INVALID_VALUE,
+               "entry 'segments': step 0 of the plan: expected at most the 512 "
+               "bytes of its buffers, found 257 of each of 2 ranks");
+  EXPECT_ERROR(gatherSegments(ranks[0], INT64_MAX), MX_ERROR_INVALID_VALUE,
+               "entry 'segments': step 0 of the plan: expected at most the 512 "
+               "bytes of its buffers, found 9223372036854775807 of each of 2 "
+               "ranks");
   EXPECT_TRUE(ranks[0].fake->log.empty());
 }
 
@@ -354,9 +348,10 @@ TEST_F(ProgramGroups, RefusesOverlap) {
   bind();
   auto *bytes = static_cast<uint8_t *>(ranks[0].x);
   for (void *to : {ranks[0].x, static_cast<void *>(bytes + 496)})
-    expectError(MX_ERROR_INVALID_VALUE, mix(ranks[0], bytes, to),
-                "entry 'mix': step 0 of the plan: expected buffers that do not "
-                "overlap, found arg0 and arg1");
+    EXPECT_ERROR(
+        mix(ranks[0], bytes, to), MX_ERROR_INVALID_VALUE,
+        "entry 'mix': step 0 of the plan: expected buffers that do not "
+        "overlap, found arg0 and arg1");
   EXPECT_TRUE(ranks[0].fake->log.empty());
   onRanks([](Rank &rank) {
     upload(rank.x, Floats(2 * kRow, float(rank.number + 1)));
@@ -376,8 +371,8 @@ TEST_F(ProgramGroups, ReportsErrorsOfCollectives) {
     rank.fake->failure = "rank 1 left";
     rank.fake->log.clear();
     for (int round = 0; round < 2; ++round)
-      expectError(MX_ERROR_KERNEL, exchange(rank),
-                  "entry 'exchange': rank 1 left");
+      EXPECT_ERROR(exchange(rank), MX_ERROR_KERNEL,
+                   "entry 'exchange': rank 1 left");
     EXPECT_EQ(rank.fake->log.size(), 2u);
     rank.fake->failure.clear();
     expectExchange(rank, 1);
@@ -390,8 +385,8 @@ TEST_F(ProgramGroups, RefusesEndedGroups) {
     expectExchange(rank, 0);
     rank.fake->log.clear();
     rank.fake->ended = "rank 1 left";
-    expectError(MX_ERROR_INTERNAL, exchange(rank),
-                "entry 'exchange': rank 1 left");
+    EXPECT_ERROR(exchange(rank), MX_ERROR_INTERNAL,
+                 "entry 'exchange': rank 1 left");
     EXPECT_TRUE(rank.fake->log.empty());
   });
 }

@@ -20,7 +20,7 @@
 #define EXPECT_ERROR(CALL, STATUS, MESSAGE)                                    \
   do {                                                                         \
     EXPECT_EQ(CALL, STATUS);                                                   \
-    EXPECT_STREQ(mxGetThreadError(), MESSAGE);                                 \
+    EXPECT_EQ(mxGetThreadError(), std::string(MESSAGE));                       \
     mxClearError();                                                            \
   } while (false)
 
