@@ -6,7 +6,7 @@ import sys
 import ml_dtypes
 import numpy as np
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Integration", "CPU"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 import mx_reference as ref
 from intervals import Interval, round_to
 

@@ -7,16 +7,12 @@ W1[g] (gate above up, 2I x H) and W2[g] (H x I); rows[p] is the token of row p,
 prob[p] its weight, ends[g] where group g ends.
 """
 
-import os
-import sys
 
 import ml_dtypes
 import numpy as np
 from chips import count_roundings
 from exponentials_model import sigmoid
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
-                             "Integration", "CPU"))
 import mx_reference as ref
 
 BF16 = ml_dtypes.bfloat16

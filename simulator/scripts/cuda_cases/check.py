@@ -38,8 +38,7 @@ class Steps:
         self.cases = self.elements = self.wrong = 0
 
     def environment(self):
-        path = [BUNDLE / x for x in ("python", "simulator/scripts/cuda_cases", "test/python",
-                                     "test/Integration/CPU")]
+        path = [BUNDLE / x for x in ("python", "simulator/scripts/cuda_cases", "test/python")]
         env = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, path)), MX_DEVICE=self.device,
                    MX_RUNTIME=str(BUNDLE / "lib/libmx_runtime.so"), PYTHONDONTWRITEBYTECODE="1",
                    MX_CHIP="sm_90a")

@@ -72,7 +72,7 @@ def call(*command, **options):
 
 def environment(**more):
     """Of programs that use the Python package of this tree and its library."""
-    path = [ROOT / "python", ROOT / "test/python", ROOT / "test/Integration/CPU", INPUTS]
+    path = [ROOT / "python", ROOT / "test/python", INPUTS]
     return dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, path)),
                 MX_RUNTIME=str(BUILD / "lib/libmx_runtime.so"), PYTHONDONTWRITEBYTECODE="1",
                 MX_CHIP=CHIP, MX_SIM_TENSOR_SUMS="truncated",
@@ -153,7 +153,7 @@ def pack_wgmma(bundle, options):
 
 
 def pack_layer(bundle, options):
-    copy(bundle, "test/python", "test/Integration/CPU/mx_reference.py", "examples/train_moe.py",
+    copy(bundle, "test/python", "examples/train_moe.py",
          "test/Integration/Run/Inputs/moe_layer.py", "test/AheadOfTime/Inputs/batches.py")
     compile_program("moe_layer.mlir", bundle / "layer/program", cwd=ROOT / "examples")
     with tempfile.TemporaryDirectory() as work:

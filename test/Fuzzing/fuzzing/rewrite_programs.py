@@ -10,7 +10,7 @@ import sys
 import ml_dtypes
 import numpy as np
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "test" / "Integration" / "CPU"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "test" / "python"))
 import mx_reference as reference
 
 FLOATS = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}

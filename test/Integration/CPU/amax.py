@@ -2,41 +2,32 @@
 # RUN: %python %s mx-run %t
 """mx.amax on the CPU path equals numpy in every bit, NaN included."""
 
+import mx_reference as ref
 import numpy as np
-from cpu_path import BITS, FLOATS, Runner
+from harness import BITS, FLOATS, Function, Harness
 
 
-def amax(runner, bits, dtype, dynamic):
-    shape = bits.shape
-    sizes = "x".join("?" if dynamic else str(size) for size in shape)
-    out = runner.run(
-        f"""
-        func.func @main(%x: tensor<{sizes}x{dtype}>) -> tensor<f32> {{
-          %init = tensor.empty() : tensor<f32>
-          %m = mx.amax ins(%x : tensor<{sizes}x{dtype}>) outs(%init : tensor<f32>)
-            -> tensor<f32>
-          return %m : tensor<f32>
-        }}""", [bits.view(np.float16) if dtype == "f16" else
-                bits.view(np.float32) if dtype == "f32" else bits], 1)[0]
+def amax(test, bits, dtype, dynamic):
+    sizes = "x".join("?" if dynamic else str(size) for size in bits.shape)
+    f = Function()
+    x = f.argument(f"tensor<{sizes}x{dtype}>", bits.view(FLOATS[dtype]))
+    f.call(f"mx.amax ins({x} : tensor<{sizes}x{dtype}>) OUTS", ["tensor<f32>"])
     with np.errstate(all="ignore"):
-        wide = np.abs(bits.view(FLOATS[dtype]).astype(np.float32))
-    magnitudes = np.where(np.isnan(wide), np.uint32(0x7FFFFFFF),
-                          wide.view(np.uint32))
-    expected = magnitudes.max(initial=0).reshape(()).astype(np.uint32)
-    runner.expect(f"{dtype} {shape}", out.view(np.uint32).reshape(()), expected)
+        expected = ref.largest(bits.view(FLOATS[dtype]).astype(np.float32))
+    test.expect(f"{dtype} {bits.shape}", test.run(f)[0], expected)
 
 
-runner, rng = Runner(), np.random.default_rng(5)
+test = Harness("mx_run", "folder", device="cpu", seed=5)
 for dtype, bits_type in BITS.items():
     width = np.dtype(bits_type).itemsize * 8
     infinity = {"f32": 0x7F800000, "bf16": 0x7F80, "f16": 0x7C00}[dtype]
     for shape in [(1,), (7,), (3, 5), (2, 3, 40), (0, 5), (129, 33)]:
         for dynamic in (False, True):
-            bits = rng.integers(0, 2**width, shape).astype(bits_type)
-            amax(runner, bits, dtype, dynamic)
+            bits = test.rng.integers(0, 2**width, shape).astype(bits_type)
+            amax(test, bits, dtype, dynamic)
             sign = bits_type(1 << (width - 1))
             finite = (bits & (sign - bits_type(1))) % bits_type(infinity)
-            amax(runner, finite | (bits & sign), dtype, dynamic)
+            amax(test, finite | (bits & sign), dtype, dynamic)
         finite.flat[:1] = infinity
-        amax(runner, finite, dtype, False)
-runner.finish(least=90)
+        amax(test, finite, dtype, False)
+test.finish(least=90)

@@ -4,115 +4,83 @@
 
 import mx_reference as ref
 import numpy as np
-from cpu_path import BITS, Runner, group_ends
+from harness import BITS, Function, Harness, group_ends
+
+TILED = ", #mx.scale_layout<sf_128x4>"
 
 
-def dequantize(runner, element, out, layout):
+def dequantize(test, element, out, layout=""):
     width = 8 if element == "i8" else int(element[1])
     # Row r has scale r, and all codes.
     elements = np.tile(np.arange(256, dtype=np.uint8) & (2**width - 1), (256, 1))
     scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 8, 1)
-    encoding = ", #mx.scale_layout<sf_128x4>" if layout == "sf_128x4" else ""
-    te, to = f"tensor<?x?x{element}>", f"tensor<256x256x{out}>"
-    ts = f"tensor<?x?xf8E8M0FNU{encoding}>"
-    found, = runner.run(
-        f"""
-        func.func @main(%q: {te}, %s: {ts}) -> {to} {{
-          %0 = tensor.empty() : {to}
-          %x = mx.dequantize ins(%q, %s : {te}, {ts}) outs(%0 : {to}) -> {to}
-          return %x : {to}
-        }}""",
-        [ref.pack(elements, element),
-         ref.tile(scales) if encoding else scales], 1)
+    f, te, ts = Function(), f"tensor<?x?x{element}>", f"tensor<?x?xf8E8M0FNU{layout}>"
+    f.argument(te, ref.pack(elements, element), "q"), f.argument(ts, ref.tile(scales) if layout else scales, "s")
+    f.call(f"mx.dequantize ins(%q, %s : {te}, {ts}) OUTS", [f"tensor<256x256x{out}>"])
     expected = ref.round_to(ref.real(elements, scales, element), out)
-    runner.expect(f"{element} {out} {layout}", found, expected.astype(BITS[out]))
+    test.expect(f"{element} {out} {layout}", test.run(f)[0], expected.astype(BITS[out]))
 
 
-def dequantize_nvfp4(runner, decode, out):
+def dequantize_nvfp4(test, decode, out):
     elements = np.tile(np.arange(16, dtype=np.uint8), (256, 1))
     scales = np.arange(256, dtype=np.uint8)[:, None].copy()
-    te, ts = "tensor<256x16xf4E2M1FN>", "tensor<256x1xf8E4M3FN>"
-    to = f"tensor<256x16x{out}>"
-    found, = runner.run(
-        f"""
-        func.func @main(%q: {te}, %s: {ts}, %g: f32) -> {to} {{
-          %0 = tensor.empty() : {to}
-          %x = mx.dequantize ins(%q, %s : {te}, {ts}) global_scale(%g)
-            outs(%0 : {to}) block_size = 16 -> {to}
-          return %x : {to}
-        }}""", [ref.pack(elements, "f4E2M1FN"), scales, np.float32(decode)], 1)
-    exact = ref.real(elements, scales, "f4E2M1FN", nvfp4=True)
-    exact = exact * np.float64(np.float32(decode))
-    runner.expect(f"nvfp4 {decode} {out}", found,
-                  ref.round_to(exact, out).astype(BITS[out]))
+    f, te, ts = Function(), "tensor<256x16xf4E2M1FN>", "tensor<256x1xf8E4M3FN>"
+    f.argument(te, ref.pack(elements, "f4E2M1FN"), "q"), f.argument(ts, scales, "s")
+    f.argument("f32", np.float32(decode), "g")
+    f.call(f"mx.dequantize ins(%q, %s : {te}, {ts}) global_scale(%g) OUTS block_size = 16", [f"tensor<256x16x{out}>"])
+    exact = ref.real(elements, scales, "f4E2M1FN", nvfp4=True) * np.float64(np.float32(decode))
+    test.expect(f"nvfp4 {decode} {out}", test.run(f)[0], ref.round_to(exact, out).astype(BITS[out]))
 
 
-def dequantize_ragged(runner, rng, total, groups):
-    ends, n = group_ends(rng, total, groups), 12
+def dequantize_ragged(test, total, groups):
+    ends, n = group_ends(test.rng, total, groups), 12
     cap, starts = ref.capacity(total, groups), ref.group_starts(ends)
-    elements = rng.integers(0, 0x7F, (n, cap)).astype(np.uint8)
-    scales = rng.integers(100, 150, (n, cap // 32)).astype(np.uint8)
-    ragged = f"ragged = reduction, groups = {groups}"
-    te = (f"tensor<{n}x{cap}xf8E4M3FN, "
-          f"#mx.ragged<groups = {groups}, align = 128>>")
-    ts = (f"tensor<{n}x{cap // 32}xf8E8M0FNU, "
-          f"#mx.scale_layout<sf_128x4, {ragged}>>")
-    to, tp = f"tensor<{n}x{total}xf32>", f"tensor<{n}x{cap}xf32>"
-    found, padded = runner.run(
-        f"""
-        func.func @main(%q: {te}, %s: {ts}, %o: tensor<{groups}xi32>) -> ({to}, {tp}) {{
-          %0 = tensor.empty() : {to}
-          %1 = tensor.empty() : {tp}
-          %x = mx.dequantize ragged = reduction ins(%q, %s : {te}, {ts})
-            offsets(%o : tensor<{groups}xi32>) outs(%0 : {to}) -> {to}
-          %y = mx.dequantize ragged = reduction padded ins(%q, %s : {te}, {ts})
-            offsets(%o : tensor<{groups}xi32>) outs(%1 : {tp}) -> {tp}
-          return %x, %y : {to}, {tp}
-        }}""", [elements, ref.tile(scales), ends], 2)
+    elements = test.rng.integers(0, 0x7F, (n, cap)).astype(np.uint8)
+    scales = test.rng.integers(100, 150, (n, cap // 32)).astype(np.uint8)
+    te = f"tensor<{n}x{cap}xf8E4M3FN, #mx.ragged<groups = {groups}, align = 128>>"
+    ts = f"tensor<{n}x{cap // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {groups}>>"
+    f, to = Function(), f"tensor<{groups}xi32>"
+    f.argument(te, elements, "q"), f.argument(ts, ref.tile(scales), "s"), f.argument(to, ends, "o")
+    for padded, width in ("", total), ("padded", cap):
+        f.call(f"mx.dequantize ragged = reduction {padded} ins(%q, %s : {te}, {ts}) offsets(%o : {to}) OUTS",
+               [f"tensor<{n}x{width}xf32>"])
+    found, padded = test.run(f)
     exact, begin = np.zeros((n, total)), 0
     whole, used = ref.real(elements, scales, "f8E4M3FN"), int(starts[-1])
     for start, end in zip(starts, ends):
         exact[:, begin:end] = whole[:, start:start + end - begin]
         begin = end
-    runner.expect(f"ragged {total}", found, ref.round_to(exact, "f32"))
-    runner.expect(f"padded {total}", padded[:, :used], ref.round_to(whole[:, :used], "f32"))
+    test.expect(f"ragged {total}", found, ref.round_to(exact, "f32"))
+    test.expect(f"padded {total}", padded, ref.round_to(whole, "f32"), np.s_[:, :used])
 
 
-def relayout(runner, rng, rows, blocks, groups):
+def relayout(test, rows, blocks, groups):
     """There and back."""
-    linear = rng.integers(0, 256, (rows, blocks)).astype(np.uint8)
-    ends = group_ends(rng, rows, groups) if groups else np.array([rows], np.int32)
+    linear = test.rng.integers(0, 256, (rows, blocks)).astype(np.uint8)
+    ends = group_ends(test.rng, rows, groups) if groups else np.array([rows], np.int32)
     ragged = f", ragged = rows, groups = {groups}" if groups else ""
     tl = f"tensor<{rows}x{blocks}xf8E8M0FNU>"
-    tt = (f"tensor<{rows}x{blocks}xf8E8M0FNU, "
-          f"#mx.scale_layout<sf_128x4{ragged}>>")
+    tt = f"tensor<{rows}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4{ragged}>>"
     to = f"tensor<{len(ends)}xi32>"
-    kind, offsets = ("ragged = rows", f"offsets(%o : {to})") if groups else (
-        "", "")
+    kind, offsets = ("ragged = rows", f"offsets(%o : {to})") if groups else ("", "")
     tiled = ref.tile_rows(linear, ends) if groups else ref.tile(linear)
-    there, back = runner.run(
-        f"""
-        func.func @main(%s: {tl}, %t: {tt}, %o: {to}) -> ({tt}, {tl}) {{
-          %0 = tensor.empty() : {tt}
-          %1 = tensor.empty() : {tl}
-          %x = mx.relayout {kind} ins(%s : {tl}) {offsets} outs(%0 : {tt}) -> {tt}
-          %y = mx.relayout {kind} ins(%t : {tt}) {offsets} outs(%1 : {tl}) -> {tl}
-          return %x, %y : {tt}, {tl}
-        }}""", [linear, tiled, ends], 2)
-    runner.expect(f"relayout {rows}x{blocks} {groups}", there, tiled)
-    runner.expect(f"relayout back {rows}x{blocks} {groups}", back, linear)
+    f = Function()
+    f.argument(tl, linear, "s"), f.argument(tt, tiled, "t"), f.argument(to, ends, "o")
+    f.call(f"mx.relayout {kind} ins(%s : {tl}) {offsets} OUTS", [tt])
+    f.call(f"mx.relayout {kind} ins(%t : {tt}) {offsets} OUTS", [tl])
+    there, back = test.run(f)
+    test.expect(f"relayout {rows}x{blocks} {groups}", there, tiled)
+    test.expect(f"relayout back {rows}x{blocks} {groups}", back, linear)
 
 
-runner, rng = Runner(), np.random.default_rng(3)
-for element in ref.ELEMENTS:
-    for out in ["f32", "bf16", "f16"]:
-        dequantize(runner, element, out, "linear")
-dequantize(runner, "f8E4M3FN", "bf16", "sf_128x4")
+test = Harness("mx_run", "folder", device="cpu", seed=3)
 for out in ["f32", "bf16", "f16"]:
-    dequantize_nvfp4(runner, 1 / 3.7, out)
+    for element in ref.ELEMENTS:
+        dequantize(test, element, out)
+    dequantize_nvfp4(test, 1 / 3.7, out)
+dequantize(test, "f8E4M3FN", "bf16", TILED)
 for total, groups in [(300, 4), (5, 1), (0, 2)]:
-    dequantize_ragged(runner, rng, total, groups)
-for rows, blocks, groups in [(128, 4, 0), (1, 1, 0), (300, 7, 0), (300, 7, 4),
-                             (0, 3, 0), (200, 2, 1)]:
-    relayout(runner, rng, rows, blocks, groups)
-runner.finish(least=1200000)
+    dequantize_ragged(test, total, groups)
+for rows, blocks, groups in [(128, 4, 0), (1, 1, 0), (300, 7, 0), (300, 7, 4), (0, 3, 0), (200, 2, 1)]:
+    relayout(test, rows, blocks, groups)
+test.finish(least=1200000)

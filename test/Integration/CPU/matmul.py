@@ -7,8 +7,7 @@ import itertools
 
 import mx_reference as ref
 import numpy as np
-from cpu_path import (BITS, Runner, from_bits, group_ends, random_operand,
-                      to_array)
+from harness import BITS, Harness, group_ends, random_operand, to_array, widen
 
 FLOAT_ELEMENTS = [name for name in ref.ELEMENTS if name != "i8"]
 
@@ -54,7 +53,7 @@ def dense(runner, rng, a_type, b_type, out, m, n, k, layout="linear",
         if alpha:
             y = y * np.float64(np.float32(alpha))
         if accumulate:
-            y = y + from_bits(old, out)
+            y = y + widen(old)
         if epilogue:
             y = (y.astype(np.float32) + np.arange(m, dtype=np.float32)[:, None] *
                  np.arange(n, dtype=np.float32)).astype(np.float64)
@@ -131,7 +130,7 @@ def grouped_rows(runner, rng, a_type, b_type, out, total, n, k, groups, layout,
                                ref.real(b[g], sb[g], b_type))
         begin = end
     if accumulate:
-        y = y + from_bits(old, out)
+        y = y + widen(old)
     runner.expect(f"rows {a_type} x {b_type} -> {out} {total}x{n}x{k} in "
                   f"{groups} {layout}", found, rounded(y, out))
 
@@ -179,7 +178,7 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
         y[g] = product(ref.real(a, sa, a_type)[:, within],
                        ref.real(b, sb, b_type)[:, within])
         if accumulate:
-            y[g] += from_bits(old[g], out)
+            y[g] += widen(old[g])
         expected[g] = rounded(y[g], out)
         if accumulate and begin == end:  # left alone, -0 too
             expected[g] = old[g].view(BITS[out])
@@ -227,7 +226,7 @@ def numbers(runner, rng, out, m, n, k):
                       rounded(expected, out))
 
 
-runner, rng = Runner(), np.random.default_rng(11)
+runner, rng = Harness("mx_run", "folder", device="cpu"), np.random.default_rng(11)
 for a_type, b_type in itertools.product(FLOAT_ELEMENTS, FLOAT_ELEMENTS):
     dense(runner, rng, a_type, b_type, "f32", 37, 19, 96)
 for out, accumulate, alpha in itertools.product(["f32", "bf16", "f16"],

@@ -15,7 +15,7 @@ import ml_dtypes
 import mx_reference as ref
 import numpy as np
 import swiglu
-from cpu_path import Runner, group_ends
+from harness import Harness, group_ends
 
 BF16 = ml_dtypes.bfloat16
 MAP = "affine_map<(d0, d1) -> (d0, d1)>"
@@ -75,7 +75,7 @@ def program(case, types, offsets):
 def fuse(runner, text, inputs):
     """The text after the pass, which has to have left one quantization of
     `inputs` tensors and no other operation on tensors."""
-    opt = os.path.join(os.path.dirname(runner.program), "mx-opt")
+    opt = os.path.join(os.path.dirname(runner.mx_run), "mx-opt")
     done = subprocess.run([opt, "--mx-fuse-prologues"], input=text,
                           capture_output=True, text=True, check=True)
     assert "linalg" not in done.stdout, done.stdout
@@ -152,7 +152,7 @@ def check(runner, rng, name, case, rows, columns, element, layout="", groups=0):
     return [found[count + v] for v in range(len(values))], arrays
 
 
-runner, rng = Runner(), np.random.default_rng(11)
+runner, rng = Harness("mx_run", "folder", device="cpu"), np.random.default_rng(11)
 check(runner, rng, "forward", FORWARD, 96, 64, "f8E4M3FN")
 check(runner, rng, "forward tiled", FORWARD, 160, 96, "f8E5M2", "sf_128x4")
 check(runner, rng, "forward f4", FORWARD, 64, 64, "f4E2M1FN", "sf_128x4")

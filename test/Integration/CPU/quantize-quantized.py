@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import numpy as np
-from cpu_path import Runner
+from harness import Harness
 from requantize import DECODE, Program, Source, tensors
 
 
@@ -22,7 +22,7 @@ def check_all(runner, *size):
 
 def fuse(runner, text, isBatch):
     """The text after the pass, in which one quantization is left; one of a batch reads a product of its own."""
-    opt = os.path.join(os.path.dirname(runner.program), "mx-opt")
+    opt = os.path.join(os.path.dirname(runner.mx_run), "mx-opt")
     done = subprocess.run([opt, "--mx-fuse-prologues", "--cse"], input=text, capture_output=True, text=True,
                           check=True).stdout
     assert ("mx.dequantize" in done and "linalg" in done) == isBatch and done.count("mx.quantize") == 1, done
@@ -71,7 +71,7 @@ def check_fusion(runner, rng, name, layout, numbers, axes, rows=96, columns=64, 
         runner.expect(f"fused {name} {layout} {numbers} {axes} result {i}", a, b)
 
 
-runner, rng = Runner(), np.random.default_rng(7)
+runner, rng = Harness("mx_run", "folder", device="cpu"), np.random.default_rng(7)
 check_all(runner, 64, 96, 32)
 check_all(runner, 160, 160, 96)
 for name, layout, numbers in [("f8E4M3FN", "linear", "bf16"), ("f6E2M3FN", "sf_128x4", "f32"),

@@ -23,7 +23,7 @@ import warnings
 
 import ml_dtypes
 import numpy as np
-from cpu_path import Runner
+from harness import Harness
 
 warnings.filterwarnings("ignore")
 import torch
@@ -182,7 +182,7 @@ def tiles(runner, rng):
 
 
 def main():
-    runner, rng = Runner(), np.random.default_rng(23)
+    runner, rng = Harness("mx_run", "folder", device="cpu"), np.random.default_rng(23)
     excepted = {"blocks": 0, "odd": 0}
     inputs = [every_largest(rng), random_f32(rng)]
     for x in inputs:

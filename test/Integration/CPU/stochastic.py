@@ -5,7 +5,7 @@ bit, and its elements are right on average."""
 
 import mx_reference as ref
 import numpy as np
-from cpu_path import Runner, group_ends, to_array
+from harness import Harness, group_ends, to_array
 from philox import draw
 
 SEED = 0x9E3779B97F4A7C15 - 2**64
@@ -207,7 +207,7 @@ def unbiased(runner):
         runner.compared += drawn.size
 
 
-runner, rng = Runner(), np.random.default_rng(11)
+runner, rng = Harness("mx_run", "folder", device="cpu"), np.random.default_rng(11)
 for element in ref.ELEMENTS:
     both_axes(runner, rng, "f32", element)
 both_axes(runner, rng, "bf16", "f8E4M3FN")

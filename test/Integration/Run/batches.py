@@ -8,20 +8,10 @@ function quantizes, an epilogue, a sum that is added to, bf16 with quantized
 weights, scales row by row. Oracle: numpy in float64 on decoded numbers.
 """
 
-import os
-import subprocess
-import sys
-
-import ml_dtypes
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "CPU"))
 import mx_reference as ref
+import numpy as np
+from harness import BF16, Harness
 
-mx_run, directory, *chips = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-BF16 = ml_dtypes.bfloat16
 TILED = ", #mx.scale_layout<sf_128x4>"
 
 
@@ -93,37 +83,26 @@ def run(chip, name, program, sizes, element, what):
     lay = (lambda scales: scales) if "linear" in what else ref.tile
     given_b = [ref.pack(qb, element), lay(sb)]
     if what == "weights":
-        a, given = x.astype(np.float64), [x.view(np.uint16), *given_b, c]
+        a, given = x.astype(np.float64), [x, *given_b, c]
     else:
         a, given = ref.real(qa, sa, element), [ref.pack(qa, element), lay(sa), *given_b, c]
-    path = lambda part: os.path.join(directory, f"{chip}-{name}-{part}")
-    with open(path("program.mlir"), "w") as file:
-        file.write(program)
-    command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}", "--check=cpu",
-               "--result=" + path("y.npy")]
-    for i, array in enumerate(given):
-        np.save(path(f"{i}.npy"), array.reshape(*dims, *array.shape[1:]))
-        command.append("--arg=" + path(f"{i}.npy"))
-    done = subprocess.run(command, capture_output=True, text=True)
     # An epilogue of several matrices has no bound, so that there is nothing to compare.
     # Where scales are relaid before the matmul, these are.
-    if done.returncode != (4 if what == "rows" else 0):
-        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    y, = test.run(program, [array.reshape(*dims, *array.shape[1:]) for array in given], 1, chip=chip, check=True,
+                  status=4 if what == "rows" else 0)
     expected = a @ np.swapaxes(b, 1, 2)
     magnitude = np.abs(a) @ np.swapaxes(np.abs(b), 1, 2)
     if what == "accumulate":
         expected = expected + c
     if "rows" in what:
         expected = expected + np.arange(rows)[:, None]
-    y = np.load(path("y.npy"))
-    if y.shape != (*dims, rows, columns):
-        sys.exit(f"{chip} {name}: expected shape {(*dims, rows, columns)}, found {y.shape}")
-    error = np.abs(y.reshape(expected.shape) - expected)
     # The tensor core cuts off bits of what it adds (docs/reference/Spec.md).
-    bad = np.count_nonzero(error > 2.0 ** -12 * (magnitude + np.abs(expected)))
-    print(f"{chip} {name}: {bad} of {error.size} elements wrong")
-    return bad
+    test.expect_numbers(f"{chip} {name}", y, expected.reshape(*dims, rows, columns),
+                        (2.0**-12 * (magnitude + np.abs(expected))).reshape(*dims, rows, columns))
 
 
-failures = sum(run(chip, *case) for chip in chips for case in CASES)
-sys.exit(int(failures != 0))
+test = Harness("mx_run", "folder", "*chips")
+for chip in test.chips:
+    for case in CASES:
+        run(chip, *case)
+test.finish(least=100000 * len(test.chips))

@@ -8,7 +8,6 @@ TIER: slow
 """
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -17,9 +16,9 @@ import sys
 import numpy as np
 
 root, compiler, directory = sys.argv[1:]
-here = pathlib.Path(root) / "benchmarks" / "matmul"
 sys.dont_write_bytecode = True
-sys.path += [str(here), str(here.parent), os.path.join(root, "test", "Integration", "CPU")]
+here = pathlib.Path(root) / "benchmarks" / "matmul"
+sys.path += [str(here), str(here.parent)]
 import cases
 import formats
 import mx_reference as ref

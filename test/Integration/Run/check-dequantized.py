@@ -14,13 +14,11 @@ RUN: %python -c "import numpy as np; assert (np.load(r'%t/z100.npy') == np.load(
 REQUIRES: compiler, numpy
 """
 
-import os
 import sys
 
 import numpy as np
 
 directory = sys.argv[1]
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "CPU"))
 import mx_reference as ref
 
 PROGRAM = """

@@ -8,52 +8,40 @@ A token has no rows, one, a few, more than a warp has lanes, or all there are. L
 do not exist. Tokens without rows hold -0, NaN and numbers, which stay as they are. Columns are many, few, odd, or none.
 """
 
-import os
-import subprocess
-import sys
+import dataclasses
 
-import ml_dtypes
 import numpy as np
-from work_folder import enter, write
-
-mx_run, work = sys.argv[1:]
-enter(work)
-seed = int(os.environ.get("MX_COMBINE_SEED", 1))
-random = np.random.default_rng(seed)
-FLOATS = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
-
-PROGRAM = """
-!z = tensor<{p}x{n}x{float}>
-!rows = tensor<{p}x{index}>
-!ends = tensor<{g}x{end}>
-!y = tensor<{t}x{n}xf32>
-func.func @main(%z: !z, %rows: !rows{ends}, %y: !y) -> !y {{
-  %s = mx.combine ins(%z : !z) rows(%rows : !rows) {offsets}outs(%y : !y) order = fixed -> !y
-  return %s : !y
-}}
-"""
+from harness import FLOATS, Function, Harness, everywhere
 
 
+@dataclasses.dataclass
 class Case:
     """A list of tokens, one for each row."""
+    rows: int
+    tokens: int
+    columns: int
+    routing: str
+    float: str = "f32"
+    index: str = "i32"
+    end: str = "i32"
+    groups: int = 4
+    dynamic: bool = True
 
-    def __init__(self, rows, tokens, columns, routing, **given):
-        self.rows, self.tokens, self.columns, self.routing = rows, tokens, columns, routing
-        self.float, self.index, self.end, self.groups, self.dynamic = "f32", "i32", "i32", 4, True
-        self.__dict__.update(given)
-
-    def __str__(self):
-        return (f"{self.rows}x{self.columns} of {self.float} to {self.tokens} tokens, {self.routing}, {self.index}, "
-                f"{self.groups} groups of {self.end}{', dynamic' * self.dynamic}")
-
-    def source(self):
+    def program(self, arrays):
         size = (lambda n: "?") if self.dynamic else str
-        return PROGRAM.format(p=size(self.rows), n=size(self.columns), t=size(self.tokens), g=size(self.groups),
-                              float=self.float, index=self.index, end=self.end,
-                              ends=", %ends: !ends" * (self.groups > 0),
-                              offsets="offsets(%ends : !ends) " * (self.groups > 0))
+        types = {"z": f"tensor<{size(self.rows)}x{size(self.columns)}x{self.float}>",
+                 "rows": f"tensor<{size(self.rows)}x{self.index}>", "ends": f"tensor<{size(self.groups)}x{self.end}>",
+                 "y": f"tensor<{size(self.tokens)}x{size(self.columns)}xf32>"}
+        f = Function()
+        for name, array in arrays.items():
+            f.argument(types[name], array, name)
+        offsets = f"offsets(%ends : {types['ends']})" if self.groups else ""
+        f.lines.append(f"%s = mx.combine ins(%z : {types['z']}) rows(%rows : {types['rows']}) {offsets} "
+                       f"outs(%y : {types['y']}) order = fixed -> {types['y']}")
+        f.results.append(("%s", types["y"]))
+        return f
 
-    def list_rows(self):
+    def list_rows(self, random):
         if self.routing == "uniform":
             return random.integers(0, max(self.tokens, 1), self.rows)
         if self.routing == "outside":
@@ -70,12 +58,12 @@ class Case:
         pairs = sorted((expert, token) for token, experts in enumerate(top) for expert in experts)
         return np.array([token for _, token in pairs], np.int64)[:self.rows]
 
-    def make(self):
+    def make(self, random):
         values = random.standard_normal((self.rows, self.columns)) * np.exp2(random.integers(-12, 12, (self.rows, 1)))
-        z = values.astype(FLOATS[self.float])
         y = random.standard_normal((self.tokens, self.columns)).astype(np.float32)
         y[random.random(y.shape) < 0.3] = -0.0
-        arrays = {"z": z, "rows": self.list_rows().astype(self.index.replace("i", "int"))}
+        arrays = {"z": values.astype(FLOATS[self.float]),
+                  "rows": self.list_rows(random).astype(self.index.replace("i", "int"))}
         if self.groups:
             ends = np.sort(random.integers(0, self.rows + 1, self.groups))
             arrays["ends"] = ends.astype(self.end.replace("i", "int"))
@@ -110,33 +98,11 @@ CASES = [
     Case(9, 5, 0, "uniform"),
 ]
 
-wrong, runs = [], 0
-for number, case in enumerate(CASES):
-    path = write("case.mlir", case.source())
-    arrays = case.make()
+test = Harness("mx_run", "folder", seed=1)
+for case in test.select(CASES):
+    arrays = case.make(np.random.default_rng([test.seed, CASES.index(case)]))
     arrays["y"], expected = sum_rows(**arrays)
-    files = []
-    for name, array in arrays.items():
-        np.save(f"{name}.npy", array.view(np.uint16) if name == "z" and case.float == "bf16" else array)
-        files += ["--arg", f"{name}.npy"]
-    paths = [("cpu", ["--device=cpu"], "")]
-    for chip in ("sm_90a", "sm_100a", "sm_120a"):
-        paths += [(f"{chip}, seed {order}", ["--device=sim", f"--chip={chip}"], str(order)) for order in (1, 2)]
-    for where, options, order in paths:
-        if os.path.exists("found.npy"):
-            os.remove("found.npy")
-        runs += 1
-        done = subprocess.run([mx_run, path, *options, *files, "--result", "found.npy"], capture_output=True, text=True,
-                              env={**os.environ, "MX_SIM_SEED": order} if order else os.environ)
-        if done.returncode or done.stderr:
-            wrong.append(f"{case} on {where}: status {done.returncode}: {done.stdout}{done.stderr}")
-            continue
-        found = np.load("found.npy")
-        if found.tobytes() != expected.tobytes():
-            rows = np.flatnonzero((found.view(np.uint32) != expected.view(np.uint32)).any(axis=1))
-            wrong.append(f"{case} on {where}: other bytes in {len(rows)} tokens, first {rows[:5]}")
-
-for text in wrong:
-    print(text)
-print(f"seed {seed}: {runs} runs, {len(wrong)} wrong")
-sys.exit(bool(wrong))
+    function = case.program(arrays)
+    for where, options in everywhere():
+        test.expect(where, test.run(function, quiet=True, **options)[0], expected)
+test.finish(least=1000000)

@@ -9,53 +9,22 @@ they begin what a loop carries, and are updated in place, twice, which must leav
 whole, so that sums are exact: everything is compared byte by byte with numpy.
 """
 
-import os
-import subprocess
-import sys
-
 import ml_dtypes
 import numpy as np
+from harness import BF16, Harness
 
-mx_run, directory, chip, mx_compile, mx_launch = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(23)
-failures = 0
+test = Harness("mx_run", "folder", "chip", "mx_compile", "mx_launch", seed=23)
+rng = test.rng
 
 
 def run(name, text, arguments, expected):
     """Compares the bytes of the results on every path."""
-    global failures
-    path = f"{directory}/{name}.mlir"
-    open(path, "w").write(text)
-    options = []
-    for index, argument in enumerate(arguments):
-        np.save(f"{directory}/{name}-{index}.npy", argument)
-        options += ["--arg", f"{directory}/{name}-{index}.npy"]
-    results = [f"{directory}/{name}-out{i}.npy" for i in range(len(expected))]
-    for result in results:
-        options += ["--result", result]
-    program = f"{directory}/{name}"
-    done = subprocess.run([mx_compile, path, "-o", program, f"--chip={chip}", "--ptxas=none"], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{name}: mx-compile: {done.stderr}")
-    for command in (
-        [mx_run, path, "--device=sim", f"--chip={chip}"],
-        [mx_run, path, "--device=cpu"],
-        [mx_launch, program, "--device=sim"],
-    ):
-        for result in results:
-            if os.path.exists(result):
-                os.remove(result)
-        done = subprocess.run(command + options, capture_output=True, text=True)
-        if done.returncode:
-            print(f"{name}: {' '.join(command)}: {done.stderr}")
-            failures += 1
-            continue
-        for i, (result, want) in enumerate(zip(results, expected)):
-            found = np.load(result)
-            if found.shape != want.shape or found.tobytes() != want.tobytes():
-                print(f"{name}: {' '.join(command)}: result {i} is\n{found}\nexpected\n{want}")
-                failures += 1
+    count = len(expected)
+    for way, found in [("sim", test.run(text, arguments, count, chip=test.chip)),
+                       ("cpu", test.run(text, arguments, count, device="cpu")),
+                       ("plan", test.launch(text, arguments, count, test.chip, "--ptxas=none"))]:
+        for i, (array, want) in enumerate(zip(found, expected)):
+            test.expect(f"{name} by {way}, result {i}", array, want)
 
 
 def resource(data):
@@ -74,7 +43,7 @@ def pack(nibbles):
 
 # All element types. `dense` is what is written into the text.
 TYPES = {
-    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
+    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": BF16,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
     "f6E2M3FN": ml_dtypes.float6_e2m3fn, "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f4E2M1FN": ml_dtypes.float4_e2m1fn,
     "i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8, "i1": np.bool_, "index": np.int64,
@@ -128,7 +97,7 @@ run("types", text + resources(**arrays), [], expected)
 weights = rng.integers(-3, 4, (40, 256)).astype(ml_dtypes.float8_e4m3fn)
 scales = rng.integers(126, 129, (40, 8)).astype(np.uint8)
 bias = rng.integers(-9, 10, 40).astype(np.float32)
-x = rng.integers(-2, 3, (70, 256)).astype(ml_dtypes.bfloat16)
+x = rng.integers(-2, 3, (70, 256)).astype(BF16)
 decoded = weights.astype(np.float64) * np.repeat(2.0 ** (scales.astype(int) - 127), 32, 1)
 layer = """!m = tensor<?x256xbf16>
 !e = tensor<?x256xf8E4M3FN>
@@ -159,7 +128,7 @@ func.func @main(%x: !m) -> !y {
   return %z : !y
 }
 """
-run("layer", layer + resources(weights=weights, scales=scales, bias=bias), [x.view(np.uint16)],
+run("layer", layer + resources(weights=weights, scales=scales, bias=bias), [x],
     [(x.astype(np.float64) @ decoded.T + bias).astype(np.float32)])
 
 # A table that a gather reads, the beginning of what a loop carries, one of two
@@ -215,4 +184,4 @@ for n in (0, 1, 5):
     run(f"flow{n}", flow + resources(table=table), [rows, np.float32(5), np.int64(n)],
         [table[rows], table + n * other, table if n > 3 else other, updated, updated])
 
-sys.exit(int(failures > 0))
+test.finish(least=200000)

@@ -15,7 +15,6 @@ import sys
 
 import numpy as np
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import reference
 from chips import adapt_schedule
 

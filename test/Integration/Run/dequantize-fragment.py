@@ -25,8 +25,6 @@ import sys
 import mx_compiler as mx
 import numpy as np
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "CPU"))
 import mx_reference as ref
 
 THREADS = 128

@@ -11,88 +11,41 @@ tiles; garbage in the slack of layouts that are read. Groups of rows, small and
 large, with ends that fill no tile.
 """
 
-import os
-import subprocess
-import sys
-
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "Inputs"), os.path.join(here, "..", "CPU")]
 import mx_reference as ref
-import quantize_inputs as inputs
-from cpu_path import BITS
+import numpy as np
+from harness import BITS, Function, Harness
 
-mx_run, directory, *chips = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
+test = Harness("mx_run", "folder", "*chips", seed=5)
+rng = test.rng
 RESULTS = ["bf16", "f16", "f32"]
 LAYOUTS = ["linear", "sf_128x4"]
-rng = np.random.default_rng(5)
 
 
-class Program:
-    """One function of many operations: arguments, and what they give."""
+class Program(Function):
+    """One function of many operations, with the expected arrays."""
 
     def __init__(self):
-        self.arguments, self.body, self.results = [], [], []
-
-    def argument(self, type_, array):
-        self.arguments.append((type_, array))
-        return f"%a{len(self.arguments) - 1}"
+        super().__init__()
+        self.expected = []
 
     def result(self, name, type_, expected, text):
-        """`text` is an operation up to its destination's type."""
-        i = len(self.results)
-        self.body += [f"%e{i} = tensor.empty() : {type_}",
-                      f"%r{i} = {text.format(out=f'outs(%e{i} : {type_})')} "
-                      f"-> {type_}"]
-        self.results.append((name, type_, expected))
-
-    def text(self):
-        types = ", ".join(type_ for _, type_, _ in self.results)
-        names = ", ".join(f"%r{i}" for i in range(len(self.results)))
-        arguments = ", ".join(
-            f"%a{i}: {type_}" for i, (type_, _) in enumerate(self.arguments))
-        lines = "\n  ".join(self.body)
-        return (f"func.func @main({arguments}) -> ({types}) {{\n  {lines}\n"
-                f"  return {names} : {types}\n}}\n")
+        self.expected.append((name, expected))
+        self.call(text, [type_])
 
     def run(self, name, chip):
-        """The number of arrays that differ."""
-        path = lambda file: os.path.join(directory, f"{name}-{chip}-{file}")
-        with open(path("program.mlir"), "w") as f:
-            f.write(self.text())
-        command = [mx_run, path("program.mlir"), "--device=sim", "--check=cpu",
-                   f"--chip={chip}"]
-        for i, (_, array) in enumerate(self.arguments):
-            np.save(path(f"in{i}.npy"), array)
-            command.append("--arg=" + path(f"in{i}.npy"))
-        outs = [path(f"out{i}.npy") for i in range(len(self.results))]
-        done = subprocess.run(command + [f"--result={o}" for o in outs],
-                              capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n"
-                     f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
-        wrong = 0
-        for out, (what, _, expected) in zip(outs, self.results):
-            # Rows of no expert group are nobody's.
-            if text := inputs.difference(np.load(out)[:len(expected)], expected):
-                print(f"{chip} {what}: {text}")
-                wrong += 1
-        return wrong
+        for found, (what, expected) in zip(test.run(self, chip=chip, check=True), self.expected):
+            # Rows of no group are undefined.
+            test.expect(f"{chip} {name} {what}", found[:len(expected)], expected)
 
 
 def scale_argument(program, scales, type_, layout):
     """Scales as an argument, and their type."""
-    *batch, rows, blocks = scales.shape
     shape = "x".join(map(str, scales.shape))
     if layout == "linear":
         t = f"tensor<{shape}x{type_}>"
         return program.argument(t, scales), t
-    slack = np.full((*batch, -(-rows // 128) * 128, -(-blocks // 4) * 4), 0xA5, np.uint8)
-    slack[..., :rows, :blocks] = scales
     t = f"tensor<{shape}x{type_}, #mx.scale_layout<sf_128x4>>"
-    return program.argument(t, ref.tile(slack)), t
+    return program.argument(t, ref.tile(scales, slack=0xA5)), t
 
 
 def add_dequantize(program, element):
@@ -111,7 +64,7 @@ def add_dequantize(program, element):
             program.result(
                 f"{element} {layout} {out}", f"tensor<{rows}x{columns}x{out}>",
                 ref.round_to(exact, out).astype(BITS[out]),
-                f"mx.dequantize ins({q}, {s} : {te}, {ts}) {{out}}")
+                f"mx.dequantize ins({q}, {s} : {te}, {ts}) OUTS")
 
 
 def decode_factors():
@@ -150,7 +103,7 @@ def add_nvfp4(program):
             program.result(
                 f"nvfp4 {decode} {out}", f"tensor<{rows}x{columns}x{out}>",
                 ref.round_to(product, out).astype(BITS[out]),
-                f"mx.dequantize ins({q}, {s} : {te}, {ts}) {factor}{{out}} "
+                f"mx.dequantize ins({q}, {s} : {te}, {ts}) {factor}OUTS "
                 "block_size = 16")
 
 
@@ -161,9 +114,9 @@ def add_relayout(program, shape, type_):
     tiles, tt = scale_argument(program, scales, type_, "sf_128x4")
     name = f"relayout {shape} {type_}"
     program.result(f"{name} to tiles", tt, ref.tile(scales),
-                   f"mx.relayout ins({linear} : {tl}) {{out}}")
+                   f"mx.relayout ins({linear} : {tl}) OUTS")
     program.result(f"{name} from tiles", tl, scales,
-                   f"mx.relayout ins({tiles} : {tt}) {{out}}")
+                   f"mx.relayout ins({tiles} : {tt}) OUTS")
 
 
 def add_groups(program, sizes, columns, spare=0):
@@ -187,7 +140,7 @@ def add_groups(program, sizes, columns, spare=0):
         program.result(f"groups {sizes} {columns} {out}", f"tensor<{rows}x{columns}x{out}>",
                        ref.round_to(exact[:used], out).astype(BITS[out]),
                        f"mx.dequantize ragged = rows ins({q}, {s} : {te}, {ts}) "
-                       f"offsets({offsets} : {to}) {{out}}")
+                       f"offsets({offsets} : {to}) OUTS")
 
 
 programs = {}
@@ -206,9 +159,7 @@ for shape in [(300, 9), (128, 4), (1, 1), (257, 40), (33, 130),
     for type_ in ["f8E8M0FNU", "f8E4M3FN"]:
         add_relayout(programs["relayout"], shape, type_)
 
-failures = sum(program.run(name, chip) for name, program in programs.items()
-               for chip in chips)
-compared = len(chips) * sum(expected.size for program in programs.values()
-                            for _, _, expected in program.results)
-print(f"{compared} values compared, {failures} arrays differ")
-sys.exit(failures != 0 or compared < 3500000 * len(chips))
+for chip in test.chips:
+    for name, program in programs.items():
+        program.run(name, chip)
+test.finish(least=3500000 * len(test.chips))

@@ -19,8 +19,6 @@ import sys
 import mx_compiler as mx
 import numpy as np
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "CPU"))
 import mx_reference as ref
 
 E8M0, E4M3 = "f8E8M0FNU", "f8E4M3FN"

@@ -10,22 +10,14 @@ the read and its use, where the plan must read. Other numbers are small and whol
 """
 
 import json
-import os
-import subprocess
-import sys
 
 import ml_dtypes
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "CPU"))
 import mx_reference as ref
+import numpy as np
+from harness import BF16, Harness
 
-mx_run, directory, chip, mx_compile = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(29)
-BF16 = ml_dtypes.bfloat16
-failures = 0
+test = Harness("mx_run", "folder", "chip", "mx_compile", seed=29)
+rng = test.rng
 
 
 def count_reads(steps):
@@ -36,35 +28,15 @@ def count_reads(steps):
 
 
 def run(name, text, arguments, expected, reads=0):
-    """Expected are arrays, or what says whether an array is right."""
-    global failures
-    path = f"{directory}/{name}.mlir"
-    open(path, "w").write(text)
-    options = []
-    for index, argument in enumerate(arguments):
-        np.save(f"{directory}/in{index}.npy", argument)
-        options += ["--arg", f"{directory}/in{index}.npy"]
-    for index in range(len(expected)):
-        options += ["--result", f"{directory}/out{index}.npy"]
-    done = subprocess.run([mx_compile, path, "-o", f"{directory}/{name}", f"--chip={chip}", "--ptxas=none"], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{name}: mx-compile: {done.stderr}")
-    manifest = json.load(open(f"{directory}/{name}/manifest.json"))
-    found = count_reads([entry["steps"] for entry in manifest["entries"]])
+    test.execute(test.mx_compile, test.write("case.mlir", text), "-o", test.path(name), f"--chip={test.chip}", "--ptxas=none")
+    with open(test.path(f"{name}/manifest.json")) as file:
+        found = count_reads([entry["steps"] for entry in json.load(file)["entries"]])
     if found != reads:
-        print(f"{name}: expected {reads} steps that read, found {found}")
-        failures += 1
+        test.fail(f"{name}: expected {reads} steps that read, found {found}")
     for device in "sim", "cpu":
-        done = subprocess.run([mx_run, path, f"--device={device}", f"--chip={chip}", *options], capture_output=True, text=True)
-        if done.returncode:
-            print(f"{name}, {device}: {done.stderr}")
-            failures += 1
-            continue
-        for index, want in enumerate(expected):
-            result = np.load(f"{directory}/out{index}.npy")
-            if result.shape != want.shape or result.tobytes() != want.tobytes():
-                print(f"{name}, {device}: result {index} is\n{result}\nexpected\n{want}")
-                failures += 1
+        found = test.run(text, arguments, len(expected), device=device, chip=test.chip)
+        for index, (array, want) in enumerate(zip(found, expected)):
+            test.expect(f"{name} on {device}, result {index}", array, want)
 
 
 NVFP4 = """!x = tensor<?x256xbf16>
@@ -89,30 +61,24 @@ x = (rng.standard_normal((72, 256)) * 3).astype(BF16)
 x[5] = 0
 factor = np.float32(2688) / np.abs(x.astype(np.float32)).max()
 codes, scales = ref.quantize(x.astype(np.float32), "f4E2M1FN", nvfp4_encode=factor)
-run("nvfp4", NVFP4.format(argument="", factor=AMAX), [x.view(np.uint16)], [ref.pack(codes, "f4E2M1FN"), scales])
+run("nvfp4", NVFP4.format(argument="", factor=AMAX), [x], [ref.pack(codes, "f4E2M1FN"), scales])
 
 GIVEN = """  %c1 = arith.constant 1 : index
   %g = tensor.extract %factors[%c1] : tensor<?xf32>"""
 given = NVFP4.format(argument=", %factors: tensor<?xf32>", factor=GIVEN)
 for value in 0.75, 3.0e5:
     codes, scales = ref.quantize(x.astype(np.float32), "f4E2M1FN", nvfp4_encode=np.float32(value))
-    run("given", given, [x.view(np.uint16), np.array([9, value], np.float32)], [ref.pack(codes, "f4E2M1FN"), scales])
+    run("given", given, [x, np.array([9, value], np.float32)], [ref.pack(codes, "f4E2M1FN"), scales])
 for value in 0.0, -0.0, -3.0, np.nan, np.inf, -np.inf:
     # 0x77: the largest magnitude, 6, twice.
     nothing = [np.full((72, 128), 0x77, np.uint8), np.full((72, 16), 0x7F, np.uint8)]
-    run("given", given, [x.view(np.uint16), np.array([9, value], np.float32)], nothing)
+    run("given", given, [x, np.array([9, value], np.float32)], nothing)
 # The same factor from the caller is refused.
-with open(f"{directory}/caller.mlir", "w") as file:
-    file.write(NVFP4.format(argument=", %g: f32", factor=""))
-np.save(f"{directory}/x.npy", x.view(np.uint16))
+caller = NVFP4.format(argument=", %g: f32", factor="")
 for value, bits in (0.0, 0), (np.inf, 0x7F800000), (np.nan, 0x7FC00000):
-    np.save(f"{directory}/g.npy", np.float32(value))
     for device in "sim", "cpu":
-        done = subprocess.run([mx_run, f"{directory}/caller.mlir", f"--device={device}", f"--chip={chip}",
-                               f"--arg={directory}/x.npy", f"--arg={directory}/g.npy"], capture_output=True, text=True)
-        if done.returncode in (0, -6, -11) or f"expected a finite global_scale greater than 0, found the bits {bits}" not in done.stderr:
-            print(f"caller, {device}, {value}: expected a refusal, found exit status {done.returncode}: {done.stderr}")
-            failures += 1
+        test.refuse(f"expected a finite global_scale greater than 0, found the bits {bits}", caller,
+                    [x, np.float32(value)], device=device, chip=test.chip)
 
 # A number that a matmul takes, its epilogue, and a simple kernel.
 TYPES = """!m = tensor<40x256xbf16>
@@ -135,7 +101,7 @@ w = rng.integers(-2, 3, (24, 256)).astype(ml_dtypes.float8_e4m3fn)
 ws = np.full((24, 8), 127, np.uint8)
 matmul = m.astype(np.float64) @ w.astype(np.float64).T
 numbers = np.array([3, -4, 2], np.float32)
-inputs = [m.view(np.uint16), w.view(np.uint8), ws, numbers]
+inputs = [m, w, ws, numbers]
 HEAD = "func.func @main(%x: !m, %w: !w, %ws: tensor<24x8xf8E8M0FNU>, %n: tensor<3xf32>) -> "
 READ = """  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -187,4 +153,4 @@ func.func @main(%n: tensor<3xf32>, %m: tensor<3xf32>) -> (tensor<3xf32>, tensor<
 }
 """, [numbers, numbers[::-1].copy()], [(numbers + numbers[::-1]) * numbers[::-1], numbers[::-1] + (numbers[0] + numbers[2])], reads=1)
 
-sys.exit(int(failures > 0))
+test.finish(least=50000)

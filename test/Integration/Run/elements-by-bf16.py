@@ -9,21 +9,11 @@ groups with a matrix each, rows that are added to others, and parts with an epil
 it is, and with its reduction permuted before.
 Operands are small numbers, whose sums are exact in any order."""
 
-import argparse
-import os
-import subprocess
-import sys
-
-import ml_dtypes
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "..", "CPU")]
 import mx_reference as ref
+import numpy as np
+from harness import BF16, FLOATS, Harness, exact_operand, widen
 
-ELEMENTS = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
-            "f6E2M3FN": ml_dtypes.float6_e2m3fn, "f6E3M2FN": ml_dtypes.float6_e3m2fn,
-            "f4E2M1FN": ml_dtypes.float4_e2m1fn}
+ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"]
 NUMBERS = np.array([-2, -1.5, -1, -0.5, 0, 0.5, 1, 2])
 KINDS = ["dense", "accumulate", "split", "rows", "masked", "scatter", "parts"]
 TILES = [(64, 16), (64, 256), (128, 48), (128, 256), (256, 96), (192, 160)]
@@ -33,7 +23,7 @@ class Case:
     def __init__(self, number, seed):
         self.rng = rng = np.random.default_rng([seed, number])
         self.kind = KINDS[number % len(KINDS)]
-        self.element = list(ELEMENTS)[rng.integers(5)]
+        self.element = ELEMENTS[rng.integers(5)]
         self.block = 16 if self.element == "f4E2M1FN" and rng.random() < 0.4 else 32
         self.groups = int(rng.integers(1, 5)) if self.kind in ("rows", "masked", "scatter", "parts") else 0
         self.m, self.n = int(rng.integers(1, 400)), 8 * int(rng.integers(1, 50))
@@ -56,33 +46,9 @@ class Case:
                          + (", pdl" if rng.random() < 0.5 else ""))
         self.out = "f32" if self.kind in ("scatter", "accumulate") or rng.random() < 0.5 else "bf16"
 
-    def name(self):
+    def __str__(self):
         return (f"{self.kind} {self.m}x{self.n}x{self.k} {self.element} blocks of {self.block}, "
                 f"{self.groups} groups, {self.out}, {self.schedule}")
-
-    def operand(self, rows):
-        """Codes and scales as bytes, and the numbers that they are."""
-        values = self.rng.choice(NUMBERS, (rows, self.k))
-        codes = values.astype(ELEMENTS[self.element]).view(np.uint8)
-        if self.block == 16:
-            factors = self.rng.choice([0.5, 1, 2], (rows, self.k // 16))
-            scales = factors.astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
-        else:
-            scales = self.rng.integers(126, 129, (rows, self.k // 32)).astype(np.uint8)
-            factors = np.exp2(scales - 127.0)
-        return codes, scales, values * factors.repeat(self.block, axis=1)
-
-
-def tile_rows(scales, ends):
-    """Scales of groups of rows (docs/reference/Spec.md, Groups), NaN in all slack."""
-    tiles = scales.shape[0] // 128 + len(ends)
-    out = np.full((tiles * 128, -(-scales.shape[1] // 4) * 4), 255, np.uint8)
-    begin = 0
-    for group, end in enumerate(ends):
-        row = (begin // 128 + group) * 128
-        out[row:row + end - begin, :scales.shape[1]] = scales[begin:end]
-        begin = end
-    return ref.tile(out)
 
 
 def make(case):
@@ -92,7 +58,7 @@ def make(case):
     parts, groups = (2 if case.kind == "parts" else 1), case.groups
     masked = case.kind == "masked"
     rows = groups * m if masked else m
-    codes, scales, a = case.operand(rows)
+    codes, scales, a = exact_operand(rng, rows, k, case.element, case.block)
     b = rng.choice(NUMBERS, (max(groups, 1), parts * n, k))
     blocks = k // case.block
     lead = f"{groups}x" if masked else ""
@@ -108,11 +74,11 @@ def make(case):
     if masked:
         arguments.append(scales.reshape(groups, m, -1))
     else:
-        arguments.append(tile_rows(scales, ends) if groups else ref.tile(scales))
+        arguments.append(ref.tile_rows(scales, ends, slack=255) if groups else ref.tile(scales))
     if masked:
         arguments[1] = np.stack([ref.tile(one) for one in arguments[1]])
     weights = b if groups else b[0]
-    arguments.append(weights.astype(ml_dtypes.bfloat16).view(np.uint16))
+    arguments.append(weights.astype(BF16))
     types = {"a": f"tensor<{lead}{m}x{k}x{case.element}>",
              "as": f"tensor<{lead}{m}x{blocks}x{scale}, #mx.scale_layout<sf_128x4{ragged}>>",
              "b": f"tensor<{f'{groups}x' if groups else ''}{parts * n}x{k}xbf16>",
@@ -172,45 +138,11 @@ func.func @main(%a: !a, %as: !as, %b: !b{extra}) -> !y {{
     return text, arguments, expected, written
 
 
-def run(options, case, device, text, arguments):
-    path = lambda file: os.path.join(options.directory, file)
-    with open(path("program.mlir"), "w") as file:
-        file.write(text)
-    command = [options.mx_run, path("program.mlir"), f"--device={device}", "--result=" + path("out.npy")]
-    command += ["--chip=sm_90a"] if device == "sim" else []
-    for i, array in enumerate(arguments):
-        np.save(path(f"in{i}.npy"), array)
-        command.append("--arg=" + path(f"in{i}.npy"))
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{case.name()}\n{text}{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return np.load(path("out.npy"))
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("mx_run")
-    parser.add_argument("directory")
-    parser.add_argument("--count", type=int, default=28)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    os.makedirs(options.directory, exist_ok=True)
-    failures = 0
-    for number in range(options.count):
-        case = Case(number, options.seed)
-        text, arguments, expected, written = make(case)
-        dtype = np.float32 if case.out == "f32" else ml_dtypes.bfloat16
-        for device in ("cpu", "sim"):
-            found = run(options, case, device, text, arguments)
-            if case.out == "bf16":
-                found = found.view(ml_dtypes.bfloat16)
-            found = found.reshape(expected.shape)[written].astype(np.float64)
-            different = int((found != expected[written].astype(dtype).astype(np.float64)).sum())
-            if different:
-                print(f"{case.name()} on {device}: {different} of {found.size} differ")
-                failures += 1
-    print(f"{options.count} matmuls, {failures} failures")
-    sys.exit(failures != 0)
-
-
-main()
+test = Harness("mx_run", "folder", seed=0, count=28)
+for case in test.select(Case(number, test.seed) for number in range(test.count)):
+    text, arguments, expected, written = make(case)
+    for device in ("cpu", "sim"):
+        found, = test.run(text, arguments, 1, device=device, chip="sm_90a" if device == "sim" else None)
+        test.expect_numbers(device, widen(found).reshape(expected.shape)[written],
+                            expected[written].astype(FLOATS[case.out]).astype(np.float64))
+test.finish(least=100000)

@@ -15,8 +15,6 @@ import sys
 
 import numpy as np
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "CPU"))
 import mx_reference as ref
 
 PROGRAM = """

@@ -12,15 +12,11 @@ factors, stochastic rounding, a gather, groups of rows, prologues and values sid
 elements are returned too nothing is one kernel, which is what it is compared with.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
+from harness import Harness
 
-mx_run, directory, chip = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(11)
+test = Harness("mx_run", "folder", "chip", seed=11)
+rng = test.rng
 MX = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8"]
 DTYPES = {"bf16": np.uint16, "f16": np.uint16, "f32": np.uint32}
 
@@ -88,24 +84,6 @@ func.func @main({arguments}) -> (!y{more}) {{
 """
 
 
-def run(case, arrays, returns_elements):
-    path = os.path.join(directory, f"{chip}-{'three' if returns_elements else 'one'}")
-    with open(path + ".mlir", "w") as file:
-        file.write(text(case, returns_elements))
-    command = [mx_run, path + ".mlir", "--device=sim", f"--chip={chip}"]
-    if not returns_elements:
-        command.append("--check=cpu")
-    for i, array in enumerate(arrays):
-        np.save(f"{path}-{i}.npy", array)
-        command.append(f"--arg={path}-{i}.npy")
-    names = [f"{path}-y{i}.npy" for i in range(3 if returns_elements else 1)]
-    done = subprocess.run(command + [f"--result={name}" for name in names],
-                          capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{case}: exit status {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    return np.load(names[0])
-
-
 def cases():
     for i, element in enumerate(MX):
         for j, out in enumerate(DTYPES):
@@ -121,8 +99,7 @@ def cases():
     yield dict(rows=131, columns=128, element="f8E5M2", out="bf16", x="bf16", concat=True)
 
 
-failures = count = 0
-for case in cases():
+for case in test.select(cases()):
     arrays = [numbers(case["x"], (case.get("source", case["rows"]), case["columns"]))]
     if case.get("block") == 16:
         arrays += [np.float32(1.7), np.float32(1 / 1.7)]
@@ -136,12 +113,9 @@ for case in cases():
         arrays.append(ends.astype(np.int32))
     if "prologue" in case or "concat" in case:
         arrays.append(numbers(case["x"], (case["rows"], case["columns"])))
-    one, three = run(case, arrays, False), run(case, arrays, True)
-    bits = f"u{one.itemsize}"
-    wrong = int((one.view(bits) != three.view(bits)).sum())
-    if wrong:
-        print(f"{case}: {wrong} of {one.size} numbers differ")
-    failures += wrong != 0
-    count += 1
-print(f"{count} cases, {failures} failures")
-sys.exit(failures != 0 or count < 24)
+    one, = test.run(text(case, False), arrays, 1, chip=test.chip, check=True)
+    three, *_ = test.run(text(case, True), arrays, 3, chip=test.chip)
+    test.expect("numbers", one, three)
+if test.cases < 24 and not test.only:
+    test.fail(f"expected 24 cases, found {test.cases}")
+test.finish()

@@ -16,17 +16,14 @@ matmuls read: one with rows of 1 gives the numbers (on sm_90a, where matmuls deq
 before).
 """
 
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 from chips import adapt_quantize_schedule
+from harness import Harness
 
-mx_run, directory, chip, which = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(12)
+test = Harness("mx_run", "folder", "chip", "which", seed=12)
+rng, chip = test.rng, test.chip
 MX = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8"]
 DTYPES = {"bf16": np.uint16, "f16": np.uint16, "f32": np.uint32}
 BYTES, NUMBERS, MIXED = "bytes", "numbers", "mixed"
@@ -202,24 +199,12 @@ class Case:
 
 
 def run(case, arrays, kind):
-    """Numbers of all results, and how many launches dequantize."""
-    path = os.path.join(directory, f"{chip}-{kind}")
+    """Numbers of all results, and the names of the launches."""
     text, numbers = case.text(kind)
-    with open(path + ".mlir", "w", encoding="utf-8") as file:
-        file.write(text)
-    command = [mx_run, path + ".mlir", "--device=sim", f"--chip={chip}", "--mx-explain"]
-    if kind == NUMBERS and not (case.groups and 0 in case.axes):
-        command.append("--check=cpu")
-    for i, array in enumerate(arrays):
-        np.save(f"{path}-{i}.npy", array)
-        command.append(f"--arg={path}-{i}.npy")
     results = text.splitlines()[-2].split(":")[0].count("%")
-    names = [f"{path}-y{i}.npy" for i in range(results)]
-    done = subprocess.run(command + [f"--result={name}" for name in names], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{case}: exit status {done.returncode}\n{text}{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    launches = re.findall(r"^ +\d+ +main_(\w+)", done.stdout + done.stderr, re.M)
-    return [np.load(names[i]) for i in numbers], launches
+    done, outs = test.call(text, arrays, results, "--mx-explain", chip=chip,
+                           check=kind == NUMBERS and not (case.groups and 0 in case.axes))
+    return [np.load(outs[i]) for i in numbers], re.findall(r"^ +\d+ +main_(\w+)", done.stdout + done.stderr, re.M)
 
 
 def formats():
@@ -259,28 +244,18 @@ def forms():
         yield Case(260, 128, [1, 0], groups=3, values=2, concat=True, prologue=True)
 
 
-def count_wrong(case, a, b):
-    """Rows of no expert group have no particular numbers."""
-    differ = a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}")
-    if case.ungrouped and len(a) == case.rows:
-        differ = differ[:-case.ungrouped]
-    return int(differ.sum())
-
-
-failures = count = fused = 0
-cases = list({"formats": formats, "forms": forms}[which]())
-for case in cases:
+cases = list({"formats": formats, "forms": forms}[test.which]())
+for case in test.select(cases):
     arrays = case.arrays()
     expected, _ = run(case, arrays, BYTES)
     for kind in (NUMBERS, MIXED):
         found, launches = run(case, arrays, kind)
-        wrong = [count_wrong(case, a, b) for a, b in zip(found, expected)]
-        count += 1
-        fused += any("quantize_dequantize" in name for name in launches)
-        if any(wrong):
-            print(f"{case}, {kind}: {wrong} of {[a.size for a in found]} numbers differ")
-            failures += 1
+        for i, (own, array) in enumerate(zip(found, expected)):
+            # Rows of no group have no particular numbers.
+            part = np.s_[:-case.ungrouped] if case.ungrouped and len(own) == case.rows else ()
+            test.expect(f"{kind}, result {i}", own, array, part)
         if not any("quantize_dequantize" in name for name in launches):
-            print(f"{case}, {kind}: {launches}")
-print(f"{count} programs, {fused} of them fused, {failures} failures")
-sys.exit(failures != 0 or fused < count or len(cases) < 16)
+            test.fail(f"{kind}: expected a fused kernel, found {launches}")
+if len(cases) < 16:
+    test.fail(f"expected 16 cases, found {len(cases)}")
+test.finish()

@@ -8,16 +8,13 @@ fake-quantize-rows.py and -tiles.py have what mx-fuse-fake-quantize makes of pai
 nothing is fused.
 """
 
-import os
-import subprocess
-import sys
 from typing import NamedTuple
 
 import numpy as np
+from harness import Harness
 
-mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(5)
+test = Harness("mx_run", "folder", seed=5)
+rng = test.rng
 
 
 class Case(NamedTuple):
@@ -103,37 +100,23 @@ def program(case, dequantized):
         f"return {', '.join(returned)} : {types}", "}"])
 
 
-def run(name, options, dequantized):
-    case, path = CASES[name], os.path.join(directory, name)
-    text = program(case, dequantized)
-    with open(path + ".mlir", "w", encoding="utf-8") as file:
-        file.write(text)
-    results = [f"{path}-{i}.npy" for i in range(len(case.written) + case.has_amax)]
-    done = subprocess.run([mx_run, path + ".mlir", *options,
-                           *(f"--result={result}" for result in results),
-                           *(f"--arg={path}-arg{i}.npy" for i in range(4))],
-                          capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{name}: {done.returncode}\n{text}\n{done.stdout}{done.stderr}")
-    return [np.load(result) for result in results]
+def run(name, arrays, dequantized, **where):
+    case = CASES[name]
+    return test.run(program(case, dequantized), arrays, len(case.written) + case.has_amax, **where)
 
 
-failures = 0
-for name, case in CASES.items():
+for name in test.select(CASES):
+    case = CASES[name]
     shape = tuple(map(int, case.shape.split("x")))
     x = (rng.normal(size=shape) * np.exp2(rng.integers(-20, 20, shape))).astype(np.float32)
-    for i, array in enumerate([(x.view(np.uint32) >> 16).astype(np.uint16), np.float32(1.5),
-                               np.float32(1 / 1.5), np.array([100, 130, 300], np.int32)]):
-        np.save(os.path.join(directory, f"{name}-arg{i}.npy"), array)
-    expected = run(name, ["--device=cpu"], 0)
-    for options in (["--device=cpu"], ["--device=sim", "--chip=sm_90a"]):
+    arrays = [(x.view(np.uint32) >> 16).astype(np.uint16), np.float32(1.5), np.float32(1 / 1.5),
+              np.array([100, 130, 300], np.int32)]
+    expected = run(name, arrays, 0, device="cpu")
+    for where in dict(device="cpu"), dict(chip="sm_90a"):
         for dequantized in sorted({1, len(case.written)}):
-            found = run(name, options, dequantized)
-            if name == "groups":  # What is after the last expert group's padding is unspecified.
+            found = run(name, arrays, dequantized, **where)
+            if name == "groups":  # columns after the last group's padding are unspecified
                 found[0][:, 512:] = expected[0][:, 512:]
-            wrong = [int((a.view(np.uint32) != b.view(np.uint32)).sum())
-                     for a, b in zip(found, expected, strict=True)]
-            if any(wrong):
-                print(f"{name} with {options}, {dequantized} dequantized: {wrong} values differ")
-                failures += 1
-sys.exit(failures != 0)
+            for i, (own, array) in enumerate(zip(found, expected, strict=True)):
+                test.expect(f"{where}, {dequantized} dequantized, result {i}", own, array)
+test.finish(least=100000)

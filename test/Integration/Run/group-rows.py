@@ -9,17 +9,8 @@ same of a token; there are no tokens, one expert, and pairs of several chunks of
 pairs that have an expert, one more, one fewer, none, or twice as many.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
-from work_folder import enter, write
-
-mx_run, work = sys.argv[1:]
-enter(work)
-seed = int(os.environ.get("MX_GROUP_SEED", 1))
-random = np.random.default_rng(seed)
+from harness import Harness, everywhere
 
 PROGRAM = """
 !ids = tensor<{t}x{k}x{integer}>
@@ -31,10 +22,9 @@ func.func @main(%ids: !ids, %r: !list, %s: !list, %e: !ends, %c: tensor<i32>) ->
   return %g#0, %g#1, %g#2, %g#3 : !list, !list, !ends, tensor<i32>
 }}
 """
-NAMES = ["rows", "slots", "ends", "count"]
 
 
-def draw(kind, tokens, choices, experts, integer):
+def draw(random, kind, tokens, choices, experts, integer):
     shape = (tokens, choices)
     if kind == "uniform":
         return random.integers(0, experts, shape)
@@ -86,42 +76,19 @@ CASES = [  # kind, tokens, choices, experts, integers, places beside those that 
     ("uniform", 50, 2, 3, "i32", -100, True),
 ]
 
-wrong, runs = [], 0
-for kind, tokens, choices, experts, integer, more, dynamic in CASES:
-    ids = draw(kind, tokens, choices, experts, integer).astype(integer.replace("i", "int"))
+test = Harness("mx_run", "folder", seed=1)
+for case in test.select(CASES):
+    kind, tokens, choices, experts, integer, more, dynamic = case
+    random = np.random.default_rng([test.seed, CASES.index(case)])
+    ids = draw(random, kind, tokens, choices, experts, integer).astype(integer.replace("i", "int"))
     places = max(int(((ids >= 0) & (ids < experts)).sum()) + more, 0)
     size = (lambda n: "?") if dynamic else str
-    path = write("case.mlir", PROGRAM.format(t=size(tokens), k=choices, e=size(experts),
-                                             c=size(places), integer=integer))
+    text = PROGRAM.format(t=size(tokens), k=choices, e=size(experts), c=size(places), integer=integer)
     expected = group(ids, experts, places)
-    # What results held before does not show.
+    # Earlier contents of results do not show.
     arrays = [ids, *(np.full_like(array, 0x5a5a5a5a) for array in expected)]
-    command = []
-    for i, array in enumerate(arrays):
-        np.save(f"a{i}.npy", array)
-        command += ["--arg", f"a{i}.npy"]
-    for name in NAMES:
-        command += ["--result", f"{name}.npy"]
-    paths = [("cpu", ["--device=cpu"], "")]
-    for chip in ("sm_90a", "sm_100a", "sm_120a"):
-        paths += [(f"{chip}, seed {order}", ["--device=sim", f"--chip={chip}"], str(order)) for order in (1, 2)]
-    for where, options, order in paths:
-        for name in NAMES:
-            if os.path.exists(f"{name}.npy"):
-                os.remove(f"{name}.npy")
-        runs += 1
-        done = subprocess.run([mx_run, path, *options, *command], capture_output=True, text=True,
-                              env={**os.environ, "MX_SIM_SEED": order} if order else os.environ)
-        case = f"{kind}, {tokens}x{choices} of {integer}, {experts} experts, {places} places on {where}"
-        if done.returncode or done.stderr:
-            wrong.append(f"{case}: status {done.returncode}: {done.stdout}{done.stderr}")
-            continue
-        for name, array in zip(NAMES, expected):
-            found = np.load(f"{name}.npy")
-            if found.shape != array.shape or found.tobytes() != array.tobytes():
-                wrong.append(f"{case}: {name} {found.tolist()} in place of {array.tolist()}"[:500])
-
-for text in wrong:
-    print(text)
-print(f"seed {seed}: {runs} runs, {len(wrong)} wrong")
-sys.exit(bool(wrong))
+    for where, options in everywhere():
+        for name, found, array in zip(["rows", "slots", "ends", "count"],
+                                      test.run(text, arrays, 4, quiet=True, **options), expected):
+            test.expect(f"{name} on {where}", found, array)
+test.finish(least=100000)

@@ -10,17 +10,13 @@ slack is NaN.
 """
 
 import os
-import subprocess
-import sys
 
 import ml_dtypes
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "..", "CPU"), os.path.join(here, "Inputs")]
 import mx_reference as ref
+import numpy as np
 from chips import IS_MMA_SYNC, adapt_schedule
 from grouped_formats import random_sizes
+from harness import Harness, exact_operand
 
 KINDS = ["scatter", "quantized", "parts", "quantized parts", "masked",
          "masked quantized parts"]
@@ -56,26 +52,6 @@ TWO = """%h0 = arith.mulf %x0, %x1 : f32
         %v = arith.addf %h, %c : f32"""
 
 
-def exact_operand(rng, rows, k):
-    """Elements and scales, and the numbers that they are."""
-    numbers = rng.choice([-2, -1.5, -1, -0.5, 0, 0.5, 1, 2], (rows, k))
-    scales = rng.integers(126, 129, (rows, k // 32)).astype(np.uint8)
-    codes = numbers.astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
-    return codes, scales, numbers * np.exp2(scales - 127.0).repeat(32, axis=1)
-
-
-def tile_rows(scales, ends, tiles):
-    """Ragged rows of scales, NaN in all slack."""
-    out = np.full((tiles, -(-scales.shape[1] // 4), 32, 4, 4), 255, np.uint8)
-    begin = 0
-    for g, end in enumerate(ends):
-        r, c = np.indices((end - begin, scales.shape[1]))
-        out[begin // 128 + g + r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = (
-            scales[begin:end])
-        begin = end
-    return out
-
-
 def share_rows(parts, warps):
     """A schedule by mma.sync in which warps have some columns of each matrix."""
     strategy = f"#mxgpu.mma_sync_block_scaled<column_warps = {warps}>"
@@ -98,9 +74,9 @@ class Case:
             behind = 0
         self.parts = 2 if "parts" in self.kind else 1
         self.quantized = "quantized" in self.kind
-        if MORE:  # a schedule that is written has a tile, with 128 columns of each part
+        if test.more:  # a schedule that is written has a tile, with 128 columns of each part
             columns = 128 * self.parts
-            self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {MORE}"
+            self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {test.more}"
         if IS_MMA_SYNC and index // 6 % 2 and (self.quantized or self.parts == 2):
             self.schedule = share_rows(self.parts, 4 if self.quantized else [2, 4][index // 12 % 2])
         free = not self.quantized and self.parts == 1
@@ -117,17 +93,15 @@ class Case:
             self.numbers = counts
             for group, count in enumerate(counts):
                 codes[group * self.m + count:(group + 1) * self.m] = 0x7F
-            tiles = np.stack([tile_rows(s, [self.m], -(-self.m // 128))
-                              for s in np.split(scales, groups)])
+            tiles = np.stack([ref.tile(s, slack=255) for s in np.split(scales, groups)])
             codes = codes.reshape(groups, self.m, self.k)
         else:
             self.m = self.t
-            tiles = tile_rows(scales, self.ends, self.t // 128 + groups)
+            tiles = ref.tile_rows(scales, self.ends, slack=255)
         b = [exact_operand(rng, self.parts * self.n, self.k)
              for _ in range(groups)]
         self.b = [numbers for _, _, numbers in b]
-        b_tiles = np.stack([tile_rows(s, [len(s)], -(-len(s) // 128))
-                            for _, s, _ in b])
+        b_tiles = np.stack([ref.tile(s, slack=255) for _, s, _ in b])
         self.p = rng.choice([0.5, 1, -2, 0.75], self.m).astype(np.float32)
         self.bias = rng.integers(-8, 9, self.n).astype(np.float32)
         self.tokens = max(self.t // 2, 1)
@@ -203,11 +177,8 @@ class Case:
             return [(values.view(np.uint16) if self.half else values, last)]
         elements, scales = ref.quantize(values.astype(np.float32), self.element,
                                         self.rounding)
-        begins = self.ends - self.sizes
-        tiles = [np.arange(b // 128 + g, b // 128 + g + -(-s // 128), dtype=int)
-                 for g, (b, s) in enumerate(zip(begins, self.sizes))]
         return [(ref.pack(elements, self.element), last),
-                (ref.tile_rows(scales, self.ends), np.concatenate(tiles))]
+                (ref.tile_rows(scales, self.ends), ref.defined_tiles(self.ends))]
 
     def expected_masked(self, values):
         """Only rows that groups have are defined: of scales, too."""
@@ -220,8 +191,7 @@ class Case:
         elements, scales = zip(*(ref.quantize(v, self.element, self.rounding)
                                  for v in values))
         defined = np.stack([
-            tile_rows((np.arange(self.m) < count)[:, None].repeat(4, 1)
-                      .astype(np.uint8), [self.m], -(-self.m // 128))
+            ref.tile((np.arange(self.m) < count)[:, None].repeat(4, 1).astype(np.uint8))
             for count in self.numbers]) == 1
         defined = defined.repeat(-(-self.n // 128), axis=2)
         return [(ref.pack(np.stack(elements), self.element), has),
@@ -233,42 +203,18 @@ class Case:
                 f"{'bf16' if self.half else 'f32'}, <{self.schedule}>")
 
 
-def run(case, device, directory, seed):
-    path = lambda name: os.path.join(directory, name)
-    with open(path("case.mlir"), "w") as file:
-        file.write(case.program())
-    command = [mx_run, path("case.mlir"), f"--device={device}"]
-    for i, array in enumerate(case.arrays):
-        np.save(path(f"{i}.npy"), array)
-        command += ["--arg", path(f"{i}.npy")]
-    outs = [path(f"y{i}.npy") for i in range(2 if case.quantized else 1)]
-    for out in outs:
-        command += ["--result", out]
-    env = dict(os.environ, MX_SIM_SEED=str(seed))
-    env.setdefault("MX_SIM_SM_COUNT", "3")
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
-    if done.returncode or done.stderr:
-        sys.exit(f"{case}: exit status {done.returncode}\n{done.stdout}"
-                 f"{done.stderr}")
-    return [np.load(out) for out in outs]
-
-
-mx_run, directory, count = sys.argv[1:4]
-# What else schedules say.
-MORE = sys.argv[5] if len(sys.argv) > 5 else ""
-first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
-os.makedirs(directory, exist_ok=True)
-compared = failures = 0
-for index in range(first, first + int(count)):
+test = Harness("mx_run", "folder", "count", "?first", "?more")
+first = int(test.first or 0)
+for index in range(first, first + int(test.count)):
     case = Case(index)
+    test.case = f"{index}: {case}"
     for device in ["sim", "cpu"] if index % 3 == 0 else ["sim"]:
-        found = run(case, device, directory, index // len(KINDS) % 2)
+        found = test.run(case.program(), case.arrays, 1 + case.quantized, device=device, quiet=True,
+                         seed=index // len(KINDS) % 2, sms=os.environ.get("MX_SIM_SM_COUNT", "3"))
         for i, (array, part) in enumerate(case.expected()):
-            wrong = int((found[i][part] != array[part]).sum())
-            compared += array[part].size
-            if wrong:
-                failures += 1
-                print(f"{index}: {case}: result {i} on {device}: {wrong} of "
-                      f"{array[part].size} wrong")
-print(f"{compared} numbers compared, {failures} arrays differ")
-sys.exit(failures != 0)
+            own, array = found[i][part], array[part]
+            if array.dtype.kind == "f":  # both zeros are right
+                own, array = own + 0, array + 0
+            test.expect(f"result {i} on {device}", own, array)
+test.case = ""
+test.finish()

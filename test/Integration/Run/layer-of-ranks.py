@@ -12,7 +12,6 @@ import sys
 
 from work_folder import enter
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import ranks_layer
 
 mx_compile, example, work, chip, *ranks = sys.argv[1:]

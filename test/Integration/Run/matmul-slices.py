@@ -9,19 +9,12 @@ nearest that it does: by the compiler where the types say it, else by the
 program.
 """
 
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 from chips import adapt_schedule, count_roundings
+from harness import Harness
 from matmul_formats import compare, make_codes, make_scales
-
-mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
 
 PROGRAM = """
 !wide = tensor<{rows}x{width}xf8E4M3FN>
@@ -64,46 +57,33 @@ def run_case(rng, width, row, column, is_static, extra, expected):
     surrounded = np.full_like(wide, 0x7F)
     inside = np.s_[row : row + M, column : column + K]
     surrounded[inside] = wide[inside]
-    with open(f"{directory}/program.mlir", "w") as file:
-        file.write(
-            PROGRAM.format(
-                m=M, n=N, k=K, blocks=K // 32, row=row, column=column, rows=rows if is_static else "?",
-                width=width if is_static else "?", schedule=adapt_schedule(f"tile = [128, 128, 128], stages = 2, {extra or 'split_k = 1'}"),
-            )
-        )
-    command = [mx_run, f"{directory}/program.mlir", "--device=sim"]
-    for name, array in zip("abcd", (surrounded, a_tiles, b, b_tiles)):
-        np.save(f"{directory}/{name}.npy", array)
-        command += ["--arg", f"{directory}/{name}.npy"]
-    result = f"{directory}/y.npy"
-    if os.path.exists(result):
-        os.remove(result)
-    env = dict(os.environ, MX_SIM_SM_COUNT="2", MX_SIM_SEED="1", MX_SIM_CHECKS="all")
-    done = subprocess.run(command + ["--result", result], capture_output=True, text=True, env=env)
-    what = f"{width} columns{'' if is_static else ', dynamic'}, slice at [{row}, {column}]"
+    schedule = adapt_schedule(f"tile = [128, 128, 128], stages = 2, {extra or 'split_k = 1'}")
+    program = PROGRAM.format(m=M, n=N, k=K, blocks=K // 32, row=row, column=column, rows=rows if is_static else "?",
+                             width=width if is_static else "?", schedule=schedule)
+    arrays, what = (surrounded, a_tiles, b, b_tiles), f"{width} columns{'' if is_static else ', dynamic'}, [{row}, {column}]"
+    env = dict(sms=2, seed=1, env={"MX_SIM_CHECKS": "all"})
     if expected:
+        done, _ = test.call(program, arrays, 1, status=None, **env)
         said = re.search(expected, done.stderr)
         if done.returncode == 0 or not said or done.stderr.count("expected ") != 1:
-            sys.exit(f"{what}: expected to hear {expected}, found status {done.returncode}\n{done.stderr}")
+            return test.fail(f"{what}: expected to hear {expected}, found status {done.returncode}\n{done.stderr}")
         if said.groups():
             found, below, above = map(int, said.groups())
             if not (below < found < above == below + 16 and below % 16 == 0):
-                sys.exit(f"{what}: {said[0]}")
+                test.fail(f"{what}: {said[0]}")
         elif is_static and f"{NEAREST}192 and 208" not in done.stderr:
-            sys.exit(f"{what}: the nearest are not named\n{done.stderr}")
-        print(f"{what}: refused")
-        return
-    if done.returncode:
-        sys.exit(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    a = wide_values[inside] * a_scales.repeat(32, axis=1)
-    wrong, ratio = compare(
-        np.load(result).astype(np.float64), a, b_values * b_scales.repeat(32, axis=1), count_roundings(K), 23
-    )
+            test.fail(f"{what}: the nearest are not named\n{done.stderr}")
+        return None
+    found, = test.run(program, arrays, 1, **env)
+    wrong, ratio = compare(found.astype(np.float64), wide_values[inside] * a_scales.repeat(32, axis=1),
+                           b_values * b_scales.repeat(32, axis=1), count_roundings(K), 23)
+    test.compared += found.size
+    print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
     if wrong:
-        sys.exit(f"{what}: {wrong} wrong")
-    print(f"{what}: right, largest deviation {ratio:.3f} of the bound")
+        test.fail(what)
 
 
-rng = np.random.default_rng(11)
+test = Harness("mx_run", "folder", seed=11)
 for case in CASES:
-    run_case(rng, *case)
+    run_case(test.rng, *case)
+test.finish(least=4 * M * N)

@@ -7,14 +7,9 @@ A region looks at the bits of the NaNs that it makes; MXINT8 has 0 for NaN, and
 255 as the scale of its block. --check=cpu compares every byte with the CPU path.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
+from harness import Harness
 
-mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
 ROWS, COLUMNS = 64, 128
 PROGRAM = f"""
 !x = tensor<{ROWS}x{COLUMNS}xf32>
@@ -46,10 +41,8 @@ func.func @main(%x: !x, %y: !x) -> (!e, !s, !i, !s) {{
   return %q#0, %q#1, %q8#0, %q8#1 : !e, !s, !i, !s
 }}
 """
-rng = np.random.default_rng(9)
-path = lambda name: os.path.join(directory, name)
-with open(path("program.mlir"), "w") as file:
-    file.write(PROGRAM)
+test = Harness("mx_run", "folder", seed=9)
+rng = test.rng
 x, y = rng.standard_normal((2, ROWS, COLUMNS)).astype(np.float32)
 nans = (rng.integers(0x7F800001, 0x80000000, x.shape) | rng.integers(0, 2, x.shape) << 31).astype(np.uint32)
 x = np.where(rng.random(x.shape) < 0.3, nans.view(np.float32), x)
@@ -57,15 +50,7 @@ x[:, ::9], y[:, ::9] = 0, -0.0  # their quotient is a new NaN
 x[:, 32:64] = np.where(np.isnan(x[:, 32:64]), np.float32(1), x[:, 32:64])  # blocks without
 
 for chip in ["sm_90a", "sm_100a"]:
-    command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}", "--check=cpu"]
-    for name, array in {"x": x, "y": y}.items():
-        np.save(path(f"{name}.npy"), array)
-        command.append(f"--arg={path(name)}.npy")
-    command += [f"--result={path(f'out{i}.npy')}" for i in range(4)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
-    elements, scales, codes, int8_scales = (np.load(path(f"out{i}.npy")) for i in range(4))
+    elements, scales, codes, int8_scales = test.run(PROGRAM, [x, y], 4, chip=chip, check=True)
     isnan = np.isnan(x)
     # Every NaN is 0x7FFFFFFF to a region: no sign, and the low bit set: 0 + 1 + 1.
     with np.errstate(all="ignore"):

@@ -13,8 +13,6 @@ import sys
 
 import numpy as np
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "Inputs"), os.path.join(here, "..", "CPU")]
 import mx_reference as ref
 from packed_weights import pack_tiles
 

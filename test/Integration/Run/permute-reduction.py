@@ -7,20 +7,9 @@ REQUIRES: compiler, numpy
 bf16, elements with scales and groups of rows whose scales have tiles of their own;
 reductions that 64 divide, and others; rows that fill no tile; a batch."""
 
-import os
-import subprocess
-import sys
-
-import ml_dtypes
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "Inputs"), os.path.join(here, "..", "CPU")]
 import mx_reference as ref
-
-mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(11)
+import numpy as np
+from harness import BF16, Function, Harness
 
 
 def permuted(numbers):
@@ -35,80 +24,36 @@ def permuted(numbers):
     return out
 
 
-def run(name, device, text, arguments):
-    path = lambda file: os.path.join(directory, f"{name}-{device}-{file}")
-    with open(path("program.mlir"), "w") as f:
-        f.write(text)
-    command = [mx_run, path("program.mlir"), f"--device={device}", "--result=" + path("out.npy")]
-    command += ["--chip=sm_90a"] if device == "sim" else []
-    for i, array in enumerate(arguments):
-        np.save(path(f"in{i}.npy"), array)
-        command.append("--arg=" + path(f"in{i}.npy"))
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return np.load(path("out.npy")).view(np.uint16)
-
-
-def check(name, text, arguments, numbers):
-    expected = permuted(numbers.astype(ml_dtypes.bfloat16)).view(np.uint16)
-    wrong = 0
-    for device in ("cpu", "sim"):
-        different = int((run(name, device, text, arguments) != expected).sum())
-        print(f"{name} on {device}: {different} differ")
-        wrong += different
-    return wrong
-
-
 def of_numbers(shape):
-    numbers = rng.normal(size=shape).astype(ml_dtypes.bfloat16)
-    t = f"tensor<{'x'.join(map(str, shape))}xbf16>"
-    text = f"""func.func @main(%x: {t}) -> {t} {{
-  %e = tensor.empty() : {t}
-  %y = mx.permute_reduction ins(%x : {t}) outs(%e : {t}) -> {t}
-  return %y : {t}
-}}
-"""
-    return text, [numbers.view(np.uint16)], numbers
+    numbers = test.rng.normal(size=shape).astype(BF16)
+    t, f = f"tensor<{'x'.join(map(str, shape))}xbf16>", Function()
+    f.call(f"mx.permute_reduction ins({f.argument(t, numbers)} : {t}) OUTS", [t])
+    return f, numbers
 
 
 def of_elements(rows, columns, element, scale, groups):
     block, nvfp4 = (16, True) if scale == "f8E4M3FN" else (32, False)
-    width = int(element[1])
-    codes = rng.integers(0, 2**width, (rows, columns)).astype(np.uint8)
+    codes = test.rng.integers(0, 2**int(element[1]), (rows, columns)).astype(np.uint8)
     if element == "f8E4M3FN":
         codes[codes % 128 == 127] = 1  # no NaN
     low, high = (40, 80) if nvfp4 else (110, 140)
-    scales = rng.integers(low, high, (rows, columns // block)).astype(np.uint8)
-    numbers = ref.real(codes, scales, element, nvfp4=nvfp4)
-    tq, ts = f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // block}x{scale}"
-    tr = f"tensor<{rows}x{columns}xbf16>"
-    arguments = [ref.pack(codes, element), scales]
-    layout = ">"
-    offsets = ragged = extra = ""
+    scales = test.rng.integers(low, high, (rows, columns // block)).astype(np.uint8)
+    tq, ts, f = f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // block}x{scale}", Function()
+    f.argument(tq, ref.pack(codes, element), "q")
+    offsets = ragged = ""
     if groups:
-        layout = f", #mx.scale_layout<sf_128x4, ragged = rows, groups = {len(groups)}>>"
-        ends = np.cumsum(groups)
-        slack = np.full(((rows // 128 + len(groups)) * 128, -(-columns // block // 4) * 4), 0xA5, np.uint8)
-        begin = 0
-        for group, end in enumerate(ends):  # docs/reference/Spec.md, Groups
-            row = (begin // 128 + group) * 128
-            slack[row:row + end - begin, :columns // block] = scales[begin:end]
-            begin = end
-        arguments = [arguments[0], ref.tile(slack), ends.astype(np.int32)]
-        offsets, ragged = f" offsets(%o : tensor<{len(groups)}xi32>)", "ragged = rows "
-        extra = f", %o: tensor<{len(groups)}xi32>"
-    ts += layout
-    size = " block_size = 16" if nvfp4 else ""
-    text = f"""func.func @main(%q: {tq}, %s: {ts}{extra}) -> {tr} {{
-  %e = tensor.empty() : {tr}
-  %y = mx.permute_reduction {ragged}ins(%q : {tq}) scales(%s : {ts}){offsets} outs(%e : {tr}){size} -> {tr}
-  return %y : {tr}
-}}
-"""
-    return text, arguments, numbers
+        ends, count = np.cumsum(groups), len(groups)
+        ts += f", #mx.scale_layout<sf_128x4, ragged = rows, groups = {count}>"
+        offsets, ragged = f"offsets(%o : tensor<{count}xi32>)", "ragged = rows"
+        f.argument(f"tensor<{count}xi32>", ends.astype(np.int32), "o")
+        scales_given = ref.tile_rows(scales, ends, slack=0xA5)
+    f.argument(ts + ">", scales_given if groups else scales, "s")
+    f.call(f"mx.permute_reduction {ragged} ins(%q : {tq}) scales(%s : {ts}>) {offsets} OUTS "
+           f"{'block_size = 16' if nvfp4 else ''}", [f"tensor<{rows}x{columns}xbf16>"])
+    return f, ref.real(codes, scales, element, nvfp4=nvfp4)
 
 
+test = Harness("mx_run", "folder", seed=11)
 CASES = {
     "bf16": of_numbers((5, 192)),
     "bf16-32": of_numbers((130, 96)),
@@ -120,4 +65,9 @@ CASES = {
     "rows": of_elements(300, 128, "f8E4M3FN", "f8E8M0FNU", (100, 0, 1, 199)),
     "nvfp4-rows": of_elements(140, 96, "f4E2M1FN", "f8E4M3FN", (130, 10)),
 }
-sys.exit(sum(check(name, *case) for name, case in CASES.items()) != 0)
+for name in test.select(CASES):
+    function, numbers = CASES[name]
+    for device in ("cpu", "sim"):
+        found, = test.run(function, device=device, chip="sm_90a" if device == "sim" else None)
+        test.expect(device, found, permuted(numbers.astype(BF16)))
+test.finish(least=100000)

@@ -10,25 +10,16 @@ Each matrix begins with tiles of its own, of elements and of scales, also where 
 rows of the one before fill none.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "CPU"))
-import mx_reference as ref
 from chips import adapt_quantize_schedule
-from cpu_path import BITS, FLOATS
+from harness import FLOATS, Blocks, Function, Harness, stored
 
-mx_run, directory, chip = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
+test = Harness("mx_run", "folder", "chip", seed=2026)
 FACTOR = 2.5
 SEED = 0x2718281828459045
 LARGE = adapt_quantize_schedule(
     "{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
-    "stage_rows = 64, stages = 2, ctas = 1, raster = group_m(2), atomic_counter = true>}", chip)
+    "stage_rows = 64, stages = 2, ctas = 1, raster = group_m(2), atomic_counter = true>}", test.chip)
 
 # Shape, input, axes, elements, layout, dynamic, options.
 CASES = [
@@ -50,70 +41,40 @@ CASES = [
 ]
 
 
-def program(case):
-    shape, dtype, axes, element, layout, dynamic, options = case
-    block, scale = (16, "f8E4M3FN") if options == "nvfp4" else (32, "f8E8M0FNU")
-    text = lambda sizes: "x".join(map(str, sizes))
-    x = f"tensor<{'x'.join('?' * len(shape)) if dynamic else text(shape)}x{dtype}>"
-    types = []
-    for axis in axes:
-        rows, columns = shape[-2:] if axis else shape[:-3:-1]
-        types += [f"tensor<{text([*shape[:-2], rows, columns])}x{element}>",
-                  f"tensor<{text([*shape[:-2], rows, columns // block])}x{scale}, #mx.scale_layout<{layout}>>"]
-    types += ["tensor<f32>"] * (options == "amax")
-    empty = [f"%e{i}" for i in range(len(types))]
-    results = ", ".join(types)
-    return (f"func.func @main(%x: {x}, %g: f32, %seed: i64) -> ({results}) {{\n"
-            + "\n".join(f"%e{i} = tensor.empty() : {t}" for i, t in enumerate(types))
-            # What is computed before is no part of the kernel.
-            + ("\n%in = arith.negf %x : " + x if options == "negate" else "")
-            + f"\n%q:{len(types)} = mx.quantize ins({'%in' if options == 'negate' else '%x'} : {x}) {'global_scale(%g)' if options == 'nvfp4' else ''}"
-            f" {'seed(%seed)' if options == 'seed' else ''} outs({', '.join(empty)} : {results}) axes = {axes}"
-            f" block_size = {block} {options if options in ('square', 'amax') else ''}"
-            f" {options if options.startswith('{') else ''} -> {results}\n"
-            f"return {', '.join(f'%q#{i}' for i in range(len(types)))} : {results}\n}}\n")
+def destinations(case):
+    shape, _, axes, element, layout, _, options = case
+    return [Blocks(element, axis, layout, encode=FACTOR if options == "nvfp4" else None, square=options == "square",
+                   batch="".join(f"{n}x" for n in shape[:-2])) for axis in axes]
 
 
-def run(case, rng):
-    shape, dtype, axes, element, layout, _, options = case
-    x = rng.standard_normal(shape) * np.exp2(rng.integers(-8, 8, shape))
-    x[rng.random(shape) < 0.001] = np.nan
+def program(case, array):
+    shape, dtype, axes, _, _, dynamic, options = case
+    x = f"tensor<{'x'.join('?' if dynamic else str(n) for n in shape)}x{dtype}>"
+    outs, f = destinations(case), Function()
+    f.argument(x, array, "x"), f.argument("f32", np.float32(FACTOR), "g"), f.argument("i64", np.int64(SEED), "seed")
+    if options == "negate":  # the kernel takes no operation before it
+        f.lines.append(f"%in = arith.negf %x : {x}")
+    f.call(f"mx.quantize ins({'%in' if options == 'negate' else '%x'} : {x}) "
+           f"{'global_scale(%g)' if options == 'nvfp4' else ''} {'seed(%seed)' if options == 'seed' else ''} OUTS "
+           f"axes = {axes} block_size = {outs[0].block} "
+           f"{options if options in ('square', 'amax') or options.startswith('{') else ''}",
+           sum((out.types(*shape[-2:]) for out in outs), []) + ["tensor<f32>"] * (options == "amax"))
+    return f
+
+
+for case in test.select(CASES):
+    shape, dtype, axes, *_, options = case
+    x = test.rng.standard_normal(shape) * np.exp2(test.rng.integers(-8, 8, shape))
+    x[test.rng.random(shape) < 0.001] = np.nan
     x = x.astype(FLOATS[dtype])
-    path = lambda what: os.path.join(directory, f"{chip}-{what}")
-    with open(path("program.mlir"), "w") as file:
-        file.write(program(case))
-    np.save(path("x.npy"), x.view(BITS["bf16"]) if dtype == "bf16" else x)
-    np.save(path("g.npy"), np.float32(FACTOR))
-    np.save(path("s.npy"), np.int64(SEED))
-    outs = [path(f"out{i}.npy") for i in range(2 * len(axes) + (options == "amax"))]
-    done = subprocess.run(
-        [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}", "--check=cpu"]
-        + [f"--arg={path(a)}.npy" for a in "xgs"] + [f"--result={out}" for out in outs],
-        capture_output=True, text=True, env={**os.environ, "MX_SIM_SM_COUNT": "2"})
-    if done.returncode:
-        sys.exit(f"{case}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    found = test.run(program(case, x), chip=test.chip, check=True, sms=2)
     if options == "seed":
-        return 0  # compared with the CPU path
+        continue  # compared with the CPU path
     wide = (-x if options == "negate" else x).astype(np.float32).reshape(-1, *shape[-2:])
-    wrong = []
-    for k, axis in enumerate(axes):
-        parts = [ref.quantize(np.ascontiguousarray(matrix if axis else matrix.T), element,
-                              nvfp4_encode=FACTOR if options == "nvfp4" else None, square=options == "square")
-                 for matrix in wide]
-        tile = ref.tile if layout == "sf_128x4" else lambda scales: scales
-        for what, want, out in [("elements", [ref.pack(e, element) for e, _ in parts], outs[2 * k]),
-                                ("scales", [tile(s) for _, s in parts], outs[2 * k + 1])]:
-            want, found = np.stack(want), np.load(out)
-            if not np.array_equal(found.view(want.dtype).reshape(want.shape), want):
-                wrong.append(f"axis {axis} {what}")
-    if options == "amax" and np.isnan(wide).any() != np.isnan(np.load(outs[-1])):
-        wrong.append("amax")
-    if wrong:
-        print(f"{chip} {case}: {', '.join(wrong)} differ")
-    return len(wrong)
-
-
-rng = np.random.default_rng(2026)
-failures = sum(run(case, rng) for case in CASES)
-print(f"{failures} arrays of {len(CASES)} cases differ")
-sys.exit(failures != 0)
+    for k, out in enumerate(destinations(case)):
+        for j, what in enumerate(("elements", "scales")):
+            want = np.stack([out.expected(matrix)[j][0] for matrix in wide])
+            test.expect(f"axis {out.axis} {what}", stored(found[2 * k + j]).view(want.dtype).reshape(want.shape), want)
+    if options == "amax" and np.isnan(wide).any() != np.isnan(found[-1]):
+        test.fail("amax")
+test.finish(least=500000)

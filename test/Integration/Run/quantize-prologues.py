@@ -10,23 +10,13 @@ of them than CTAs. mx-run itself compares every operation with the CPU path; wha
 IEEE 754 defines is compared with numpy too.
 """
 
-import os
-import subprocess
-import sys
-
-import ml_dtypes
+import mx_reference as ref
 import numpy as np
 import swiglu
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "..", "CPU")]
-import mx_reference as ref
 from chips import adapt_quantize_schedule
+from harness import BF16, Blocks, Function, Harness
 
-mx_run, directory, *chips = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-BF16 = ml_dtypes.bfloat16
-
+test = Harness("mx_run", "folder", "*chips")
 GATES = ["gate", "up"]
 WEIGHTS = "%weights[%row] : !weights"
 FORWARD = swiglu.prologue(swiglu.FORWARD, "%y : bf16", WEIGHTS)
@@ -59,22 +49,19 @@ COPIED_WHOLE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128
 COPIED_PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, "
                 "stage_rows = 32, stages = 1, raster = columns, atomic_counter = true, input_stages = 2>}")
 PARTS, COPIED, COPIED_WHOLE, COPIED_PARTS = (
-    adapt_quantize_schedule(schedule, chips[0]) for schedule in (PARTS, COPIED, COPIED_WHOLE, COPIED_PARTS))
+    adapt_quantize_schedule(schedule, test.chips[0]) for schedule in (PARTS, COPIED, COPIED_WHOLE, COPIED_PARTS))
 
 
-def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, axis=1):
-    encoding = f", #mx.scale_layout<{layout}>" if layout else ""
-    if axis == 0:
-        rows, columns = columns, rows
-    return [f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // block}x{scale}{encoding}>"]
+def destination(rows, columns, element, layout="linear", encode=None, axis=1):
+    return Blocks(element, axis, layout, encode=encode).types(rows, columns)
 
 
 def cases(rows, columns, gathered):
     """Inputs, other operands, types of results, options, region."""
     yield GATES, "", destination(rows, columns, "f8E4M3FN", "sf_128x4"), "", FORWARD
     yield GATES, "", destination(rows, columns, "f4E2M1FN"), "scale_rounding = floor", FORWARD
-    yield (GATES, "global_scale(%scale)",
-           destination(rows, columns, "f4E2M1FN", "sf_128x4", "f8E4M3FN", 16), "block_size = 16", FORWARD)
+    yield (GATES, "global_scale(%scale)", destination(rows, columns, "f4E2M1FN", "sf_128x4", 3.5), "block_size = 16",
+           FORWARD)
     yield (GATES + ["dh"], "", destination(rows, columns, "f8E5M2", "sf_128x4") +
            destination(rows, columns, "f6E2M3FN"), "", BACKWARD)
     yield ["gate"], "", destination(rows, columns, "f8E4M3FN", "sf_128x4"), "", BIAS
@@ -89,7 +76,7 @@ def destinations(axes, *arguments):
 def tile_cases(rows, columns, gathered):
     """The same through shared memory."""
     gather = "gather(%index : !index)"
-    size, taken, nvfp4 = (rows, columns), (gathered, columns), ("f4E2M1FN", "sf_128x4", "f8E4M3FN", 16)
+    size, taken, nvfp4 = (rows, columns), (gathered, columns), ("f4E2M1FN", "sf_128x4", 3.5)
     yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", FORWARD
     yield GATES, "", destinations([0], *size, "f4E2M1FN"), "axes = [0] scale_rounding = even", FORWARD
     yield GATES, "global_scale(%scale)", destinations([0, 1], *size, *nvfp4), "axes = [0, 1] block_size = 16", FORWARD
@@ -106,27 +93,19 @@ def tile_cases(rows, columns, gathered):
     yield ["gate"], gather, destinations([0], *taken, "f8E4M3FN", "sf_128x4"), "axes = [0]", ""
 
 
-def program(cases, rows, columns, gathered):
-    t = f"tensor<{rows}x{columns}xbf16>"
-    lines, names, results = [], [], []
-    for i, (inputs, operands, types, options, region) in enumerate(cases(rows, columns, gathered)):
-        empties = [f"%e{i}_{j}" for j in range(len(types))]
-        lines += [f"{e} = tensor.empty() : {t_}" for e, t_ in zip(empties, types)]
-        if region:
-            arguments = ", ".join(f"%{name}: bf16" for name in inputs)
-            region = f"prologue {{\n^bb0({arguments}, %row: index, %col: index):{region}\n}}"
-        lines.append(f"""%q{i}:{len(types)} = mx.quantize ins({", ".join(f"%{name}_t" for name in inputs)}
-            : {", ".join([t] * len(inputs))}) {operands} outs({", ".join(empties)} : {", ".join(types)})
-            {options} -> {", ".join(types)} {region}""")
-        names += [f"%q{i}#{j}" for j in range(len(types))]
-        results += types
-    return f"""
-!weights = tensor<{rows}xf32>
-!bias = tensor<{columns}xbf16>
-!index = tensor<{gathered}xi32>
-func.func @main(%gate_t: {t}, %up_t: {t}, %dh_t: {t}, %weights: !weights, %bias: !bias,
-                %index: !index, %scale: f32) -> ({", ".join(results)}) {{
-""" + "\n".join(lines) + f"\nreturn {', '.join(names)} : {', '.join(results)}\n}}\n", len(results)
+def program(cases, arrays):
+    (rows, columns), gathered = arrays["gate_t"].shape, len(arrays["index"])
+    t, f = f"tensor<{rows}x{columns}xbf16>", Function()
+    types = {"weights": f"tensor<{rows}xf32>", "bias": f"tensor<{columns}xbf16>", "index": f"tensor<{gathered}xi32>"}
+    f.types += [f"!{name} = {type_}" for name, type_ in types.items()]
+    for name, array in arrays.items():
+        f.argument(t if name.endswith("_t") else f"!{name}" if name in types else "f32", array, name)
+    for inputs, operands, outs, options, region in cases(rows, columns, gathered):
+        arguments = ", ".join(f"%{name}: bf16" for name in inputs)
+        f.call(f"mx.quantize ins({', '.join(f'%{name}_t' for name in inputs)} : {', '.join([t] * len(inputs))}) "
+               f"{operands} OUTS {options}", outs,
+               f"prologue {{\n^bb0({arguments}, %row: index, %col: index):{region}\n}}" if region else "")
+    return f
 
 
 def make_tensor(rng, rows, columns):
@@ -138,54 +117,31 @@ def make_tensor(rng, rows, columns):
 
 def run(chip, cases, rows, columns, gathered):
     rng = np.random.default_rng([rows, columns])
-    text, count = program(cases, rows, columns, gathered)
     gate, up, dh = (make_tensor(rng, rows, columns) for _ in range(3))
     bias = rng.standard_normal(columns).astype(BF16)
     index = rng.integers(-1, rows, gathered).astype(np.int32)
     index[::9] = -1
-    arrays = [gate.view(np.uint16), up.view(np.uint16), dh.view(np.uint16),
-              rng.uniform(0, 1, rows).astype(np.float32), bias.view(np.uint16), index, np.float32(3.5)]
-    path = lambda name: os.path.join(directory, f"{chip}-{name}")
-    with open(path("program.mlir"), "w") as file:
-        file.write(text)
-    command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}", "--check=cpu"]
-    for i, array in enumerate(arrays):
-        np.save(path(f"in{i}.npy"), array)
-        command.append("--arg=" + path(f"in{i}.npy"))
-    command += ["--result=" + path(f"out{i}.npy") for i in range(count)]
+    f = program(cases, {"gate_t": gate, "up_t": up, "dh_t": dh, "weights": rng.uniform(0, 1, rows).astype(np.float32),
+                        "bias": bias, "index": index, "scale": np.float32(3.5)})
     # Few CTAs, which draw numbers for the other tiles.
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MX_SIM_SM_COUNT": "1"})
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+    done, outs = test.call(f.text(), f.arrays, len(f.results), chip=chip, check=True, sms=1)
     # Each of the operations was compared, and in every bit.
     assert "no bound" not in done.stdout + done.stderr, done.stdout + done.stderr
-    outs = [np.load(path(f"out{i}.npy")) for i in range(count)]
     with np.errstate(all="ignore"):
         biased = ((gate + bias[None]).astype(BF16) + BF16(1)).astype(np.float32)
-        taken = np.where(index[:, None] < 0, np.float32(0), biased[np.maximum(index, 0)])
-        plain = np.where(index[:, None] < 0, np.float32(0), gate.astype(np.float32)[np.maximum(index, 0)])
         wide = gate.astype(np.float32) + up.astype(np.float32)
-    failures, first = 0, 0
-    for inputs, operands, types, options, region in cases(rows, columns, gathered):
+    taken, plain = ref.gather(biased, index), ref.gather(gate.astype(np.float32), index)
+    found = iter([np.load(out) for out in outs])
+    for _, operands, types, options, region in cases(rows, columns, gathered):
+        own = iter([next(found) for _ in types])
         x = (taken if region else plain) if operands.startswith("gather") else {BIAS: biased, WIDE: wide}.get(region)
         axes = [1] if "axes" not in options else [int(c) for c in options.split("[")[1].split("]")[0].split(",")]
         for k, axis in enumerate(axes if x is not None else []):
-            elements, scales = ref.quantize(x if axis else np.ascontiguousarray(x.T), "f8E4M3FN")
-            if "sf_128x4" in types[2 * k + 1]:
-                scales = ref.tile(scales)
-            for j, (what, expected) in enumerate([("elements", elements), ("scales", scales)]):
-                found = outs[first + 2 * k + j]
-                wrong = found.shape != expected.shape or np.count_nonzero(found != expected)
-                if wrong:
-                    failures += 1
-                    print(f"{chip} {rows}x{columns} {operands} {options} axis {axis} {what}: {int(wrong)} of "
-                          f"{expected.size} differ")
-        first += len(types)
-    assert first == count
-    return failures
+            out = Blocks("f8E4M3FN", axis, "sf_128x4" if "sf_128x4" in types[2 * k + 1] else "linear")
+            out.compare(test, f"{chip} {rows}x{columns} {operands} {options} axis {axis}", own, x)
 
 
-failures = sum(run(chip, *size) for chip in chips for size in [
-    (cases, 200, 160, 137), (cases, 128, 256, 384), (tile_cases, 160, 288, 352), (tile_cases, 256, 128, 128)])
-print(f"{failures} arrays differ")
-sys.exit(failures != 0)
+for chip in test.chips:
+    for size in [(cases, 200, 160, 137), (cases, 128, 256, 384), (tile_cases, 160, 288, 352), (tile_cases, 256, 128, 128)]:
+        run(chip, *size)
+test.finish(least=1000000 * len(test.chips))

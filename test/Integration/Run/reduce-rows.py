@@ -8,16 +8,9 @@ Sums, maxima and minima of what regions make of matrices, of slices of them, of 
 rows without columns, of one, and with tails; NaN where it belongs and nowhere else. Sums are the same bits for all seeds of the simulator.
 """
 
-import os
-import subprocess
-import sys
-
-import ml_dtypes
 import numpy as np
+from harness import FLOATS, Harness
 
-mx_run, directory, chip, mx_compile, mx_launch = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-FLOATS = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 MAPS = """#matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>
 #column = affine_map<(r, c) -> (c)>
@@ -144,72 +137,27 @@ func.func @main(%gu: {whole}, %dh: {matrix}, %weight: tensor<?xf32>, %prob: tens
         return terms.sum(1), np.abs(terms).sum(1) * (columns + 16) * EPSILON
 
 
-path = lambda what: os.path.join(directory, f"{chip}-{what}")
-
-
-def execute(command, name, environment=None):
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
-    if done.returncode:
-        sys.exit(f"{name}: {' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
-
-
-def prepare(text, arguments):
-    """Writes the program and what it is given, and returns options."""
-    with open(path("case.mlir"), "w") as f:
-        f.write(text)
-    options = [f"--result={path('out.npy')}"]
-    for i, array in enumerate(arguments):
-        array = np.asarray(array)
-        np.save(path(f"in{i}.npy"), array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array)
-        options.append(f"--arg={path(f'in{i}.npy')}")
-    return options
-
-
-def run(text, arguments, name, options, environment=None):
-    options = [*options, *prepare(text, arguments)]
-    execute([mx_run, path("case.mlir"), *options], name, environment)
-    return np.load(path("out.npy"))
-
-
-def launch(text, arguments, name):
-    """The same by way of a launch plan."""
-    options = prepare(text, arguments)
-    execute([mx_compile, path("case.mlir"), "-o", path("compiled"), f"--chip={chip}"], name)
-    execute([mx_launch, path("compiled"), "--device=sim", *options], name)
-    return np.load(path("out.npy"))
-
-
-compared = failures = 0
+test = Harness("mx_run", "folder", "chip", "mx_compile", "mx_launch")
 
 
 def check(case, rng, rows, columns, spoil=False, by_plan=False):
     """Compares the simulator, in two orders, and the CPU path with numpy."""
-    global compared, failures
     arguments = case.arguments(rng, rows, columns)
     if spoil: # one row of the first matrix, which is that of another one in a slice
         arguments[0][rows // 2 + 2 if isinstance(case, Gradient) else rows // 2, columns // 2 + getattr(case, "shift", 0)] = np.nan
-    name = f"{chip}: {case}, {rows} x {columns}"
+    name = f"{case}, {rows} x {columns}"
     expected, limit = case.expect(*arguments)
     if spoil and np.isnan(expected).sum() != 1:
-        sys.exit(f"{name}: expected one row to be NaN")
-    sim = ["--device=sim", f"--chip={chip}"]
-    results = [run(case.text(), arguments, name, sim, {"MX_SIM_SM_COUNT": "1"}),
-               run(case.text(), arguments, name, ["--device=cpu"])]
-    again = launch(case.text(), arguments, name) if by_plan else run(
-        case.text(), arguments, name, sim, {"MX_SIM_SEED": "7"})
-    if again.tobytes() != results[0].tobytes():
-        failures += 1
-        print(f"{name}: another {'way' if by_plan else 'order'} gives other bits")
-    for device, found in zip(["sim", "cpu"], results):
-        compared += expected.size
-        with np.errstate(invalid="ignore"):
-            good = (np.isnan(found) & np.isnan(expected)) | (np.abs(found - expected) <= limit)
-        if found.shape != expected.shape or not good.all():
-            failures += 1
-            print(f"{name} on {device}: expected {expected}, found {found}")
+        test.fail(f"{name}: expected one row to be NaN")
+    run = lambda **more: test.run(case.text(), arguments, 1, **more)[0]
+    results = {"sim": run(chip=test.chip, sms=1), "cpu": run(device="cpu")}
+    again = (test.launch(case.text(), arguments, 1, test.chip)[0] if by_plan else run(chip=test.chip, seed=7))
+    test.expect(f"{name} by another {'way' if by_plan else 'order'}", again, results["sim"])
+    for device, found in results.items():
+        test.expect_numbers(f"{name} on {device}", found, expected, limit)
 
 
-rng = np.random.default_rng(len(chip))
+rng = np.random.default_rng(len(test.chip))
 number = lambda low, high: int(rng.integers(low, high))
 for dtype in FLOATS:
     for op in ["addf", "maximumf", "minimumf"]:
@@ -224,5 +172,4 @@ for dtype, other, shift in [("bf16", "bf16", 0), ("bf16", "f32", 8), ("f16", "bf
 check(Gradient("bf16", "bf16", 0), rng, 0, 64)
 check(Gradient("bf16", "f16", 8), rng, 11, 96, by_plan=True)
 check(Gradient("bf16", "f16", 1), rng, 3, 57, by_plan=True)
-print(f"{chip}: {compared} results compared, {failures} cases fail")
-sys.exit(failures != 0 or compared < 400)
+test.finish(least=400)

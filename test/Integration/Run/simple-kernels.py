@@ -8,18 +8,14 @@ Each program runs on the simulator, on the CPU path and as a compiled launch pla
 numbers, so that they are exact in block formats. What is summed in the same order has the same bits everywhere.
 """
 
-import os
-import subprocess
-import sys
-
 import ml_dtypes
 import numpy as np
+from harness import BF16 as bf16
+from harness import Harness
 
-mx_run, directory, chip, mx_compile, mx_launch = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(20)
+test = Harness("mx_run", "folder", "chip", "mx_compile", "mx_launch", seed=20)
+rng = test.rng
 M, N, K = 40, 24, 256
-bf16 = ml_dtypes.bfloat16
 
 TYPES = """!m = tensor<40x256xbf16>
 !e = tensor<40x256xf8E4M3FN>
@@ -251,51 +247,20 @@ CASES = [
      [np.zeros((0, 5)), np.float64(3)], 0),
 ]
 
-path = lambda what: os.path.join(directory, f"{chip}-{what}")
-
-
-def execute(command, name):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{name}: {' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stderr
-
-
-def check(name, parameters, types, body, arrays, expected, limit):
-    """Runs a program in three ways; returns how many of them are wrong."""
-    with open(path("case.mlir"), "w") as f:
-        f.write(f"{TYPES}\nfunc.func @main({parameters}) -> ({types}) {{\n{body}\n}}\n")
-    options = []
-    for i, array in enumerate(arrays):
-        array = np.asarray(array)
-        np.save(path(f"in{i}.npy"), array.view(np.uint16) if array.dtype == bf16 else array)
-        options.append(f"--arg={path(f'in{i}.npy')}")
-    outs = [path(f"out{i}.npy") for i in range(len(expected))]
-    options += [f"--result={out}" for out in outs]
-    found = {}
-    for way in ["sim", "cpu", "plan"]:
-        if way == "plan":
-            execute([mx_compile, path("case.mlir"), "-o", path("compiled"), f"--chip={chip}"], name)
-            execute([mx_launch, path("compiled"), "--device=sim", *options], name)
-        else:
-            said = execute([mx_run, path("case.mlir"), f"--device={way}", f"--chip={chip}", *options], name)
-            if ("runs as a simple kernel" in said) != (way == "sim"):
-                sys.exit(f"{name} on {way}: expected a remark on the simulator alone, found\n{said}")
+for name, parameters, types, body, arrays, expected, limit in CASES:
+    if test.only not in name:
+        continue
+    test.case, count, found = name, len(expected), {}
+    text = f"{TYPES}\nfunc.func @main({parameters}) -> ({types}) {{\n{body}\n}}\n"
+    for way in ["sim", "cpu"]:
+        done, outs = test.call(text, arrays, count, device=way, chip=test.chip)
+        if ("runs as a simple kernel" in done.stderr) != (way == "sim"):
+            test.fail(f"expected a remark on the simulator alone, found on {way}\n{done.stderr}")
         found[way] = [np.load(out) for out in outs]
-    wrong = 0
-    for way, arrays in found.items():
-        for i, (array, right) in enumerate(zip(arrays, expected)):
-            array = array.view(bf16) if array.dtype == np.uint16 else array
-            error = np.abs(array.astype(np.float64) - right)
-            if array.shape != np.shape(right) or not np.all(error <= limit * np.max(np.abs(right), initial=0)):
-                wrong += 1
-                print(f"{name} on {way}, result {i}: expected {right}, found {array}")
-    if any(a.tobytes() != b.tobytes() for a, b in zip(found["sim"], found["plan"])):
-        wrong += 1
-        print(f"{name}: a launch plan gives other bits")
-    return wrong
-
-
-wrong = sum(check(*case) for case in CASES)
-print(f"{chip}: {len(CASES)} programs, {wrong} results are wrong")
-sys.exit(wrong != 0)
+    found["plan"] = test.launch(text, arrays, count, test.chip)
+    for i, right in enumerate(expected):
+        for way, results in found.items():
+            test.expect_numbers(f"result {i} on {way}", results[i], right, limit * np.max(np.abs(right), initial=0))
+        test.expect(f"result {i} of a launch plan", found["plan"][i], found["sim"][i])
+test.case = ""
+test.finish(least=10000)

@@ -5,18 +5,10 @@ RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 from chips import adapt_schedule, count_roundings
+from harness import Harness
 from matmul_formats import make_codes, make_scales
-
-mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
 
 PROGRAM = """
 !a = tensor<{m}x{k}xf8E4M3FN>
@@ -37,7 +29,8 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %all: !all) -> !all {{
 }}
 """
 M, N, K = 140, 136, 256
-rng = np.random.default_rng(5)
+test = Harness("mx_run", "folder", seed=5)
+rng = test.rng
 a, a_values = make_codes(rng, M, K, "f8E4M3FN", False)
 b, b_values = make_codes(rng, N, K, "f8E4M3FN", False)
 a_scales, a_tiles = make_scales(rng, M, K // 32, "f8E8M0FNU")
@@ -48,28 +41,17 @@ b_values = b_values * b_scales.repeat(32, axis=1)
 for begin in (0, 4, 6, 8, 12):
     count, total = M * N, begin + M * N + 5
     old = rng.standard_normal(total).astype(np.float32)
-    with open(f"{directory}/program.mlir", "w") as file:
-        file.write(PROGRAM.format(
-            m=M, n=N, k=K, blocks=K // 32, begin=begin, count=count, total=total,
-            schedule=adapt_schedule("tile = [128, 128, 128], stages = 2, split_k = 2")))
-    command = [mx_run, f"{directory}/program.mlir", "--device=sim", "--result", f"{directory}/y.npy"]
-    for name, array in zip("abcde", (a, a_tiles, b, b_tiles, old)):
-        np.save(f"{directory}/{name}.npy", array)
-        command += ["--arg", f"{directory}/{name}.npy"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"result at {4 * begin} bytes: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    found = np.load(f"{directory}/y.npy").astype(np.float64)
+    program = PROGRAM.format(m=M, n=N, k=K, blocks=K // 32, begin=begin, count=count, total=total,
+                             schedule=adapt_schedule("tile = [128, 128, 128], stages = 2, split_k = 2"))
+    found, = test.run(program, [a, a_tiles, b, b_tiles, old], 1)
     inside = np.s_[begin : begin + count]
     outside = np.ones(total, bool)
     outside[inside] = False
-    assert np.array_equal(found[outside], old[outside].astype(np.float64)), begin
+    test.expect(f"around the result at {4 * begin} bytes", found, old, outside)
     # One more term, a product with 1.
     before = old[inside].astype(np.float64).reshape(M, N)
     exact = a_values @ b_values.T + before
     terms = np.abs(a_values) @ np.abs(b_values).T + np.abs(before)
     bound = (count_roundings(K) + 3) * 2.0**-23 * terms
-    off = np.abs(found[inside].reshape(M, N) - exact)
-    if not (off <= bound).all():
-        sys.exit(f"result at {4 * begin} bytes: {int((off > bound).sum())} wrong")
-    print(f"result at {4 * begin} bytes: right, largest deviation {(off / bound).max():.3f} of the bound")
+    test.expect_numbers(f"result at {4 * begin} bytes", found[inside].reshape(M, N), exact, bound)
+test.finish(least=5 * M * N)

@@ -9,20 +9,10 @@ packed weights too. Scales of layout sf_128x4 and row by row. Oracle: numpy in
 float64 on decoded numbers, from each layer's own rounded input.
 """
 
-import os
-import subprocess
-import sys
-
-import ml_dtypes
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "CPU"))
 import mx_reference as ref
+import numpy as np
+from harness import BF16, Harness, widen
 
-mx_run, directory, *chips = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-BF16 = ml_dtypes.bfloat16
 LAYERS, ROWS, SIZE = 3, 72, 256
 BLOCKS = SIZE // 32
 
@@ -65,18 +55,7 @@ def run(chip, element, tiled):
                             for _ in range(LAYERS)))
     packed = np.stack([ref.pack(w, element) for w in weights])
     given = np.stack([ref.tile(s) if tiled else s for s in scales])
-    path = lambda name: os.path.join(directory, f"{chip}-{element}-{tiled}-{name}")
-    with open(path("program.mlir"), "w") as file:
-        file.write(program(element, tiled))
-    command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}",
-               "--result=" + path("y.npy")]
-    for name, array in [("x", x.view(np.uint16)), ("w", packed), ("s", given)]:
-        np.save(path(name + ".npy"), array)
-        command.append("--arg=" + path(name + ".npy"))
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    found = np.load(path("y.npy")).view(BF16).astype(np.float64)
+    found = widen(test.run(program(element, tiled), [x, packed, given], 1, chip=chip)[0])
     h = x
     for w, s in zip(weights, scales):
         a, b = ref.quantize(h.astype(np.float32), "f8E4M3FN"), (w, s)
@@ -87,9 +66,13 @@ def run(chip, element, tiled):
     error = np.abs(found - expected).max() / np.abs(expected).max()
     same = np.count_nonzero(found == expected) / found.size
     print(f"{chip} {element} tiled {tiled}: {same:.3f} of the elements equal, largest error {error:.4f} of the largest")
-    return error > 0.02 or same < 0.9
+    test.compared += found.size
+    if error > 0.02 or same < 0.9:
+        test.fail(f"{chip} {element} tiled {tiled}")
 
 
-failures = sum(run(chip, element, tiled) for chip in chips
-               for element, tiled in [("f8E4M3FN", True), ("f4E2M1FN", True), ("f8E5M2", False)])
-sys.exit(int(failures != 0))
+test = Harness("mx_run", "folder", "*chips")
+for chip in test.chips:
+    for element, tiled in [("f8E4M3FN", True), ("f4E2M1FN", True), ("f8E5M2", False)]:
+        run(chip, element, tiled)
+test.finish(least=ROWS * SIZE)

@@ -21,8 +21,6 @@ import sys
 
 import numpy as np
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "Inputs"), os.path.join(here, "..", "CPU")]
 import transformer_block as block
 
 mx_opt, mx_run, mx_compile, mx_launch, examples, directory, chip, *cases = sys.argv[1:]

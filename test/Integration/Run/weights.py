@@ -5,9 +5,6 @@ RUN: %python %s mx-run %t --chip=sm_90a
 REQUIRES: compiler, numpy
 TIER: slow
 
-usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--step=N] [--device=DEVICE] [--chip=CHIP] [--packed] [--swap-ab] [--numbers]
-
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
 matter is NaN: rows of activations that no group has, what surrounds a slice, and
@@ -19,18 +16,14 @@ results must be the same bits; where mx chooses both schedules, both must be wit
 bound. With --numbers weights are bf16 without scales.
 """
 
-import argparse
 import os
 import re
-import subprocess
-import sys
 
 import ml_dtypes
-import numpy as np
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "CPU"))
 import mx_reference as ref
+import numpy as np
+from harness import FLOATS, Harness, widen
+from harness import stored as as_stored
 from matmul_formats import FORMATS, compare, make_codes, make_scales
 from packed_weights import pack_tiles
 
@@ -202,7 +195,7 @@ class Case:
             schedule = with_own(schedule, f"cluster_split = {in_cluster}") + f", {split}"
         return schedule
 
-    def name(self):
+    def __str__(self):
         groups = f" in {self.groups} groups" if self.groups else ""
         scaled = f" scaled by {self.scales}" if self.scales else ""
         what = f"{self.index}: {self.activations} x {self.weights}{scaled}, {self.kind}, "
@@ -220,16 +213,7 @@ def make_activations(case, shape):
         flat = x.reshape(-1)
         places = case.rng.choice(flat.size, 4, replace=False)
         flat[places] = [np.inf, -np.inf, NAN, 0]
-    return x.astype(get_type(case.activations))
-
-
-def get_type(name):
-    return {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}[name]
-
-
-def as_stored(array):
-    """bf16 as bits: files of arrays have no such numbers."""
-    return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+    return x.astype(FLOATS[case.activations])
 
 
 def make_weights(case):
@@ -351,7 +335,7 @@ def run(args, case):
     rows = x.reshape(-1, case.k)
     used = np.full(len(rows), -1)
     arrays = [x, codes] + ([] if case.is_numbers else [tiles])
-    out_type = get_type(case.out)
+    out_type = FLOATS[case.out]
     init = np.zeros((*shape[:-1], case.n), np.float32)
     if case.accumulates:
         init = case.rng.normal(size=init.shape).astype(np.float32)
@@ -384,7 +368,7 @@ def run(args, case):
     if not results:
         return False
     wrong, ratio = check(case, results, rows, used, w, init, to)
-    print(f"{case.name()}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    print(f"{case}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
     if not args.packed or wrong:
         return wrong == 0
     arrays[1] = ref.pack(pack_tiles(unpack_nibbles(codes, case.weights)), case.weights)
@@ -393,7 +377,7 @@ def run(args, case):
     if packed and not case.schedule and not case.is_exact:
         # The schedules that mx chooses may sum in different orders.
         wrong, ratio = check(case, packed, rows, used, w, init, to)
-        print(f"{case.name()}: {wrong} wrong with packed weights, largest deviation {ratio:.3f} of the bound")
+        print(f"{case}: {wrong} wrong with packed weights, largest deviation {ratio:.3f} of the bound")
         return wrong == 0
     # Rows of no expert group are unspecified on the CPU where there are parts.
     known = used >= 0 if case.parts > 1 else np.full(len(used), True)
@@ -402,7 +386,7 @@ def run(args, case):
         same = as_bits(plain) == as_bits(other)
         differ += int((~(same[known] if len(same) == len(known) else same)).sum())
     if not packed or differ:
-        print(f"{case.name()}: {differ} elements differ with packed weights")
+        print(f"{case}: {differ} elements differ with packed weights")
     return wrong == 0 and packed and not differ
 
 
@@ -420,7 +404,7 @@ def run_reduction(args, case):
     init = np.zeros((groups, case.m, case.n), np.float32)
     if case.accumulates:
         init = rng.normal(size=init.shape).astype(np.float32)
-    init = init.astype(get_type(case.out))
+    init = init.astype(FLOATS[case.out])
     types = f"tensor<{case.m}x{capacity}xbf16>, tensor<{case.n}x{capacity}xbf16>"
     out = f"tensor<{groups}x{case.m}x{case.n}x{case.out}>"
     after = "accumulate " if case.accumulates else ""
@@ -436,7 +420,7 @@ func.func @main(%a: {types.split(", ")[0]}, %b: {types.split(", ")[1]}, %o: tens
     results = execute(args, case, program, [as_stored(a), as_stored(b), ends, as_stored(init)], 1)
     if not results:
         return False
-    y = (results[0].view(ml_dtypes.bfloat16) if case.out == "bf16" else results[0]).astype(np.float64)
+    y = widen(results[0])
     wrong, largest = 0, 0.0
     for group, (start, size) in enumerate(zip(starts, sizes)):
         within = slice(start, start + size)
@@ -444,7 +428,7 @@ func.func @main(%a: {types.split(", ")[0]}, %b: {types.split(", ")[1]}, %o: tens
         more = check_sums(y[group], left @ right.T + before,
                           np.abs(left) @ np.abs(right).T + np.abs(before), count_steps(case, left), case)
         wrong, largest = wrong + more[0], max(largest, more[1])
-    print(f"{case.name()}: {wrong} wrong, largest deviation {largest:.3f} of the bound")
+    print(f"{case}: {wrong} wrong, largest deviation {largest:.3f} of the bound")
     return wrong == 0
 
 
@@ -454,41 +438,25 @@ def as_bits(array):
 
 def execute(args, case, program, arrays, count, has_rows=True):
     """The results of a program, or nothing if it fails."""
-    path = f"{args.directory}/case.mlir"
-    with open(path, "w") as file:
-        file.write(program)
-    command = [args.mx_run, path, f"--device={args.device}"]
-    command += [] if case.is_exact else [f"--chip={case.chip}"]
-    for number, array in enumerate(arrays):
-        np.save(f"{args.directory}/{number}.npy", array)
-        command += ["--arg", f"{args.directory}/{number}.npy"]
-    results = [f"{args.directory}/y{i}.npy" for i in range(count)]
-    for result in results:
-        if os.path.exists(result):
-            os.remove(result)
-        command += ["--result", result]
     # What is recorded for a GPU (simulator/scripts/cuda_cases/record.py) is not checked.
-    if (case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact
-            and "MX_RECORD" not in os.environ):
-        command.append("--check=cpu")
+    check = (case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact
+             and "MX_RECORD" not in os.environ)
     # Without rows there is nothing to compare.
-    expected = 0 if has_rows or "--check=cpu" not in command else 4
-    env = dict(os.environ, MX_SIM_SEED=str(case.index % 3))
+    expected = 0 if has_rows or not check else 4
     # A cluster fits.
-    env.setdefault("MX_SIM_SM_COUNT", "4" if "split_k = 4" in case.schedule else "3")
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    sms = os.environ.get("MX_SIM_SM_COUNT", "4" if "split_k = 4" in case.schedule else "3")
+    done, outs = args.call(program, arrays, count, check=check, status=None, seed=case.index % 3, sms=sms,
+                           chip=None if case.is_exact else case.chip)
     if done.returncode != expected:
-        print(f"{case.name()}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        print(f"{case}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return []
-    return [np.load(r) for r in results]
+    return [np.load(out) for out in outs]
 
 
 def check(case, results, rows, used, w, init, to):
     if case.kind == "quantized":
         return check_quantized(case, results, rows, used, w)
-    y = results[0]
-    y = (y.view(ml_dtypes.bfloat16) if case.out == "bf16" else y).astype(np.float64)
-    y = y.reshape(-1, case.n)
+    y = widen(results[0]).reshape(-1, case.n)
     if to is not None:
         y = y[to]
     before = init.astype(np.float64).reshape(-1, case.n)
@@ -562,38 +530,23 @@ def check_quantized(case, results, rows, used, w):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("mx_run")
-    parser.add_argument("directory")
-    parser.add_argument("--count", type=int)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--step", type=int, default=1)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--device", default="sim")
-    parser.add_argument("--chip", default="sm_90a")
-    parser.add_argument("--packed", action="store_true")
-    parser.add_argument("--swap-ab", action="store_true")
-    parser.add_argument("--numbers", action="store_true")
-    parser.add_argument("--permuted", action="store_true", help="with --swap-ab: permuted_a")
-    args = parser.parse_args()
-    os.makedirs(args.directory, exist_ok=True)
-    count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab + args.numbers)
-    numbers = range(args.first, args.first + count, args.step)
-    cases = [Case(i, args.device, args.chip, args.swap_ab, args.numbers) for i in numbers]
-    for case in cases if args.permuted else []:
+    test = Harness("mx_run", "folder", count=0, first=0, step=1, device="sim", chip="sm_90a", packed=False, swap_ab=False,
+                   numbers=False, permuted=False)
+    count = test.count or len(WEIGHTS) * (len(KINDS) - test.swap_ab + test.numbers)
+    numbers = range(test.first, test.first + count, test.step)
+    cases = [Case(i, test.device, test.chip, test.swap_ab, test.numbers) for i in numbers]
+    for case in cases if test.permuted else []:  # with --swap-ab: permuted_a
         case.schedule = with_own(case.schedule, "permuted_a = true") + ", workspace = a"
         case.knows_k = True
-    cases = [case for case in cases if args.only in case.name() + case.schedule]
-    if args.packed:  # in tiles of 64 columns
+    if test.packed:  # in tiles of 64 columns
         cases = [case for case in cases if "32, 64]" not in case.schedule]
-    if args.packed and args.swap_ab:  # whose parts have rows in common
+    if test.packed and test.swap_ab:  # whose parts have rows in common
         cases = [case for case in cases if case.kind != "parts"]
-    failures = 0
-    for case in cases:
-        failures += not (run_reduction if case.kind == "reduction" else run)(args, case)
-        sys.stdout.flush()
-    print(f"{len(cases)} matmuls, {failures} failures")
-    sys.exit(failures != 0 or not cases)
+    for case in test.select(cases):
+        test.compared += 1
+        if not (run_reduction if case.kind == "reduction" else run)(test, case):
+            test.fail("wrong")
+    test.finish()
 
 
 if __name__ == "__main__":

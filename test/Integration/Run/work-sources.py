@@ -9,21 +9,17 @@ is left is then launched, and no tile may be missing or done twice.
 """
 
 import itertools
-import os
 import re
-import subprocess
 import sys
 
 import numpy as np
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import reference
 from chips import adapt_schedule
+from harness import Harness
 
-example, mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-
-with open(example) as file:
+test = Harness("example", "mx_run", "folder", seed=7)
+rng = test.rng
+with open(test.example) as file:
     EXAMPLE = file.read()
 
 TILE = "tile = [128, 128, 128], stages = 3, "
@@ -51,7 +47,7 @@ def make_program(schedule, with_epilogue):
     for pattern, replacement in changes:
         program, found = re.subn(pattern, replacement, program)
         if found != 1:
-            sys.exit(f"{example}: expected 1 match of {pattern}, found {found}")
+            sys.exit(f"{test.example}: expected 1 match of {pattern}, found {found}")
     return program
 
 
@@ -61,17 +57,13 @@ LOOPS = ["static", "clc"]
 RASTERS = ["linear", "group_m(3)", "hilbert"]
 ACCUMULATORS = [1, 2]
 
-rng = np.random.default_rng(7)
 inputs = []
 for index, (m, n, k) in enumerate(SHAPES):
     x, w = reference.make_input(rng, m, k, "plain"), reference.make_input(rng, n, k, "plain")
-    np.save(f"{directory}/x{index}.npy", x)
-    np.save(f"{directory}/w{index}.npy", w)
     a = reference.dequantize(*reference.quantize(reference.from_bits(x)))
     b = reference.dequantize(*reference.quantize(reference.from_bits(w)))
-    inputs.append((a, b))
+    inputs.append((x, w, a, b))
 
-failures = 0
 # Every loop with every order; then seeds, and parts of the reduction: more than
 # there are steps in the first two shapes, so that some have nothing to do.
 runs = [(loop, raster, 1, index % 4) for index, (loop, raster) in enumerate(itertools.product(LOOPS, RASTERS))]
@@ -81,30 +73,20 @@ for run, (loop, raster, parts, shape) in enumerate(runs):
     seed = run % 6
     schedule = (f"strategy = #mxgpu.tcgen05_block_scaled<accumulators = {ACCUMULATORS[run % 2]}, "
                 f"tile_loop = {loop}>, split_k = {parts}, raster = {raster}")
-    with open(f"{directory}/program.mlir", "w") as file:
-        file.write(make_program(schedule, with_epilogue=parts > 1))
-    result = f"{directory}/y.npy"
-    if os.path.exists(result):
-        os.remove(result)
-    command = [mx_run, f"{directory}/program.mlir", "--device=sim", "--check=cpu", "--result", result]
-    command += ["--arg", f"{directory}/x{shape}.npy", "--arg", f"{directory}/w{shape}.npy"]
-    environment = dict(os.environ, MX_SIM_SM_COUNT=str(1 + run % 3), MX_SIM_SEED=str(seed), MX_SIM_CHECKS="all")
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    what = f"{SHAPES[shape]} {schedule}, seed {seed}"
-    if done.returncode:
-        print(f"{what}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-        failures += 1
-        continue
-    y = reference.from_bits(np.load(result))
+    x, w, a, b = inputs[shape]
+    test.case = f"{SHAPES[shape]} {schedule}, seed {seed}"
+    y = reference.from_bits(test.run(make_program(schedule, parts > 1), [x, w], 1, check=True, sms=1 + run % 3, seed=seed,
+                                     env={"MX_SIM_CHECKS": "all"})[0])
     # The simulator rounds to f32 at each step.
-    a, b = inputs[shape]
     if parts > 1:
         a = a / 2
         dropped = np.arange(y.shape[1])[None, :] > np.arange(y.shape[0])[:, None]
-        failures += np.count_nonzero(y[dropped]) != 0
+        if y[dropped].any():
+            test.fail("expected zeros above the diagonal")
         y = np.where(dropped, reference.from_bits(reference.to_bits(a @ b.T)), y)
     wrong, ratio = reference.compare_matmul(y, a, b, 2.0**-23)
-    print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
-    failures += int(wrong != 0)
-print(f"{len(runs)} runs, {failures} failures")
-sys.exit(1 if failures else 0)
+    print(f"{test.case}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    test.compared += y.size
+    if wrong:
+        test.fail(f"{wrong} wrong")
+test.finish(least=len(runs))

@@ -1,25 +1,16 @@
 """Runs mx.matmul with epilogues and compares with numpy in float64.
 
-usage: epilogue.py MX_RUN DIRECTORY SEED [PART/PARTS]
-
 Each case is a shape, a type of the result, a schedule and a region. mx-run
 itself compares with the CPU; here the region is applied in float64 to both ends
 of what the bound of the sum allows.
 """
 
 import dataclasses
-import os
-import subprocess
-import sys
 
-import ml_dtypes
 import numpy as np
 import reference
 from chips import adapt_schedule, count_roundings
-
-mx_run, directory, seed = sys.argv[1:4]
-part, parts = map(int, sys.argv[4].split("/")) if len(sys.argv) > 4 else (0, 1)
-os.makedirs(directory, exist_ok=True)
+from harness import FLOATS, Harness, widen
 
 PROGRAM = """
 !x = tensor<{M}x{K}xbf16>
@@ -104,7 +95,6 @@ REGIONS = {
         ),
     ),
 }
-DTYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 
 
 @dataclasses.dataclass
@@ -121,28 +111,19 @@ class Case:
     dynamic: bool = False
 
 
-def save(name, array):
-    """An array as mx-run takes it."""
-    path = f"{directory}/{name}.npy"
-    if array.dtype == ml_dtypes.bfloat16:
-        array = array.view(np.uint16)
-    np.save(path, array)
-    return path
-
-
 def run(case, rng):
     type_, (parameters, body, formula) = case.type, REGIONS[case.region]
     static = {"M": case.m, "N": case.n}
     names = {"M": "?", "N": "?"} if case.dynamic else static
     x = reference.make_input(rng, case.m, case.k, "plain")
     w = reference.make_input(rng, case.n, case.k, "plain")
-    old = rng.standard_normal((case.m, case.n)).astype(DTYPES[type_])
-    arguments, paths, values = "", [save("x", x), save("w", w), save("y", old)], []
+    old = rng.standard_normal((case.m, case.n)).astype(FLOATS[type_])
+    arguments, arrays, values = "", [x, w, old], []
     for index, parameter in enumerate(parameters):
         *shape, dtype = parameter.format(**static)[len("tensor<") : -1].split("x")
-        value = np.asarray(rng.standard_normal([int(size) for size in shape])).astype(DTYPES[dtype])
+        value = np.asarray(rng.standard_normal([int(size) for size in shape])).astype(FLOATS[dtype])
         arguments += f", %p{index}: {parameter.format(**names)}"
-        paths.append(save(f"p{index}", value))
+        arrays.append(value)
         values.append(value.astype(np.float64))
     alpha = 0.75
     region = ""
@@ -168,19 +149,8 @@ def run(case, rng):
         region=region,
     )
     if case.alpha:
-        paths.append(save("alpha", np.float32(alpha)))
-    program = f"{directory}/program.mlir"
-    with open(program, "w") as file:
-        file.write(text)
-    command = [mx_run, program, "--device=sim", "--check=cpu", "--result", f"{directory}/r.npy"]
-    for path in paths:
-        command += ["--arg", path]
-    env = dict(os.environ, MX_SIM_SEED=seed, MX_SIM_SM_COUNT="2")
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
-    if done.returncode:
-        return f"exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
-    found = np.load(f"{directory}/r.npy")
-    found = found.view(DTYPES[type_]).astype(np.float64)
+        arrays.append(np.float32(alpha))
+    found = widen(test.run(text, arrays, 1, check=True, sms=2, seed=test.order)[0])
 
     a = reference.dequantize(*reference.quantize(reference.from_bits(x)))
     b = reference.dequantize(*reference.quantize(reference.from_bits(w)))
@@ -197,11 +167,7 @@ def run(case, rng):
     scale = np.maximum(np.abs(low), np.abs(high)) + (np.abs(sums) if body else 0)
     bits = {"f32": 24, "bf16": 8, "f16": 11}[type_]
     slack = (16 * 2.0**-24 * scale if body else 0) + 2.0**-bits * np.maximum(np.abs(low), np.abs(high)) + 2.0**-24
-    wrong = (found < low - slack) | (found > high + slack) | ~np.isfinite(found)
-    if wrong.any():
-        place = tuple(np.argwhere(wrong)[0])
-        return f"{wrong.sum()} wrong, first at {place}: expected {low[place]} to {high[place]}, found {found[place]}"
-    return ""
+    test.expect_numbers("result", found, (low + high) / 2, (high - low) / 2 + slack)
 
 
 CASES = [
@@ -225,12 +191,8 @@ CASES = [
     Case(200, 104, 64, "bf16", "mask", epilogue="tma_store"),
 ]
 
-failures = 0
-for index, case in enumerate(CASES):
-    if index % parts != part:
-        continue
-    found = run(case, np.random.default_rng([int(seed), index]))
-    print(f"{case}: {found or 'right'}")
-    failures += bool(found)
-print(f"{failures} failures")
-sys.exit(failures != 0)
+test = Harness("mx_run", "folder", "order", "?part")
+part, parts = map(int, (test.part or "0/1").split("/"))
+for case in test.select(CASES[part::parts]):
+    run(case, np.random.default_rng([int(test.order), CASES.index(case)]))
+test.finish()

@@ -1,21 +1,14 @@
 """exp, sigmoid and silu: the simulator and the CPU against numpy, bit by bit,
 and against float64.
 
-usage: exponentials.py MX_RUN DIRECTORY
-
 All bf16 values, and random f32: of all exponents, and of the range that matters.
 """
-
-import os
-import subprocess
-import sys
 
 import numpy as np
 from chips import adapt_schedule
 from exponentials_model import exp, sigmoid
+from harness import Harness
 
-mx_run, directory = sys.argv[1:3]
-os.makedirs(directory, exist_ok=True)
 SIZE = 256  # of a side: all bf16 values
 
 # Regions on a value %x; what they give is %v.
@@ -80,25 +73,6 @@ def make_inputs():
     }
 
 
-def run(device, program, x):
-    paths = {}
-    for name, array in {
-        "x": x.reshape(SIZE, SIZE),
-        "a": np.zeros((SIZE, 32), np.uint8),
-        "s": np.zeros((SIZE // 128, 1, 32, 4, 4), np.uint8),
-    }.items():
-        paths[name] = f"{directory}/{name}.npy"
-        np.save(paths[name], array)
-    command = [mx_run, program, f"--device={device}"]
-    for path in paths.values():
-        command += ["--arg", path]
-    for name in BODIES:
-        command += ["--result", f"{directory}/{name}.npy"]
-    env = dict(os.environ, MX_SIM_SM_COUNT="2")
-    subprocess.run(command, check=True, env=env)
-    return {name: np.load(f"{directory}/{name}.npy").ravel() for name in BODIES}
-
-
 def get_bits(x):
     """A NaN's payload is the device's own."""
     return np.where(np.isnan(x), np.uint32(0x7FC00000), x.view(np.uint32))
@@ -127,23 +101,19 @@ matmuls = "".join(
     )
     for (name, body), epilogue in zip(BODIES.items(), ["direct", "tma_store", "tma_store"])
 )
-program = f"{directory}/program.mlir"
-with open(program, "w") as file:
-    file.write(PROGRAM.format(size=SIZE, matmuls=matmuls, results=", ".join("%" + n for n in BODIES)))
+program = PROGRAM.format(size=SIZE, matmuls=matmuls, results=", ".join("%" + n for n in BODIES))
+zeros = np.zeros((SIZE, 32), np.uint8), np.zeros((SIZE // 128, 1, 32, 4, 4), np.uint8)
 
-failures = 0
+test = Harness("mx_run", "folder")
 with np.errstate(all="ignore"):
     for kind, x in make_inputs().items():
-        results = {device: run(device, program, x) for device in ("cpu", "sim")}
+        results = {device: dict(zip(BODIES, test.run(program, [x.reshape(SIZE, SIZE), *zeros], 3, device=device, sms=2)))
+                   for device in ("cpu", "sim")}
         for name, model in MODELS.items():
-            expected = get_bits(model(x))
             for device, found in results.items():
-                wrong = get_bits(found[name]) != expected
-                failures += bool(wrong.any())
-                for i in np.flatnonzero(wrong)[:1]:
-                    print(f"{kind}: {name}({x[i].item().hex()}) on {device}: expected {expected[i]:#x}, "
-                          f"found {found[name].view(np.uint32)[i]:#x}; {wrong.sum()} differ")
-            error = measure(name, x, results["cpu"][name])
+                test.expect(f"{kind}: {name} on {device}", get_bits(found[name].ravel()), get_bits(model(x)))
+            error = measure(name, x, results["cpu"][name].ravel())
             print(f"{kind}: {name} is off by {error:.2f} ulp at most")
-            failures += not error <= ULPS[name]
-sys.exit(failures != 0)
+            if not error <= ULPS[name]:
+                test.fail(f"{kind}: {name} is off by {error:.2f} ulp, expected at most {ULPS[name]}")
+test.finish(least=3 * 3 * 2 * SIZE * SIZE)

@@ -1,8 +1,5 @@
 """Runs mx.grouped_matmul over random groups and compares with numpy.
 
-usage: grouped_formats.py MX_RUN DEVICE DIRECTORY KIND [--count=N] [--first=N]
-                          [--schedule=PARTS] [--seed=N]
-
 KIND is `rows` or `reduction`. Groups of every kind: none, empty ones, of one
 row, one with everything, of no multiple of anything, and rows behind the last.
 Slack holds what must not matter: NaN scales beyond the matrices and between
@@ -10,16 +7,13 @@ groups of rows, NaN elements behind the last expert group, and a result full of 
 Case number i is the same whenever it runs.
 """
 
-import argparse
 import os
-import subprocess
-import sys
 
 import ml_dtypes
 import numpy as np
 from chips import adapt_schedule, count_roundings
-from matmul_formats import (FORMATS, NAN_SCALE, OUTS, compare, make_codes,
-                            make_scales, ref, tile_scales)
+from harness import FLOATS, Harness, widen
+from matmul_formats import FORMATS, NAN_SCALE, OUTS, compare, make_codes, make_scales, ref, tile_scales
 
 ROWS = """
 !a = tensor<{t}x{k}x{a}>
@@ -189,7 +183,7 @@ def run_case(args, index):
 
 def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
                accumulate=False, epilogue=False):
-    """Compiles, runs and compares one matmul; `args` are those of main."""
+    """Compiles, runs and compares one matmul; `args` is a `Harness` like that of main."""
     a, b, s, _ = formats
     store = ("mx.yield %z : f32" if out == "f32" else
              "%w = arith.truncf %z : f32 to bf16 mx.yield %w : bf16")
@@ -200,38 +194,21 @@ def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
         epilogue=EPILOGUE.format(store=store) if epilogue else "",
         schedule=f"mxgpu.schedule = #mxgpu.schedule<{adapt_schedule(args.schedule)}>"
         if args.schedule else "", **case.sizes)
-    path = lambda name: os.path.join(args.directory, name)
-    with open(path("case.mlir"), "w") as file:
-        file.write(text)
     before = np.full(case.shape, np.nan, np.float32)
     if accumulate:
         before = rng.integers(-64, 64, case.shape).astype(np.float32)
-    dtype = {"f32": np.float32, "bf16": ml_dtypes.bfloat16}[out]
-    init = before.astype(dtype)
-    init = init.view(np.uint16) if out == "bf16" else init
     ends = np.cumsum(sizes).astype({"i32": np.int32, "i64": np.int64}[offset])
-    command = [args.mx_run, path("case.mlir"), f"--device={args.device}"]
-    for i, array in enumerate(case.arrays + [ends, init]):
-        np.save(path(f"{i}.npy"), array)
-        command += ["--arg", path(f"{i}.npy")]
-    result = path("y.npy")
-    if os.path.exists(result):
-        os.remove(result)
-    env = dict(os.environ, MX_SIM_SEED=args.seed or str(index % 2))
-    env.setdefault("MX_SIM_SM_COUNT", "3")
-    done = subprocess.run(command + ["--result", result], capture_output=True,
-                          text=True, env=env)
     what = (f"{index}: {a} x {b} scaled by {s}, {args.kind} "
             f"{[int(x) for x in sizes]}, {case.sizes} to {out}"
             f"{', accumulate' if accumulate else ''}"
             f"{', epilogue' if epilogue else ''}")
+    done, outs = args.call(text, [*case.arrays, ends, before.astype(FLOATS[out])], 1, seed=args.order or index % 2,
+                           sms=os.environ.get("MX_SIM_SM_COUNT", "3"))
     # Where the copy engine cannot write the result, a remark says so.
     is_explained = "remark: epilogue = direct instead of tma_store" in done.stderr
-    if done.returncode or (done.stderr and not is_explained):
-        print(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        return False
-    y = np.load(result)
-    y = (y.view(ml_dtypes.bfloat16) if out == "bf16" else y).astype(np.float64)
+    if done.stderr and not is_explained:
+        args.fail(f"{what}: {done.stderr}")
+    y = widen(np.load(outs[0]))
     steps = count_roundings(case.k, a, b) + 1
     wrong, largest = 0, 0.0
     for where, rows, left, right in case.matmuls:
@@ -243,7 +220,10 @@ def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
             factor = (1 + rows % 2)[:, None] if epilogue else 1
             found = compare(y[where], left * factor, right, steps, OUTS[out])
         wrong, largest = wrong + found[0], max(largest, found[1])
-    print(f"{what}: {wrong} wrong, largest deviation {largest:.3f} of the bound")
+    print(f"{what}: {wrong} wrong, largest deviation {largest:.3f} of the bound", flush=True)
+    args.compared += y.size
+    if wrong:
+        args.fail(what)
     return wrong == 0
 
 
@@ -260,23 +240,10 @@ def compare_sum(y, left, right, old, rows, epilogue, steps, mantissa):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("mx_run")
-    parser.add_argument("device")
-    parser.add_argument("directory")
-    parser.add_argument("kind", choices=["rows", "reduction"])
-    parser.add_argument("--count", type=int, default=12)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--schedule", default="")
-    parser.add_argument("--seed", default="")
-    args = parser.parse_args()
-    os.makedirs(args.directory, exist_ok=True)
-    failures = 0
-    for index in range(args.first, args.first + args.count):
-        failures += not run_case(args, index)
-        sys.stdout.flush()
-    print(f"{args.count} matmuls, {failures} failures")
-    sys.exit(failures != 0)
+    test = Harness("mx_run", "device", "folder", "kind", count=12, first=0, schedule="", order="")
+    for index in range(test.first, test.first + test.count):
+        run_case(test, index)
+    test.finish()
 
 
 if __name__ == "__main__":

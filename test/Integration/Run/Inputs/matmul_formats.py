@@ -1,27 +1,19 @@
 """Runs mx.matmul on operands of every format and compares with numpy.
 
-usage: matmul_formats.py MX_RUN DEVICE DIRECTORY [--count=N] [--first=N]
-                         [--formats=A,B] [--schedule=PARTS] [--seed=N]
-                         [--least-k=N] [--multiple-of-n=N]
-
 Operands and scales are random codes, so that every value of a format occurs.
 Slack holds what must not matter: NaN scales in rows and blocks beyond the
 matrix. Case number i is the same whenever it runs: a long loop can be
 interrupted and resumed with --first.
 """
 
-import argparse
 import os
-import subprocess
 import sys
 
 import ml_dtypes
-import numpy as np
-
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "..", "..", "CPU"), os.path.join(here, "..", "..", "..", "python")]
 import mx_reference as ref
+import numpy as np
 from chips import adapt_schedule, as_operand, count_roundings, reduction_multiple
+from harness import Harness, widen
 
 FORMATS = {
     "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 8),
@@ -75,12 +67,7 @@ def make_scales(rng, rows, blocks, kind):
 
 def tile_scales(scales, kind):
     """Bytes of scales in tiles, with NaN in all slack."""
-    rows, blocks = scales.shape
-    tiled = np.full((-(-rows // 128), -(-blocks // 4), 32, 4, 4), NAN_SCALE[kind],
-                    np.uint8)
-    r, c = np.indices(scales.shape)
-    tiled[r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = scales
-    return tiled
+    return ref.tile(scales, slack=NAN_SCALE[kind])
 
 
 def compare(y, a, b, steps, mantissa):
@@ -102,34 +89,18 @@ def compare(y, a, b, steps, mantissa):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("mx_run")
-    parser.add_argument("device")
-    parser.add_argument("directory")
-    parser.add_argument("--count", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--formats", default="")
-    parser.add_argument("--schedule", default="")
-    parser.add_argument("--shape", default="")
-    parser.add_argument("--least-k", type=int, default=0)
-    parser.add_argument("--multiple-of-n", type=int, default=1)
-    parser.add_argument("--seed", default="")
-    args = parser.parse_args()
-    os.makedirs(args.directory, exist_ok=True)
+    test = Harness("mx_run", "device", "folder", count=0, first=0, formats="", schedule="", shape="", least_k=0,
+                   multiple_of_n=1, order="")
     pairs = [(a, b, "f8E8M0FNU") for a in FORMATS for b in FORMATS]
     pairs.append(("f4E2M1FN", "f4E2M1FN", "f8E4M3FN"))
-    if args.formats:
-        wanted = args.formats.split(",")
+    if test.formats:
+        wanted = test.formats.split(",")
         pairs = [p for p in pairs if list(p[: len(wanted)]) == wanted]
         if not pairs:
-            sys.exit(f"no such formats: {args.formats}")
-    count = args.count or len(pairs)
-    failures = 0
-    for index in range(args.first, args.first + count):
-        failures += not run_case(args, index, *pairs[index % len(pairs)])
-        sys.stdout.flush()
-    print(f"{count} matmuls, {failures} failures")
-    sys.exit(failures != 0)
+            sys.exit(f"no such formats: {test.formats}")
+    for index in range(test.first, test.first + (test.count or len(pairs))):
+        run_case(test, index, *pairs[index % len(pairs)])
+    test.finish()
 
 
 def run_case(args, index, a, b, s):
@@ -150,45 +121,21 @@ def run_case(args, index, a, b, s):
     a_scales, a_tiles = make_scales(rng, m, k // block, s)
     b_scales, b_tiles = make_scales(rng, n, k // block, s)
     size = "?" if dynamic else None
-    with open(f"{args.directory}/case.mlir", "w") as file:
-        file.write(
-            PROGRAM.format(
-                a=a, b=b, s=s, out=out, m=size or m, n=size or n, k=size or k,
-                blocks=size or k // block,
-                empty=DYNAMIC if dynamic else "%init = tensor.empty() : !out",
-                block="" if block == 32 else "block_size = 16 ",
-                schedule=f"mxgpu.schedule = #mxgpu.schedule<{adapt_schedule(args.schedule)}>"
-                if args.schedule
-                else "",
-            )
-        )
-    command = [args.mx_run, f"{args.directory}/case.mlir"]
-    command += [f"--device={args.device}", "--check=cpu"]
-    for name, array in zip("abcd", (a_codes, a_tiles, b_codes, b_tiles)):
-        np.save(f"{args.directory}/{name}.npy", array)
-        command += ["--arg", f"{args.directory}/{name}.npy"]
-    result = f"{args.directory}/y.npy"
-    if os.path.exists(result):
-        os.remove(result)
-    seed = args.seed or str(index % 2)
-    env = dict(os.environ, MX_SIM_SEED=seed)
-    env.setdefault("MX_SIM_SM_COUNT", "3")
-    done = subprocess.run(
-        command + ["--result", result], capture_output=True, text=True, env=env
-    )
-    what = f"{index}: {a} x {b} scaled by {s}, {m} x {n} x {k} to {out}"
-    what += ", dynamic" if dynamic else ""
-    if done.returncode != 0:
-        print(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        return False
-    y = np.load(result)
-    y = (y.view(ml_dtypes.bfloat16) if out == "bf16" else y).astype(np.float64)
+    schedule = f"mxgpu.schedule = #mxgpu.schedule<{adapt_schedule(args.schedule)}>" if args.schedule else ""
+    text = PROGRAM.format(a=a, b=b, s=s, out=out, m=size or m, n=size or n, k=size or k, blocks=size or k // block,
+                          empty=DYNAMIC if dynamic else "%init = tensor.empty() : !out",
+                          block="" if block == 32 else "block_size = 16 ", schedule=schedule)
+    what = f"{index}: {a} x {b} scaled by {s}, {m} x {n} x {k} to {out}{', dynamic' * dynamic}"
+    y = widen(args.run(text, [a_codes, a_tiles, b_codes, b_tiles], 1, check=True, seed=args.order or index % 2,
+                       sms=os.environ.get("MX_SIM_SM_COUNT", "3"))[0])
     with np.errstate(invalid="ignore"):
         x = a_values * a_scales.repeat(block, axis=1)
         w = b_values * b_scales.repeat(block, axis=1)
     wrong, ratio = compare(y, x, w, count_roundings(k, a, b), OUTS[out])
-    print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
-    return wrong == 0
+    print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound", flush=True)
+    args.compared += y.size
+    if wrong:
+        args.fail(what)
 
 
 if __name__ == "__main__":

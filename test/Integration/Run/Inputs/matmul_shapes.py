@@ -4,15 +4,13 @@ usage: matmul_shapes.py MX_RUN FILE.mlir DEVICE DIRECTORY COUNT
 """
 
 import itertools
-import os
-import subprocess
-import sys
 
 import numpy as np
 import reference
+from harness import Harness
 
-mx_run, program, device, directory, count = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
+test = Harness("mx_run", "program", "device", "folder", "count")
+device, count = test.device, int(test.count)
 EDGES = [1, 31, 127, 128, 129, 300]
 DEPTHS = [32, 96, 256, 1056]
 PROFILES = ["plain", "outliers", "wide", "specials"]
@@ -21,7 +19,7 @@ PROFILES = ["plain", "outliers", "wide", "specials"]
 rng = np.random.default_rng(20)
 shapes = list(zip(EDGES, EDGES[::-1], itertools.cycle(DEPTHS)))
 shapes += list(zip(EDGES, EDGES[2:] + EDGES[:2], itertools.cycle(DEPTHS[::-1])))
-while len(shapes) < int(count):
+while len(shapes) < count:
     if rng.integers(2):
         m, n = rng.choice(EDGES, 2)
     else:
@@ -30,33 +28,18 @@ while len(shapes) < int(count):
 
 # The CPU adds in f64 and rounds once; the simulator rounds to f32 at each step.
 factor = 2.0**-48 if device == "cpu" else 2.0**-23
-failures = 0
-for index, (m, n, k) in enumerate(shapes[: int(count)]):
+for index, (m, n, k) in enumerate(shapes[:count]):
     profile = PROFILES[index % len(PROFILES)]
-    x = reference.make_input(rng, m, k, profile)
-    w = reference.make_input(rng, n, k, profile)
-    paths = [os.path.join(directory, f"{name}.npy") for name in "xwy"]
-    np.save(paths[0], x)
-    np.save(paths[1], w)
-    if os.path.exists(paths[2]):
-        os.remove(paths[2])
-    command = [mx_run, program, f"--device={device}", "--check=cpu"]
-    command += ["--arg", paths[0], "--arg", paths[1], "--result", paths[2]]
-    done = subprocess.run(command, capture_output=True, text=True)
-    what = f"{m} x {n} x {k} {profile}"
-    if done.returncode != 0:
-        print(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        failures += 1
-        continue
-    y = np.load(paths[2])
+    test.case = f"{m} x {n} x {k} {profile}"
+    x, w = reference.make_input(rng, m, k, profile), reference.make_input(rng, n, k, profile)
+    y, = test.run(test.program, [x, w], 1, check=True)
     if y.shape != (m, n) or y.dtype != np.uint16:
-        print(f"{what}: found {y.shape} {y.dtype}")
-        failures += 1
+        test.fail(f"found {y.shape} {y.dtype}")
         continue
-    a = reference.dequantize(*reference.quantize(reference.from_bits(x)))
-    b = reference.dequantize(*reference.quantize(reference.from_bits(w)))
+    a, b = (reference.dequantize(*reference.quantize(reference.from_bits(v))) for v in (x, w))
     wrong, ratio = reference.compare_matmul(reference.from_bits(y), a, b, factor)
-    print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
-    failures += wrong != 0
-print(f"{len(shapes[:int(count)])} shapes, {failures} failures")
-sys.exit(failures != 0)
+    print(f"{test.case}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    test.compared += y.size
+    if wrong:
+        test.fail(f"{wrong} wrong")
+test.finish()

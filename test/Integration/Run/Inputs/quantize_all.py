@@ -3,27 +3,12 @@
 usage: quantize_all.py MX_RUN FILE.mlir DEVICE DIRECTORY
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import reference
+from harness import Harness
 
-mx_run, program, device, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(5)
-
-
-def run(x):
-    paths = [os.path.join(directory, f"{name}.npy") for name in ("x", "q", "s")]
-    np.save(paths[0], x)
-    command = [mx_run, program, f"--device={device}", "--arg", paths[0]]
-    command += ["--result", paths[1], "--result", paths[2]]
-    subprocess.run(command, check=True)
-    return np.load(paths[1]), np.load(paths[2])
-
-
+test = Harness("mx_run", "program", "device", "folder", seed=5)
+rng = test.rng
 # Each number once as the largest of its block and, shuffled, anywhere.
 codes = np.arange(65536, dtype=np.uint32)
 magnitude = codes & 0x7FFF
@@ -35,13 +20,9 @@ inputs = {
     "shuffled": rng.permutation(codes).astype(np.uint16).reshape(256, 256),
     "ragged rows": rng.integers(0, 65536, (131, 160)).astype(np.uint16),
 }
-failures = 0
 for name, x in inputs.items():
-    elements, scales = run(x)
+    elements, scales = test.run(test.program, [x], 2)
     expected, byte = reference.quantize(reference.from_bits(x))
-    tiled = reference.tile_scales(byte)
-    wrong = int((elements != expected).sum()) + int((scales != tiled).sum())
-    print(f"{name}: {wrong} bytes unequal")
-    failures += wrong != 0 or scales.shape != tiled.shape
-print(f"{failures} failures")
-sys.exit(failures != 0)
+    test.expect(f"{name}, elements", elements, expected)
+    test.expect(f"{name}, scales", scales, reference.tile_scales(byte))
+test.finish(least=2000000)

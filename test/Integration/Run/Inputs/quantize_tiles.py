@@ -5,40 +5,21 @@ usage: quantize_tiles.py MX_RUN DIRECTORY CHIP...
 """
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import reference
+from harness import Harness
 
-mx_run, directory, *chips = sys.argv[1:]
-here = os.path.dirname(os.path.abspath(__file__))
-os.makedirs(directory, exist_ok=True)
-rng = np.random.default_rng(17)
-
-
-def run(program, x, count, chip):
-    name = lambda i: os.path.join(directory, f"{i}.npy")
-    np.save(name("x"), x)
-    command = [mx_run, os.path.join(here, program), "--device=sim"]
-    command += [f"--chip={chip}", "--check=cpu", "--arg", name("x")]
-    for i in range(count):
-        command += ["--result", name(i)]
-    subprocess.run(command, check=True)
-    return [np.load(name(i)) for i in range(count)]
+test = Harness("mx_run", "folder", "*chips", seed=17)
+rng = test.rng
 
 
-def expect(x, axis):
-    values = reference.from_bits(np.ascontiguousarray(x if axis else x.T))
-    elements, scale = reference.quantize(values)
-    return [elements, reference.tile_scales(scale)]
-
-
-def compare(name, found, expected):
-    wrong = sum(int((f != e).sum()) for f, e in zip(found, expected))
-    shapes = [f.shape for f in found] == [e.shape for e in expected]
-    print(f"{name}: {wrong} bytes unequal")
-    return wrong != 0 or not shapes
+def check(chip, name, x, axes, program):
+    found = iter(test.run(os.path.join(os.path.dirname(__file__), program), [x], 2 * len(axes), chip=chip, check=True))
+    for axis in axes:
+        elements, scale = reference.quantize(reference.from_bits(np.ascontiguousarray(x if axis else x.T)))
+        test.expect(f"{chip} {name}, axis {axis}, elements", next(found), elements)
+        test.expect(f"{chip} {name}, axis {axis}, scales", next(found), reference.tile_scales(scale))
 
 
 # Each number once as the largest of its block, which is a column's; shuffled,
@@ -65,14 +46,9 @@ both = {
     "tails": bits(160, 224),
     "wide tails": bits(32, 416),
 }
-failures = 0
-for chip in chips:
+for chip in test.chips:
     for name, x in columns.items():
-        found = run("quantize-columns.mlir", x, 2, chip)
-        failures += compare(f"{chip} columns, {name}", found, expect(x, 0))
+        check(chip, f"columns, {name}", x, [0], "quantize-columns.mlir")
     for name, x in both.items():
-        found = run("quantize-both.mlir", x, 4, chip)
-        expected = expect(x, 1) + expect(x, 0)
-        failures += compare(f"{chip} both, {name}", found, expected)
-print(f"{failures} failures")
-sys.exit(failures != 0)
+        check(chip, f"both, {name}", x, [1, 0], "quantize-both.mlir")
+test.finish(least=2000000 * len(test.chips))

@@ -1,7 +1,7 @@
 """Numbers that quantizers are tried on, as bit patterns, in rows of blocks."""
 
 import numpy as np
-from cpu_path import BITS, FLOATS
+from harness import BITS, FLOATS
 
 
 def fill(numbers, dtype, columns):
@@ -85,16 +85,3 @@ def special(dtype):
         blocks[3 * i + 2, ::5] = code
         blocks[3 * i + 2, 1::5] = codes[6]
     return blocks
-
-
-def difference(found, expected):
-    if found.dtype != expected.dtype:
-        found = found.view(expected.dtype)
-    if found.shape != expected.shape:
-        return f"expected shape {expected.shape}, found {found.shape}"
-    places = np.argwhere(found != expected)
-    if not len(places):
-        return None
-    first = tuple(int(i) for i in places[0])
-    return (f"{len(places)} of {expected.size} differ; at {first} expected "
-            f"{int(expected[first]):#x}, found {int(found[first]):#x}")

@@ -159,11 +159,11 @@ def real(elements, scales, element, nvfp4=False):
         return decode(elements, element) * wide[..., :width]
 
 
-def tile(scales):
-    """The sf_128x4 layout of rows x blocks, slack 0."""
+def tile(scales, slack=0):
+    """The sf_128x4 layout of rows x blocks."""
     *batch, rows, blocks = scales.shape
     r, c = -(-rows // 128), -(-blocks // 4)
-    full = np.zeros((*batch, r * 128, c * 4), np.uint8)
+    full = np.full((*batch, r * 128, c * 4), slack, np.uint8)
     full[..., :rows, :blocks] = scales
     # (tile row, r / 32 % 4, r % 32, tile column, c % 4)
     parts = full.reshape(*batch, r, 4, 32, c, 4)
@@ -172,18 +172,46 @@ def tile(scales):
     return np.ascontiguousarray(parts.transpose(order))
 
 
-def tile_rows(scales, ends):
+def tile_rows(scales, ends, slack=0):
     """The same with ragged rows: group g starts at tile row begin/128 + g."""
     rows, blocks = scales.shape
-    out = np.zeros((rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4),
-                   np.uint8)
+    out = np.full((rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4), slack, np.uint8)
     begin = 0
     for g, end in enumerate(ends):
-        tiles = tile(scales[begin:end])
+        tiles = tile(scales[begin:end], slack)
         first = begin // 128 + g
         out[first:first + len(tiles)] = tiles
         begin = end
     return out
+
+
+def defined_tiles(ends):
+    """Numbers of the tiles with rows of groups."""
+    return np.concatenate([
+        np.arange(b // 128 + g, b // 128 + g + -(-(e - b) // 128), dtype=int)
+        for g, (b, e) in enumerate(zip([0, *ends[:-1]], ends))])
+
+
+def quantize_groups(x, ends, quantize, block=32):
+    """Columns of each group of rows, in segments of whole tiles."""
+    columns, width = x.shape[1], capacity(len(x), len(ends))
+    elements, scales = np.zeros((columns, width), np.uint8), np.zeros((columns, width // block), np.uint8)
+    for start, begin, end in zip(group_starts(ends), [0, *ends[:-1]], ends):
+        q, s = quantize(np.ascontiguousarray(x[begin:end].T))
+        elements[:, start:start + q.shape[1]] = q
+        scales[:, start // block:start // block + s.shape[1]] = s
+    return elements, scales
+
+
+def gather(x, index):
+    """Rows by number; zeros where it is negative."""
+    return np.where(index[:, None] < 0, x.dtype.type(0), x[np.maximum(index, 0)])
+
+
+def largest(x):
+    """Bits of the largest magnitude of float32 numbers, NaN above all."""
+    bits = (np.ascontiguousarray(x).view(np.uint32) & 0x7FFFFFFF).max(initial=0)
+    return np.array(0x7FFFFFFF if bits > 0x7F800000 else bits, np.uint32)
 
 
 def group_starts(ends):

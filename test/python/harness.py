@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs programs on arrays and compares their results with numpy.
+
+A test declares its arguments, draws cases from a seed, and calls `run` and `expect`:
+
+    test = Harness("mx_run", "folder", "*chips", seed=1, count=20)
+    for case in test.select(Case(test.rng) for _ in range(test.count)):
+        found, = test.run(case.text(), case.arrays(), 1, chip="sm_90a")
+        test.expect("elements", found, case.expected())
+    test.finish(least=1000)
+
+A failure prints the first element that differs and the command that runs the case alone.
+"""
+
+import argparse
+import dataclasses
+import os
+import shlex
+import subprocess
+import sys
+
+import ml_dtypes
+import mx_reference as ref
+import numpy as np
+
+BF16 = ml_dtypes.bfloat16
+FLOATS = {"f32": np.float32, "bf16": BF16, "f16": np.float16}
+BITS = {"f32": np.uint32, "bf16": np.uint16, "f16": np.uint16}
+CHIPS = ("sm_90a", "sm_100a", "sm_120a")
+
+
+def stored(array):
+    """An array with the types of files: floats that numpy lacks become bits."""
+    array = np.asarray(array)
+    return array if array.dtype.isbuiltin == 1 else array.view(f"u{array.itemsize}")
+
+
+def to_array(x, dtype):
+    """Arguments of mx-run, and the same numbers as float32."""
+    with np.errstate(all="ignore"):
+        numbers = np.asarray(x).astype(FLOATS[dtype])
+    return np.ascontiguousarray(stored(numbers)), numbers.astype(np.float32)
+
+
+def widen(array):
+    """Numbers of f32, f16, or of bf16 as bits, in float64."""
+    return (array.view(BF16) if array.dtype == np.uint16 else array).astype(np.float64)
+
+
+def difference(found, expected):
+    """Text on the first place at which bits differ, or None."""
+    found, expected = stored(found), stored(expected)
+    if found.dtype != expected.dtype:
+        found = found.view(expected.dtype)
+    if found.shape != expected.shape:
+        return f"expected shape {expected.shape}, found {found.shape}"
+    if expected.dtype.kind == "f":
+        found, expected = (np.ascontiguousarray(a).view(f"u{a.itemsize}").reshape(a.shape) for a in (found, expected))
+    places = np.argwhere(found != expected)
+    if not len(places):
+        return None
+    first = tuple(map(int, places[0]))
+    return (f"{len(places)} of {expected.size} differ; at {first} expected {int(expected[first]):#x}, "
+            f"found {int(found[first]):#x}")
+
+
+def everywhere(chips=CHIPS, orders=(1, 2)):
+    """Names and options of runs on the CPU path, and on each chip with each order of threads."""
+    yield "cpu", dict(device="cpu")
+    for chip in chips:
+        for order in orders:
+            yield f"{chip}, seed {order}", dict(chip=chip, seed=order)
+
+
+class Harness:
+    """Arguments, runs and findings of a test program.
+
+    `names` are positional arguments, `*name` the rest; keywords are options with defaults."""
+
+    def __init__(self, *names, device="sim", argv=None, **options):
+        parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__,
+                                         formatter_class=argparse.RawDescriptionHelpFormatter)
+        for name in names:
+            parser.add_argument(name.strip("*?"), nargs=name[0] if name[0] in "*?" else None)
+        for name, default in options.items():
+            kind = {"action": "store_true"} if default is False else {"type": type(default)}
+            parser.add_argument("--" + name.replace("_", "-"), default=default, **kind)
+        parser.add_argument("--only", default="", help="text in the name of a case")
+        if "device" not in names:
+            parser.add_argument("--device", default=device)
+        self.mx_run, self.folder = "mx-run", "."
+        parser.parse_args(argv, namespace=self)
+        self.rng = np.random.default_rng(getattr(self, "seed", 0))
+        self.compared = self.failures = self.cases = 0
+        self.case = ""
+        os.makedirs(self.folder, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def save(self, name, array):
+        np.save(self.path(name), stored(array))
+        return self.path(name)
+
+    def select(self, cases):
+        """The cases that --only names."""
+        for case in cases:
+            if self.only in str(case):
+                self.case = str(case)
+                self.cases += 1
+                yield case
+        self.case = ""
+
+    # --- Runs ---------------------------------------------------------------------------
+
+    def execute(self, *command, status=0, quiet=False, env=None, **options):
+        """A finished process; ends the test for another exit status, and for messages if `quiet`."""
+        env = {name: str(value) for name, value in (env or {}).items() if value is not None}
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, **options)
+        if status is not None and done.returncode != status or quiet and done.stderr:
+            again = [*(f"{name}={value}" for name, value in env.items()), *map(str, command)]
+            sys.exit(f"{self.case}\n{shlex.join(again)}\nexpected exit status {status}, found {done.returncode}\n"
+                     f"{done.stdout[-4000:]}{done.stderr[-4000:]}{self.repeat()}")
+        return done
+
+    def files(self, arrays, results):
+        """Options for arguments and for results, and the paths of the results."""
+        options = ["--arg=" + self.save(f"in{i}.npy", array) for i, array in enumerate(arrays)]
+        outs = [self.path(f"out{i}.npy") for i in range(results)]
+        for out in outs:
+            if os.path.exists(out):
+                os.remove(out)
+        return options + ["--result=" + out for out in outs], outs
+
+    def call(self, program, arrays, results=0, *options, device=None, chip=None, check=False, seed=None, sms=None,
+             env=None, **more):
+        """The process of mx-run for text, or for the path of a program, and the paths of results."""
+        path = self.write("case.mlir", program) if "\n" in program else program
+        files, outs = self.files(arrays, results)
+        device = device or self.device
+        command = [self.mx_run, path, f"--device={device}", *options, *files]
+        command += [f"--chip={chip}"] * bool(chip) + ["--check=cpu"] * check
+        env = {"MX_SIM_SEED": seed, "MX_SIM_SM_COUNT": sms, **(env or {})}
+        return self.execute(*command, env=env, **more), outs
+
+    def run(self, program, arrays=None, results=None, *options, **more):
+        """Arrays that @main returns; a `Function` has arguments and results of its own."""
+        if isinstance(program, Function):
+            program, arrays, results = program.text(), program.arrays, len(program.results)
+        return [np.load(out) for out in self.call(program, arrays, results, *options, **more)[1]]
+
+    def refuse(self, message, program, arrays, results=0, *options, **more):
+        """A run that must fail with a message; the text."""
+        done, _ = self.call(program, arrays, results, *options, status=None, **more)
+        if done.returncode in (0, -6, -11) or message not in done.stderr:
+            self.fail(f"expected to hear {message}, found status {done.returncode}\n{done.stderr}")
+        return done.stderr
+
+    def launch(self, program, arrays, results, chip, *options):
+        """The same as `run`, by a compiled launch plan."""
+        path = self.write("case.mlir", program)
+        self.execute(self.mx_compile, path, "-o", self.path("compiled"), f"--chip={chip}", *options)
+        files, outs = self.files(arrays, results)
+        self.execute(self.mx_launch, self.path("compiled"), "--device=sim", *files)
+        return [np.load(out) for out in outs]
+
+    # --- Findings -----------------------------------------------------------------------
+
+    def repeat(self):
+        """The command for the current case alone."""
+        own = [word for word in sys.argv if not word.startswith("--only")]
+        return f"\nrepeat: {shlex.join([*own, '--only=' + self.case])}" if self.case else ""
+
+    def fail(self, text):
+        self.failures += 1
+        print(f"{self.case}{': ' * bool(self.case)}{text}{self.repeat()}", flush=True)
+
+    def expect(self, what, found, expected, part=()):
+        """Compares all bits of the defined part."""
+        found, expected = np.asarray(found), np.asarray(expected)
+        if found.dtype != expected.dtype:
+            found = stored(found).view(stored(expected).dtype)
+        found, expected = found[part], expected[part]
+        self.compared += expected.size
+        text = difference(found, expected)
+        if text:
+            self.fail(f"{what}: {text}")
+        return not text
+
+    def expect_numbers(self, what, found, expected, limit=0):
+        """Compares numbers up to an error; NaN and infinities only equal themselves."""
+        found, expected = widen(np.asarray(found)), np.asarray(expected, np.float64)
+        self.compared += expected.size
+        if found.shape != expected.shape:
+            return self.fail(f"{what}: expected shape {expected.shape}, found {found.shape}")
+        with np.errstate(all="ignore"):
+            good = (found == expected) | (np.isnan(found) & np.isnan(expected)) | (np.abs(found - expected) <= limit)
+        if not good.all():
+            first = tuple(map(int, np.argwhere(~good)[0]))
+            self.fail(f"{what}: {int((~good).sum())} of {good.size} wrong; at {first} expected {expected[first]}, "
+                      f"found {found[first]}")
+
+    def finish(self, least=1):
+        """Ends the test; `least` elements must have been compared, unless --only left some out."""
+        print(f"{self.cases or 'all'} cases, {self.compared} elements compared, {self.failures} failures")
+        sys.exit(self.failures != 0 or self.compared < (1 if self.only else least))
+
+
+class Function:
+    """Text of @main: arguments with their arrays, operations, results."""
+
+    def __init__(self, *types):
+        self.arguments, self.arrays, self.lines, self.results, self.types = [], [], [], [], list(types)
+
+    def argument(self, type_, array, name=None):
+        name = "%" + (name or f"a{len(self.arguments)}")
+        self.arguments.append(f"{name}: {type_}")
+        self.arrays.append(array)
+        return name
+
+    def empty(self, type_, sizes=""):
+        name = f"%e{len(self.lines)}"
+        self.lines.append(f"{name} = tensor.empty({sizes}) : {type_}")
+        return name
+
+    def call(self, text, types, region="", sizes=(), returned=True):
+        """An operation whose destinations, at OUTS in `text`, are new tensors; the names of its results."""
+        sizes = [*sizes, *[""] * (len(types) - len(sizes))]
+        outs, joined = [self.empty(*pair) for pair in zip(types, sizes)], ", ".join(types)
+        name = f"%r{len(self.lines)}"
+        text = text.replace("OUTS", f"outs({', '.join(outs)} : {joined})")
+        many = len(types) > 1
+        self.lines.append(f"{name}{f':{len(types)}' * many} = {text} -> {joined} {region}")
+        names = [f"{name}#{i}" for i in range(len(types))] if many else [name]
+        self.results += zip(names, types) if returned else []
+        return names
+
+    def text(self):
+        names, types = (", ".join(words) for words in zip(*self.results))
+        return "\n".join([*self.types, f"func.func @main({', '.join(self.arguments)}) -> ({types}) {{", *self.lines,
+                          f"return {names} : {types}", "}"]) + "\n"
+
+
+@dataclasses.dataclass
+class Blocks:
+    """A matrix that is quantized along an axis: types in IR, and bytes by numpy."""
+    element: str
+    axis: int = 1
+    layout: str = "linear"
+    rounding: str = "ceil"
+    encode: float = None  # the factor of NVFP4
+    square: bool = False
+    groups: int = 0  # of rows
+    batch: str = ""
+
+    @property
+    def block(self):
+        return 32 if self.encode is None else 16
+
+    def types(self, rows, columns):
+        """Elements and scales of `rows x columns` numbers."""
+        scale, mark, ragged = "f8E8M0FNU" if self.encode is None else "f8E4M3FN", "", ""
+        if not self.axis:
+            rows, columns = columns, rows
+        if self.groups:
+            ragged = f", ragged = {'rows' if self.axis else 'reduction'}, groups = {self.groups}"
+            if not self.axis:
+                columns = ref.capacity(columns, self.groups)
+                mark = f", #mx.ragged<groups = {self.groups}, align = 128>"
+        blocks = columns if columns == "?" else columns // self.block
+        return [f"tensor<{self.batch}{rows}x{columns}x{self.element}{mark}>",
+                f"tensor<{self.batch}{rows}x{blocks}x{scale}, #mx.scale_layout<{self.layout}{ragged}>>"]
+
+    def quantize(self, x):
+        return ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, self.square)
+
+    def lay_out(self, scales):
+        return ref.tile(scales) if self.layout == "sf_128x4" else scales
+
+    def expected(self, x, ends=None):
+        """Elements and scales of float32 numbers, each with the part that is defined."""
+        if ends is None:
+            elements, scales = self.quantize(x if self.axis else x.T)
+            return (ref.pack(elements, self.element), ()), (self.lay_out(scales), ())
+        if self.axis:
+            elements, scales = self.quantize(x)
+            rows = np.s_[:ends[-1]]
+            tiled = self.layout == "sf_128x4"
+            return ((ref.pack(elements, self.element), rows),
+                    (ref.tile_rows(scales, ends), ref.defined_tiles(ends)) if tiled else (scales, rows))
+        elements, scales = ref.quantize_groups(x, ends, self.quantize, self.block)
+        end = ref.group_starts(ends)[-1]
+        packed = end // 2 if self.element == "f4E2M1FN" else end
+        blocks = end // self.block // (4 if self.layout == "sf_128x4" else 1)
+        return (ref.pack(elements, self.element), np.s_[:, :packed]), (self.lay_out(scales), np.s_[:, :blocks])
+
+    def compare(self, test, what, found, x, ends=None, skip=()):
+        """Takes elements and scales from the iterator `found` and compares them with those of numpy."""
+        for name, (array, part) in zip(("elements", "scales"), self.expected(x, ends)):
+            own = next(found)
+            if name not in skip:
+                test.expect(f"{what} {name}", own, array, part)
+
+
+def random_operand(rng, shape, element, nvfp4=False, scales=(120, 134)):
+    """Finite elements and scales whose products add exactly in float64."""
+    codes = rng.integers(0, 2**int(element[1]), shape).astype(np.uint8)
+    codes[~np.isfinite(ref.decode(codes, element))] = 0
+    *outer, k = shape
+    if nvfp4:
+        return codes, rng.integers(0x20, 0x50, (*outer, k // 16)).astype(np.uint8)
+    return codes, rng.integers(*scales, (*outer, k // 32)).astype(np.uint8)
+
+
+def exact_operand(rng, rows, k, element="f8E4M3FN", block=32):
+    """Elements, scales and the numbers of a matrix whose sums of products are exact in any order."""
+    values = rng.choice([-2, -1.5, -1, -0.5, 0, 0.5, 1, 2], (rows, k))
+    codes = values.astype(ref.ELEMENTS[element][0]).view(np.uint8)
+    if block == 16:
+        factors = rng.choice([0.5, 1, 2], (rows, k // 16))
+        scales = factors.astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+    else:
+        scales = rng.integers(126, 129, (rows, k // 32)).astype(np.uint8)
+        factors = np.exp2(scales - 127.0)
+    return codes, scales, values * factors.repeat(block, axis=1)
+
+
+def group_ends(rng, total, groups):
+    """Cumulative ends with an empty group where there are several."""
+    ends = np.sort(rng.integers(0, total + 1, groups))
+    if groups > 2:
+        ends[1] = ends[0]
+    ends[-1] = total
+    return ends.astype(np.int32)
