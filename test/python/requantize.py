@@ -11,11 +11,10 @@ garbage in the slack of layouts.
 
 import dataclasses
 
-import ml_dtypes
 import mx_reference as ref
 import numpy as np
+from harness import BF16, FLOATS
 
-FLOATS = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 SOURCES = [*ref.ELEMENTS, "nvfp4"]
 LAYOUTS = ["linear", "sf_128x4"]
 ENCODE, DECODE = np.float32(3.5), np.float32(1 / 3.7)
@@ -50,12 +49,9 @@ class Source:
         return Source(name, layout, codes, np.where(anything, rng.integers(0, 256, shape), scales).astype(np.uint8))
 
     def arrays(self):
-        rows, blocks = self.scales.shape
         if self.layout == "linear":
             return [ref.pack(self.codes, split(self.name)[0]), self.scales]
-        slack = np.full((-(-rows // 128) * 128, -(-blocks // 4) * 4), 0xA5, np.uint8)
-        slack[:rows, :blocks] = self.scales
-        return [ref.pack(self.codes, split(self.name)[0]), ref.tile(slack)]
+        return [ref.pack(self.codes, split(self.name)[0]), ref.tile(self.scales, slack=0xA5)]
 
     def numbers(self, dtype):
         """What mx.dequantize gives, as float32."""
@@ -90,8 +86,7 @@ class Case:
             yield ref.pack(codes, element)
             yield ref.tile(scales) if self.layout == "sf_128x4" else scales
         if self.amax:
-            bits = (self.value.view(np.uint32) & 0x7FFFFFFF).max()
-            yield np.array(bits if bits <= 0x7F800000 else 0x7FFFFFFF, np.uint32)
+            yield ref.largest(self.value)
 
 
 class Program:
@@ -100,7 +95,7 @@ class Program:
     def __init__(self, seed, rows, columns, gathered):
         self.rng, self.rows, self.columns = np.random.default_rng(seed), rows, columns
         y = self.rng.standard_normal((rows, columns)) * np.exp2(self.rng.integers(-6, 4, (rows, 1)))
-        self.y = y.astype(ml_dtypes.bfloat16)
+        self.y = y.astype(BF16)
         self.index = self.rng.integers(-1, rows, gathered).astype(np.int32)
         self.sources, self.cases = [], []
 
@@ -110,9 +105,6 @@ class Program:
 
     def add(self, inputs, axes, out, layout, body, value, yields, **options):
         self.cases.append(Case(inputs, axes, out, layout, body, value, yields, **options))
-
-    def gather(self, x):
-        return np.where(self.index[:, None] < 0, np.float32(0), x[np.maximum(self.index, 0)])
 
     def add_all(self):
         wide = self.y.astype(np.float32)
@@ -143,12 +135,12 @@ class Program:
                 for name in ["f8E4M3FN", "f4E2M1FN"]:
                     s = self.source(name, "sf_128x4")
                     self.add([(s, "bf16")], along, "f8E4M3FN", "sf_128x4", "mx.yield %a0",
-                             self.gather(self.sources[s].numbers("bf16")), "bf16",
+                             ref.gather(self.sources[s].numbers("bf16"), self.index), "bf16",
                              operands=f"gather(%index : tensor<{len(self.index)}xi32>)")
         return self
 
     def arguments(self):
-        return sum((s.arrays() for s in self.sources), [self.y.view(np.uint16), self.index, ENCODE, DECODE])
+        return sum((s.arrays() for s in self.sources), [self.y, self.index, ENCODE, DECODE])
 
     def text(self):
         t = f"tensor<{self.rows}x{self.columns}xbf16>"

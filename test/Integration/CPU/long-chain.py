@@ -2,22 +2,18 @@
 loop vectorizer of LLVM 22 takes twice as long with each of them.
 
 REQUIRES: compiler, numpy
-RUN: %python %s %t
+RUN: %python %s mx-run %t
 """
 
-import pathlib
-import subprocess
-import sys
-
 import numpy as np
+from harness import Harness
 
 LENGTH = 60
 COLUMNS = 64
 
-out = pathlib.Path(sys.argv[1])
-out.mkdir(parents=True, exist_ok=True)
+test = Harness("mx_run", "folder", device="cpu")
 body = "\n".join(f"    %v{i + 1} = arith.addf %v{i}, %v{i} : f32" for i in range(LENGTH))
-(out / "chain.mlir").write_text(f"""
+text = f"""
 #first = affine_map<(i) -> (0)>
 #same = affine_map<(i) -> (i)>
 func.func @main(%a: tensor<{COLUMNS}xf32>) -> tensor<{COLUMNS}xf32> {{
@@ -30,10 +26,8 @@ func.func @main(%a: tensor<{COLUMNS}xf32>) -> tensor<{COLUMNS}xf32> {{
   }} -> tensor<{COLUMNS}xf32>
   return %r : tensor<{COLUMNS}xf32>
 }}
-""")
+"""
 a = np.random.default_rng(1).standard_normal(COLUMNS).astype(np.float32)
-np.save(out / "a.npy", a)
-subprocess.run(["mx-run", "chain.mlir", "--device=cpu", "--arg", "a.npy", "--result", "r.npy"], cwd=out,
-               check=True)
-wanted = np.full(COLUMNS, np.float64(a[0]) * 2.0**LENGTH)
-assert np.array_equal(np.load(out / "r.npy").astype(np.float64), wanted)
+found, = test.run(text, [a], 1)
+test.expect_numbers("chain", found, np.full(COLUMNS, np.float64(a[0]) * 2.0**LENGTH))
+test.finish(least=COLUMNS)

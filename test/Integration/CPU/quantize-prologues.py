@@ -12,10 +12,9 @@ import os
 import subprocess
 
 import ml_dtypes
-import mx_reference as ref
 import numpy as np
 import swiglu
-from harness import Harness, group_ends
+from harness import Blocks, Harness, group_ends
 
 BF16 = ml_dtypes.bfloat16
 MAP = "affine_map<(d0, d1) -> (d0, d1)>"
@@ -99,43 +98,11 @@ def make_inputs(rng, names, rows, columns):
     return arrays, rng.uniform(0, 1, rows).astype(np.float32)
 
 
-def expected_outs(x, element, layout, ends):
-    """What quantizes float32 `x` along both axes."""
-    outs = []
-    if ends is None:
-        for y in (x, np.ascontiguousarray(x.T)):
-            elements, scales = ref.quantize(y, element)
-            outs += [ref.pack(elements, element), ref.tile(scales) if layout else scales]
-        return outs
-    elements, scales = ref.quantize(x, element)
-    outs += [ref.pack(elements, element), ref.tile_rows(scales, ends)]
-    cap = ref.capacity(len(x), len(ends))
-    columns = x.shape[1]
-    elements = np.zeros((columns, cap), np.uint8)
-    scales = np.zeros((columns, cap // 32), np.uint8)
-    for begin, end, start in zip([0, *ends], ends, ref.group_starts(ends)):
-        q, s = ref.quantize(np.ascontiguousarray(x[begin:end].T), element)
-        elements[:, start:start + q.shape[1]] = q
-        scales[:, start // 32:start // 32 + s.shape[1]] = s
-    return outs + [ref.pack(elements, element), ref.tile(scales)]
-
-
 def check(runner, rng, name, case, rows, columns, element, layout="", groups=0):
     names, _, values = case
     ends = group_ends(rng, rows, groups) if groups else None
-    if groups:
-        cap = ref.capacity(rows, groups)
-        scale = "f8E8M0FNU, #mx.scale_layout<sf_128x4, ragged ="
-        outs = [f"tensor<{rows}x{columns}x{element}>",
-                f"tensor<{rows}x{columns // 32}x{scale} rows, groups = {groups}>>",
-                f"tensor<{columns}x{cap}x{element}, #mx.ragged<groups = {groups}, align = 128>>",
-                f"tensor<{columns}x{cap // 32}x{scale} reduction, groups = {groups}>>"]
-    else:
-        encoding = ", #mx.scale_layout<sf_128x4>" if layout else ""
-        outs = [f"tensor<{rows}x{columns}x{element}>",
-                f"tensor<{rows}x{columns // 32}xf8E8M0FNU{encoding}>",
-                f"tensor<{columns}x{rows}x{element}>",
-                f"tensor<{columns}x{rows // 32}xf8E8M0FNU{encoding}>"]
+    blocks = [Blocks(element, axis, "sf_128x4" if groups else layout or "linear", groups=groups) for axis in (1, 0)]
+    outs = sum((block.types(rows, columns) for block in blocks), [])
     types = {"x": f"tensor<{rows}x{columns}xbf16>", "rows": rows, "outs": outs}
     plain, bare = program(case, types, groups)
     arrays, p = make_inputs(rng, names, rows, columns)
@@ -147,8 +114,10 @@ def check(runner, rng, name, case, rows, columns, element, layout="", groups=0):
         runner.expect(f"{name} fused result {i}", fused[i], found[i])
     for v in range(len(values)):
         x = found[count + v].view(BF16).astype(np.float32)
-        for i, array in enumerate(expected_outs(x, element, layout, ends)):
-            runner.expect(f"{name} value {v} result {i}", fused[4 * v + i], array)
+        own = iter(fused[4 * v:4 * v + 4])
+        for block in blocks:
+            for what, (array, _) in zip(("elements", "scales"), block.expected(x, ends)):
+                runner.expect(f"{name} value {v} {block} {what}", next(own), array)
     return [found[count + v] for v in range(len(values))], arrays
 
 

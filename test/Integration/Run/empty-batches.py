@@ -9,14 +9,10 @@ after mx-quantize-matmuls. NumPy gives the results: no elements, zeros where the
 no reduction, or what was accumulated to.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
+from harness import Harness
 
-mx_opt, mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
+test = Harness("mx_opt", "mx_run", "folder")
 BYTES = {"f32": np.float32, "bf16": np.uint16}
 
 # What is multiplied: its batch, m, n, k.
@@ -66,34 +62,15 @@ class Program:
         return "\n".join(lines) + "\n"
 
 
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stderr}")
-
-
-failures = 0
 for dynamic in (False, True):
     # Where types do not tell sizes, kernels are the same for all of them.
     program = Program(dynamic)
     for sizes in SIZES[:1] if dynamic else SIZES:
         program.add_matmuls(*sizes)
-    path = lambda part: os.path.join(directory, f"{'dynamic' if dynamic else 'static'}-{part}")
-    with open(path("program.mlir"), "w") as file:
-        file.write(program.text())
-    run(mx_opt, path("program.mlir"), "--mx-quantize-matmuls=dynamic-reductions", "--cse", "-o", path("quantized.mlir"))
-    files = []
-    for i, array in enumerate(program.arrays):
-        np.save(path(f"{i}.npy"), array)
-        files.append("--arg=" + path(f"{i}.npy"))
-    outs = [path(f"y{i}.npy") for i in range(len(program.expected))]
-    for device in ("--device=cpu", "--chip=sm_90a", "--chip=sm_100a", "--chip=sm_120a"):
-        simulated = [] if device == "--device=cpu" else ["--device=sim"]
-        run(mx_run, path("quantized.mlir"), device, *simulated, "--max-schedules=1", *files, *(f"--result={out}" for out in outs))
-        for i, (out, expected) in enumerate(zip(outs, program.expected)):
-            found = np.load(out)
-            if found.shape != expected.shape or not np.array_equal(found, expected):
-                print(f"{device}, dynamic {dynamic}, result {i}: expected {expected.shape} {expected.ravel()[:4]}, "
-                      f"found {found.shape} {found.ravel()[:4]}")
-                failures += 1
-sys.exit(int(failures != 0))
+    path, quantized = test.write("program.mlir", program.text()), test.path("quantized.mlir")
+    test.execute(test.mx_opt, path, "--mx-quantize-matmuls=dynamic-reductions", "--cse", "-o", quantized)
+    for where in dict(device="cpu"), dict(chip="sm_90a"), dict(chip="sm_100a"), dict(chip="sm_120a"):
+        found = test.run(quantized, program.arrays, len(program.expected), "--max-schedules=1", **where)
+        for i, expected in enumerate(program.expected):
+            test.expect_numbers(f"{where}, dynamic {dynamic}, result {i}", found[i], expected)
+test.finish(least=500)

@@ -9,17 +9,16 @@ random ones.
 """
 
 import os
-import subprocess
 import sys
 
 import numpy as np
 from chips import adapt_schedule
+from harness import Harness
 from math_bounds import read_bounds
 from math_oracle import FUNCTIONS, LONG, TYPES, check_oracle, measure
 
-mx_run, directory = sys.argv[1:3]
-only = sys.argv[3:]
-os.makedirs(directory, exist_ok=True)
+test = Harness("mx_run", "folder", "*names")
+only = test.names
 ROUNDS = int(os.environ.get("MX_MATH_ROUNDS", "1"))
 SIZE = 256  # of a side: all numbers of 16 bits
 BINARY = {"atan2": "f", "powf": "f", "fpowi": "i"}
@@ -51,7 +50,7 @@ func.func @main(%x: !x, %y: !x, %n: !n, %a: !a, %s: !s) -> ({zs}) {{
 """
 
 
-def write_program(dtype, names):
+def make_program(dtype, names):
     matmuls = ""
     for name in names:
         kind = BINARY.get(name)
@@ -59,25 +58,15 @@ def write_program(dtype, names):
             name=name, type=dtype, schedule=adapt_schedule("tile = [128, 128, 128], stages = 2, epilogue = direct"), more={None: "", "f": ", %f", "i": ", %i"}[kind],
             types=", i32" if kind == "i" else "",
             widened="%w = arith.bitcast %v : f32 to f32" if dtype == "f32" else f"%w = arith.extf %v : {dtype} to f32")
-    path = f"{directory}/{dtype}.mlir"
-    with open(path, "w") as file:
-        file.write(PROGRAM.format(type=dtype, matmuls=matmuls, zs=", ".join(["!z"] * len(names)),
-                                  results=", ".join("%" + name for name in names)))
-    return path
+    return PROGRAM.format(type=dtype, matmuls=matmuls, zs=", ".join(["!z"] * len(names)),
+                          results=", ".join("%" + name for name in names))
 
 
 def run(device, dtype, names, x, y, n):
-    program = write_program(dtype, names)
-    command = [mx_run, program, f"--device={device}"]
     zeros = np.zeros((SIZE, 32), np.uint8), np.zeros((SIZE // 128, 1, 32, 4, 4), np.uint8)
-    view = (lambda a: a.view(np.uint16)) if dtype == "bf16" else (lambda a: a)
-    for name, array in zip("xynas", (view(x), view(y), n, *zeros)):
-        np.save(f"{directory}/{name}.npy", array.reshape(SIZE, SIZE) if array.size == SIZE * SIZE else array)
-        command += ["--arg", f"{directory}/{name}.npy"]
-    for name in names:
-        command += ["--result", f"{directory}/{name}.npy"]
-    subprocess.run(command, check=True, env=dict(os.environ, MX_SIM_SM_COUNT="2"))
-    return {name: np.load(f"{directory}/{name}.npy").ravel() for name in names}
+    arrays = [array.reshape(SIZE, SIZE) for array in (x, y, n)] + [*zeros]
+    found = test.run(make_program(dtype, names), arrays, len(names), device=device, sms=2)
+    return {name: array.ravel() for name, array in zip(names, found)}
 
 
 EDGES = [0, 1, 2, 3, 0.5, 0.25, 1 / 3, 0.75, 1.5, 2.5, 10, 87, 88, 88.72283, 88.72284, 89, 89.41599, 89.5, 100, 103.97,
