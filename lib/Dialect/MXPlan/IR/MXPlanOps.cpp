@@ -23,7 +23,7 @@ using namespace mx::mxplan;
 static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr name,
                                  SymbolTableCollection &symbolTable) {
   Operation *symbol = symbolTable.lookupNearestSymbolFrom(op, name);
-  if (isa_and_present<GroupOp>(symbol))
+  if (isa_and_present<RankGroupOp>(symbol))
     return success();
   return op->emitOpError("expected an mx.group, found ")
          << (symbol ? symbol->getName().getStringRef() : "nothing") << " named "
