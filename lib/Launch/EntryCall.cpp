@@ -123,6 +123,9 @@ bool EntryCall::run() {
   results.resize(size_t(info.resultCount));
   places.resize(results.size());
   taken.resize(results.size(), mxSized<mxTakenMemory>());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!copyArgument(i))
+      return false;
   size_t workspaceBytes = 0;
   void *workspace = nullptr;
   if (mxEntryGetWorkspaceBytes(entry, arguments.data(), int32_t(inputs.size()),
@@ -133,9 +136,6 @@ bool EntryCall::run() {
       return false;
   if (workspaceBytes && !allocate(workspaceBytes, workspace))
     return false;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (!copyArgument(i))
-      return false;
   if (mxEntryLaunch(entry, arguments.data(), int32_t(inputs.size()),
                     places.data(), info.resultCount, workspace, workspaceBytes,
                     nullptr) != MX_SUCCESS ||

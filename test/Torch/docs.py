@@ -29,7 +29,7 @@ assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.pa
 
 import mx_compiler.torch
 
-table = page.split("## Operators")[1].split("## Groups")[0]
+table = page.split("## Operators")[1].split("## Expert groups")[0]
 for name in re.findall(r"`(\w+)`", "\n".join(
         line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))):
     assert hasattr(mx_compiler.torch, name), name

@@ -243,6 +243,7 @@ def main():
     test = Harness("mx_run", "device", "folder", "kind", count=12, first=0, schedule="", order="")
     for index in range(test.first, test.first + test.count):
         run_case(test, index)
+        test.cases += 1
     test.finish()
 
 

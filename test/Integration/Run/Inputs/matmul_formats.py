@@ -100,6 +100,7 @@ def main():
             sys.exit(f"no such formats: {test.formats}")
     for index in range(test.first, test.first + (test.count or len(pairs))):
         run_case(test, index, *pairs[index % len(pairs)])
+        test.cases += 1
     test.finish()
 
 
