@@ -14,22 +14,22 @@ import sys
 examples, mx_opt = sys.argv[1:3]
 
 # Of each file and entry, as --mx-to-mxgpu writes them with one schedule for all sizes; a kernel's name begins with that of
-# the entry.
+# the entry, or of an earlier entry with an equal kernel.
 LAUNCHES = {
     ("grouped_matmul", "main"): "quantize quantize_0 grouped_matmul",
     ("grouped_schedule", "rows"): "grouped_matmul",
     ("grouped_schedule", "reduction"): "grouped_matmul",
     ("grouped_schedule", "parts"): "grouped_matmul",
     ("linalg_matmul", "main"): "quantize quantize_0 matmul",
-    ("matmul", "main"): "quantize quantize_0 matmul",
+    ("matmul", "main"): "quantize quantize matmul",
     ("matmul_f32", "main"): "quantize quantize_0 matmul",
-    ("matmul_schedule", "main"): "quantize quantize_0 matmul",
+    ("matmul_schedule", "main"): "quantize quantize matmul",
     ("moe_layer", "quantize_weights"): "quantize quantize_0",
     ("moe_layer", "forward"):
         "quantize grouped_matmul quantize_0 grouped_matmul_0 combine_count combine_start combine_place combine_order combine",
     ("moe_layer", "backward"):
-        "quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 combine_count combine_start "
-        "combine_place combine_order combine grouped_matmul_2",
+        "forward_quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 forward_combine_count "
+        "forward_combine_start forward_combine_place forward_combine_order forward_combine grouped_matmul_2",
     # Without the collectives: ids are padded, pairs sorted, and sums made of rows before they travel, and of what comes.
     ("moe_layer_ranks", "quantize_weights"): "quantize quantize_0",
     ("moe_layer_ranks", "forward"):
@@ -37,10 +37,12 @@ LAUNCHES = {
         "quantize_1 grouped_matmul_0 linalg_generic_0 combine_count combine_start combine_place combine_order combine "
         "linalg_generic_1 linalg_generic_2 combine_count_0 combine_start combine_place_0 combine_order_0 combine_0",
     ("moe_layer_ranks", "backward"):
-        "quantize linalg_map copy quantize_0 grouped_matmul grouped_matmul_0 reduce quantize_1 grouped_matmul_1 "
-        "grouped_matmul_2 linalg_generic combine_count combine_start combine_place combine_order combine linalg_generic_0 "
-        "linalg_generic_1 combine_count_0 combine_start combine_place_0 combine_order_0 combine_0 combine_count_1 "
-        "combine_start_1 combine_place_1 combine_order_1 combine_1 linalg_generic_2 linalg_generic_3",
+        "forward_quantize forward_linalg_map forward_copy forward_quantize_0 grouped_matmul grouped_matmul_0 reduce "
+        "quantize_1 grouped_matmul_1 grouped_matmul_2 forward_linalg_generic_0 forward_combine_count "
+        "forward_combine_start forward_combine_place forward_combine_order forward_combine forward_linalg_generic_1 "
+        "forward_linalg_generic_2 forward_combine_count_0 forward_combine_start forward_combine_place_0 "
+        "forward_combine_order_0 forward_combine_0 forward_combine_count forward_combine_start forward_combine_place "
+        "forward_combine_order combine_1 forward_linalg_generic_1 linalg_generic_3",
     ("moe_linalg", "forward"): "quantize quantize_0 grouped_matmul quantize_1 quantize_2 grouped_matmul_0",
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "
@@ -49,7 +51,7 @@ LAUNCHES = {
     ("transformer_block", "block"):
         "reduce linalg_generic relayout matmul linalg_generic_0 linalg_generic_1 linalg_generic_2 linalg_fill "
         "linalg_generic_3 linalg_generic_4 linalg_generic_5 linalg_generic_6 linalg_generic_7 linalg_generic_8 "
-        "linalg_generic_9 relayout_0 matmul_0 reduce_0 linalg_generic_10 linalg_matmul linalg_fill_0 linalg_generic_11 "
+        "linalg_generic_9 relayout_0 matmul_0 reduce linalg_generic linalg_matmul linalg_fill_0 linalg_generic_11 "
         "linalg_generic_12 reduce_1 linalg_generic_13 linalg_generic_14 linalg_generic_15 reduce_2 linalg_generic_16 "
         "linalg_generic_17 linalg_generic_18 linalg_generic_19 quantize relayout_1 grouped_matmul relayout_2 "
         "grouped_matmul_0 linalg_generic_20 linalg_generic_21",

@@ -165,22 +165,79 @@ struct ConvertMXGPUToNVVMPass final
 // directive: the caller is no function of its own any more, so it has no
 // scope.
 
-/// The innermost place with a file, if there is one.
-static Location resolve(Location location) {
-  auto call = dyn_cast<CallSiteLoc>(location);
-  if (!call)
-    return location;
-  Location callee = resolve(call.getCallee());
-  return callee->findInstanceOf<FileLineColLoc>() ? callee
-                                                  : resolve(call.getCaller());
+/// Appends the files and lines of `location` to `lines`: of an inlined
+/// operation the innermost with a file.
+static void collectLines(Location location, SetVector<Location> &lines) {
+  if (auto line = dyn_cast<FileLineColLoc>(location)) {
+    lines.insert(line);
+  } else if (auto name = dyn_cast<NameLoc>(location)) {
+    collectLines(name.getChildLoc(), lines);
+  } else if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location part : fused.getLocations())
+      collectLines(part, lines);
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    size_t before = lines.size();
+    collectLines(call.getCallee(), lines);
+    if (lines.size() == before)
+      collectLines(call.getCaller(), lines);
+  }
+}
+
+namespace {
+/// Lines of the program that share the code of one .loc.
+using SharedLines = llvm::MapVector<Location, SetVector<Location>>;
+} // namespace
+
+/// Gives each operation of `function` its first line, and returns the others.
+static SharedLines resolveLocations(LLVM::LLVMFuncOp function) {
+  SharedLines shared;
+  DenseMap<Location, Location> resolved;
+  function->walk([&](Operation *op) {
+    Location from = op->getLoc();
+    auto [at, isNew] = resolved.try_emplace(from, from);
+    if (isNew) {
+      SetVector<Location> lines;
+      collectLines(from, lines);
+      at->second = lines.empty() ? Location(UnknownLoc::get(op->getContext()))
+                                 : Location(lines.front());
+      if (lines.size() > 1)
+        shared[lines.front()].insert(lines.begin() + 1, lines.end());
+    }
+    op->setLoc(at->second);
+  });
+  return shared;
+}
+
+/// Prints the line of `location` as the simulator reads it: `"a.mlir" 3 5`.
+static void print(raw_ostream &os, Location location) {
+  auto line = cast<FileLineColLoc>(location);
+  os << '"';
+  llvm::printEscapedString(line.getFilename(), os);
+  os << "\" " << line.getLine() << ' ' << line.getColumn();
 }
 
 namespace {
 struct ResolveLocations final
     : mx::mxgpu::impl::MXGPUResolveLocationsBase<ResolveLocations> {
   void runOnOperation() override {
-    getOperation().walk(
-        [](Operation *op) { op->setLoc(resolve(op->getLoc())); });
+    SmallVector<std::string> comments;
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      for (auto &[line, others] : resolveLocations(function)) {
+        llvm::raw_string_ostream os(comments.emplace_back());
+        os << "// .loc ";
+        print(os, line);
+        os << " in " << function.getSymName() << " is also ";
+        llvm::interleaveComma(others, os,
+                              [&](Location other) { print(os, other); });
+      }
+    // PTX has no directive for several lines, and ptxas refuses unknown ones.
+    if (comments.empty())
+      return;
+    getOperation()->setAttr(
+        LLVM::LLVMDialect::getModuleLevelAsmAttrName(),
+        Builder(&getContext())
+            .getStrArrayAttr(llvm::map_to_vector(
+                comments, [](StringRef comment) { return comment; })));
   }
 };
 } // namespace

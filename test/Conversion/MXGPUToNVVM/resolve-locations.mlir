@@ -5,8 +5,11 @@
 // PTX-DAG: .file [[FILE:[0-9]+]] {{.*}}inlined.mlir
 // PTX-DAG: .loc [[FILE]] 7 3
 
+// A merged kernel has a line in .loc, and the others in a comment.
+// CHECK: gpu.module @kernels attributes {llvm.module_asm = ["// .loc \22a.mlir\22 1 2 in kernel is also \22a.mlir\22 3 4, \22c \\22.mlir\22 5 6"]}
 #a = loc("a.mlir":1:2)
 #b = loc("a.mlir":3:4)
+#c = loc("c \22.mlir":5:6)
 #unknown = loc(unknown)
 gpu.module @kernels {
   // CHECK: llvm.mlir.constant(1 : i32) : i32 loc("a.mlir":1:2)
@@ -15,6 +18,7 @@ gpu.module @kernels {
   // CHECK: llvm.mlir.constant(4 : i32) : i32 loc("a.mlir":1:2)
   // CHECK: llvm.mlir.constant(5 : i32) : i32 loc("a.mlir":1:2)
   // CHECK: llvm.mlir.constant(6 : i32) : i32 loc(unknown)
+  // CHECK: llvm.mlir.constant(7 : i32) : i32 loc("a.mlir":1:2)
   llvm.func @kernel() {
     %1 = llvm.mlir.constant(1 : i32) : i32 loc(#a)
     %2 = llvm.mlir.constant(2 : i32) : i32 loc(callsite(#a at #b))
@@ -22,6 +26,7 @@ gpu.module @kernels {
     %4 = llvm.mlir.constant(4 : i32) : i32 loc(callsite(callsite(#unknown at #a) at #b))
     %5 = llvm.mlir.constant(5 : i32) : i32 loc(callsite(#a at #unknown))
     %6 = llvm.mlir.constant(6 : i32) : i32 loc(callsite(#unknown at #unknown))
+    %7 = llvm.mlir.constant(7 : i32) : i32 loc(fused[#a, "named"(#b), callsite(#c at #b), #a])
     llvm.return
   }
 }

@@ -107,11 +107,17 @@ def MXGPULowerKernels : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> 
 
 def MXGPUResolveLocations
     : Pass<"mxgpu-resolve-locations", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Give inlined operations one place";
+  let summary = "Give each operation one line of the program";
   let description = [{
-    An operation at `callsite("a.mlir":7:3 at "a.mlir":2:3)` is then at
-    `"a.mlir":7:3`, the innermost place with a file. `.loc` directives are made
-    from it: they know no callers.
+    A `.loc` directive is one line without callers. An operation at
+    `callsite("a.mlir":7:3 at "a.mlir":2:3)` moves to `"a.mlir":7:3`, the
+    innermost line with a file, and an operation at a fused location to its first
+    line. The other lines become comments at the top of the PTX, as text in the
+    module's `llvm.module_asm`:
+
+    ```
+    // .loc "a.mlir" 7 3 in main_matmul is also "a.mlir" 9 3, "a.mlir" 11 3
+    ```
   }];
 }
 

@@ -1,9 +1,9 @@
-//===- MergeKernels.cpp - One of kernels that are the same ----------------===//
+//===- MergeKernels.cpp - Merge equal kernels -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A matmul with several schedules has a kernel for each, and before each of
-// those that read an operand from a workspace the same kernel that writes it.
+// Equal layers of a model become equal kernels, and so do the kernels that fill
+// a workspace for each schedule of one matmul.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mx;
@@ -24,7 +25,7 @@ namespace mx::mxgpu {
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 } // namespace mx::mxgpu
 
-/// What a kernel is called is no part of what it does.
+/// Returns the attributes of `kernel` without its name.
 static SmallVector<NamedAttribute> getOtherAttrs(KernelOp kernel) {
   return llvm::filter_to_vector(
       kernel->getAttrs(), [](NamedAttribute attribute) {
@@ -32,52 +33,89 @@ static SmallVector<NamedAttribute> getOtherAttrs(KernelOp kernel) {
       });
 }
 
-/// Whether they are of one place of the program, which findings name, and do
-/// the same.
-static bool areSame(KernelOp a, KernelOp b) {
-  return a.getLoc() == b.getLoc() && getOtherAttrs(a) == getOtherAttrs(b) &&
-         OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
-                                                    OperationEquivalence::None);
+/// Returns whether `a` and `b` differ at most in names and locations.
+static bool areEqual(KernelOp a, KernelOp b) {
+  return getOtherAttrs(a) == getOtherAttrs(b) &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
 }
 
-/// By launched name, the first kernel of the module that is the same.
-static void findSame(gpu::GPUModuleOp module,
-                     DenseMap<Attribute, SymbolRefAttr> &others,
-                     SmallVectorImpl<KernelOp> &merged) {
-  auto getName = [&](KernelOp kernel) {
-    return SymbolRefAttr::get(module.getNameAttr(),
-                              FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
-  };
-  DenseMap<Location, SmallVector<KernelOp>> kept;
+/// Returns a number that equal kernels share: a hash of their operations,
+/// without the values between them.
+static llvm::hash_code hashOps(KernelOp kernel) {
+  llvm::hash_code hash = hash_value(kernel.getFunctionType());
+  kernel.getBody().walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+/// Gives `kernel` and each operation in it the fused location of its
+/// counterparts in `equal`.
+static void fuseLocations(KernelOp kernel, ArrayRef<KernelOp> equal) {
+  SmallVector<Operation *> ops;
+  SmallVector<SmallVector<Location>> locations;
+  kernel->walk([&](Operation *op) {
+    ops.push_back(op);
+    locations.push_back({op->getLoc()});
+  });
+  for (KernelOp other : equal) {
+    SmallVector<Location> *to = locations.begin();
+    other->walk([&](Operation *op) { (to++)->push_back(op->getLoc()); });
+  }
+  for (auto [op, fused] : llvm::zip_equal(ops, locations))
+    op->setLoc(FusedLoc::get(op->getContext(), fused));
+}
+
+/// Returns the kernels of `module` to keep, each with its later equals.
+static llvm::MapVector<KernelOp, SmallVector<KernelOp>>
+findEqual(gpu::GPUModuleOp module) {
+  llvm::MapVector<KernelOp, SmallVector<KernelOp>> kept;
+  DenseMap<size_t, SmallVector<KernelOp>> byHash;
   for (auto kernel : module.getOps<KernelOp>()) {
-    SmallVector<KernelOp> &here = kept[kernel.getLoc()];
-    auto *same = llvm::find_if(
-        here, [&](KernelOp other) { return areSame(other, kernel); });
-    if (same == here.end()) {
-      here.push_back(kernel);
+    SmallVector<KernelOp> &alike = byHash[hashOps(kernel)];
+    auto *equal = llvm::find_if(
+        alike, [&](KernelOp other) { return areEqual(other, kernel); });
+    if (equal != alike.end()) {
+      kept[*equal].push_back(kernel);
       continue;
     }
-    others[getName(kernel)] = getName(*same);
-    merged.push_back(kernel);
+    alike.push_back(kernel);
+    kept[kernel];
   }
+  return kept;
 }
 
 namespace {
 struct MergeKernelsPass final
     : mxgpu::impl::MXGPUMergeKernelsBase<MergeKernelsPass> {
   void runOnOperation() override {
-    DenseMap<Attribute, SymbolRefAttr> others;
-    SmallVector<KernelOp> merged;
-    for (auto module : getOperation().getOps<gpu::GPUModuleOp>())
-      findSame(module, others, merged);
-    if (merged.empty())
-      return;
+    DenseMap<Attribute, SymbolRefAttr> replacements;
+    for (auto module : getOperation().getOps<gpu::GPUModuleOp>()) {
+      auto getName = [&](KernelOp kernel) {
+        return SymbolRefAttr::get(
+            module.getNameAttr(),
+            FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
+      };
+      for (auto &[kernel, equal] : findEqual(module)) {
+        if (!equal.empty())
+          fuseLocations(kernel, equal);
+        for (KernelOp other : equal) {
+          replacements[getName(other)] = getName(kernel);
+          other.erase();
+        }
+      }
+    }
+    if (replacements.empty())
+      return markAllAnalysesPreserved();
     getOperation().walk([&](LaunchOp launch) {
-      if (SymbolRefAttr same = others.lookup(launch.getKernelAttr()))
-        launch.setKernelAttr(same);
+      if (SymbolRefAttr kept = replacements.lookup(launch.getKernelAttr()))
+        launch.setKernelAttr(kept);
     });
-    for (KernelOp kernel : merged)
-      kernel.erase();
   }
 };
 } // namespace

@@ -8,15 +8,16 @@
 include "mlir/Pass/PassBase.td"
 
 def MXGPUMergeKernels : Pass<"mxgpu-merge-kernels", "::mlir::ModuleOp"> {
-  let summary = "Keep one of kernels that are the same";
+  let summary = "Merge equal kernels";
   let description = [{
-    Of kernels of one `gpu.module` that differ in their names alone, the first is
-    kept, and launched instead of the others. They are the same if all their
-    operations are, locations included: what the simulator and `ptxas` say of a
-    kernel names the place of the program that it was made for.
+    Of kernels of one `gpu.module` that differ at most in their names and
+    locations, the first is kept, and launched instead of the others. The kernel
+    and each operation in it get the fused location of their equals; a launch
+    keeps its own. `mxgpu-resolve-locations` passes these lines on to the PTX.
 
-    A matmul with a schedule for each of several ranges of sizes has them: each
-    schedule with a workspace comes with the kernel that fills it.
+    Equal layers of a model make equal kernels, and so does a matmul with a
+    schedule for each of several ranges of sizes: each schedule with a workspace
+    comes with the kernel that fills it.
   }];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
