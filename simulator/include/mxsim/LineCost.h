@@ -11,17 +11,26 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace mx::sim {
 
+/// A line of the source.
+struct SourceLine {
+  std::string file;
+  unsigned line = 0, column = 0;
+};
+
 /// A place in the source, from .loc.
 struct SourcePlace {
   std::string file; ///< empty: there is no .loc, and only the function is known
   unsigned line = 0, column = 0;
   std::string function; ///< as in the PTX; a person reads its shortName
+  /// Lines of the kernels that the compiler merged with this one, or null.
+  std::shared_ptr<const std::vector<SourceLine>> also = {};
 };
 
 /// Where an instruction comes from: its own place, then the calls by which the

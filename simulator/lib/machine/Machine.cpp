@@ -267,6 +267,10 @@ SourceChain mx::sim::sourceOf(const InstrInfo &info) {
     chain.push_back(
         {file->second, loc.line, loc.column,
          loc.caller < 0 ? std::string(f.name) : nameOf(loc, *f.home)});
+    auto shared =
+        f.home->sharedLines.find({f.name, file->second, loc.line, loc.column});
+    if (shared != f.home->sharedLines.end())
+      chain.back().also = shared->second;
   }
   if (chain.empty() && !f.isEntry)
     chain.push_back({"", 0, 0, std::string(f.name)});

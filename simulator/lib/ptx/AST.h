@@ -12,8 +12,11 @@
 #include "mxsim/Simulator.h"
 
 #include <deque>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -150,6 +153,12 @@ struct Function {
 inline constexpr std::string_view kHeapName = "device heap";
 inline constexpr uint64_t kHeapBytes = 8u << 20; ///< the CUDA runtime's default
 
+/// A function and one of its lines in the source: file, line, column.
+using SourceKey =
+    std::tuple<std::string_view, std::string_view, uint32_t, uint32_t>;
+using SharedLines =
+    std::map<SourceKey, std::shared_ptr<const std::vector<SourceLine>>>;
+
 struct Module {
   std::string text, name, target;
   unsigned version = 0;           ///< 91 for .version 9.1
@@ -159,6 +168,7 @@ struct Module {
   std::deque<Function> functions;
   std::unordered_map<std::string_view, Function *> functionByName;
   std::unordered_map<uint32_t, std::string> files;
+  SharedLines sharedLines; ///< from comments of merged kernels
   /// The section .debug_str, and where its labels stand.
   std::string debugText;
   std::unordered_map<std::string_view, size_t> debugLabels;

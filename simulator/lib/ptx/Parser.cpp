@@ -24,6 +24,7 @@ bool Parser::run() {
   while (tok.kind != Tok::End)
     if (!topLevel())
       return false;
+  sharedLines();
   auto heap = m.functionByName.find("malloc");
   if (heap != m.functionByName.end() && !heap->second->isDefined) {
     Variable v;

@@ -1,10 +1,13 @@
 //===- ParserDebug.cpp - where instructions come from ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Debugging directives": .file, .loc and .section.
+// PTX ISA, "Debugging directives": .file, .loc and .section; and comments with
+// the lines of merged kernels.
 //===----------------------------------------------------------------------===//
 
 #include "ParserImpl.h"
+
+#include <charconv>
 
 using namespace mx::sim;
 using namespace mx::sim::ptx;
@@ -133,4 +136,59 @@ bool Parser::loc() {
     fn->locs.push_back(place);
   }
   return true;
+}
+
+/// Removes `text` from the beginning of `rest`, if it is there.
+static bool takeText(std::string_view &rest, std::string_view text) {
+  if (rest.substr(0, text.size()) != text)
+    return false;
+  rest.remove_prefix(text.size());
+  return true;
+}
+
+static bool takeNumber(std::string_view &rest, uint32_t &n) {
+  auto [end, error] =
+      std::from_chars(rest.data(), rest.data() + rest.size(), n);
+  rest.remove_prefix(end - rest.data());
+  return error == std::errc();
+}
+
+/// Reads `"a.cu" 3 5`.
+static bool takeLine(std::string_view &rest, std::string_view &file,
+                     uint32_t &line, uint32_t &column) {
+  if (!takeText(rest, "\""))
+    return false;
+  size_t end = rest.find('"');
+  file = rest.substr(0, end);
+  rest.remove_prefix(std::min(file.size(), rest.size()));
+  return takeText(rest, "\" ") && takeNumber(rest, line) &&
+         takeText(rest, " ") && takeNumber(rest, column);
+}
+
+/// Reads `// .loc "a.cu" 3 5 in kernel is also "a.cu" 7 5, "a.cu" 9 5`. Other
+/// comments are skipped.
+void Parser::sharedLines() {
+  constexpr std::string_view kBegin = "\n// .loc ", kAlso = " is also ";
+  std::string_view text = m.text;
+  for (size_t at = 0; (at = text.find(kBegin, at)) != text.npos;) {
+    at += kBegin.size();
+    std::string_view rest = text.substr(at, text.find('\n', at) - at), file;
+    uint32_t line, column;
+    if (!takeLine(rest, file, line, column) || !takeText(rest, " in "))
+      continue;
+    size_t end = rest.find(kAlso);
+    if (end == rest.npos)
+      continue;
+    std::string_view function = rest.substr(0, end);
+    rest.remove_prefix(end + kAlso.size());
+    auto lines = std::make_shared<std::vector<SourceLine>>();
+    std::string_view other;
+    uint32_t otherLine, otherColumn;
+    while (takeLine(rest, other, otherLine, otherColumn)) {
+      lines->push_back({std::string(other), otherLine, otherColumn});
+      takeText(rest, ", ");
+    }
+    m.sharedLines.insert_or_assign({function, file, line, column},
+                                   std::move(lines));
+  }
 }

@@ -165,6 +165,7 @@ private:
   bool identifier(Operand &op);
   bool vectorRegister(const Entity &e, std::string_view name, Operand &op);
   bool loc();
+  void sharedLines();
   bool locInlined(SourceLocation &place);
   bool numbers(std::array<uint32_t, 3> &out);
   bool skipToSemicolon();

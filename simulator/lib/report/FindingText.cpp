@@ -29,8 +29,18 @@ static std::string placeText(const SourceChain &chain) {
   return chain.empty() ? "" : placeText(chain.front());
 }
 
+/// Lines that share the code, and callers.
 static std::string callersText(const SourceChain &chain) {
   std::string s;
+  if (!chain.empty() && chain.front().also) {
+    constexpr size_t kMost = 8;
+    const std::vector<SourceLine> &also = *chain.front().also;
+    for (size_t k = 0; k < std::min(also.size(), kMost); ++k)
+      s += (k ? ", " : "\n    and of ") + also[k].file + ":" +
+           std::to_string(also[k].line) + ":" + std::to_string(also[k].column);
+    if (also.size() > kMost)
+      s += ", and " + std::to_string(also.size() - kMost) + " more";
+  }
   for (size_t k = 1; k < chain.size(); ++k)
     s += "\n    inlined at " + placeText(chain[k]);
   return s;

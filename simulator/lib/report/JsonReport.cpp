@@ -35,8 +35,25 @@ static void write(JsonWriter &w, std::string_view name,
   });
 }
 
+/// The lines of merged kernels that share the code of `place`.
+static void writeAlso(JsonWriter &w, const SourcePlace &place) {
+  if (!place.also)
+    return;
+  w.key("also");
+  w.beginArray();
+  for (const SourceLine &line : *place.also) {
+    w.beginObject();
+    w.member("file", line.file);
+    w.member("line", line.line);
+    w.member("column", line.column);
+    w.endObject();
+  }
+  w.endArray();
+}
+
 /// The place, and under `inlined_at` the calls of functions that were inlined.
-static void write(JsonWriter &w, const SourceChain &chain) {
+static void write(JsonWriter &w, const SourceChain &chain,
+                  bool hasAlso = true) {
   auto place = [&](const SourcePlace &p) {
     w.member("file", p.file);
     w.member("line", p.line);
@@ -46,6 +63,8 @@ static void write(JsonWriter &w, const SourceChain &chain) {
   w.key("source");
   w.beginObject();
   place(chain.front());
+  if (hasAlso)
+    writeAlso(w, chain.front());
   if (chain.size() > 1) {
     w.key("inlined_at");
     w.beginArray();
@@ -186,10 +205,11 @@ static void write(JsonWriter &w, const LineCost &cost, bool isOfPtx) {
     w.member("line", cost.line);
     w.member("text", cost.text);
     if (hasPlace(cost.source))
-      write(w, cost.source);
+      write(w, cost.source, /*hasAlso=*/false);
   } else {
     w.member("file", cost.source.front().file);
     w.member("line", cost.source.front().line);
+    writeAlso(w, cost.source.front());
   }
   w.member("executed", cost.executed);
   w.member("cycles", cost.allCycles());

@@ -42,8 +42,9 @@ COUNTS = {
     "mmas_by_shape": Map(COUNT),
     "failed_tests": {"tests": COUNT, "instructions": COUNT},
 }
-PLACE = {"file": TEXT, "line": COUNT, "column": COUNT, "function": TEXT}
-SOURCE = dict(PLACE, inlined_at=Optional([PLACE]))
+LINE = {"file": TEXT, "line": COUNT, "column": COUNT}
+PLACE = dict(LINE, function=TEXT)
+SOURCE = dict(PLACE, also=Optional([LINE]), inlined_at=Optional([PLACE]))
 FINDING = {
     "kind": TEXT,
     "severity": TEXT,
