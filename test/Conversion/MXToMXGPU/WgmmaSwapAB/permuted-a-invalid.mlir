@@ -5,62 +5,53 @@
 
 // -----
 
+// TEMPLATE matmul
+// SET k = 128
+// SET b = f4E2M1FN
+// SET scales = 4xf8E8M0FNU
+// SET name = no_workspace
+// SET outs = %y : !y)
+// SET strategy = <permuted_a = true>, workspace = a
+!x = tensor<64x${k}xbf16>
+!b = tensor<64x${k}x${b}>
+!bs = tensor<64x${scales}, #mx.scale_layout<sf_128x4>>
+!y = tensor<64x64xf32>
+func.func @${name}(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
+  // BLOCK error
+  // END
+  %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(${outs}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab${strategy}>} -> !y
+  return %0 : !y
+}
+
+// -----
+
+// CASES matmul error
+// SET strategy = <permuted_a = true>
+// expected-error @below {{'mx.matmul' op expected workspace = a with permuted_a, found none}}
+
+// SET name = not_permuted
+// SET strategy = , workspace = a
+// expected-error @below {{'mx.matmul' op expected a with scales for workspace = a, found it without: it is multiplied as it is}}
+
+// SET k = 48
+// SET scales = 3xf8E4M3FN
+// SET name = multiple
+// SET outs = %y : !y) block_size = 16
+// expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 32 elements with permuted_a, found 48: leave it out}}
+
+// SET k = ?
+// SET scales = ?xf8E8M0FNU
+// SET name = unknown
+// expected-error @below {{'mx.matmul' op expected a reduction that types know with permuted_a, found an unknown one: leave it out}}
+
+// SET b = f4E2M1FN, #mx.weight_layout<fragment_64x64>
+// SET name = packed
+// expected-error @below {{'mx.matmul' op expected no permuted_a with packed weights, of which a thread reads adjacent elements as they are: leave it out}}
+
+// -----
+
 // CASES
-!x = tensor<64x128xbf16>
-!b = tensor<64x128xf4E2M1FN>
-!bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<64x64xf32>
-func.func @no_workspace(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
-  // expected-error @below {{'mx.matmul' op expected workspace = a with permuted_a, found none}}
-  %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
-  return %0 : !y
-}
-
-!x = tensor<64x128xbf16>
-!b = tensor<64x128xf4E2M1FN>
-!bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<64x64xf32>
-func.func @not_permuted(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
-  // expected-error @below {{'mx.matmul' op expected a with scales for workspace = a, found it without: it is multiplied as it is}}
-  %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab, workspace = a>} -> !y
-  return %0 : !y
-}
-
-!x = tensor<64x48xbf16>
-!b = tensor<64x48xf4E2M1FN>
-!bs = tensor<64x3xf8E4M3FN, #mx.scale_layout<sf_128x4>>
-!y = tensor<64x64xf32>
-func.func @multiple(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
-  // expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 32 elements with permuted_a, found 48: leave it out}}
-  %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y) block_size = 16
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>, workspace = a>} -> !y
-  return %0 : !y
-}
-
-!x = tensor<64x?xbf16>
-!b = tensor<64x?xf4E2M1FN>
-!bs = tensor<64x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<64x64xf32>
-func.func @unknown(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
-  // expected-error @below {{'mx.matmul' op expected a reduction that types know with permuted_a, found an unknown one: leave it out}}
-  %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>, workspace = a>} -> !y
-  return %0 : !y
-}
-
-!x = tensor<64x128xbf16>
-!b = tensor<64x128xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
-!bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<64x64xf32>
-func.func @packed(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
-  // expected-error @below {{'mx.matmul' op expected no permuted_a with packed weights, of which a thread reads adjacent elements as they are: leave it out}}
-  %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>, workspace = a>} -> !y
-  return %0 : !y
-}
-
 // A tensor that is the destination of a permutation is not permuted itself.
 !x = tensor<64x128xbf16>
 !b = tensor<64x128xf4E2M1FN>

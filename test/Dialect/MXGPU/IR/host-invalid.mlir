@@ -1,7 +1,9 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// CASES
+// -----
+
+// TEMPLATE launch
 module attributes {gpu.container_module} {
   gpu.module @kernels {
     mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
@@ -11,60 +13,30 @@ module attributes {gpu.container_module} {
     func.func private @function(memref<4x4xf32>, index)
   }
   func.func @f(%a: memref<4x4xf32>, %n: index) {
-    // launch C1
-    // expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found nothing named @kernels::@kernels}}
-    mxgpu.launch @kernels::@kernels grid(%n) args(%a, %n : memref<4x4xf32>, index)
+    // BLOCK launch
+    // END
     return
   }
 }
 
-module attributes {gpu.container_module} {
-  gpu.module @kernels {
-    mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
-      mxgpu.role @role warps(1) {
-      }
-    }
-    func.func private @function(memref<4x4xf32>, index)
-  }
-  func.func @f(%a: memref<4x4xf32>, %n: index) {
-    // launch C1
-    // expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found func.func named @kernels::@function}}
-    mxgpu.launch @kernels::@function grid(%n) args(%a, %n : memref<4x4xf32>, index)
-    return
-  }
-}
+// -----
 
-module attributes {gpu.container_module} {
-  gpu.module @kernels {
-    mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
-      mxgpu.role @role warps(1) {
-      }
-    }
-    func.func private @function(memref<4x4xf32>, index)
-  }
-  func.func @f(%a: memref<4x4xf32>, %n: index) {
-    // launch C2
-    // expected-error @below {{'mxgpu.launch' op expected 2 arguments, found 1}}
-    mxgpu.launch @kernels::@kernel grid(%n) args(%a : memref<4x4xf32>)
-    return
-  }
-}
+// CASES launch launch
+// launch C1
+// expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found nothing named @kernels::@kernels}}
+mxgpu.launch @kernels::@kernels grid(%n) args(%a, %n : memref<4x4xf32>, index)
 
-module attributes {gpu.container_module} {
-  gpu.module @kernels {
-    mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
-      mxgpu.role @role warps(1) {
-      }
-    }
-    func.func private @function(memref<4x4xf32>, index)
-  }
-  func.func @f(%a: memref<4x4xf32>, %n: index) {
-    // launch C3
-    // expected-error @below {{'mxgpu.launch' op expected argument 1 of type 'index', found 'memref<4x4xf32>'}}
-    mxgpu.launch @kernels::@kernel grid(%n) args(%a, %a : memref<4x4xf32>, memref<4x4xf32>)
-    return
-  }
-}
+// launch C1
+// expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found func.func named @kernels::@function}}
+mxgpu.launch @kernels::@function grid(%n) args(%a, %n : memref<4x4xf32>, index)
+
+// launch C2
+// expected-error @below {{'mxgpu.launch' op expected 2 arguments, found 1}}
+mxgpu.launch @kernels::@kernel grid(%n) args(%a : memref<4x4xf32>)
+
+// launch C3
+// expected-error @below {{'mxgpu.launch' op expected argument 1 of type 'index', found 'memref<4x4xf32>'}}
+mxgpu.launch @kernels::@kernel grid(%n) args(%a, %a : memref<4x4xf32>, memref<4x4xf32>)
 
 // -----
 

@@ -109,7 +109,10 @@
 // expected-error @below {{expected block = 0 with kind::f16, which has no scales, found 32}}
 #mma = #mxgpu.tcgen05_mma<f16, m = 128, n = 128, block = 32>
 
-// Scales and sums where the instruction has them.
+// -----
+
+// TEMPLATE scaled
+// SET mma = #mxgpu.wgmma<n = 128, k = 16>
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -122,12 +125,23 @@ gpu.module @kernels {
       %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
-      // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.wgmma<n = 128, k = 16> takes none, found '!mxgpu.scales<128>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !accumulator -> !accumulator
+      // BLOCK error
+      // END
+      %new = mxgpu.mma ${mma} %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
+
+// -----
+
+// CASES scaled error
+// Scales and sums where the instruction has them.
+// mma C1
+// expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.wgmma<n = 128, k = 16> takes none, found '!mxgpu.scales<128>'}}
+
+// SET mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128>
+// mma C1
+// expected-error @below {{'mxgpu.mma' op expected the accumulator in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes it, found '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
 
 // -----
 
@@ -170,25 +184,6 @@ gpu.module @kernels {
 // -----
 
 // CASES
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %yes: i1) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
-      %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
-      // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected the accumulator in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes it, found '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
-
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -524,9 +519,14 @@ gpu.module @kernels {
   }
 }
 
-// multiplies two kinds of numbers,
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+// -----
+
+// TEMPLATE f16
+// SET a = 128x128xf8E4M3FN, sw128
+// SET producer = bulk_copy
+// SET consumer = mma_commit
+!in = !mxgpu.ring<4 x (a: smem<${a}>), producer = ${producer}, consumer = ${consumer}>
+!a = !mxgpu.buffer<smem<${a}>>
 !acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -536,49 +536,30 @@ gpu.module @kernels {
     mxgpu.role @multiply warps(1) elected {
       %stage, %a = mxgpu.consumer_wait %in : !in
       %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
-      // tcgen05_mma C11
-      // expected-error @below {{'mxgpu.mma' op expected A of kind::f16 to be one of f16, bf16, found e4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+      // BLOCK error
+      // END
       mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
     }
   }
 }
 
-!in = !mxgpu.ring<4 x (a: smem<128x32xf32, sw128>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x32xf32, sw128>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @multiply warps(1) elected {
-      %stage, %a = mxgpu.consumer_wait %in : !in
-      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
-      // tcgen05_mma C10
-      // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core multiplies in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
-      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
-    }
-  }
-}
+// -----
+
+// CASES f16 error
+// multiplies two kinds of numbers,
+// tcgen05_mma C11
+// expected-error @below {{'mxgpu.mma' op expected A of kind::f16 to be one of f16, bf16, found e4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+
+// SET a = 128x32xf32, sw128
+// tcgen05_mma C10
+// expected-error @below {{'mxgpu.mma' op expected elements that the tensor core multiplies in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
 
 // and reads rings that say so.
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = threads(128), consumer = threads(128)>
-!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @multiply warps(1) elected {
-      %stage, %a = mxgpu.consumer_wait %in : !in
-      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
-      // mma C11
-      // expected-error @below {{'mxgpu.mma' op expected a in a ring with consumer mma_commit, found threads}}
-      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
-    }
-  }
-}
+// SET a = 128x64xbf16, sw128
+// SET producer = threads(128)
+// SET consumer = threads(128)
+// mma C11
+// expected-error @below {{'mxgpu.mma' op expected a in a ring with consumer mma_commit, found threads}}
 
 // -----
 

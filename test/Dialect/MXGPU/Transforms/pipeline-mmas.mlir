@@ -1,10 +1,14 @@
-// RUN: mx-opt %s -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas | FileCheck %s --check-prefixes=CHECK,ONE
-// RUN: mx-opt %s -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=2 | FileCheck %s --check-prefixes=CHECK,TWO
-// RUN: mx-opt %s -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=9 | FileCheck %s --check-prefixes=CHECK,MANY
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas | FileCheck %t.mlir --check-prefixes=CHECK,ONE
+// RUN: mx-opt %t.mlir -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=2 | FileCheck %t.mlir --check-prefixes=CHECK,TWO
+// RUN: mx-opt %t.mlir -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=9 | FileCheck %t.mlir --check-prefixes=CHECK,MANY
 
-// One instruction in a step, and stages for three under way.
+// -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
+// TEMPLATE loop
+// SET stages = 4
+// SET name = kernel
+!in = !mxgpu.ring<${stages} x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -12,6 +16,41 @@
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
 !acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// BLOCK checks
+// END
+gpu.module @kernels {
+  mxgpu.kernel @${name}(%a_map: !a_map, %b_map: !b_map, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s, %a, %b = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
+        mxgpu.producer_commit %s : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !acc
+      // BLOCK multiply
+      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
+        %last = mxgpu.mma_wait %new pending(0) : !acc
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %last : !acc
+      }
+      "use"(%total) : (!acc) -> ()
+      // END
+    }
+  }
+}
+
+// -----
+
+// CASES loop checks
+// One instruction in a step, and stages for three under way.
+// SET name = one
 // CHECK-LABEL: mxgpu.kernel @one(
 // CHECK:         %[[SUMS:.*]] = mxgpu.for_each_k {{.*}} iter_args(%[[OLD:[^ ]+]] =
 // CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
@@ -26,87 +65,19 @@
 // CHECK:         %[[FINISHED:.*]] = mxgpu.mma_wait %[[SUMS]] pending(0)
 // CHECK-NEXT:    mxgpu.consumer_tail %in
 // CHECK-NEXT:    "use"(%[[FINISHED]])
-gpu.module @kernels {
-  mxgpu.kernel @one(%a_map: !a_map, %b_map: !b_map, %n: index) {
-    %c0 = arith.constant 0 : index
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
-        %s, %a, %b = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
-        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
-        mxgpu.producer_commit %s : !input
-      }
-    }
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !acc
-      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
-        %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
-        %last = mxgpu.mma_wait %new pending(0) : !acc
-        mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !acc
-      }
-      "use"(%total) : (!acc) -> ()
-    }
-  }
-}
-
-// -----
 
 // The only stage is needed at once.
-
-!in = !mxgpu.ring<1 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!input = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
-!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
-#wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// SET stages = 1
+// SET name = single
 // CHECK-LABEL: mxgpu.kernel @single(
 // CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
 // CHECK-NEXT:      mxgpu.consumer_release %{{[^ ]*}} :
 // CHECK-NOT:     mxgpu.consumer_tail
-gpu.module @kernels {
-  mxgpu.kernel @single(%a_map: !a_map, %b_map: !b_map, %n: index) {
-    %c0 = arith.constant 0 : index
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
-        %s, %a, %b = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
-        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
-        mxgpu.producer_commit %s : !input
-      }
-    }
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !acc
-      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
-        %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
-        %last = mxgpu.mma_wait %new pending(0) : !acc
-        mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !acc
-      }
-      "use"(%total) : (!acc) -> ()
-    }
-  }
-}
-
-// -----
 
 // Two instructions of one accumulator that read registers: the next step needs
 // those of the first, so that only the second is under way.
-
-!in = !mxgpu.ring<2 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!input = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
-!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
-#wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// SET stages = 2
+// SET name = chain
 !operand = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
 // CHECK-LABEL: mxgpu.kernel @chain(
 // CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
@@ -122,92 +93,40 @@ gpu.module @kernels {
 // CHECK-NEXT:      mxgpu.yield %[[LAST]]
 // CHECK:         mxgpu.mma_wait %{{.*}} pending(0)
 // CHECK-NEXT:    mxgpu.consumer_tail %in
-gpu.module @kernels {
-  mxgpu.kernel @chain(%a_map: !a_map, %b_map: !b_map, %n: index) {
-    %c0 = arith.constant 0 : index
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
-        %s, %a, %b = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
-        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
-        mxgpu.producer_commit %s : !input
-      }
-    }
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !acc
-      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
-        %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %x = "make"() : () -> !operand
-        %half = mxgpu.mma #wgmma %x, %b column(0) into %old : !operand, !b, !acc -> !acc
-        %both = mxgpu.mma_wait %half pending(1) : !acc
-        %y = "make"() : () -> !operand
-        %new = mxgpu.mma #wgmma %y, %b column(32) into %both : !operand, !b, !acc -> !acc
-        %last = mxgpu.mma_wait %new pending(0) : !acc
-        mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !acc
-      }
-      "use"(%total) : (!acc) -> ()
-    }
-  }
+// BLOCK multiply
+%total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
+  %stage, %a, %b = mxgpu.consumer_wait %in : !in
+  %x = "make"() : () -> !operand
+  %half = mxgpu.mma #wgmma %x, %b column(0) into %old : !operand, !b, !acc -> !acc
+  %both = mxgpu.mma_wait %half pending(1) : !acc
+  %y = "make"() : () -> !operand
+  %new = mxgpu.mma #wgmma %y, %b column(32) into %both : !operand, !b, !acc -> !acc
+  %last = mxgpu.mma_wait %new pending(0) : !acc
+  mxgpu.consumer_release %stage : !input
+  mxgpu.yield %last : !acc
 }
-
-// -----
+"use"(%total) : (!acc) -> ()
 
 // One that reads registers: the next step has no others.
-
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!input = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
-!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
-#wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// SET name = registers
 !operand = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // CHECK-LABEL: mxgpu.kernel @registers(
 // CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
 // CHECK-NEXT:      mxgpu.consumer_release %{{[^ ]*}} :
 // CHECK-NOT:     mxgpu.consumer_tail
-gpu.module @kernels {
-  mxgpu.kernel @registers(%a_map: !a_map, %b_map: !b_map, %n: index) {
-    %c0 = arith.constant 0 : index
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
-        %s, %a, %b = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
-        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
-        mxgpu.producer_commit %s : !input
-      }
-    }
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !acc
-      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
-        %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %x = "make"() : () -> !operand
-        %new = mxgpu.mma #wgmma %x, %b into %old : !operand, !b, !acc -> !acc
-        %last = mxgpu.mma_wait %new pending(0) : !acc
-        mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !acc
-      }
-      "use"(%total) : (!acc) -> ()
-    }
-  }
+// BLOCK multiply
+%total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
+  %stage, %a, %b = mxgpu.consumer_wait %in : !in
+  %x = "make"() : () -> !operand
+  %new = mxgpu.mma #wgmma %x, %b into %old : !operand, !b, !acc -> !acc
+  %last = mxgpu.mma_wait %new pending(0) : !acc
+  mxgpu.consumer_release %stage : !input
+  mxgpu.yield %last : !acc
 }
-
-// -----
+"use"(%total) : (!acc) -> ()
 
 // Two accumulators, of which the other one is waited for.
-
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!input = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
-!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
-#wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// SET name = two
 // CHECK-LABEL: mxgpu.kernel @two(
 // CHECK:         %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[OLD0:[^ ]+]] = {{[^,]*}}, %[[OLD1:[^ ]+]] =
 // CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
@@ -228,47 +147,21 @@ gpu.module @kernels {
 // CHECK-NEXT:    %[[END1:.*]] = mxgpu.mma_wait %[[ALL]]#1 pending(0)
 // CHECK-NEXT:    mxgpu.consumer_tail %in
 // CHECK-NEXT:    "use"(%[[END0]], %[[END1]])
-gpu.module @kernels {
-  mxgpu.kernel @two(%a_map: !a_map, %b_map: !b_map, %n: index) {
-    %c0 = arith.constant 0 : index
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
-        %s, %a, %b = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
-        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
-        mxgpu.producer_commit %s : !input
-      }
-    }
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !acc
-      %total:2 = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old0 = %zero : !acc, %old1 = %zero : !acc) {
-        %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new0 = mxgpu.mma #wgmma %a, %b into %old0 : !a, !b, !acc -> !acc
-        %last0 = mxgpu.mma_wait %new0 pending(0) : !acc
-        %new1 = mxgpu.mma #wgmma %a, %b into %old1 : !a, !b, !acc -> !acc
-        %last1 = mxgpu.mma_wait %new1 pending(0) : !acc
-        mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last0, %last1 : !acc, !acc
-      }
-      "use"(%total#0, %total#1) : (!acc, !acc) -> ()
-    }
-  }
+// BLOCK multiply
+%total:2 = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old0 = %zero : !acc, %old1 = %zero : !acc) {
+  %stage, %a, %b = mxgpu.consumer_wait %in : !in
+  %new0 = mxgpu.mma #wgmma %a, %b into %old0 : !a, !b, !acc -> !acc
+  %last0 = mxgpu.mma_wait %new0 pending(0) : !acc
+  %new1 = mxgpu.mma #wgmma %a, %b into %old1 : !a, !b, !acc -> !acc
+  %last1 = mxgpu.mma_wait %new1 pending(0) : !acc
+  mxgpu.consumer_release %stage : !input
+  mxgpu.yield %last0, %last1 : !acc, !acc
 }
-
-// -----
+"use"(%total#0, %total#1) : (!acc, !acc) -> ()
 
 // Neither a loop that reads the accumulator in each step nor one that is
 // pipelined already changes.
-
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!input = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
-!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
-#wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// SET name = other_forms
 // CHECK-LABEL: mxgpu.kernel @other_forms(
 // CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
 // CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
@@ -279,37 +172,21 @@ gpu.module @kernels {
 // CHECK-NEXT:      mxgpu.consumer_release %[[STAGE1]] deferred(1)
 // CHECK:         mxgpu.consumer_tail %in
 // CHECK-NOT:     mxgpu.consumer_tail
-gpu.module @kernels {
-  mxgpu.kernel @other_forms(%a_map: !a_map, %b_map: !b_map, %n: index) {
-    %c0 = arith.constant 0 : index
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
-        %s, %a, %b = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
-        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
-        mxgpu.producer_commit %s : !input
-      }
-    }
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !acc
-      %read = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
-        %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
-        %last = mxgpu.mma_wait %new pending(0) : !acc
-        "read"(%last) : (!acc) -> ()
-        mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !acc
-      }
-      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %read : !acc) {
-        %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
-        %last = mxgpu.mma_wait %new pending(1) : !acc
-        mxgpu.consumer_release %stage deferred(1) : !input
-        mxgpu.yield %last : !acc
-      }
-      %end = mxgpu.mma_wait %total pending(0) : !acc
-      mxgpu.consumer_tail %in : !in
-    }
-  }
+// BLOCK multiply
+%read = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
+  %stage, %a, %b = mxgpu.consumer_wait %in : !in
+  %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
+  %last = mxgpu.mma_wait %new pending(0) : !acc
+  "read"(%last) : (!acc) -> ()
+  mxgpu.consumer_release %stage : !input
+  mxgpu.yield %last : !acc
 }
+%total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %read : !acc) {
+  %stage, %a, %b = mxgpu.consumer_wait %in : !in
+  %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
+  %last = mxgpu.mma_wait %new pending(1) : !acc
+  mxgpu.consumer_release %stage deferred(1) : !input
+  mxgpu.yield %last : !acc
+}
+%end = mxgpu.mma_wait %total pending(0) : !acc
+mxgpu.consumer_tail %in : !in

@@ -1,26 +1,35 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
 // What both CTAs of a pair do with a ring that they share.
 
-// The leader's tensor core multiplies for both.
+// -----
+
+// TEMPLATE pair
+// SET consumer = mma_commit, scope = pair
+// SET arguments = index) cluster(2)
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = ${consumer}>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
+  mxgpu.kernel @kernel(%map: !map, %n: ${arguments} {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // BLOCK ring
+    // END
     %ring = mxgpu.ring "ring" : !ring
+    // BLOCK load
     mxgpu.role @load warps(1) elected {
+    // END
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
-    // kernel C31
-    // expected-error @below {{'mxgpu.role' op expected a role on_leader for mma_commit of ring "ring", found one of both CTAs}}
-    mxgpu.role @mma warps(1) elected {
+    // BLOCK consume
+    mxgpu.role @mma warps(1) elected on_leader {
+    // END
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
@@ -30,36 +39,44 @@ gpu.module @kernels {
 }
 
 // -----
+
+// CASES pair
+// The leader's tensor core multiplies for both.
+// BLOCK consume
+// kernel C31
+// expected-error @below {{'mxgpu.role' op expected a role on_leader for mma_commit of ring "ring", found one of both CTAs}}
+mxgpu.role @mma warps(1) elected {
 
 // The other CTA's half is never loaded.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    // kernel C31
-    // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "ring", found one on_leader}}
-    mxgpu.role @load warps(1) elected on_leader {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected on_leader {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
+// BLOCK load
+// kernel C31
+// expected-error @below {{'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "ring", found one on_leader}}
+mxgpu.role @load warps(1) elected on_leader {
+
+// Each CTA's ring is its own, though the pair multiplies together.
+// SET consumer = mma_commit
+// BLOCK ring
+// kernel C33
+// expected-error @below {{'mxgpu.ring' op expected scope = pair in a kernel with cluster(2), found scope = cta}}
+
+// A CTA's own ring, from copies to threads: both CTAs have it.
+// SET consumer = threads(32)
+// BLOCK consume
+// kernel C31
+// expected-error @below {{'mxgpu.role' op expected a role of both CTAs for threads of ring "ring", found one on_leader}}
+mxgpu.role @read warps(1) on_leader {
+
+// There is no pair.
+// SET arguments = index)
+// BLOCK ring
+// kernel C33
+// expected-error @below {{'mxgpu.ring' op expected scope = cta in a kernel with cluster(1), found scope = pair}}
+// BLOCK consume
+mxgpu.role @mma warps(1) elected {
 
 // -----
 
+// CASES
 // The CTAs take different numbers of stages.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
@@ -88,93 +105,6 @@ gpu.module @kernels {
           %s, %a = mxgpu.consumer_wait %ring : !ring
           mxgpu.consumer_release %s : !stage
         }
-      }
-    }
-  }
-}
-
-// -----
-
-// Each CTA's ring is its own, though the pair multiplies together.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C33
-    // expected-error @below {{'mxgpu.ring' op expected scope = pair in a kernel with cluster(2), found scope = cta}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected on_leader {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
-
-// -----
-
-// A CTA's own ring, from copies to threads: both CTAs have it.
-!map = !mxgpu.tensor_map<128x16xi8>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!stage = !mxgpu.stage<!ring>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    // kernel C31
-    // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for threads of ring "ring", found one on_leader}}
-    mxgpu.role @read warps(1) on_leader {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
-      }
-    }
-  }
-}
-
-// -----
-
-// There is no pair.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    // kernel C33
-    // expected-error @below {{'mxgpu.ring' op expected scope = cta in a kernel with cluster(1), found scope = pair}}
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
       }
     }
   }

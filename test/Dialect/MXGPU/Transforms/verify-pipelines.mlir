@@ -1,11 +1,14 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-verify-pipelines -o %t
-// RUN: mx-opt %s -split-input-file -o %t.before
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file --mxgpu-verify-pipelines -o %t
+// RUN: mx-opt %t.mlir -split-input-file -o %t.before
 // RUN: cmp %t %t.before
 
 // What is safe passes and is not changed; each kernel is the twin of one that
 // is refused in verify-pipelines-invalid.mlir.
 
-// A stage for each unit of work.
+// -----
+
+// TEMPLATE pipeline
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
@@ -13,91 +16,125 @@
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
+    // BLOCK rings
+    %x = mxgpu.ring "x" : !ring
+    %y = mxgpu.ring "y" : !ring
+    // END
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.producer_acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-        mxgpu.producer_commit %s : !stage
+        // BLOCK load
+        // END
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a = mxgpu.consumer_wait %ring : !ring
-        mxgpu.consumer_release %s : !stage
+        // BLOCK read
+        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+          %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+          mxgpu.consumer_release %sx : !stage
+        }
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        mxgpu.consumer_release %sy : !stage
+        // END
       }
     }
   }
 }
 
 // -----
+
+// CASES pipeline load
+// A stage for each unit of work.
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK rings
+%ring = mxgpu.ring "ring" : !ring
+// BLOCK read
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
 
 // Loops in loops.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %a = mxgpu.producer_acquire %ring : !ring
-          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-          mxgpu.producer_commit %s : !stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %a = mxgpu.consumer_wait %ring : !ring
-          mxgpu.consumer_release %s : !stage
-        }
-      }
-    }
-  }
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %s, %a = mxgpu.producer_acquire %ring : !ring
+  mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+  mxgpu.producer_commit %s : !stage
 }
-
-// -----
+// BLOCK rings
+%ring = mxgpu.ring "ring" : !ring
+// BLOCK read
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %s, %a = mxgpu.consumer_wait %ring : !ring
+  mxgpu.consumer_release %s : !stage
+}
 
 // Bounds from inside the loops: the same arguments of corresponding loops.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
-            %s, %a = mxgpu.producer_acquire %ring : !ring
-            mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-            mxgpu.producer_commit %s : !stage
-          }
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
-            %s, %a = mxgpu.consumer_wait %ring : !ring
-            mxgpu.consumer_release %s : !stage
-          }
-        }
-      }
-    }
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
+    %s, %a = mxgpu.producer_acquire %ring : !ring
+    mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+    mxgpu.producer_commit %s : !stage
   }
+}
+// BLOCK rings
+%ring = mxgpu.ring "ring" : !ring
+// BLOCK read
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
+    %s, %a = mxgpu.consumer_wait %ring : !ring
+    mxgpu.consumer_release %s : !stage
+  }
+}
+
+// Rings of one loop may be taken in any order: each holds a stage.
+%sx, %sx_a = mxgpu.producer_acquire %x : !ring
+mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+mxgpu.producer_commit %sx : !stage
+%sy, %sy_a = mxgpu.producer_acquire %y : !ring
+mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+mxgpu.producer_commit %sy : !stage
+// BLOCK read
+%sy, %sy_a = mxgpu.consumer_wait %y : !ring
+mxgpu.consumer_release %sy : !stage
+%sx, %sx_a = mxgpu.consumer_wait %x : !ring
+mxgpu.consumer_release %sx : !stage
+
+// Stages that are held together.
+%sx, %sx_a = mxgpu.producer_acquire %x : !ring
+%sy, %sy_a = mxgpu.producer_acquire %y : !ring
+mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+mxgpu.producer_commit %sx : !stage
+mxgpu.producer_commit %sy : !stage
+// BLOCK read
+%sy, %sy_a = mxgpu.consumer_wait %y : !ring
+%sx, %sx_a = mxgpu.consumer_wait %x : !ring
+mxgpu.consumer_release %sx : !stage
+mxgpu.consumer_release %sy : !stage
+
+// Many stages of x for one of y, in one order.
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+  mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+  mxgpu.producer_commit %sx : !stage
+}
+%sy, %sy_a = mxgpu.producer_acquire %y : !ring
+mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+mxgpu.producer_commit %sy : !stage
+
+// The producer may come first with y.
+%sy, %sy_a = mxgpu.producer_acquire %y : !ring
+mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+mxgpu.producer_commit %sy : !stage
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+  mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+  mxgpu.producer_commit %sx : !stage
 }
 
 // -----
 
+// CASES
 // A stage outside all loops.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
@@ -117,8 +154,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // Two fields.
 !map = !mxgpu.tensor_map<128x16xi8>
@@ -148,7 +183,7 @@ gpu.module @kernels {
 
 // -----
 
-// A matmul: an accumulator for each unit, inputs for each step.
+// TEMPLATE matmul
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
@@ -165,227 +200,73 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-          mxgpu.producer_commit %s : !in_stage
-        }
+        // BLOCK load
+        // END
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-          mxgpu.consumer_release %s : !in_stage
-        }
-        mxgpu.producer_commit %d empty(%none) : !acc_stage
+        // BLOCK multiply
+        // END
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
+        // BLOCK epilogue
+        // END
       }
     }
   }
 }
 
 // -----
+
+// CASES matmul load
+// A matmul: an accumulator for each unit, inputs for each step.
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+  mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+  mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+  mxgpu.producer_commit %s : !in_stage
+}
+// BLOCK multiply
+%none = arith.cmpi eq, %start, %end : index
+%d, %d_d = mxgpu.producer_acquire %acc : !acc
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+  %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+  mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
+  mxgpu.consumer_release %s : !in_stage
+}
+mxgpu.producer_commit %d empty(%none) : !acc_stage
+// BLOCK epilogue
+%none = arith.cmpi eq, %start, %end : index
+%d, %d_d = mxgpu.consumer_wait %acc : !acc
+%f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+mxgpu.consumer_release %d : !acc_stage
 
 // An MMA that always runs needs no empty stages.
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-        mxgpu.producer_commit %s : !in_stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-        mxgpu.consumer_release %s : !in_stage
-        mxgpu.producer_commit %d : !acc_stage
-      }
-    }
-    mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
-  }
-}
+%s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+mxgpu.producer_commit %s : !in_stage
+// BLOCK multiply
+%d, %d_d = mxgpu.producer_acquire %acc : !acc
+%s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+%sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
+mxgpu.consumer_release %s : !in_stage
+mxgpu.producer_commit %d : !acc_stage
+// BLOCK epilogue
+%d, %d_d = mxgpu.consumer_wait %acc : !acc
+%f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+%f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+mxgpu.consumer_release %d : !acc_stage
 
 // -----
 
-// Rings of one loop may be taken in any order: each holds a stage.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %x = mxgpu.ring "x" : !ring
-    %y = mxgpu.ring "y" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %sx, %sx_a = mxgpu.producer_acquire %x : !ring
-        mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
-        mxgpu.producer_commit %sx : !stage
-        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
-        mxgpu.producer_commit %sy : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
-        mxgpu.consumer_release %sy : !stage
-        %sx, %sx_a = mxgpu.consumer_wait %x : !ring
-        mxgpu.consumer_release %sx : !stage
-      }
-    }
-  }
-}
-
-// -----
-
-// Stages that are held together.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %x = mxgpu.ring "x" : !ring
-    %y = mxgpu.ring "y" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %sx, %sx_a = mxgpu.producer_acquire %x : !ring
-        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
-        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
-        mxgpu.producer_commit %sx : !stage
-        mxgpu.producer_commit %sy : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
-        %sx, %sx_a = mxgpu.consumer_wait %x : !ring
-        mxgpu.consumer_release %sx : !stage
-        mxgpu.consumer_release %sy : !stage
-      }
-    }
-  }
-}
-
-// -----
-
-// Many stages of x for one of y, in one order.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %x = mxgpu.ring "x" : !ring
-    %y = mxgpu.ring "y" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx, %sx_a = mxgpu.producer_acquire %x : !ring
-          mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
-          mxgpu.producer_commit %sx : !stage
-        }
-        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
-        mxgpu.producer_commit %sy : !stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx, %sx_a = mxgpu.consumer_wait %x : !ring
-          mxgpu.consumer_release %sx : !stage
-        }
-        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
-        mxgpu.consumer_release %sy : !stage
-      }
-    }
-  }
-}
-
-// -----
-
-// The producer may come first with y.
-!map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!stage = !mxgpu.stage<!ring>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %x = mxgpu.ring "x" : !ring
-    %y = mxgpu.ring "y" : !ring
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
-        mxgpu.producer_commit %sy : !stage
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx, %sx_a = mxgpu.producer_acquire %x : !ring
-          mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
-          mxgpu.producer_commit %sx : !stage
-        }
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx, %sx_a = mxgpu.consumer_wait %x : !ring
-          mxgpu.consumer_release %sx : !stage
-        }
-        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
-        mxgpu.consumer_release %sy : !stage
-      }
-    }
-  }
-}
-
-// -----
-
+// CASES
 // Whole loops in one order.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
@@ -420,8 +301,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // It waits for a reply to what it has sent.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
@@ -461,8 +340,6 @@ gpu.module @kernels {
   }
 }
 
-// -----
-
 // Rows on their way through a warp's own stages.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
@@ -486,8 +363,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // What threads of one role leave for those of another.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
@@ -514,8 +389,6 @@ gpu.module @kernels {
     }
   }
 }
-
-// -----
 
 // Two roles read what one copy loads: the ring waits for the threads of both.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(96)>

@@ -7,6 +7,8 @@
 
 // TEMPLATE kernel
 // SET arguments = %n: index
+// SET schedule = mxgpu.role @schedule warps(1) elected
+// SET scheduler = %scheduler
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
 !work_tile = !mxgpu.buffer<smem<16xi8>>
@@ -16,16 +18,29 @@
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(${arguments}) {
-    // BLOCK body
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    // BLOCK ring
     // END
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    // BLOCK roles
+    // END
+    ${schedule} {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in ${scheduler} {
+        // BLOCK requests
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
+        mxgpu.consumer_release %answer : !stage
+        // END
+      }
+    }
   }
 }
 
 // -----
 
-// CASES kernel body
-%work_tiles = mxgpu.ring "work_tiles" : !ring
-%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+// CASES kernel roles
 mxgpu.role @other warps(4) {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
@@ -33,19 +48,9 @@ mxgpu.role @other warps(4) {
     mxgpu.consumer_release %answer : !stage
   }
 }
-mxgpu.role @schedule warps(1) elected {
-  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-    %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
-    mxgpu.producer_commit %request : !stage
-    %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
-    mxgpu.next_work_tile %answer_unit : !work_tile
-    mxgpu.consumer_release %answer : !stage
-  }
-}
 
 // Nobody waits for the answer before the next request is made.
-%work_tiles = mxgpu.ring "work_tiles" : !ring
-%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+// SET scheduler = %other
 %other = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @other warps(4) {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
@@ -54,49 +59,34 @@ mxgpu.role @other warps(4) {
     mxgpu.consumer_release %answer : !stage
   }
 }
-mxgpu.role @schedule warps(1) elected {
-  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %other {
-    %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
-    // kernel C27
-    // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
-    mxgpu.producer_commit %request : !stage
-  }
-}
+// BLOCK requests
+%request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
+// kernel C27
+// expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
+mxgpu.producer_commit %request : !stage
 
 // The answer that is waited for is that of the next request.
-%work_tiles = mxgpu.ring "work_tiles" : !ring
-%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-mxgpu.role @schedule warps(1) elected {
-  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-    %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
-    mxgpu.next_work_tile %answer_unit : !work_tile
-    mxgpu.consumer_release %answer : !stage
-    %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
-    // kernel C27
-    // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
-    mxgpu.producer_commit %request : !stage
-  }
-}
+// BLOCK requests
+%answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+mxgpu.next_work_tile %answer_unit : !work_tile
+mxgpu.consumer_release %answer : !stage
+%request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
+// kernel C27
+// expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
+mxgpu.producer_commit %request : !stage
 
-%work_tiles = mxgpu.ring "work_tiles" : !ring
-%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-mxgpu.role @schedule warps(1) elected {
-  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-    %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
-    mxgpu.producer_commit %request : !stage
-    %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
-    mxgpu.next_work_tile %answer_unit : !work_tile
-    mxgpu.consumer_release %answer : !stage
-    // kernel C26
-    // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring in role "schedule", found another}}
-    %second, %second_unit = mxgpu.consumer_wait %work_tiles : !ring
-    mxgpu.consumer_release %second : !stage
-  }
-}
+// BLOCK requests
+%request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
+mxgpu.producer_commit %request : !stage
+%answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+mxgpu.next_work_tile %answer_unit : !work_tile
+mxgpu.consumer_release %answer : !stage
+// kernel C26
+// expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring in role "schedule", found another}}
+%second, %second_unit = mxgpu.consumer_wait %work_tiles : !ring
+mxgpu.consumer_release %second : !stage
 
 // A role that takes answers but keeps one.
-%work_tiles = mxgpu.ring "work_tiles" : !ring
-%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @other warps(4) {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     // kernel C19
@@ -105,36 +95,14 @@ mxgpu.role @other warps(4) {
     mxgpu.next_work_tile %answer_unit : !work_tile
   }
 }
-mxgpu.role @schedule warps(1) elected {
-  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-    %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
-    mxgpu.producer_commit %request : !stage
-    %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
-    mxgpu.next_work_tile %answer_unit : !work_tile
-    mxgpu.consumer_release %answer : !stage
-  }
-}
 
 // One thread asks.
-%work_tiles = mxgpu.ring "work_tiles" : !ring
-%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+// SET schedule = mxgpu.role @schedule warps(1)
 // kernel C29
 // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "work_tiles"}}
-mxgpu.role @schedule warps(1) {
-  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-    %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
-    mxgpu.producer_commit %request : !stage
-    %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
-    mxgpu.next_work_tile %answer_unit : !work_tile
-    mxgpu.consumer_release %answer : !stage
-  }
-}
 
 // Answers wait for a role that waits for another which comes after its answer.
 // SET arguments = %map: !map, %n: index
-%work_tiles = mxgpu.ring "work_tiles" : !ring
-%in = mxgpu.ring "in" : !in
-%scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @load warps(1) elected {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     // expected-note @below {{which waits for this}}
@@ -147,17 +115,16 @@ mxgpu.role @load warps(1) elected {
     mxgpu.producer_commit %a : !in_stage
   }
 }
-mxgpu.role @schedule warps(1) elected {
-  mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-    // kernel C25
-    // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
-    %a, %a_a = mxgpu.consumer_wait %in : !in
-    mxgpu.consumer_release %a : !in_stage
-    %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
-    // expected-note @below {{which waits for this}}
-    mxgpu.producer_commit %request : !stage
-    %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
-    mxgpu.next_work_tile %answer_unit : !work_tile
-    mxgpu.consumer_release %answer : !stage
-  }
-}
+// BLOCK ring
+%in = mxgpu.ring "in" : !in
+// BLOCK requests
+// kernel C25
+// expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
+%a, %a_a = mxgpu.consumer_wait %in : !in
+mxgpu.consumer_release %a : !in_stage
+%request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
+// expected-note @below {{which waits for this}}
+mxgpu.producer_commit %request : !stage
+%answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+mxgpu.next_work_tile %answer_unit : !work_tile
+mxgpu.consumer_release %answer : !stage

@@ -5,181 +5,134 @@
 
 // -----
 
-// CASES
-// Nothing is written.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
+// TEMPLATE write
+// SET field = 512xf8E8M0FNU
+// SET threads = 64
+// SET arguments = %b: i8
+!ring = !mxgpu.ring<1 x (f: smem<${field}>), producer = threads(${threads}), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!f = !mxgpu.buffer<smem<${field}>>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index) {
+  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, ${arguments}) {
+    %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
+    // BLOCK role
+    // END
     mxgpu.role @write warps(2) {
-      // kernel C62
-      // expected-error @below {{'mxgpu.producer_acquire' op expected a store into field "f", found none}}
-      %s, %f = mxgpu.producer_acquire %out : !ring
-      mxgpu.bulk_store %f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.producer_commit %s : !stage
+      // BLOCK body
+      // END
     }
   }
 }
+
+// -----
+
+// CASES write body
+// Nothing is written.
+// kernel C62
+// expected-error @below {{'mxgpu.producer_acquire' op expected a store into field "f", found none}}
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+mxgpu.producer_commit %s : !stage
 
 // Nothing is copied.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      // kernel C63
-      // expected-error @below {{'mxgpu.producer_acquire' op expected 1 copy of field "f", found 0}}
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.producer_commit %s : !stage
-    }
-  }
-}
+// kernel C63
+// expected-error @below {{'mxgpu.producer_acquire' op expected 1 copy of field "f", found 0}}
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.producer_commit %s : !stage
 
 // What is written late may be missed.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      // expected-note @below {{a copy}}
-      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      // kernel C67
-      // expected-error @below {{'mxgpu.store_scale' op expected to come before the copies from its stage}}
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.producer_commit %s : !stage
-    }
-  }
-}
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+// expected-note @below {{a copy}}
+mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+// kernel C67
+// expected-error @below {{'mxgpu.store_scale' op expected to come before the copies from its stage}}
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.producer_commit %s : !stage
 
 // The stage is never given away.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      // kernel C18
-      // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back once by mxgpu.producer_commit, found 0 times}}
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-    }
-  }
-}
+// kernel C18
+// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back once by mxgpu.producer_commit, found 0 times}}
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 
 // Copies that threads do not start together.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8, %c: i1) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      scf.if %c {
-        // kernel C64
-        // expected-error @below {{'mxgpu.bulk_store' op expected to be in the block that takes the stage, and publish with it}}
-        mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      }
-      mxgpu.producer_commit %s : !stage
-    }
-  }
+// SET arguments = %b: i8, %c: i1
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+scf.if %c {
+  // kernel C64
+  // expected-error @below {{'mxgpu.bulk_store' op expected to be in the block that takes the stage, and publish with it}}
+  mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 }
+mxgpu.producer_commit %s : !stage
 
 // Threads that wait for more than there are.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(128), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    // kernel C30
-    // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "out", found 64}}
-    mxgpu.role @write warps(2) {
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.producer_commit %s : !stage
-    }
-  }
-}
+// SET threads = 128
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+mxgpu.producer_commit %s : !stage
+// BLOCK role
+// kernel C30
+// expected-error @below {{'mxgpu.role' op expected 128 threads for ring "out", found 64}}
 
 // A thread that comes late, or not at all.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8, %c: i1) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      scf.if %c {
-        // kernel C16
-        // expected-error @below {{'mxgpu.producer_acquire' op expected only mxgpu loops around it, found scf.if}}
-        %s, %s_f = mxgpu.producer_acquire %out : !ring
-        mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-        mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-        mxgpu.producer_commit %s : !stage
-      }
-    }
-  }
+// SET arguments = %b: i8, %c: i1
+scf.if %c {
+  // kernel C16
+  // expected-error @below {{'mxgpu.producer_acquire' op expected only mxgpu loops around it, found scf.if}}
+  %s, %s_f = mxgpu.producer_acquire %out : !ring
+  mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+  mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+  mxgpu.producer_commit %s : !stage
 }
 
 // Threads that do not agree would not copy together.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      %thread = mxgpu.thread_id
-      %c = arith.cmpi ult, %thread, %i : index
-      // kernel C66
-      // expected-error @below {{'mxgpu.bulk_store' op expected a condition that threads agree on}}
-      mxgpu.bulk_store %s_f to %m[%i, %i] when(%c) : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.producer_commit %s : !stage
-    }
-  }
-}
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+%thread = mxgpu.thread_id
+%c = arith.cmpi ult, %thread, %i : index
+// kernel C66
+// expected-error @below {{'mxgpu.bulk_store' op expected a condition that threads agree on}}
+mxgpu.bulk_store %s_f to %m[%i, %i] when(%c) : !f, memref<?x?x32x4x4xf8E8M0FNU>
+mxgpu.producer_commit %s : !stage
 
 // One of two tiles is not copied.
-!ring = !mxgpu.ring<1 x (f: smem<1x2x512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<1x2x512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      // kernel C63
-      // expected-error @below {{'mxgpu.producer_acquire' op expected 2 copies of field "f", found 1}}
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.bulk_store %s_f tile(0) to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.producer_commit %s : !stage
-    }
-  }
-}
+// SET field = 1x2x512xf8E8M0FNU
+// kernel C63
+// expected-error @below {{'mxgpu.producer_acquire' op expected 2 copies of field "f", found 1}}
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.bulk_store %s_f tile(0) to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+mxgpu.producer_commit %s : !stage
 
+// Stages are taken in one place.
+// kernel C61
+// expected-error @below {{'mxgpu.producer_acquire' op expected a ring for tma_store to be acquired in one place only}}
+%t, %t_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %t_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.bulk_store %t_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+mxgpu.producer_commit %t : !stage
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+mxgpu.producer_commit %s : !stage
+
+// The stage is given away before it is copied.
+%s, %s_f = mxgpu.producer_acquire %out : !ring
+mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+mxgpu.producer_commit %s : !stage
+// kernel C65
+// expected-error @below {{'mxgpu.bulk_store' op expected to come before mxgpu.producer_commit}}
+mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+
+// -----
+
+// CASES
 // Strips of two panels; one is copied twice, another not at all.
 !ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
@@ -199,48 +152,6 @@ gpu.module @kernels {
       // expected-error @below {{'mxgpu.tma_store' op expected each box to be copied once, found box 2 of "q" copied twice}}
       mxgpu.tma_store %s_q box(2) to %map[%i, %i] : !q, !map
       mxgpu.producer_commit %s : !stage
-    }
-  }
-}
-
-// Stages are taken in one place.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      // kernel C61
-      // expected-error @below {{'mxgpu.producer_acquire' op expected a ring for tma_store to be acquired in one place only}}
-      %t, %t_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %t_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.bulk_store %t_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.producer_commit %t : !stage
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.producer_commit %s : !stage
-    }
-  }
-}
-
-// The stage is given away before it is copied.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
-!stage = !mxgpu.stage<!ring>
-!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
-    %f = arith.bitcast %b : i8 to f8E8M0FNU
-    %out = mxgpu.ring "out" : !ring
-    mxgpu.role @write warps(2) {
-      %s, %s_f = mxgpu.producer_acquire %out : !ring
-      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.producer_commit %s : !stage
-      // kernel C65
-      // expected-error @below {{'mxgpu.bulk_store' op expected to come before mxgpu.producer_commit}}
-      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
     }
   }
 }
