@@ -7,12 +7,22 @@
 
 // -----
 
-// CASES
+// TEMPLATE types
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
 !s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!l = tensor<128x8xf8E8M0FNU>
+!e4 = tensor<128x256xf4E2M1FN>
+!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
+!f = tensor<128x256xf32>
+// BLOCK function
+// END
+
+// -----
+
+// CASES types function
 func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
   %w0 = tensor.empty() : !w
   %w = mx.dequantize ins(%e, %s : !e, !s) outs(%w0 : !w) -> !w
@@ -25,11 +35,6 @@ func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
   return %y : !y
 }
 
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-!e4 = tensor<128x256xf4E2M1FN>
-!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<sf_128x4>>
 // expected-note @below {{b_scales is defined here}}
 func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
   %0 = tensor.empty() : !y
@@ -38,11 +43,6 @@ func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
   return %y : !y
 }
 
-!m = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!l = tensor<128x8xf8E8M0FNU>
-!y = tensor<128x128xf32>
 func.func @const_scales(%x: !m, %w: !e) -> !y {
   // expected-remark @below {{'linalg.fill' runs as a simple kernel, one thread for each element of its result}}
   %s = arith.constant dense<1.0> : !l
@@ -56,28 +56,6 @@ func.func @const_scales(%x: !m, %w: !e) -> !y {
   return %y : !y
 }
 
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @const_weights(%x: !m) -> !y {
-  // expected-remark @below {{'linalg.fill' runs as a simple kernel, one thread for each element of its result}}
-  %w = arith.constant dense<2.0> : !w
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  return %y : !y
-}
-
-!m = tensor<128x256xbf16>
-!e4 = tensor<128x256xf4E2M1FN>
-!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<sf_128x4>>
 func.func @nvfp4_amax(%x: !m) -> (!e4, !s4) {
   %a0 = tensor.empty() : tensor<f32>
   %a = mx.amax ins(%x : !m) outs(%a0 : tensor<f32>) -> tensor<f32>
@@ -90,37 +68,6 @@ func.func @nvfp4_amax(%x: !m) -> (!e4, !s4) {
   return %q#0, %q#1 : !e4, !s4
 }
 
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @second_use(%x: !m, %w: !w) -> (!y, !y) {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  %z0 = tensor.empty() : !y
-  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the matmul's result has another use}}
-  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%y : !y) outs(%z0 : !y) {
-  ^bb0(%in: f32, %old: f32):
-    %z = arith.constant 0.0 : f32
-    %r = arith.maximumf %in, %z : f32
-    linalg.yield %r : f32
-  } -> !y
-  return %y, %z : !y, !y
-}
-
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
 func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
   %qe0 = tensor.empty() : !e
   %qs0 = tensor.empty() : !s
@@ -207,7 +154,6 @@ func.func @dequantize_scale(%e: !e, %s: !s) -> !f {
   return %z : !f
 }
 
-!f = tensor<128x256xf32>
 func.func @elementwise_alone(%x: !f) -> !f {
   %z0 = tensor.empty() : !f
   // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result}}
@@ -221,27 +167,6 @@ func.func @elementwise_alone(%x: !f) -> !f {
   return %z : !f
 }
 
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @addf(%x: !m, %w: !w, %b: !y) -> !y {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  %z = arith.addf %y, %b : !y
-  return %z : !y
-}
-
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!y = tensor<128x128xf32>
 func.func @broadcast(%x: !m, %w: !w, %b: tensor<128xf32>) -> !y {
   %0 = tensor.empty() : !y
   // expected-remark @below {{'linalg.broadcast' runs as a simple kernel, one thread for each element of its result}}
@@ -249,7 +174,6 @@ func.func @broadcast(%x: !m, %w: !w, %b: tensor<128xf32>) -> !y {
   return %z : !y
 }
 
-!f = tensor<128x256xf32>
 func.func @transpose(%x: !f) -> tensor<256x128xf32> {
   %0 = tensor.empty() : tensor<256x128xf32>
   // expected-remark @below {{'linalg.transpose' runs as a simple kernel, one thread for each element of its result}}
@@ -257,9 +181,6 @@ func.func @transpose(%x: !f) -> tensor<256x128xf32> {
   return %z : tensor<256x128xf32>
 }
 
-!m = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @pad(%x: tensor<100x256xbf16>) -> (!e, !s) {
   %c = arith.constant 0.0 : bf16
   // expected-remark @below {{'linalg.map' runs as a simple kernel, one thread for each element of its result}}
@@ -274,8 +195,6 @@ func.func @pad(%x: tensor<100x256xbf16>) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-!m = tensor<128x256xbf16>
-!y = tensor<128x128xf32>
 func.func @fill1(%x: !m) -> !y {
   %c = arith.constant 1.0 : f32
   %0 = tensor.empty() : !y
@@ -284,89 +203,6 @@ func.func @fill1(%x: !m) -> !y {
   return %z : !y
 }
 
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @slice_returned(%x: !m, %w: !w) -> tensor<128x64xf32> {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  // expected-remark @below {{'memref.copy' runs as a simple kernel, one thread for each element of its result}}
-  %z = tensor.extract_slice %y[0, 64] [128, 64] [1, 1] : !y to tensor<128x64xf32>
-  return %z : tensor<128x64xf32>
-}
-
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-!f = tensor<128x256xf32>
-func.func @insert_slice(%x: !m, %w: !w) -> tensor<128x256xf32> {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  %0 = tensor.empty() : !f
-  // expected-remark @below {{'memref.copy' runs as a simple kernel, one thread for each element of its result}}
-  %z = tensor.insert_slice %y into %0[0, 128] [128, 128] [1, 1] : !y into !f
-  return %z : !f
-}
-
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-!f = tensor<128x256xf32>
-func.func @concat(%x: !m, %w: !w) -> tensor<128x256xf32> {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  %y20 = tensor.empty() : !y
-  %y2 = mx.matmul ins(%p#0, %p#1, %q#0, %q#1 : !e, !s, !e, !s) outs(%y20 : !y) -> !y
-  // expected-remark @below {{'memref.copy' runs as a simple kernel, one thread for each element of its result}}
-  %z = tensor.concat dim(1) %y, %y2 : (!y, !y) -> !f
-  return %z : !f
-}
-
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @extract(%x: !m, %w: !w) -> f32 {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  %c = arith.constant 3 : index
-  // expected-error @below {{'memref.load' op expected tensors to stay in device memory, where the host cannot read an element}}
-  %z = tensor.extract %y[%c, %c] : !y
-  return %z : f32
-}
-
-!f = tensor<128x256xf32>
 func.func @softmax(%x: !f) -> !f {
   %0 = tensor.empty() : !f
   // expected-remark @below {{'linalg.fill' runs as a simple kernel, one thread for each element of its result}}
@@ -374,3 +210,99 @@ func.func @softmax(%x: !f) -> !f {
   %z = linalg.softmax dimension(1) ins(%x : !f) outs(%0 : !f) -> !f
   return %z : !f
 }
+
+// -----
+
+// TEMPLATE matmul
+// SET function = @const_weights(%x: !m) -> !y
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!l = tensor<128x8xf8E8M0FNU>
+!e4 = tensor<128x256xf4E2M1FN>
+!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<sf_128x4>>
+!y = tensor<128x128xf32>
+!f = tensor<128x256xf32>
+func.func ${function} {
+  // BLOCK weights
+  // END
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  // BLOCK use
+  // END
+}
+
+// -----
+
+// CASES matmul use
+return %y : !y
+// BLOCK weights
+// expected-remark @below {{'linalg.fill' runs as a simple kernel, one thread for each element of its result}}
+%w = arith.constant dense<2.0> : !w
+
+// SET function = @second_use(%x: !m, %w: !w) -> (!y, !y)
+%z0 = tensor.empty() : !y
+// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the matmul's result has another use}}
+%z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%y : !y) outs(%z0 : !y) {
+^bb0(%in: f32, %old: f32):
+  %z = arith.constant 0.0 : f32
+  %r = arith.maximumf %in, %z : f32
+  linalg.yield %r : f32
+} -> !y
+return %y, %z : !y, !y
+
+// SET function = @reads_outs(%x: !m, %w: !w, %acc: !y) -> !y
+// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since its region reads what outs holds: make that an input}}
+%z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%y : !y) outs(%acc : !y) {
+^bb0(%in: f32, %old: f32):
+  %r = arith.addf %in, %old : f32
+  linalg.yield %r : f32
+} -> !y
+return %z : !y
+
+// SET function = @transposed(%x: !m, %w: !w) -> !y
+%z0 = tensor.empty() : !y
+// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since input 0 is read by (d0, d1) -> (d1, d0), and not by a part of its loops in their order}}
+%z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%y : !y) outs(%z0 : !y) {
+^bb0(%in: f32, %old: f32):
+  linalg.yield %in : f32
+} -> !y
+return %z : !y
+
+// SET function = @addf(%x: !m, %w: !w, %b: !y) -> !y
+%z = arith.addf %y, %b : !y
+return %z : !y
+
+// SET function = @slice_returned(%x: !m, %w: !w) -> tensor<128x64xf32>
+// expected-remark @below {{'memref.copy' runs as a simple kernel, one thread for each element of its result}}
+%z = tensor.extract_slice %y[0, 64] [128, 64] [1, 1] : !y to tensor<128x64xf32>
+return %z : tensor<128x64xf32>
+
+// SET function = @insert_slice(%x: !m, %w: !w) -> tensor<128x256xf32>
+%0 = tensor.empty() : !f
+// expected-remark @below {{'memref.copy' runs as a simple kernel, one thread for each element of its result}}
+%z = tensor.insert_slice %y into %0[0, 128] [128, 128] [1, 1] : !y into !f
+return %z : !f
+
+// SET function = @concat(%x: !m, %w: !w) -> tensor<128x256xf32>
+%y20 = tensor.empty() : !y
+%y2 = mx.matmul ins(%p#0, %p#1, %q#0, %q#1 : !e, !s, !e, !s) outs(%y20 : !y) -> !y
+// expected-remark @below {{'memref.copy' runs as a simple kernel, one thread for each element of its result}}
+%z = tensor.concat dim(1) %y, %y2 : (!y, !y) -> !f
+return %z : !f
+
+// SET function = @extract(%x: !m, %w: !w) -> f32
+%c = arith.constant 3 : index
+// expected-error @below {{'memref.load' op expected tensors to stay in device memory, where the host cannot read an element}}
+%z = tensor.extract %y[%c, %c] : !y
+return %z : f32
