@@ -271,7 +271,7 @@ return %z : !y
 
 // SET function = @transposed(%x: !m, %w: !w) -> !y
 %z0 = tensor.empty() : !y
-// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since input 0 is read by (d0, d1) -> (d1, d0), and not by a part of its loops in their order}}
+// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since input 0 is read by (d0, d1) -> (d1, d0), and not by some of its loops in their order}}
 %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
     ins(%y : !y) outs(%z0 : !y) {
 ^bb0(%in: f32, %old: f32):
