@@ -88,57 +88,6 @@ func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
   return %z : !y
 }
 
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @reads_outs(%x: !m, %w: !w, %acc: !y) -> !y {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since its region reads what outs holds: make that an input}}
-  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%y : !y) outs(%acc : !y) {
-  ^bb0(%in: f32, %old: f32):
-    %r = arith.addf %in, %old : f32
-    linalg.yield %r : f32
-  } -> !y
-  return %z : !y
-}
-
-!m = tensor<128x256xbf16>
-!w = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @transposed(%x: !m, %w: !w) -> !y {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %pe0 = tensor.empty() : !e
-  %ps0 = tensor.empty() : !s
-  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
-  %y0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  %z0 = tensor.empty() : !y
-  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since input 0 is read by (d0, d1) -> (d1, d0), and not by some of its loops in their order}}
-  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%y : !y) outs(%z0 : !y) {
-  ^bb0(%in: f32, %old: f32):
-    linalg.yield %in : f32
-  } -> !y
-  return %z : !y
-}
-
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!f = tensor<128x256xf32>
 func.func @dequantize_scale(%e: !e, %s: !s) -> !f {
   %0 = tensor.empty() : !f
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%0 : !f) -> !f
