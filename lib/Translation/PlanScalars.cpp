@@ -209,38 +209,21 @@ Number PlanScalars::castIndex(Operation *op, bool isSigned) {
 //===----------------------------------------------------------------------===//
 
 Number PlanScalars::compare(Operation *op, arith::CmpIPredicate predicate) {
+  using Predicate = arith::CmpIPredicate;
+  auto isAny = [&](std::initializer_list<Predicate> predicates) {
+    return llvm::is_contained(predicates, predicate);
+  };
   Value lhs = op->getOperand(0);
   Number a = get(lhs), b = get(op->getOperand(1));
-  bool isSwapped = false, isEqual = false, isUnsigned = false;
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return apply(Operator::Eq, a, b);
-  case arith::CmpIPredicate::ne:
-    return apply(Operator::Ne, a, b);
-  case arith::CmpIPredicate::slt:
-    break;
-  case arith::CmpIPredicate::sle:
-    isEqual = true;
-    break;
-  case arith::CmpIPredicate::sgt:
-    isSwapped = true;
-    break;
-  case arith::CmpIPredicate::sge:
-    isSwapped = isEqual = true;
-    break;
-  case arith::CmpIPredicate::ult:
-    isUnsigned = true;
-    break;
-  case arith::CmpIPredicate::ule:
-    isUnsigned = isEqual = true;
-    break;
-  case arith::CmpIPredicate::ugt:
-    isUnsigned = isSwapped = true;
-    break;
-  case arith::CmpIPredicate::uge:
-    isUnsigned = isSwapped = isEqual = true;
-    break;
-  }
+  if (isAny({Predicate::eq, Predicate::ne}))
+    return apply(predicate == Predicate::eq ? Operator::Eq : Operator::Ne, a,
+                 b);
+  bool isUnsigned =
+      isAny({Predicate::ult, Predicate::ule, Predicate::ugt, Predicate::uge});
+  bool isEqual =
+      isAny({Predicate::sle, Predicate::sge, Predicate::ule, Predicate::uge});
+  bool isSwapped =
+      isAny({Predicate::sgt, Predicate::sge, Predicate::ugt, Predicate::uge});
   if (isSwapped)
     std::swap(a, b);
   // A bit is 0 or 1, and as a signed number 0 or -1.
@@ -254,45 +237,35 @@ Number PlanScalars::compare(Operation *op, arith::CmpIPredicate predicate) {
 }
 
 Number PlanScalars::compareFloats(arith::CmpFOp op) {
-  Number a = get(op.getLhs()), b = get(op.getRhs());
-  auto apply = [&](Operator kind, Number x, Number y) {
-    return applyTyped(kind, op, {x, y}, op.getLhs().getType());
+  using Predicate = arith::CmpFPredicate;
+  struct Comparison {
+    Predicate predicate;
+    Operator kind;
+    bool isSwapped = false;
   };
-  switch (op.getPredicate()) {
-  case arith::CmpFPredicate::AlwaysFalse:
-    return 0;
-  case arith::CmpFPredicate::OEQ:
-    return apply(Operator::OEq, a, b);
-  case arith::CmpFPredicate::OGT:
-    return apply(Operator::OLt, b, a);
-  case arith::CmpFPredicate::OGE:
-    return apply(Operator::OLe, b, a);
-  case arith::CmpFPredicate::OLT:
-    return apply(Operator::OLt, a, b);
-  case arith::CmpFPredicate::OLE:
-    return apply(Operator::OLe, a, b);
-  case arith::CmpFPredicate::ONE:
-    return apply(Operator::ONe, a, b);
-  case arith::CmpFPredicate::ORD:
-    return apply(Operator::Ord, a, b);
-  case arith::CmpFPredicate::UEQ:
-    return apply(Operator::UEq, a, b);
-  case arith::CmpFPredicate::UGT:
-    return apply(Operator::ULt, b, a);
-  case arith::CmpFPredicate::UGE:
-    return apply(Operator::ULe, b, a);
-  case arith::CmpFPredicate::ULT:
-    return apply(Operator::ULt, a, b);
-  case arith::CmpFPredicate::ULE:
-    return apply(Operator::ULe, a, b);
-  case arith::CmpFPredicate::UNE:
-    return apply(Operator::UNe, a, b);
-  case arith::CmpFPredicate::UNO:
-    return apply(Operator::Uno, a, b);
-  case arith::CmpFPredicate::AlwaysTrue:
-    return 1;
-  }
-  llvm_unreachable("all predicates are listed");
+  static constexpr Comparison kComparisons[] = {
+      {Predicate::OEQ, Operator::OEq},
+      {Predicate::OGT, Operator::OLt, true},
+      {Predicate::OGE, Operator::OLe, true},
+      {Predicate::OLT, Operator::OLt},
+      {Predicate::OLE, Operator::OLe},
+      {Predicate::ONE, Operator::ONe},
+      {Predicate::ORD, Operator::Ord},
+      {Predicate::UEQ, Operator::UEq},
+      {Predicate::UGT, Operator::ULt, true},
+      {Predicate::UGE, Operator::ULe, true},
+      {Predicate::ULT, Operator::ULt},
+      {Predicate::ULE, Operator::ULe},
+      {Predicate::UNE, Operator::UNe},
+      {Predicate::UNO, Operator::Uno}};
+  Number a = get(op.getLhs()), b = get(op.getRhs());
+  for (auto [predicate, kind, isSwapped] : kComparisons)
+    if (predicate == op.getPredicate()) {
+      if (isSwapped)
+        std::swap(a, b);
+      return applyTyped(kind, op, {a, b}, op.getLhs().getType());
+    }
+  return op.getPredicate() == Predicate::AlwaysTrue;
 }
 
 //===----------------------------------------------------------------------===//
