@@ -220,24 +220,26 @@ namespace {
 struct ResolveLocations final
     : mx::mxgpu::impl::MXGPUResolveLocationsBase<ResolveLocations> {
   void runOnOperation() override {
-    SmallVector<std::string> comments;
+    StringAttr name = StringAttr::get(
+        &getContext(), LLVM::LLVMDialect::getModuleLevelAsmAttrName());
+    // PTX has no directive for several lines, and ptxas refuses unknown ones.
+    SmallVector<Attribute> comments;
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       for (auto &[line, others] : resolveLocations(function)) {
-        llvm::raw_string_ostream os(comments.emplace_back());
+        std::string comment;
+        llvm::raw_string_ostream os(comment);
         os << "// .loc ";
         print(os, line);
         os << " in " << function.getSymName() << " is also ";
         llvm::interleaveComma(others, os,
                               [&](Location other) { print(os, other); });
+        comments.push_back(StringAttr::get(&getContext(), comment));
       }
-    // PTX has no directive for several lines, and ptxas refuses unknown ones.
     if (comments.empty())
       return;
-    getOperation()->setAttr(
-        LLVM::LLVMDialect::getModuleLevelAsmAttrName(),
-        Builder(&getContext())
-            .getStrArrayAttr(llvm::map_to_vector(
-                comments, [](StringRef comment) { return comment; })));
+    if (auto before = getOperation()->getAttrOfType<ArrayAttr>(name))
+      comments.insert(comments.begin(), before.begin(), before.end());
+    getOperation()->setAttr(name, ArrayAttr::get(&getContext(), comments));
   }
 };
 } // namespace

@@ -5,13 +5,14 @@
 // PTX-DAG: .file [[FILE:[0-9]+]] {{.*}}inlined.mlir
 // PTX-DAG: .loc [[FILE]] 7 3
 
-// A merged kernel has a line in .loc, and the others in a comment.
-// CHECK: gpu.module @kernels attributes {llvm.module_asm = ["// .loc \22a.mlir\22 1 2 in kernel is also \22a.mlir\22 3 4, \22c \\22.mlir\22 5 6"]}
+// A merged kernel has a line in .loc, and the others in a comment, after the
+// module's own text.
+// CHECK: gpu.module @kernels attributes {llvm.module_asm = ["// kept", "// .loc \22a.mlir\22 1 2 in kernel is also \22a.mlir\22 3 4, \22c \\22.mlir\22 5 6"]}
 #a = loc("a.mlir":1:2)
 #b = loc("a.mlir":3:4)
 #c = loc("c \22.mlir":5:6)
 #unknown = loc(unknown)
-gpu.module @kernels {
+gpu.module @kernels attributes {llvm.module_asm = ["// kept"]} {
   // CHECK: llvm.mlir.constant(1 : i32) : i32 loc("a.mlir":1:2)
   // CHECK: llvm.mlir.constant(2 : i32) : i32 loc("a.mlir":1:2)
   // CHECK: llvm.mlir.constant(3 : i32) : i32 loc("a.mlir":3:4)
