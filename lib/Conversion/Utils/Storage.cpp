@@ -23,12 +23,6 @@
 using namespace mlir;
 using namespace mx;
 
-IntegerType mx::getStorageType(Type element) {
-  if (isa<Float4E2M1FNType, Float6E3M2FNType, Float6E2M3FNType>(element))
-    return IntegerType::get(element.getContext(), 8);
-  return {};
-}
-
 namespace {
 
 bool isHalved(Type type) {
@@ -36,33 +30,12 @@ bool isHalved(Type type) {
   return memref && isa<Float4E2M1FNType>(memref.getElementType());
 }
 
-/// Strides and offset of rows of packed elements, in bytes; null if rows begin
-/// within a byte or have gaps.
-MemRefLayoutAttrInterface halveLayout(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)) || strides.empty() ||
-      strides.pop_back_val() != 1)
-    return {};
-  strides.push_back(offset);
-  for (int64_t &number : strides) {
-    if (ShapedType::isDynamic(number))
-      continue;
-    if (number % 2 != 0)
-      return {};
-    number /= 2;
-  }
-  offset = strides.back();
-  strides.back() = 1;
-  return StridedLayoutAttr::get(type.getContext(), offset, strides);
-}
-
 /// Why an array of packed elements cannot be stored as bytes, or nothing.
 std::optional<StringRef> getPackingFault(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !isa<Float4E2M1FNType>(memref.getElementType()))
     return {};
-  if (!memref.getLayout().isIdentity() && !halveLayout(memref))
+  if (!memref.getLayout().isIdentity() && !getHalvedLayout(memref))
     return "packed f4E2M1FN elements in rows of their own, without gaps";
   int64_t size = memref.getRank() ? memref.getShape().back() : 1;
   if (!ShapedType::isDynamic(size) && size % 2 != 0)
@@ -245,31 +218,6 @@ static LogicalResult convertGetGlobal(memref::GetGlobalOp op,
     return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
   rewriter.replaceOpWithNewOp<memref::GetGlobalOp>(op, type, op.getName());
   return success();
-}
-
-MemRefType mx::getStorageType(MemRefType type) {
-  IntegerType storage = getStorageType(type.getElementType());
-  if (!storage)
-    return type;
-  if (!isHalved(type))
-    return MemRefType::Builder(type).setElementType(storage);
-  if (type.getRank() == 0)
-    return {};
-  MemRefLayoutAttrInterface layout = type.getLayout();
-  if (!layout.isIdentity())
-    layout = halveLayout(type);
-  if (!layout)
-    return {};
-  SmallVector<int64_t> shape(type.getShape());
-  if (!ShapedType::isDynamic(shape.back())) {
-    if (shape.back() % 2 != 0)
-      return {};
-    shape.back() /= 2;
-  }
-  return MemRefType::Builder(type)
-      .setElementType(storage)
-      .setShape(shape)
-      .setLayout(layout);
 }
 
 LogicalResult mx::verifyStorage(Operation *root) {

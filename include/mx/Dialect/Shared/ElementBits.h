@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // MLIR knows no width of an index. In arrays it has that of NumPy's int64.
+// Arrays of f4 and f6 elements are stored as bytes: f4 two to a byte, the first
+// in the low nibble; f6 one to a byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +31,15 @@ inline unsigned getMemoryBits(mlir::Type type) {
     return bits;
   return std::max<unsigned>(8, llvm::PowerOf2Ceil(bits));
 }
+
+/// The type that elements narrower than a byte are stored as, or null.
+mlir::IntegerType getStorageType(mlir::Type element);
+/// The memref of bytes that holds one of `type`; null where f4 elements do not
+/// fill whole bytes, or their rows do not begin at one.
+mlir::MemRefType getStorageType(mlir::MemRefType type);
+/// Strides and offset of rows of f4 elements, in bytes; null where rows begin
+/// within a byte or have gaps.
+mlir::MemRefLayoutAttrInterface getHalvedLayout(mlir::MemRefType type);
 
 } // namespace mx
 

@@ -11,7 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_ELEMENTREGION_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_ELEMENTREGION_H
 
-#include "Memory.h"
+#include "KernelBuilder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"

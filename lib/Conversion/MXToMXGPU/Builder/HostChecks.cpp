@@ -8,7 +8,7 @@
 
 #include "HostChecks.h"
 #include "../../Utils/HostCode.h"
-#include "Memory.h"
+#include "KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/Storage.h"
-#include "../Builder/Memory.h"
+#include "../Builder/KernelBuilder.h"
 #include "../Conversions.h"
 #include "Linalg.h"
 #include "mx/Dialect/Shared/ElementBits.h"

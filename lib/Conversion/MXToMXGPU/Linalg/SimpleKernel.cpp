@@ -12,7 +12,7 @@
 #include "../Builder/ElementRegion.h"
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/Memory.h"
+#include "../Builder/KernelBuilder.h"
 #include "Linalg.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

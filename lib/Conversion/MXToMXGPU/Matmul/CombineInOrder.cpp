@@ -19,7 +19,7 @@
 
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/Memory.h"
+#include "../Builder/KernelBuilder.h"
 #include "Combine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -10,7 +10,7 @@
 
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/Memory.h"
+#include "../Builder/KernelBuilder.h"
 #include "../Conversions.h"
 #include "Combine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

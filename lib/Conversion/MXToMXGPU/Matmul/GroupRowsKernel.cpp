@@ -19,7 +19,6 @@
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "../Builder/KernelBuilder.h"
-#include "../Builder/Memory.h"
 #include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

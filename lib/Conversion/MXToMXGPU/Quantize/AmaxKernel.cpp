@@ -11,7 +11,6 @@
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "../Builder/KernelBuilder.h"
-#include "../Builder/Memory.h"
 #include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -9,7 +9,7 @@
 #include "DequantizedTensor.h"
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/Memory.h"
+#include "../Builder/KernelBuilder.h"
 #include "QuantizeChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -9,7 +9,6 @@
 
 #include "../Builder/HostChecks.h"
 #include "../Builder/KernelBuilder.h"
-#include "../Builder/Memory.h"
 #include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeInputLoader.h"
-#include "../Builder/Memory.h"
+#include "../Builder/KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

@@ -16,7 +16,6 @@
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "../Builder/KernelBuilder.h"
-#include "../Builder/Memory.h"
 #include "../Conversions.h"
 #include "QuantizeChecks.h"
 #include "QuantizeInputLoader.h"

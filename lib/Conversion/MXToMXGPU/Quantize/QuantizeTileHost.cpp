@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/HostChecks.h"
-#include "../Builder/Memory.h"
+#include "../Builder/KernelBuilder.h"
 #include "QuantizeTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -49,6 +49,17 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// each of 128 threads.
     static FragmentLayoutAttr getRowPerThread(::mlir::MLIRContext *context,
                                               int64_t columns);
+    /// A tile as `threads` threads read it: a row each, or several, or a slice
+    /// of one where there are fewer rows.
+    static FragmentLayoutAttr getRowsOfThreads(::mlir::MLIRContext *context,
+                                               int64_t threads,
+                                               int64_t tileRows,
+                                               int64_t tileColumns);
+    /// The layout of these modes without those of size 1, which count nothing.
+    static FragmentLayoutAttr getWithoutUnits(
+        ::mlir::MLIRContext *context,
+        ::llvm::ArrayRef<::mx::mxgpu::FragmentMode> threads,
+        ::llvm::ArrayRef<::mx::mxgpu::FragmentMode> values);
 
     int64_t getNumThreads() const;
     /// Elements that a thread holds.

@@ -31,6 +31,15 @@ struct FragmentMode {
   }
 };
 
+/// A mode that counts rows, or columns, in steps.
+inline FragmentMode rows(int64_t size, int64_t step) { return {size, step, 0}; }
+inline FragmentMode columns(int64_t size, int64_t step) {
+  return {size, 0, step};
+}
+/// Adds a mode, or extends the last one where the mode continues it.
+void appendMode(llvm::SmallVectorImpl<FragmentMode> &modes,
+                const FragmentMode &mode);
+
 /// The modes of a layout, the lowest first.
 struct FragmentModes {
   llvm::SmallVector<FragmentMode> threads, values;

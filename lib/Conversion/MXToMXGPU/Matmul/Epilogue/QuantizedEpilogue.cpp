@@ -8,7 +8,7 @@
 
 #include "QuantizedEpilogue.h"
 #include "../../Builder/HostChecks.h"
-#include "../../Builder/Memory.h"
+#include "../../Builder/KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

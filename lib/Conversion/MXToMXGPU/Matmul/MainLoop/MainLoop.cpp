@@ -8,7 +8,7 @@
 
 #include "MainLoop.h"
 #include "../../Builder/HostChecks.h"
-#include "../../Builder/Memory.h"
+#include "../../Builder/KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "../../Builder/LayoutModes.h"
 #include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
@@ -101,9 +100,9 @@ static SmallVector<FragmentMode> getPlaces(ArrayRef<FragmentMode> modes,
 
 FragmentLayoutAttr mx::mxgpu::getPackedPlaces(FragmentLayoutAttr layout) {
   int64_t tilesInRow = ceilDiv(layout.getShape().second, kWeightTileColumns);
-  return makeLayout(layout.getContext(),
-                    getPlaces(layout.getThreads(), tilesInRow),
-                    getPlaces(layout.getValues(), tilesInRow));
+  return FragmentLayoutAttr::getWithoutUnits(
+      layout.getContext(), getPlaces(layout.getThreads(), tilesInRow),
+      getPlaces(layout.getValues(), tilesInRow));
 }
 
 /// Eight lanes with four columns each have pairs of rows, `first` apart those
@@ -112,19 +111,20 @@ FragmentLayoutAttr mx::mxgpu::getPackedPlaces(FragmentLayoutAttr layout) {
 static FragmentLayoutAttr getRows(MLIRContext *context, TileModes tiles,
                                   int64_t first, int64_t second,
                                   int64_t third) {
-  return makeLayout(context,
-                    {{4, 0, 2},
-                     {4, first, 0},
-                     {2, second, 0},
-                     {2, third, 0},
-                     {2, 32, 0},
-                     {tiles.groups, kWeightTileRows, 0}},
-                    {{2, 0, 1},
-                     {2, 1, 0},
-                     {2, 0, 8},
-                     {4, 0, 16},
-                     {tiles.inRow, 0, kWeightTileColumns},
-                     {tiles.perExpert, kWeightTileRows * tiles.groups, 0}});
+  return FragmentLayoutAttr::getWithoutUnits(
+      context,
+      {{4, 0, 2},
+       {4, first, 0},
+       {2, second, 0},
+       {2, third, 0},
+       {2, 32, 0},
+       {tiles.groups, kWeightTileRows, 0}},
+      {{2, 0, 1},
+       {2, 1, 0},
+       {2, 0, 8},
+       {4, 0, 16},
+       {tiles.inRow, 0, kWeightTileColumns},
+       {tiles.perExpert, kWeightTileRows * tiles.groups, 0}});
 }
 
 FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,

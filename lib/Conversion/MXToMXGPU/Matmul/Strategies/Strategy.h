@@ -199,6 +199,16 @@ const Strategy *lookupStrategy(const MatmulProblem &problem,
 const Strategy &getStrategy(const MatmulProblem &problem,
                             const ScheduleFields &fields);
 
+/// Registers of a thread of each of `groups` warpgroups together.
+int64_t getRegistersOfWarpgroups(int64_t groups,
+                                 const target::TargetInfo &target);
+/// Checks the registers of a kernel where `groups` warpgroups multiply and one
+/// loads, both with at least `least`.
+std::optional<ScheduleError> checkTwoRoles(const ScheduleFields &fields,
+                                           int64_t groups,
+                                           llvm::ArrayRef<int64_t> least,
+                                           const target::TargetInfo &target);
+
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_STRATEGY_H

@@ -163,6 +163,41 @@ FragmentLayoutAttr FragmentLayoutAttr::getRowPerThread(MLIRContext *context,
              FragmentMode{columns, 0, 1});
 }
 
+FragmentLayoutAttr FragmentLayoutAttr::getRowsOfThreads(MLIRContext *context,
+                                                        int64_t threads,
+                                                        int64_t tileRows,
+                                                        int64_t tileColumns) {
+  int64_t shared = std::max<int64_t>(threads / tileRows, 1),
+          perThread = threads / shared;
+  return getWithoutUnits(
+      context,
+      {mxgpu::rows(perThread, 1), mxgpu::columns(shared, tileColumns / shared)},
+      {mxgpu::columns(tileColumns / shared, 1),
+       mxgpu::rows(tileRows / perThread, perThread)});
+}
+
+FragmentLayoutAttr
+FragmentLayoutAttr::getWithoutUnits(MLIRContext *context,
+                                    ArrayRef<FragmentMode> threads,
+                                    ArrayRef<FragmentMode> values) {
+  auto counts = [](const FragmentMode &mode) { return mode.size > 1; };
+  return get(context, llvm::filter_to_vector(threads, counts),
+             llvm::filter_to_vector(values, counts));
+}
+
+void mx::mxgpu::appendMode(SmallVectorImpl<FragmentMode> &modes,
+                           const FragmentMode &mode) {
+  if (!modes.empty() && mode.rows + mode.columns) {
+    FragmentMode &last = modes.back();
+    if (last.rows * last.size == mode.rows &&
+        last.columns * last.size == mode.columns) {
+      last.size *= mode.size;
+      return;
+    }
+  }
+  modes.push_back(mode);
+}
+
 static int64_t countAll(ArrayRef<FragmentMode> modes) {
   int64_t count = 1;
   for (const FragmentMode &mode : modes)
@@ -264,8 +299,7 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   }
   if (found != columns)
     return {};
-  llvm::erase_if(modes, [](const FragmentMode &d) { return d.size == 1; });
-  return get(getContext(), getThreads(), modes);
+  return getWithoutUnits(getContext(), getThreads(), modes);
 }
 
 /// Rows that stand above those of a mode move down when it is gone.

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegisterOperandLayouts.h"
-#include "../../../Builder/LayoutModes.h"
 #include "WgmmaLayouts.h"
 #include "mx/Support/ReductionOrder.h"
 
@@ -33,7 +32,7 @@ RowSteps RowSteps::ofHalves(int64_t rows) {
 FragmentLayoutAttr
 RegisterOperandLayouts::get(ArrayRef<FragmentMode> threads,
                             ArrayRef<FragmentMode> values) const {
-  return makeLayout(mma.getContext(), threads, values);
+  return FragmentLayoutAttr::getWithoutUnits(mma.getContext(), threads, values);
 }
 
 int64_t RegisterOperandLayouts::getRun() const {

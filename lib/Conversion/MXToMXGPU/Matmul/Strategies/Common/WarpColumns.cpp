@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpColumns.h"
-#include "../../../Builder/LayoutModes.h"
+#include "../Strategy.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -62,13 +62,15 @@ FragmentModes WarpColumns::getTakenModes(int64_t depth) const {
 
 FragmentLayoutAttr WarpColumns::getTaken(int64_t depth) const {
   FragmentModes modes = getTakenModes(depth);
-  return makeLayout(mma.getContext(), modes.threads, modes.values);
+  return FragmentLayoutAttr::getWithoutUnits(mma.getContext(), modes.threads,
+                                             modes.values);
 }
 
 FragmentLayoutAttr WarpColumns::getOrdered(int64_t depth) const {
   FragmentModes modes = getTakenModes(depth);
-  return makeLayout(mma.getContext(), move(modes.threads, &FragmentMode::rows),
-                    move(modes.values, &FragmentMode::rows));
+  return FragmentLayoutAttr::getWithoutUnits(
+      mma.getContext(), move(modes.threads, &FragmentMode::rows),
+      move(modes.values, &FragmentMode::rows));
 }
 
 /// Of a pair of packed rows a thread has two columns after two of the other.
@@ -80,17 +82,72 @@ FragmentLayoutAttr WarpColumns::getLoaded(int64_t depth) const {
   auto *pair = llvm::find_if(
       values, [](const FragmentMode &mode) { return mode.rows == 1; });
   std::rotate(values.begin() + 1, pair, pair + 1);
-  return makeLayout(mma.getContext(), ordered.getThreads(), values);
+  return FragmentLayoutAttr::getWithoutUnits(mma.getContext(),
+                                             ordered.getThreads(), values);
 }
 
 FragmentLayoutAttr WarpColumns::getAccumulator() const {
   FragmentModes modes = mma.getAccumulatorModes(mma.getN());
-  return makeLayout(mma.getContext(), modes.threads, modes.values);
+  return FragmentLayoutAttr::getWithoutUnits(mma.getContext(), modes.threads,
+                                             modes.values);
 }
 
 FragmentLayoutAttr WarpColumns::getResult() const {
   FragmentModes modes = mma.getAccumulatorModes(mma.getN());
-  return makeLayout(mma.getContext(),
-                    move(modes.threads, &FragmentMode::columns),
-                    move(modes.values, &FragmentMode::columns));
+  return FragmentLayoutAttr::getWithoutUnits(
+      mma.getContext(), move(modes.threads, &FragmentMode::columns),
+      move(modes.values, &FragmentMode::columns));
+}
+
+//===----------------------------------------------------------------------===//
+// Warps of mma.sync
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kMmaSyncGroups = 2,
+                         kMmaSyncWarps =
+                             kMmaSyncGroups * target::kWarpGroupWarps;
+
+static int64_t getWarps(MmaSyncAttr mma) {
+  return mma.getWarps() * mma.getColumnWarps();
+}
+
+/// With the registers that three warpgroups can be launched with, ptxas 13.0
+/// spills up to 400 bytes where threads have 128 accumulators. Of 64 to which
+/// groups add what the result holds it loads all of that before it stores, and
+/// spills up to 64 bytes; where the reduction is unknown and scales are masked
+/// it spills 4.
+SmallVector<int64_t>
+mx::mxgpu::getMmaSyncRegisters(const MatmulProblem &problem, MmaSyncAttr mma) {
+  constexpr int64_t kMany = 128;
+  if (getWarps(mma) != kMmaSyncWarps)
+    return {};
+  int64_t accumulators =
+      mma.getWarpRows() * mma.getWarpColumns() / target::kWarpSize;
+  if (ShapedType::isDynamic(problem.k) ||
+      (problem.accumulate && problem.ragged != RaggedKind::None))
+    accumulators *= 2;
+  if (accumulators < kMany)
+    return {};
+  return {232, 40};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
+                                 const target::TargetInfo &target) {
+  constexpr int64_t kLeast[] = {216, 24};
+  if (getWarps(mma) == kMmaSyncWarps)
+    return checkTwoRoles(fields, kMmaSyncGroups, kLeast, target);
+  return refuse("expected registers only where {0} warps multiply, found {1}: "
+                "ptxas chooses those of others",
+                kMmaSyncWarps, getWarps(mma));
+}
+
+int64_t mx::mxgpu::getMmaSyncReadCycles(MmaSyncAttr mma,
+                                        const MatmulProblem &problem,
+                                        int64_t depth,
+                                        const target::Rates &rates) {
+  int64_t bits = mma.getWarpRows() * getStoredBits(problem.a) +
+                 mma.getWarpColumns() * getStoredBits(problem.b);
+  int64_t warps = mma.getWarps() * mma.getColumnWarps();
+  return ceilDiv(warps * bits * depth, 8 * rates.smemReadBytesPerClk);
 }

@@ -61,6 +61,20 @@ private:
   llvm::ArrayRef<int64_t> order;
 };
 
+/// Registers of a thread of the two warpgroups that multiply by mma.sync, and
+/// of the one that loads, where they divide them; none where ptxas chooses.
+llvm::SmallVector<int64_t> getMmaSyncRegisters(const MatmulProblem &problem,
+                                               MmaSyncAttr mma);
+/// Checks those that are given.
+std::optional<ScheduleError>
+checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
+                      const target::TargetInfo &target);
+
+/// Cycles in which the warps of mma.sync read their rows of A and of B from
+/// shared memory, for a tile of `depth` elements of the reduction.
+int64_t getMmaSyncReadCycles(MmaSyncAttr mma, const MatmulProblem &problem,
+                             int64_t depth, const target::Rates &rates);
+
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPCOLUMNS_H

@@ -10,14 +10,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaLayouts.h"
-#include "../../../Builder/LayoutModes.h"
-#include "../Common/Warpgroups.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Target/Wgmma.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+int64_t mx::mxgpu::getWgmmaWarpgroups(int64_t rows) {
+  return rows >= 2 * target::kWgmmaM ? 2 : 1;
+}
 
 int64_t mx::mxgpu::getDequantizeWarps(int64_t rows, int64_t columns) {
   bool hasRoom = getWgmmaWarpgroups(rows) == 1 &&
@@ -35,7 +37,7 @@ int64_t UpcastLayouts::getThreadsOfRow() const {
 
 FragmentLayoutAttr UpcastLayouts::get(ArrayRef<FragmentMode> threads,
                                       ArrayRef<FragmentMode> values) const {
-  return makeLayout(mma.getContext(), threads, values);
+  return FragmentLayoutAttr::getWithoutUnits(mma.getContext(), threads, values);
 }
 
 UpcastLayouts UpcastLayouts::getBlock() const {
@@ -92,8 +94,8 @@ FragmentLayoutAttr UpcastLayouts::getBLoad() const {
   if (isPackedB)
     return getPackedWeights(mma.getContext(), getDequantizeThreads(),
                             mma.getN(), tileK);
-  return getRowsOfThreads(mma.getContext(), getDequantizeThreads(), mma.getN(),
-                          tileK);
+  return FragmentLayoutAttr::getRowsOfThreads(
+      mma.getContext(), getDequantizeThreads(), mma.getN(), tileK);
 }
 
 FragmentLayoutAttr UpcastLayouts::getBOperand() const {

@@ -39,6 +39,10 @@ namespace mx::mxgpu {
 inline constexpr int64_t kWgmmaWarpRows =
     target::kWgmmaM / target::kWarpGroupWarps;
 
+/// Warpgroups that multiply tiles of `rows` rows by wgmma: two as soon as each
+/// has a block of 64.
+int64_t getWgmmaWarpgroups(int64_t rows);
+
 /// Warps that dequantize B of a tile: low tiles leave registers for twice as
 /// many, and have less else to wait for. A thread has whole blocks of scales.
 int64_t getDequantizeWarps(int64_t rows, int64_t columns);

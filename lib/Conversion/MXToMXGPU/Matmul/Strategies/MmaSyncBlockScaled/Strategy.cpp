@@ -11,7 +11,6 @@
 #include "../Strategy.h"
 #include "../Common/RingTypes.h"
 #include "../Common/WarpColumns.h"
-#include "../Common/Warpgroups.h"
 #include "MainLoop.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

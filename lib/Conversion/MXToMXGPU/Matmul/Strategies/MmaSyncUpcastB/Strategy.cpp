@@ -13,7 +13,6 @@
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastMainLoop.h"
 #include "../Common/WarpColumns.h"
-#include "../Common/Warpgroups.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"

@@ -11,11 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"
-#include "../../../Builder/LayoutModes.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastCosts.h"
 #include "../Common/UpcastMainLoop.h"
-#include "../Common/Warpgroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "llvm/ADT/STLExtras.h"
@@ -239,8 +237,9 @@ void Tcgen05UpcastMainLoop::createRings() {
 void Tcgen05UpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildEpilogue(epilogue, accumulators);
   int64_t warps = getConvertingWarps(matmul.getBRows());
-  auto getLayout =
-      matmul.problem.isPackedB ? getPackedWeights : getRowsOfThreads;
+  auto getLayout = matmul.problem.isPackedB
+                       ? getPackedWeights
+                       : FragmentLayoutAttr::getRowsOfThreads;
   FragmentLayoutAttr layout =
       getLayout(op->getContext(), warps * target::kWarpSize, matmul.getBRows(),
                 schedule.getTileK());

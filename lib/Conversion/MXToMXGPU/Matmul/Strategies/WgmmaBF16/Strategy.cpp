@@ -11,10 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"
-#include "../../../Builder/LayoutModes.h"
 #include "../../MainLoop/MainLoop.h"
 #include "../Common/RingTypes.h"
-#include "../Common/Warpgroups.h"
 #include "../Common/WgmmaLayouts.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Target/Wgmma.h"
@@ -90,11 +88,12 @@ FragmentLayoutAttr BF16Layouts::getResult() const {
   if (isAdjacent)
     return ofA.getResult();
   int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
-  return makeLayout(mma.getContext(),
-                    {columns(4, 2), rows(8, 1), rows(4, 16 * blocks),
-                     rows(groups, mma.getM() / groups)},
-                    {columns(2, 1), rows(2, 8), rows(blocks, 16),
-                     columns(mma.getN() / 8, 8)});
+  return FragmentLayoutAttr::getWithoutUnits(
+      mma.getContext(),
+      {columns(4, 2), rows(8, 1), rows(4, 16 * blocks),
+       rows(groups, mma.getM() / groups)},
+      {columns(2, 1), rows(2, 8), rows(blocks, 16),
+       columns(mma.getN() / 8, 8)});
 }
 
 //===----------------------------------------------------------------------===//

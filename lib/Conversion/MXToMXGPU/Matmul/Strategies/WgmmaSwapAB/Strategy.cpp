@@ -20,7 +20,6 @@
 #include "../Common/RegisterOperandMainLoop.h"
 #include "../Common/RegisterOperandTile.h"
 #include "../Common/RingTypes.h"
-#include "../Common/Warpgroups.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Support/ReductionOrder.h"
 #include "mx/Support/WeightLayout.h"

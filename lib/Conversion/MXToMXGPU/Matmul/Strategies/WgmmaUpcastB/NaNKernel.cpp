@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../../Builder/Elementwise.h"
-#include "../../../Builder/Memory.h"
+#include "../../../Builder/KernelBuilder.h"
 #include "F16ScaleRange.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -6,6 +6,16 @@
 // lane at 16 scales of each: those of 4 blocks of each of 4 rows. Blocks of
 // zeros have the smallest scale, which says nothing: their elements are read.
 //
+// A row of the table (mxgpu.load_scale_range) tells of 128 rows of an operand,
+// as its tiles of scales have them, and of the reduction that work tiles of a
+// matmul have. Groups say what that is:
+//
+//   none               rows of one matrix, the whole reduction
+//   of the reduction   rows of one matrix, a segment: the rows of the table of
+//                      a group follow those of the group before
+//   of rows            rows of a group, which begin anywhere
+//   with matrices      rows of one of several, which lie one below the other
+//
 //===----------------------------------------------------------------------===//
 
 #include "F16ScaleRange.h"
@@ -25,7 +35,52 @@ static constexpr int64_t kRangeWarps = 4, kRangeLoads = 4;
 static constexpr int64_t kBlock = 32, kBlocksOfTile = 4, kRowsOfLane = 4;
 static constexpr int64_t kScalesOfLane = kBlocksOfTile * kRowsOfLane;
 
+/// Elements of a row whose scales a tile has, in blocks of 32.
+static constexpr int64_t kColumnsOfScaleTile = 32 * kScaleTileBlocks;
+static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
+              "segments of a reduction have whole tiles of scales");
+
 namespace {
+
+/// What a CTA looks at.
+struct ScaleRangeTile {
+  mlir::Value entry;            ///< row of the table
+  mlir::Value scales;           ///< tile of scales
+  mlir::Value row, rowEnd;      ///< of the elements; null if all 128 exist
+  mlir::Value kTile, kTilesEnd; ///< of the reduction, in tiles of scales
+  mlir::Value columns;          ///< of it; null if the tiles are whole
+};
+
+/// Of an operand whose scales are tiles, in the three dimensions tile of rows,
+/// tile of the reduction, scale.
+class ScaleRangeTiles {
+public:
+  explicit ScaleRangeTiles(const ScaleRangeOperand &operand)
+      : operand(operand) {}
+
+  // On the host.
+
+  /// A table of `columns` numbers a row, to be freed.
+  mlir::Value allocateTable(KernelBuilder &host, int64_t columns) const;
+  llvm::SmallVector<mlir::Value> getArguments() const;
+
+  // In the kernel, whose arguments are such.
+
+  void enter(KernelBuilder &body, mlir::ValueRange arguments);
+  /// The scheduler of a CTA for each tile.
+  mlir::Value createScheduler(KernelBuilder &body) const;
+  ScaleRangeTile getTile(KernelBuilder &body, ForEachWorkTileOp workTile) const;
+
+private:
+  bool hasRowsOfExperts() const {
+    return operand.offsets && !operand.matrixRows && !operand.dividesReduction;
+  }
+  void setRows(KernelBuilder &body, ForEachWorkTileOp workTile,
+               ScaleRangeTile &tile) const;
+  void setRowsOfMatrix(KernelBuilder &body, ScaleRangeTile &tile) const;
+
+  ScaleRangeOperand operand;
+};
 
 class ScaleRangeKernel {
 public:
@@ -88,6 +143,138 @@ private:
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Tiles on the host
+//===----------------------------------------------------------------------===//
+
+/// Expert groups of a reduction have a row for each tile, the others have as
+/// many as there are tiles of scales.
+Value ScaleRangeTiles::allocateTable(KernelBuilder &host,
+                                     int64_t columns) const {
+  auto getType = [](Value memref) {
+    return cast<MemRefType>(memref.getType());
+  };
+  int64_t size = getType(operand.scales).getDimSize(0);
+  Value rows = host.dim(operand.scales, 0);
+  if (operand.dividesReduction) {
+    int64_t groups = getType(operand.offsets).getDimSize(0);
+    bool isKnown =
+        !ShapedType::isDynamic(size) && !ShapedType::isDynamic(groups);
+    size = isKnown ? size * groups : ShapedType::kDynamic;
+    rows = host.mul(rows, host.dim(operand.offsets, 0));
+  }
+  SmallVector<Value> sizes;
+  if (ShapedType::isDynamic(size))
+    sizes.push_back(rows);
+  return memref::AllocOp::create(
+      host, MemRefType::get({size, columns}, host.getI32Type()), sizes);
+}
+
+SmallVector<Value> ScaleRangeTiles::getArguments() const {
+  SmallVector<Value> arguments = {operand.elements, operand.scales};
+  if (operand.offsets)
+    arguments.push_back(operand.offsets);
+  if (auto rows = dyn_cast_if_present<Value>(operand.matrixRows))
+    arguments.push_back(rows);
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles in the kernel
+//===----------------------------------------------------------------------===//
+
+void ScaleRangeTiles::enter(KernelBuilder &body, ValueRange arguments) {
+  operand.elements = arguments[0];
+  operand.scales = arguments[1];
+  if (operand.offsets)
+    operand.offsets = arguments[2];
+  if (auto rows = dyn_cast_if_present<Attribute>(operand.matrixRows))
+    operand.matrixRows = body.index(cast<IntegerAttr>(rows).getInt());
+  else if (operand.matrixRows)
+    operand.matrixRows = arguments.back();
+}
+
+Value ScaleRangeTiles::createScheduler(KernelBuilder &body) const {
+  Value one = body.index(1), tiles = body.dim(operand.scales, 0);
+  auto raster = RasterAttr::get(body.getContext(), RasterOrder::Linear, 1);
+  if (operand.dividesReduction)
+    return TileSchedulerOp::create(
+        body, tiles, one, body.dim(operand.elements, 1),
+        ArrayRef<int64_t>{1, 1}, raster, /*single=*/true,
+        /*work_tiles=*/Value(), /*counter=*/Value(), operand.offsets,
+        /*stride=*/Value(), /*overReduction=*/true);
+  if (hasRowsOfExperts())
+    return TileSchedulerOp::create(
+        body, body.dim(operand.elements, 0), one, /*reduction=*/body.index(0),
+        ArrayRef<int64_t>{kScaleTileRows, 1}, raster, /*single=*/true,
+        /*work_tiles=*/Value(), /*counter=*/Value(), operand.offsets);
+  return TileSchedulerOp::create(body, tiles, one, /*reduction=*/body.index(0),
+                                 ArrayRef<int64_t>{1, 1}, raster);
+}
+
+/// Those of one of several matrices, each of which has whole tiles of scales.
+void ScaleRangeTiles::setRowsOfMatrix(KernelBuilder &body,
+                                      ScaleRangeTile &tile) const {
+  Value rows = cast<Value>(operand.matrixRows);
+  Value tiles = body.ceilDiv(rows, kScaleTileRows);
+  Value matrix = arith::DivUIOp::create(body, tile.scales, tiles);
+  Value inMatrix = body.mul(arith::RemUIOp::create(body, tile.scales, tiles),
+                            body.index(kScaleTileRows));
+  Value first = body.mul(matrix, rows), count = rows;
+  if (operand.offsets) {
+    Value found = memref::LoadOp::create(body, operand.offsets, matrix);
+    found = arith::IndexCastOp::create(body, body.getIndexType(), found);
+    count = arith::MinSIOp::create(body, found, rows);
+    count = arith::MaxSIOp::create(body, count, body.index(0));
+  }
+  tile.row = body.add(first, inMatrix);
+  tile.rowEnd = body.add(first, count);
+}
+
+void ScaleRangeTiles::setRows(KernelBuilder &body, ForEachWorkTileOp workTile,
+                              ScaleRangeTile &tile) const {
+  if (hasRowsOfExperts()) {
+    tile.row = workTile.getStart();
+    tile.rowEnd = workTile.getEnd();
+    return;
+  }
+  if (operand.matrixRows)
+    return setRowsOfMatrix(body, tile);
+  tile.row = body.mul(tile.scales, body.index(kScaleTileRows));
+  int64_t rows = cast<MemRefType>(operand.elements.getType()).getDimSize(0);
+  if (ShapedType::isDynamic(rows) || rows % kScaleTileRows)
+    tile.rowEnd = body.dim(operand.elements, 0);
+}
+
+ScaleRangeTile ScaleRangeTiles::getTile(KernelBuilder &body,
+                                        ForEachWorkTileOp workTile) const {
+  ScaleRangeTile tile;
+  tile.scales = workTile.getRow();
+  if (hasRowsOfExperts()) // which begin with a tile of their own
+    tile.scales = body.add(body.div(workTile.getStart(), kScaleTileRows),
+                           workTile.getGroup());
+  setRows(body, workTile, tile);
+  tile.entry = tile.scales;
+  tile.kTile = body.index(0);
+  tile.kTilesEnd = body.dim(operand.scales, 1);
+  if (operand.dividesReduction) {
+    Value end = body.div(workTile.getEnd(), kColumnsOfScaleTile);
+    tile.entry = body.add(tile.scales, body.mul(workTile.getGroup(),
+                                                body.dim(operand.scales, 0)));
+    tile.kTile = body.div(workTile.getStart(), kColumnsOfScaleTile);
+    tile.kTilesEnd = arith::MinUIOp::create(body, end, tile.kTilesEnd);
+    return tile;
+  }
+  int64_t columns = cast<MemRefType>(operand.elements.getType()).getDimSize(1);
+  if (ShapedType::isDynamic(columns) || columns % kColumnsOfScaleTile)
+    tile.columns = body.dim(operand.elements, 1);
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// Scales of a tile
+//===----------------------------------------------------------------------===//
 
 /// One of the rows of a lane.
 Value ScaleRangeKernel::getRow(Value ofLane) {

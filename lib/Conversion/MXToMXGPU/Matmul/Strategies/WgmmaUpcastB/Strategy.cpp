@@ -6,17 +6,18 @@
 // scales is dequantized in the registers of the MMA warpgroups; an A of bf16 is
 // read where the copy engine put it. Accumulators are in registers. With
 // f16_scale_range tiles whose scales span few powers of two are dequantized to
-// f16 (F16ScaleRange.h).
+// f16.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"
+#include "../../BuildMatmul.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastCosts.h"
-#include "../Common/Warpgroups.h"
 #include "../Common/WgmmaLayouts.h"
 #include "F16ScaleRange.h"
 #include "MainLoop.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -114,6 +115,95 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
                     "f16_scale_range out",
                     what);
   return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Matmuls in f16 where scales allow it
+//===----------------------------------------------------------------------===//
+//
+// Elements of f8E4M3FN times their scales are exact in f16, and normal numbers,
+// if scales span 12 powers of two, and conversions to f16 take half the
+// instructions of those to bf16. So a kernel for each operand finds where the
+// scales of each tile lie (mxgpu.load_scale_range), and one which tiles have
+// NaN, if any does not fit. Then a kernel computes the work tiles whose tiles
+// fit f16, relative to their largest scales, one those that fit bf16 in the
+// same way and have no NaN, and one the others, in bf16. The host decides
+// nothing.
+
+/// Builds the kernel of the work tiles of a class.
+static void buildSome(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
+                      WorkTileClass workTiles, Value aScaleRange,
+                      Value bScaleRange) {
+  MatmulKernel kernel(matmul, module);
+  kernel.workTiles = workTiles;
+  kernel.aScaleRange = aScaleRange;
+  kernel.bScaleRange = bScaleRange;
+  Policies policies(kernel);
+  policies.work->viewMatrices();
+  policies.epilogue->viewResult();
+  buildMatmul(kernel, policies);
+}
+
+/// A, and what groups make of it.
+static ScaleRangeOperand getA(MatmulKernel &kernel) {
+  MatmulOpInterface op = kernel.matmul.op;
+  ScaleRangeOperand a;
+  a.elements = kernel.matrices.a;
+  a.scales = kernel.matrices.aScales;
+  a.offsets = op.getExpertOffsets();
+  a.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
+  if (op.isMasked())
+    a.matrixRows = getSize(kernel.host, op.getA(), 1);
+  return a;
+}
+
+/// B: groups of rows have a matrix each.
+static ScaleRangeOperand getB(MatmulKernel &kernel) {
+  MatmulOpInterface op = kernel.matmul.op;
+  ScaleRangeOperand b;
+  b.elements = kernel.matrices.b;
+  b.scales = kernel.matrices.bScales;
+  b.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
+  if (b.dividesReduction)
+    b.offsets = op.getExpertOffsets();
+  else if (op.getExpertOffsets())
+    b.matrixRows = getSize(kernel.host, op.getB(), 1);
+  return b;
+}
+
+/// Builds all kernels of a matmul with `f16_scale_range`, and their launches.
+static void buildByScaleRange(const ScheduledMatmul &matmul,
+                              gpu::GPUModuleOp module) {
+  MatmulKernel kernel(matmul, module);
+  Policies policies(kernel);
+  policies.work->viewMatrices();
+  policies.epilogue->viewResult();
+  checkSizes(kernel, policies);
+  KernelBuilder &host = kernel.host;
+  Value a = findScaleRanges(host, module, getA(kernel));
+  Value b = findScaleRanges(host, module, getB(kernel));
+  SmallVector<Value> tables = {a, b};
+  SmallVector<WorkTileClass> rest = {WorkTileClass::NotF16};
+  if (MatmulOpInterface op = matmul.op; !op.getExpertOffsets()) {
+    auto [aFinite, bFinite] =
+        excludeNaN(host, module, kernel.matrices.a, kernel.matrices.b, a, b);
+    tables.append({aFinite, bFinite});
+    rest = {WorkTileClass::RelativeBF16, WorkTileClass::BF16};
+    a = aFinite;
+    b = bFinite;
+  }
+  buildSome(matmul, module, WorkTileClass::F16, a, b);
+  ScheduleFields fields = matmul.schedule.getFields();
+  auto own = cast<WgmmaUpcastBAttr>(fields.strategy);
+  fields.strategy =
+      WgmmaUpcastBAttr::get(own.getContext(), own.getOperandStages(),
+                            /*f16_scale_range=*/false, own.getClusterSplit());
+  ScheduledMatmul inBF16(
+      matmul.op, ScheduleAttr::get(host.getContext(), fields), matmul.target);
+  for (WorkTileClass workTiles : rest)
+    buildSome(inBF16, module, workTiles, a, b);
+  for (Value table : tables)
+    memref::DeallocOp::create(host, table);
 }
 
 //===----------------------------------------------------------------------===//
