@@ -10,15 +10,16 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mxsim/io/InputFile.h"
+#include "mxsim/io/Json.h"
+#include "mxsim/io/JsonWriter.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 #include <tuple>
 
 using namespace mx::mxgpu;
 using llvm::StringRef;
-namespace json = llvm::json;
 
 /// What the file says it is, and the version of its form.
 static constexpr StringRef kTableFormat = "mx-tuned-schedules";
@@ -67,42 +68,6 @@ const TunedEntry *TunedTable::find(const TunedKey &key) const {
 
 // One list of members for each struct, which reads and writes them.
 
-namespace {
-
-/// Takes the members of an object out of it.
-class Reader {
-public:
-  Reader(const json::Object &object, json::Path path)
-      : object(object), path(path) {}
-
-  template <typename T>
-  void operator()(StringRef name, T &value) {
-    if (const json::Value *found = object.get(name)) {
-      isGood &= fromJSON(*found, value, path.field(name));
-      return;
-    }
-    path.field(name).report("expected a value");
-    isGood = false;
-  }
-  bool isGood = true;
-
-private:
-  const json::Object &object;
-  json::Path path;
-};
-
-/// Puts them into one.
-class Writer {
-public:
-  template <typename T>
-  void operator()(StringRef name, T &value) {
-    object[name] = json::Value(value);
-  }
-  json::Object object;
-};
-
-} // namespace
-
 namespace mx::mxgpu {
 
 template <typename Visitor>
@@ -136,39 +101,72 @@ static void visit(TunedEntry &entry, Visitor &visitor) {
   visitor("sizes", entry.sizes);
 }
 
-template <typename T>
-static bool readStruct(const json::Value &value, T &read, json::Path path) {
-  const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object");
-    return false;
-  }
-  Reader reader(*object, path);
-  visit(read, reader);
-  return reader.isGood;
-}
+namespace {
 
-template <typename T>
-static json::Value writeStruct(const T &written) {
-  T copy = written;
-  Writer writer;
-  visit(copy, writer);
-  return std::move(writer.object);
-}
+class Reader {
+public:
+  explicit Reader(const mx::JsonReader &object) : object(object) {}
 
-#define MX_JSON_STRUCT(type)                                                   \
-  static bool fromJSON(const json::Value &value, type &read,                   \
-                       json::Path path) {                                      \
-    return readStruct(value, read, path);                                      \
-  }                                                                            \
-  static json::Value toJSON(const type &written) {                             \
-    return writeStruct(written);                                               \
+  template <typename T>
+  void operator()(const char *name, T &value) {
+    read(object[name], value);
   }
-MX_JSON_STRUCT(TunedKey)
-MX_JSON_STRUCT(TimedSchedule)
-MX_JSON_STRUCT(TunedSizes)
-MX_JSON_STRUCT(TunedEntry)
-#undef MX_JSON_STRUCT
+
+private:
+  static void read(const mx::JsonReader &found, std::string &value) {
+    value = found.string();
+  }
+  static void read(const mx::JsonReader &found, int64_t &value) {
+    value = found.integer(0, std::numeric_limits<int64_t>::max());
+  }
+  static void read(const mx::JsonReader &found, double &value) {
+    value = found.number();
+  }
+  template <typename T>
+  static void read(const mx::JsonReader &found, std::vector<T> &values) {
+    found.elements([&](const mx::JsonReader &element) {
+      read(element, values.emplace_back());
+    });
+  }
+  template <typename T>
+  static void read(const mx::JsonReader &found, T &value) {
+    Reader reader(found);
+    visit(value, reader);
+  }
+
+  const mx::JsonReader &object;
+};
+
+class Writer {
+public:
+  explicit Writer(mx::JsonWriter &json) : json(json) {}
+
+  template <typename T>
+  void operator()(const char *name, T &value) {
+    json.key(name);
+    write(value);
+  }
+
+private:
+  void write(std::string &value) { json.value(value); }
+  void write(int64_t &value) { json.value(value); }
+  void write(double &value) { json.value(value); }
+  template <typename T>
+  void write(std::vector<T> &values) {
+    json.beginArray();
+    for (T &value : values)
+      write(value);
+    json.endArray();
+  }
+  template <typename T>
+  void write(T &value) {
+    json.object([&] { visit(value, *this); });
+  }
+
+  mx::JsonWriter &json;
+};
+
+} // namespace
 
 } // namespace mx::mxgpu
 
@@ -210,31 +208,29 @@ llvm::Expected<TunedTable> TunedTable::read(const std::string &path,
         path + ": cannot read: " + file.getError().message());
   if (isTooDeep((*file)->getBuffer()))
     return refuseTable(path, "brackets nested more than 200 deep");
-  llvm::Expected<json::Value> value = json::parse((*file)->getBuffer());
-  if (!value) {
-    // Its place, which llvm::json puts first, and what it is.
-    std::string why = llvm::toString(value.takeError());
-    return refuseTable(path, "no JSON (" + StringRef(why).trim() + ")");
-  }
-  const json::Object *object = value->getAsObject();
-  std::optional<StringRef> format =
-      object ? object->getString("format") : std::nullopt;
-  if (format != kTableFormat)
+  mx::Json value;
+  if (std::string why = mx::parseJson((*file)->getBuffer(), value);
+      !why.empty())
+    return refuseTable(path, "no JSON (" + why + ")");
+  std::string error;
+  mx::JsonReader reader(value, "", error);
+  if (!value.find("format") || reader["format"].string() != kTableFormat)
     return refuseTable(path, "JSON of another kind");
-  std::optional<int64_t> version = object->getInteger("version");
-  if (version && version != kTableVersion && replacesOld)
+  if (!value.find("version"))
+    return refuseTable(path, "no version");
+  int64_t version =
+      reader["version"].integer(0, std::numeric_limits<int64_t>::max());
+  if (version != kTableVersion && replacesOld && error.empty())
     return TunedTable();
   if (version != kTableVersion)
-    return refuseTable(path, version ? "version " + std::to_string(*version)
-                                     : std::string("no version"));
+    return refuseTable(path, "version " + llvm::Twine(version));
   TunedTable table;
-  json::Path::Root root("table");
-  const json::Value *entries = object->get("entries");
-  if (!entries)
-    return refuseTable(path, "no entries");
-  if (!fromJSON(*entries, table.entries, json::Path(root).field("entries")))
-    return refuseTable(path, "an entry of another form (" +
-                                 llvm::toString(root.getError()) + ")");
+  reader["entries"].elements([&](const mx::JsonReader &element) {
+    Reader entry(element);
+    visit(table.entries.emplace_back(), entry);
+  });
+  if (!error.empty())
+    return refuseTable(path, "an entry of another form (" + error + ")");
   for (const TunedEntry &entry : table.entries)
     for (const TunedSizes &sizes : entry.sizes)
       if (sizes.candidates.empty())
@@ -243,11 +239,16 @@ llvm::Expected<TunedTable> TunedTable::read(const std::string &path,
 }
 
 llvm::Error TunedTable::write(const std::string &path) const {
-  json::Value value = json::Object{{"format", kTableFormat},
-                                   {"version", kTableVersion},
-                                   {"entries", entries}};
+  mx::JsonWriter json;
+  json.object([&] {
+    json.member("format", kTableFormat.str());
+    json.member("version", kTableVersion);
+    Writer writer(json);
+    std::vector<TunedEntry> written = entries;
+    writer("entries", written);
+  });
   llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-    stream << llvm::formatv("{0:2}\n", value);
+    stream << json.text << "\n";
     return llvm::Error::success();
   });
   if (error)
