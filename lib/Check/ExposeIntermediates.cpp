@@ -34,7 +34,7 @@ static bool readsDestinations(Operation *op) {
   return isa<CombineOp>(op);
 }
 
-/// A part of an array that lies in it as it is.
+/// Whether the slice is stored in the source as it is.
 static bool canCut(tensor::ExtractSliceOp slice) {
   RankedTensorType type = slice.getType();
   return type.getRank() == slice.getSourceType().getRank() &&
@@ -42,8 +42,8 @@ static bool canCut(tensor::ExtractSliceOp slice) {
          getElementBits(type) >= 8;
 }
 
-/// Whether an operation uses part of a tensor that is in no array. Slices are
-/// not returned: that would be a copy, which a device does not make of rows
+/// Whether an operation uses a slice of a tensor that no array holds. Slices
+/// are not returned: that would be a copy, which a device does not make of rows
 /// that lie apart.
 static bool readsOtherSlices(Operation *op) {
   llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
@@ -132,13 +132,13 @@ private:
     if (matchPattern(value, m_Constant()))
       return {IntermediateValue::Constant, 0, value};
     if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
-      IntermediateValue part = place(slice.getSource());
-      part.value = value;
+      IntermediateValue placed = place(slice.getSource());
+      placed.value = value;
       for (OpFoldResult offset : slice.getMixedOffsets())
-        part.offsets.push_back(place(offset));
+        placed.offsets.push_back(place(offset));
       for (OpFoldResult size : slice.getMixedSizes())
-        part.sizes.push_back(place(size));
-      return part;
+        placed.sizes.push_back(place(size));
+      return placed;
     }
     auto *found = llvm::find(returned, value);
     int64_t index = found - returned.begin();
@@ -189,17 +189,17 @@ mx::exposeIntermediates(func::FuncOp entry,
 // Arrays
 //===----------------------------------------------------------------------===//
 
-/// A part of an array.
+/// Copies a box of an array.
 static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
                     ArrayRef<int64_t> sizes) {
-  NpyArray part;
-  part.dtype = whole.dtype;
-  part.shape.assign(sizes.begin(), sizes.end());
+  NpyArray box;
+  box.dtype = whole.dtype;
+  box.shape.assign(sizes.begin(), sizes.end());
   size_t item = npyItemSize(whole.dtype), rank = sizes.size();
   size_t rows = 1, row = sizes.back() * item;
   for (int64_t size : sizes.drop_back())
     rows *= size;
-  part.data.resize(rows * row);
+  box.data.resize(rows * row);
   for (size_t i = 0; i < rows; ++i) {
     // The place of row i in the whole array.
     size_t place = offsets.back(), stride = whole.shape.back(), rest = i;
@@ -208,10 +208,10 @@ static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
       rest /= sizes[dim];
       stride *= whole.shape[dim];
     }
-    std::memcpy(part.data.data() + i * row, whole.data.data() + place * item,
+    std::memcpy(box.data.data() + i * row, whole.data.data() + place * item,
                 row);
   }
-  return part;
+  return box;
 }
 
 IntermediateArrays mx::collectArrays(const ComparedOp &stage,

@@ -105,33 +105,24 @@ static bool isConverted(Operation *op) {
 /// An encoding that `op` carries and that cannot be made explicit: any at all
 /// on an unknown operation; on a known one those inside other types.
 static Attribute findFixedEncoding(Operation *op) {
-  bool known = isConverted(op);
-  auto check = [&](Type type) {
-    return known && hasMXEncoding(type) ? Attribute() : findEncoding(type);
-  };
-  for (Type type : op->getOperandTypes())
-    if (Attribute found = check(type))
-      return found;
-  for (Type type : op->getResultTypes())
-    if (Attribute found = check(type))
-      return found;
+  SmallVector<Type> types(op->getOperandTypes()), ofBranches;
+  llvm::append_range(types, op->getResultTypes());
   for (Region &region : op->getRegions())
     for (Block &block : region)
-      for (BlockArgument argument : block.getArguments())
-        if (Attribute found = block.isEntryBlock()
-                                  ? check(argument.getType())
-                                  : findEncoding(argument.getType()))
-          return found;
-  if (auto function = dyn_cast<func::FuncOp>(op)) {
-    for (Type type : function.getFunctionType().getInputs())
-      if (Attribute found = check(type))
-        return found;
-    for (Type type : function.getFunctionType().getResults())
-      if (Attribute found = check(type))
-        return found;
-    return {};
+      llvm::append_range(block.isEntryBlock() ? types : ofBranches,
+                         block.getArgumentTypes());
+  auto function = dyn_cast<func::FuncOp>(op);
+  if (function) {
+    llvm::append_range(types, function.getArgumentTypes());
+    llvm::append_range(types, function.getResultTypes());
   }
-  return findEncoding(Attribute(op->getAttrDictionary()));
+  if (isConverted(op))
+    llvm::erase_if(types, [](Type type) { return hasMXEncoding(type); });
+  for (Type type : llvm::concat<Type>(types, ofBranches))
+    if (Attribute found = findEncoding(type))
+      return found;
+  return function ? Attribute()
+                  : findEncoding(Attribute(op->getAttrDictionary()));
 }
 
 static LogicalResult verifyCarriers(ModuleOp module) {
