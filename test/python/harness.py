@@ -14,6 +14,7 @@ A failure prints the first element that differs and the command that runs the ca
 
 import argparse
 import dataclasses
+import glob
 import os
 import shlex
 import subprocess
@@ -95,6 +96,10 @@ class Harness:
         self.case = ""
         os.makedirs(self.folder, exist_ok=True)
 
+    def file(self, name, program):
+        """The path of a program, whose text is written to a file."""
+        return self.write(name, program) if "\n" in program else program
+
     def path(self, name):
         return os.path.join(self.folder, name)
 
@@ -104,7 +109,7 @@ class Harness:
         return self.path(name)
 
     def save(self, name, array):
-        np.save(self.path(name), stored(array))
+        np.save(self.path(name), np.asarray(stored(array), order="C"))
         return self.path(name)
 
     def select(self, cases):
@@ -129,20 +134,27 @@ class Harness:
         return done
 
     def files(self, arrays, results):
-        """Options for arguments and for results, and the paths of the results."""
-        options = ["--arg=" + self.save(f"in{i}.npy", array) for i, array in enumerate(arrays)]
-        outs = [self.path(f"out{i}.npy") for i in range(results)]
-        for out in outs:
-            if os.path.exists(out):
-                os.remove(out)
+        """Options for arguments and for results, and the paths of the results. A list has an array for each rank."""
+        for old in glob.glob(self.path("out[0-9]*.npy")):
+            os.remove(old)
+        options, ranks = [], ""
+        for i, array in enumerate(arrays):
+            if isinstance(array, list):
+                ranks = "-{rank}"
+                for rank, own in enumerate(array):
+                    self.save(f"in{i}-{rank}.npy", own)
+                options.append("--arg=" + self.path(f"in{i}{ranks}.npy"))
+            else:
+                options.append("--arg=" + self.save(f"in{i}.npy", array))
+        outs = [self.path(f"out{i}{ranks}.npy") for i in range(results)]
         return options + ["--result=" + out for out in outs], outs
 
     def call(self, program, arrays, results=0, *options, device=None, chip=None, check=False, seed=None, sms=None,
              env=None, **more):
         """The process of mx-run for text, or for the path of a program, and the paths of results."""
-        path = self.write("case.mlir", program) if "\n" in program else program
+        path = self.file("case.mlir", program)
         files, outs = self.files(arrays, results)
-        device = device or self.device
+        device, chip = ("cpu", None) if chip == "cpu" else (device or self.device, chip)
         command = [self.mx_run, path, f"--device={device}", *options, *files]
         command += [f"--chip={chip}"] * bool(chip) + ["--check=cpu"] * check
         env = {"MX_SIM_SEED": seed, "MX_SIM_SM_COUNT": sms, **(env or {})}
@@ -157,17 +169,34 @@ class Harness:
     def refuse(self, message, program, arrays, results=0, *options, **more):
         """A run that must fail with a message; the text."""
         done, _ = self.call(program, arrays, results, *options, status=None, **more)
-        if done.returncode in (0, -6, -11) or message not in done.stderr:
+        if done.returncode != 2 or message not in done.stderr:
             self.fail(f"expected to hear {message}, found status {done.returncode}\n{done.stderr}")
         return done.stderr
 
-    def launch(self, program, arrays, results, chip, *options):
-        """The same as `run`, by a compiled launch plan."""
-        path = self.write("case.mlir", program)
-        self.execute(self.mx_compile, path, "-o", self.path("compiled"), f"--chip={chip}", *options)
+    def run_ranks(self, ranks, program, arrays, results, *options, **more):
+        """The same on several ranks, from lists of arrays by argument; lists of results by rank."""
+        _, outs = self.call(program, arrays, results, f"--ranks={ranks}", *options, **more)
+        return [[np.load(out.format(rank=rank)) for out in outs] for rank in range(ranks)]
+
+    def rewrite(self, program, *options):
+        """Text that mx-opt makes of a program."""
+        return self.execute(self.mx_opt, self.file("plain.mlir", program), *options).stdout
+
+    def compile(self, program, *options, chip=None):
+        """The folder of a launch plan."""
+        options = [*options, *[f"--chip={chip}"] * bool(chip)]
+        self.execute(self.mx_compile, self.file("case.mlir", program), "-o", self.path("compiled"), *options)
+        return self.path("compiled")
+
+    def call_plan(self, plan, arrays, results=0, **more):
+        """The process of mx-launch for the folder of a plan, and the paths of results."""
         files, outs = self.files(arrays, results)
-        self.execute(self.mx_launch, self.path("compiled"), "--device=sim", *files)
-        return [np.load(out) for out in outs]
+        return self.execute(self.mx_launch, plan, "--device=sim", *files, **more), outs
+
+    def launch(self, program, arrays, results, chip=None, *options, **more):
+        """The same as `run`, by a launch plan: its folder, or the text to compile."""
+        plan = self.compile(program, *options, chip=chip) if "\n" in program else program
+        return [np.load(out) for out in self.call_plan(plan, arrays, results, **more)[1]]
 
     # --- Findings -----------------------------------------------------------------------
 
@@ -176,16 +205,24 @@ class Harness:
         own = [word for word in sys.argv if not word.startswith("--only")]
         return f"\nrepeat: {shlex.join([*own, '--only=' + self.case])}" if self.case else ""
 
+    def require(self, what, good, found=""):
+        """Counts a condition as an element compared."""
+        self.compared += 1
+        if not good:
+            self.fail(f"{what}: wrong {found}")
+
     def fail(self, text):
         self.failures += 1
         print(f"{self.case}{': ' * bool(self.case)}{text}{self.repeat()}", flush=True)
 
-    def expect(self, what, found, expected, part=()):
-        """Compares all bits of the defined part."""
+    def expect(self, what, found, expected, part=(), nan=False):
+        """Compares all bits of the defined part; with `nan` any NaN equals any other."""
         found, expected = np.asarray(found), np.asarray(expected)
         if found.dtype != expected.dtype:
-            found = stored(found).view(stored(expected).dtype)
+            found = stored(found).view(expected.dtype)
         found, expected = found[part], expected[part]
+        if nan and found.shape == expected.shape:
+            found = np.where(np.isnan(found) & np.isnan(expected), expected, found)
         self.compared += expected.size
         text = difference(found, expected)
         if text:

@@ -231,3 +231,9 @@ def pack(codes, element):
     if element != "f4E2M1FN":
         return codes
     return codes[..., 0::2] | (codes[..., 1::2] << 4)
+
+
+def unpack(data, element):
+    """Codes of elements, as arrays hold these."""
+    data = data.view(np.uint8)
+    return np.stack([data & 15, data >> 4], axis=-1).reshape(*data.shape[:-1], -1) if element == "f4E2M1FN" else data

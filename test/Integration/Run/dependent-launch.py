@@ -9,18 +9,12 @@ a third that is added to the second in place: each kernel reads what the one
 before it wrote. With all checks, under several schedules and seeds.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
-
 import reference
 from chips import adapt_schedule
+from harness import Harness
 
-mx_run, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-
+test = Harness("mx_run", "folder", seed=5)
 M, K, N, P = 256, 160, 160, 264
 SIZES = {"x": (M, K), "w": (N, K), "v": (P, N), "u": (P, K)}
 
@@ -66,33 +60,17 @@ SCHEDULES = [
     "tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>, split_k = 2",
 ]
 
-program = get_program()
-rng = np.random.default_rng(5)
-for name, size in SIZES.items():
-    np.save(f"{directory}/{name}.npy", reference.make_input(rng, *size, "plain"))
+arrays = [reference.make_input(test.rng, *size, "plain") for size in SIZES.values()]
 
 
 def run(schedule, seed):
-    path, result = f"{directory}/program.mlir", f"{directory}/z.npy"
-    with open(path, "w") as file:
-        file.write(program.replace("SCHEDULE", adapt_schedule(schedule)))
-    if os.path.exists(result):
-        os.remove(result)
-    command = [mx_run, path, "--device=sim", "--check=cpu", "--result", result]
-    for name in SIZES:
-        command += ["--arg", f"{directory}/{name}.npy"]
-    environment = dict(os.environ, MX_SIM_SM_COUNT="3", MX_SIM_SEED=str(seed), MX_SIM_CHECKS="all")
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        sys.exit(f"{schedule}, seed {seed}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return np.load(result)
+    text = get_program().replace("SCHEDULE", adapt_schedule(schedule))
+    return test.run(text, arrays, 1, check=True, sms=3, seed=seed, env={"MX_SIM_CHECKS": "all"})[0]
 
 
-for schedule in SCHEDULES:
+for schedule in test.select(SCHEDULES):
     expected = run(schedule, 0)
-    assert np.isfinite(expected).all() and np.count_nonzero(expected) > expected.size // 2
+    test.require("numbers", np.isfinite(expected).all() and np.count_nonzero(expected) > expected.size // 2)
     for seed in (0, 3):
-        found = run(schedule + ", pdl", seed)
-        if found.tobytes() != expected.tobytes():
-            sys.exit(f"{schedule}, pdl, seed {seed}: {np.count_nonzero(found != expected)} of {found.size} differ")
-print(f"{len(SCHEDULES)} schedules give the same bits with pdl")
+        test.expect(f"pdl, seed {seed}", run(schedule + ", pdl", seed), expected)
+test.finish(least=2 * len(SCHEDULES) * M * P)

@@ -6,19 +6,12 @@ RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy
 """
 
-import itertools
-import os
-import subprocess
-import sys
-
-import ml_dtypes
 import numpy as np
-from work_folder import enter
+from harness import BF16, FLOATS, Harness
 
-mx_run, work = sys.argv[1:]
-enter(work)
-random = np.random.default_rng(int(os.environ.get("MX_RANKS_SEED", 1)))
-BF16 = np.dtype(ml_dtypes.bfloat16)
+test = Harness("mx_run", "folder", seed=1)
+random = test.rng
+PATHS = "cpu", "sm_90a"
 
 PROGRAM = """
 mx.group @ep size = {ranks} tokens = {tokens}
@@ -60,7 +53,6 @@ func.func @main(%ids: !ids, %x: tensor<?x{columns}x{payload}>, %f: tensor<?x{pai
 }}
 """
 RESULTS = ["wi", "wx", "wf", "rows", "slots", "ends", "count", "y", "q", "rank"]
-DTYPES = {"bf16": BF16, "f32": np.dtype("f4"), "f16": np.dtype("f2"), "f8E4M3FN": np.dtype("u1")}
 
 
 class Case:
@@ -73,14 +65,15 @@ class Case:
 
     def __str__(self):
         return (f"{self.ranks} ranks of {self.counts} tokens, top {self.k} of {self.experts}, {self.integer}, "
-                f"{self.payload} x {self.columns}, {self.rows_type} by {self.wire}, room {self.room}")
+                f"{self.payload} x {self.columns}, {self.rows_type} by {self.wire}, room {self.room} on {self.path}")
 
     def values(self, name, shape):
         x = random.standard_normal(shape).astype(np.float32)
         x[random.random(shape) < 0.1] = -0.0
-        return random.integers(0, 127, shape, np.uint8) if name == "f8E4M3FN" else x.astype(DTYPES[name])
+        return random.integers(0, 127, shape, np.uint8) if name == "f8E4M3FN" else x.astype(FLOATS[name])
 
-    def draw(self):
+    def draw(self, path):
+        self.path = path
         limits = np.iinfo(self.integer.replace("i", "int"))
         self.ids = []
         for count in self.counts:
@@ -96,30 +89,22 @@ class Case:
         self.f = [random.integers(0, 256, (count, self.columns // 2), np.uint8) for count in self.counts]
         self.z = [self.values(self.rows_type, (places, self.columns)) for places in self.places]
         self.d = [random.standard_normal(places).astype(np.float32) for places in self.places]
+        return self
 
-    def run(self, device):
-        text = PROGRAM.format(ranks=self.ranks, tokens=self.tokens, k=self.k, integer=self.integer, own=self.own,
+    def text(self, program=PROGRAM):
+        return program.format(ranks=self.ranks, tokens=self.tokens, k=self.k, integer=self.integer, own=self.own,
                               window=self.ranks * self.tokens, columns=self.columns, payload=self.payload,
                               pairs=self.columns, rows=self.rows_type, wire=self.wire, experts=self.experts)
-        with open("program.mlir", "w", encoding="utf-8") as file:
-            file.write(text)
-        names = ["ids", "x", "f", "z", "d"]
-        for name in names:
-            for rank, array in enumerate(getattr(self, name)):
-                np.save(f"{name}-{rank}.npy", array.view("u2") if array.dtype == BF16 else array)
-        done = subprocess.run([mx_run, "program.mlir", f"--ranks={self.ranks}", *device, "--quiet",
-                               *(f"--arg={name}-{{rank}}.npy" for name in names),
-                               *(f"--result=out-{name}-{{rank}}.npy" for name in RESULTS)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return [{name: np.load(f"out-{name}-{rank}.npy") for name in RESULTS} for rank in range(self.ranks)]
 
-    def check(self, found):
-        wrong = []
+    def arrays(self):
+        return [self.ids, self.x, self.f, self.z, self.d]
 
-        def compare(name, a, b):
-            a, b = (np.ascontiguousarray(x) for x in (a, b))
-            if a.shape != b.shape or a.tobytes() != b.tobytes():
-                wrong.append(name)
+    def check(self):
+        found = test.run_ranks(self.ranks, self.text(), self.arrays(), len(RESULTS), "--quiet", chip=self.path)
+        found = [dict(zip(RESULTS, own, strict=True)) for own in found]
+
+        def compare(name, own, expected):
+            test.expect(name, own, expected)
 
         kept = [pairs[:places] for pairs, places in zip(self.pairs, self.places)]
         sums = [{} for _ in range(self.ranks)]
@@ -131,7 +116,7 @@ class Case:
             compare("ids", mine["wi"], window)
             for e, s, t, j in self.pairs[d]:
                 row = s * self.tokens + t
-                compare("payload", mine["wx"][row].view(np.uint8), self.x[s][t].view(np.uint8))
+                compare("payload", mine["wx"][row], self.x[s][t])
                 compare("f4", mine["wf"][row], self.f[s][t])
             rest = [-1] * (self.places[d] - len(kept[d]))
             compare("rows", mine["rows"], np.array([s * self.tokens + t for e, s, t, j in kept[d]] + rest, np.int32))
@@ -160,18 +145,13 @@ class Case:
                         compare("q", mine["q"][t, j], np.float32(0))
                     elif (s, t, j) in numbers[int(e) // self.own]:
                         compare("q", mine["q"][t, j], numbers[int(e) // self.own][s, t, j])
-        return sorted(set(wrong))
 
 
 cases = [Case(2, 16, 4, 2, counts=[16, 5]), Case(3, 9, 1, 1, "i64", 68, "f8E4M3FN", "f32", "f32"),
          Case(4, 20, 2, 8, payload="f32", rows="f16", columns=1024), Case(5, 7, 3, 3, counts=[0, 7, 0, 1, 3]),
          Case(2, 8, 2, 2, counts=[0, 0]), Case(2, 32, 4, 4, counts=[32, 30], room=0.8)]
-failures = 0
-for case, device in itertools.product(cases, (["--device=cpu"], ["--device=sim", "--chip=sm_90a"])):
-    case.draw()
-    wrong = case.check(case.run(device))
-    failures += bool(wrong)
-    print(f"{device[0]}: {case}: {', '.join(wrong) or 'equal'}")
+for case in test.select(case.draw(path) for case in cases for path in PATHS):
+    case.check()
 
 # Elements of every kind, as they lie in memory.
 WINDOW = """
@@ -185,41 +165,26 @@ func.func @main(%ids: tensor<?x1xi32>, %x: tensor<?x{shape}x{type}>) -> tensor<1
 }}
 """
 counts = 4, 2, 3
-for (kind, dtype, shape), device in itertools.product(
-        [("i1", "?", "5"), ("f6E3M2FN", "u1", "3"), ("i8", "i1", "7"), ("f64", "f8", "3"), ("index", "i8", "2"),
-         ("i64", "i8", "2x3"), ("f4E2M1FN", "u1", "6"), ("f16", "f2", "5x1")],
-        (["--device=cpu"], ["--device=sim", "--chip=sm_90a"])):
-    with open("program.mlir", "w", encoding="utf-8") as file:
-        file.write(WINDOW.format(shape=shape, type=kind))
-    extents = [int(extent) for extent in shape.split("x")]
-    if kind == "f4E2M1FN":
-        extents[-1] //= 2
-    sent = [random.integers(0, 2 if kind == "i1" else 60, (count, *extents)).astype(dtype) for count in counts]
-    for rank, array in enumerate(sent):
-        np.save(f"ids-{rank}.npy", np.ones((len(array), 1), np.int32))
-        np.save(f"x-{rank}.npy", array)
-    done = subprocess.run([mx_run, "program.mlir", "--ranks=3", *device, "--quiet", "--arg=ids-{rank}.npy",
-                           "--arg=x-{rank}.npy", "--result=w-{rank}.npy"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    window = np.load("w-1.npy").reshape(3, 4, *extents)
-    equal = all((window[rank, :len(array)] == array).all() for rank, array in enumerate(sent))
-    failures += not equal
-    print(f"{device[0]}: {kind} x {shape}: {'equal' if equal else 'different'}")
+for kind, dtype, shape in [("i1", "?", "5"), ("f6E3M2FN", "u1", "3"), ("i8", "i1", "7"), ("f64", "f8", "3"),
+                           ("index", "i8", "2"), ("i64", "i8", "2x3"), ("f4E2M1FN", "u1", "6"), ("f16", "f2", "5x1")]:
+    for path in PATHS:
+        extents = [int(extent) for extent in shape.split("x")]
+        if kind == "f4E2M1FN":
+            extents[-1] //= 2
+        sent = [random.integers(0, 2 if kind == "i1" else 60, (count, *extents)).astype(dtype) for count in counts]
+        arrays = [[np.ones((len(array), 1), np.int32) for array in sent], sent]
+        _, (window,), _ = test.run_ranks(3, WINDOW.format(shape=shape, type=kind), arrays, 1, "--quiet", chip=path)
+        for rank, array in enumerate(sent):
+            test.expect(f"{kind} x {shape} on {path}", window.reshape(3, 4, *extents)[rank, :len(array)], array)
 
-# What a rank may not do is said in the same words on both paths.
-def refuse(text, change):
-    global failures
+
+def refuse(message, change, program=PROGRAM, results=len(RESULTS)):
+    """What a rank may not do is said in the same words on both paths."""
     case = Case(2, 16, 4, 2, counts=[16, 5])
-    case.draw()
+    case.draw(None)
     change(case)
-    for device in ["--device=cpu"], ["--device=sim", "--chip=sm_90a"]:
-        try:
-            case.run(device)
-            found = "no error"
-        except AssertionError as error:
-            found = str(error)
-        failures += text not in found
-        print(f"{device[0]}: {text}: {'said' if text in found else found}")
+    for path in PATHS:
+        test.refuse(message, case.text(program), case.arrays(), results, "--ranks=2", "--quiet", chip=path)
 
 
 def add_token(case, *names):
@@ -230,7 +195,7 @@ def add_token(case, *names):
 
 refuse("expected at most 16 tokens of a rank of group ep", lambda case: add_token(case, "ids", "x", "f"))
 refuse("expected as many rows of payload 1 as of ids", lambda case: case.f.__setitem__(0, case.f[0][1:]))
-PROGRAM = """
+COLLECT = """
 mx.group @ep size = {ranks} tokens = 3
 func.func @main(%ids: tensor<?x{k}x{integer}>, %x: tensor<?x{columns}x{payload}>, %f: tensor<?x{pairs}xf4E2M1FN>,
                 %z: tensor<?x{columns}x{rows}>, %d: tensor<?xf32>) -> tensor<?x{columns}xf32> {{
@@ -247,8 +212,7 @@ func.func @main(%ids: tensor<?x{k}x{integer}>, %x: tensor<?x{columns}x{payload}>
   return %y : tensor<?x{columns}xf32>
 }}
 """
-RESULTS = ["y"]
-refuse("expected at most 3 tokens of a rank of group ep", lambda case: None)
-PROGRAM = PROGRAM.replace("tokens = 3", "tokens = 20")
-refuse("expected as many rows of outs as of ids", lambda case: add_token(case, "ids"))
-sys.exit(failures != 0)
+refuse("expected at most 3 tokens of a rank of group ep", lambda case: None, COLLECT, 1)
+refuse("expected as many rows of outs as of ids", lambda case: add_token(case, "ids"),
+       COLLECT.replace("tokens = 3", "tokens = 20"), 1)
+test.finish(least=100000)

@@ -5,15 +5,11 @@ RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy
 """
 
-import subprocess
-import sys
-
 import numpy as np
-from work_folder import enter, write
+from harness import Harness
 
-mx_run, work = sys.argv[1:]
-enter(work)
-random = np.random.default_rng(3)
+test = Harness("mx_run", "folder", seed=3)
+random = test.rng
 PROGRAM = """
 func.func @main(%ids: tensor<?x2x{integer}>, %first: index, %r: tensor<40xi32>, %s: tensor<40xi32>, %e: tensor<3xi32>,
                 %c: tensor<i32>) -> (tensor<40xi32>, tensor<40xi32>, tensor<3xi32>, tensor<i32>) {{
@@ -23,7 +19,6 @@ func.func @main(%ids: tensor<?x2x{integer}>, %first: index, %r: tensor<40xi32>, 
   return %g#0, %g#1, %g#2, %g#3 : tensor<40xi32>, tensor<40xi32>, tensor<3xi32>, tensor<i32>
 }}
 """
-failures = 0
 for integer in "i32", "i64":
     limits = np.iinfo(integer.replace("i", "int"))
     for first in 0, 4, -2, 2**31 - 2, -2**31:
@@ -36,13 +31,9 @@ for integer in "i32", "i64":
         expected = [np.where(slots < 0, -1, slots // 2).astype(np.int32), slots,
                     np.searchsorted([e for e, _ in pairs], np.arange(3), "right").astype(np.int32),
                     np.array(len(pairs), np.int32)]
-        path = write("case.mlir", PROGRAM.format(integer=integer))
-        for i, array in enumerate([ids, np.int64(first), *(np.zeros_like(array) for array in expected)]):
-            np.save(f"a{i}.npy", array)
-        for device in ["--device=cpu"], ["--device=sim", "--chip=sm_90a"]:
-            subprocess.run([mx_run, path, *device, "--quiet", *(f"--arg=a{i}.npy" for i in range(6)),
-                            *(f"--result=r{i}.npy" for i in range(4))], check=True)
-            same = all(np.array_equal(np.load(f"r{i}.npy"), array) for i, array in enumerate(expected))
-            failures += not same
-            print(f"{device[0]}, {integer}, first {first}: {len(pairs)} pairs, {'equal' if same else 'different'}")
-sys.exit(failures != 0)
+        arrays = [ids, np.int64(first), *(np.zeros_like(array) for array in expected)]
+        for chip in "cpu", "sm_90a":
+            found = test.run(PROGRAM.format(integer=integer), arrays, 4, "--quiet", chip=chip)
+            for name, own, array in zip(("rows", "slots", "ends", "count"), found, expected):
+                test.expect(f"{chip}, {integer}, first {first}: {name}", own, array)
+test.finish(least=1600)

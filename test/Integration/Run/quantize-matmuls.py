@@ -8,16 +8,11 @@ higher, as it would be if nothing were quantized. Operands are transposed or not
 rows that no group has keep what they had.
 """
 
-import os
-import subprocess
-import sys
-
-import ml_dtypes
 import numpy as np
+from harness import BF16, Harness, widen
 
-mx_run, mx_opt, directory = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-path = lambda name: os.path.join(directory, name)
+test = Harness("mx_run", "mx_opt", "folder", seed=1)
+rng = test.rng
 MAPS = "\n".join(f"#{name} = affine_map<(m, n, k) -> ({name[0]}, {name[1]})>" for name in ["mk", "km", "nk", "kn", "mn"])
 MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
 # From a recipe to the ratio that it gives in dB. Of 8 bits that is the sum of two noises of docs/guide/MoE.md; of the others it
@@ -25,23 +20,8 @@ MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
 RATIOS = {"mxfp8-e4m3": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
 
 
-def execute(*command, status=0):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != status:
-        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stderr
-
-
-def run(program, arguments, device, status=0):
-    options = [f"--device={device}", f"--result={path('out.npy')}"]
-    for i, array in enumerate(arguments):
-        np.save(path(f"in{i}.npy"), array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array)
-        options.append(f"--arg={path(f'in{i}.npy')}")
-    message = execute(mx_run, program, *options, status=status)
-    if status:
-        return message
-    found = np.load(path("out.npy"))
-    return (found.view(ml_dtypes.bfloat16) if found.dtype == np.uint16 else found).astype(np.float64)
+def normal(*sizes):
+    return rng.standard_normal(sizes).astype(BF16)
 
 
 def shape(a, b, letters):
@@ -77,14 +57,10 @@ func.func @main(%a: {left}, %b: {right}, %c: {out}) -> tensor<152x96x{result}> {
 """
 
 
-def dense_arguments(rng, a, b):
-    normal = lambda rows, columns: rng.standard_normal((rows, columns)).astype(ml_dtypes.bfloat16)
+def dense_arguments(a, b):
     left, right = normal(152, 128), normal(96, 128)
-    return [
-        np.ascontiguousarray(left if a == "mk" else left.T),
-        np.ascontiguousarray(right if b == "nk" else right.T),
-        rng.standard_normal((152, 96)).astype(np.float32)
-    ]
+    return [left if a == "mk" else left.T, right if b == "nk" else right.T,
+            rng.standard_normal((152, 96)).astype(np.float32)]
 
 
 LOOP = """
@@ -122,11 +98,10 @@ func.func @main(%x: tensor<?x128xbf16>, %w: tensor<5x{matrix[7:]}, %ends: tensor
 """
 
 
-def rows_arguments(rng, b):
-    normal = lambda *sizes: rng.standard_normal(sizes).astype(ml_dtypes.bfloat16)
+def rows_arguments(b):
     w = normal(5, 96, 128)
     ends = np.array([40, 40, 41, 190, 250], np.int32)
-    return [normal(264, 128), w if b == "nk" else np.ascontiguousarray(w.transpose(0, 2, 1)), ends]
+    return [normal(264, 128), w if b == "nk" else w.transpose(0, 2, 1), ends]
 
 
 def reduction(adds):
@@ -149,50 +124,38 @@ func.func @main(%x: tensor<?x64xbf16>, %dy: tensor<?x96xbf16>, %ends: tensor<5xi
 """
 
 
-def reduction_arguments(rng):
-    normal = lambda *sizes: rng.standard_normal(sizes).astype(ml_dtypes.bfloat16)
+def reduction_arguments():
     ends = np.array([140, 140, 171, 390, 470], np.int32)
     return [normal(480, 64), normal(480, 96), ends, rng.standard_normal((5, 96, 64)).astype(np.float32)]
 
 
-compared = failures = 0
-
-
 def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim"), options=""):
-    """`added` is what the exact result has beside matmuls, without noise."""
-    global compared, failures
-    with open(path("plain.mlir"), "w") as f:
-        f.write(text)
-    execute(mx_opt, path("plain.mlir"), f"--mx-quantize-matmuls=recipe={recipe} {options}", "--cse", "--canonicalize", "-o",
-            path("quantized.mlir"))
-    with open(path("quantized.mlir")) as f:
-        module = f.read()
-        if "linalg.matmul" in module or "linalg.contract" in module:
-            sys.exit(f"{name}: a matmul was not quantized")
-    plain = run(path("plain.mlir"), arguments, "cpu")
+    """`added` is what the exact result has beside matmuls, without noise. Returns the rewritten text."""
+    module = test.rewrite(text, f"--mx-quantize-matmuls=recipe={recipe} {options}", "--cse", "--canonicalize")
+    for op in "linalg.matmul", "linalg.contract":
+        test.require(f"{name}: no {op} is left", op not in module)
+    plain = widen(test.run(text, arguments, 1, device="cpu")[0])
     matmuls = plain - added
     for device in devices:
-        found = run(path("quantized.mlir"), arguments, device)
+        found = widen(test.run(module, arguments, 1, device=device)[0])
         zeros = matmuls == 0
         ratio = 10 * np.log10((matmuls**2).sum() / ((found - plain)**2).sum())
-        compared += 1
-        if abs(ratio - RATIOS[recipe]) > 0.4 or not np.array_equal(found[zeros], plain[zeros]):
-            failures += 1
-            print(f"{name}, {recipe}, on {device}: expected {RATIOS[recipe]} dB, found {ratio:.2f}")
+        what = f"{name}, {recipe}, on {device}"
+        test.require(f"{what}: {RATIOS[recipe]} dB", abs(ratio - RATIOS[recipe]) <= 0.4, f"{ratio:.2f}")
+        test.expect_numbers(f"{what}: zeros", found[zeros], plain[zeros])
+    return module
 
 
-rng = np.random.default_rng(1)
 for a, b in [("mk", "nk"), ("mk", "kn"), ("km", "kn"), ("km", "nk")]:
-    arguments = dense_arguments(rng, a, b)
-    check(f"{a} {b}", dense(a, b, False, "bf16"), arguments)
-arguments = dense_arguments(rng, "mk", "nk")
+    check(f"{a} {b}", dense(a, b, False, "bf16"), dense_arguments(a, b))
+arguments = dense_arguments("mk", "nk")
 check("added to", dense("mk", "nk", True), arguments, added=arguments[2])
 for recipe in RATIOS:
-    check("recipes", dense("mk", "kn", False), dense_arguments(rng, "mk", "kn"), recipe)
-check("rows", rows("nk", "bf16"), rows_arguments(rng, "nk"))
-check("rows, transposed", rows("kn", "f32"), rows_arguments(rng, "kn"))
-check("reduction", reduction(False), reduction_arguments(rng))
-arguments = reduction_arguments(rng)
+    check("recipes", dense("mk", "kn", False), dense_arguments("mk", "kn"), recipe)
+check("rows", rows("nk", "bf16"), rows_arguments("nk"))
+check("rows, transposed", rows("kn", "f32"), rows_arguments("kn"))
+check("reduction", reduction(False), reduction_arguments())
+arguments = reduction_arguments()
 check("reduction, added to", reduction(True), arguments, added=arguments[3])
 # Tokens of a batch of sequences are rows.
 text = f"""
@@ -202,8 +165,7 @@ func.func @main(%x: tensor<3x?x128xbf16>, %w: tensor<128x96xbf16>, %c: tensor<3x
   return %r : tensor<3x?x96xf32>
 }}
 """
-wide = lambda *sizes: rng.standard_normal(sizes).astype(ml_dtypes.bfloat16)
-arguments = [wide(3, 50, 128), wide(128, 96), rng.standard_normal((3, 50, 96)).astype(np.float32)]
+arguments = [normal(3, 50, 128), normal(128, 96), rng.standard_normal((3, 50, 96)).astype(np.float32)]
 check("a batch of sequences", text, arguments, added=arguments[2])
 # Heads of a batch are a batch, which only the CPU path multiplies.
 text = f"""
@@ -213,7 +175,7 @@ func.func @main(%q: tensor<2x3x40x128xbf16>, %k: tensor<2x3x24x128xbf16>, %c: te
   return %r : tensor<2x3x40x24xf32>
 }}
 """
-arguments = [wide(2, 3, 40, 128), wide(2, 3, 24, 128), rng.standard_normal((2, 3, 40, 24)).astype(np.float32)]
+arguments = [normal(2, 3, 40, 128), normal(2, 3, 24, 128), rng.standard_normal((2, 3, 40, 24)).astype(np.float32)]
 check("heads", text, arguments, added=arguments[2], devices=["cpu"])
 # A weight gradient sums over tokens, whose number the run knows.
 text = f"""{MAPS}
@@ -222,12 +184,8 @@ func.func @main(%dy: tensor<?x96xbf16>, %x: tensor<?x64xbf16>, %dw: tensor<96x64
   return %r : tensor<96x64xf32>
 }}
 """
-normal = lambda *sizes: rng.standard_normal(sizes).astype(ml_dtypes.bfloat16)
 arguments = [normal(416, 96), normal(416, 64), rng.standard_normal((96, 64)).astype(np.float32)]
-check("tokens", text, arguments, added=arguments[2], options="dynamic-reductions=true")
+module = check("tokens", text, arguments, added=arguments[2], options="dynamic-reductions=true")
 for device in ["cpu", "sim"]:
-    message = run(path("quantized.mlir"), [normal(40, 96), normal(40, 64), arguments[2]], device, status=2)
-    if "multiple of 32" not in message:
-        sys.exit(f"expected 40 tokens to be refused on {device}, found {message}")
-print(f"{compared} results compared, {failures} fail")
-sys.exit(failures != 0 or compared < 35)
+    test.refuse("multiple of 32", module, [normal(40, 96), normal(40, 64), arguments[2]], 1, device=device)
+test.finish(least=30000)

@@ -5,14 +5,10 @@ RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy
 """
 
-import subprocess
-import sys
-
 import numpy as np
-from work_folder import enter
+from harness import Harness
 
-mx_run, work = sys.argv[1:]
-enter(work)
+test = Harness("mx_run", "folder", seed=1)
 RANKS, TOKENS = 3, 4
 PROGRAM = """
 mx.group @ep size = 3 tokens = 4
@@ -43,43 +39,33 @@ func.func @memrefs(%z: memref<16x128xf32>, %out: memref<12x64xf32>) -> memref<12
   return %w : memref<12x64xf32>
 }
 """
-with open("program.mlir", "w", encoding="utf-8") as file:
-    file.write(PROGRAM)
-random = np.random.default_rng(1)
-sent = {name: [random.standard_normal(shape).astype(np.float32) for _ in range(RANKS)]
+sent = {name: [test.rng.standard_normal(shape).astype(np.float32) for _ in range(RANKS)]
         for name, shape in (("x", (8, 64)), ("y", (3, 128)), ("z", (16, 64)), ("wide", (16, 128)), ("out", (12, 64)))}
-sent["ids"] = [random.integers(0, 3, (6, 4)).astype(np.int32) for _ in range(RANKS)]
+sent["ids"] = [test.rng.integers(0, 3, (6, 4)).astype(np.int32) for _ in range(RANKS)]
 sent["n"] = [np.int64(n) for n in (4, 1, 0)]
-for name, arrays in sent.items():
-    for rank, array in enumerate(arrays):
-        np.save(f"{name}-{rank}.npy", array)
 
 
-def run(device, entry, names, results):
-    done = subprocess.run([mx_run, "program.mlir", f"--entry={entry}", f"--ranks={RANKS}", *device,
-                           *(f"--arg={name}-{{rank}}.npy" for name in names),
-                           *(f"--result={name}-{{rank}}.npy" for name in results)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return [[np.load(f"{name}-{rank}.npy") for name in results] for rank in range(RANKS)]
+def run(chip, entry, names, results):
+    return test.run_ranks(RANKS, PROGRAM, [sent[name] for name in names], results, f"--entry={entry}", chip=chip)
 
 
 def check_gathered(window, parts):
     for rank, part in enumerate(parts):
-        assert np.array_equal(window[rank * TOKENS:rank * TOKENS + len(part)], part), (rank, window, part)
+        test.expect(f"gathered from {rank}", window[rank * TOKENS:rank * TOKENS + len(part)], part)
 
 
 def check_exchanged(window, rank, arrays):
     mine = slice(rank * TOKENS, (rank + 1) * TOKENS)
-    assert np.array_equal(window, np.concatenate([array[mine] for array in arrays])), (rank, window)
+    test.expect(f"exchanged by {rank}", window, np.concatenate([array[mine] for array in arrays]))
 
 
-for device in ["--device=cpu"], ["--device=sim", "--chip=sm_90a"]:
-    for rank, (r0, r1, r2, r3, ids) in enumerate(run(device, "main", ("x", "y", "z", "n", "ids"), ("r0", "r1", "r2", "r3", "ri"))):
+for chip in test.select(("cpu", "sm_90a")):
+    for rank, (r0, r1, r2, r3, ids) in enumerate(run(chip, "main", ("x", "y", "z", "n", "ids"), 5)):
         check_gathered(r0, [x[2:2 + n] for x, n in zip(sent["x"], sent["n"])])
         check_gathered(r1, [y[:, 64:] for y in sent["y"]])
         check_exchanged(r2, rank, [z[4:] for z in sent["z"]])
         check_exchanged(r3, rank, [z[:12] for z in sent["z"]])
-        check_gathered(ids, [np.vstack([ids[2:5, 1::2], [[-1, -1]]]) for ids in sent["ids"]])
-    for rank, found in enumerate(run(device, "memrefs", ("wide", "out"), ("m0", "m1", "m2"))):
+        check_gathered(ids, [np.vstack([ids[2:5, 1::2], [[-1, -1]]]).astype(np.int32) for ids in sent["ids"]])
+    for rank, found in enumerate(run(chip, "memrefs", ("wide", "out"), 3)):
         check_exchanged(found[0], rank, [z[2:14, 64:] for z in sent["wide"]])
-    print(device[0], "right")
+test.finish(least=15000)

@@ -244,13 +244,6 @@ def divide(case):
     return ends, np.concatenate([[0], ends[:-1]])
 
 
-def unpack_nibbles(codes, element):
-    """Elements as arrays hold them as a byte each."""
-    if element != "f4E2M1FN":
-        return codes
-    return np.stack([codes & 15, codes >> 4], axis=-1).reshape(*codes.shape[:-1], -1)
-
-
 def text(case, is_packed=False):
     size = (lambda n: "?") if case.is_dynamic else str
     of_k = str if case.knows_k else size
@@ -371,7 +364,7 @@ def run(args, case):
     print(f"{case}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
     if not args.packed or wrong:
         return wrong == 0
-    arrays[1] = ref.pack(pack_tiles(unpack_nibbles(codes, case.weights)), case.weights)
+    arrays[1] = ref.pack(pack_tiles(ref.unpack(codes, case.weights)), case.weights)
     packed = execute(args, case, text(case, is_packed=True), arrays + outs + extra, len(outs),
                      (used >= 0).any())
     if packed and not case.schedule and not case.is_exact:

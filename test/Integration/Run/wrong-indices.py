@@ -7,21 +7,12 @@ RUN: %python %s mx-run mx-compile mx-launch %t
 REQUIRES: compiler, numpy
 """
 
-import os
-import subprocess
-import sys
-
 import ml_dtypes
 import numpy as np
-from work_folder import enter, write
+from harness import Harness
 
-mx_run, mx_compile, mx_launch, work = sys.argv[1:]
-enter(work)
-seed = int(os.environ.get("MX_INDICES_SEED", 1))
-random = np.random.default_rng(seed)
-failures = []
-cases = 0
-
+test = Harness("mx_run", "mx_compile", "mx_launch", "folder", seed=1)
+random = test.rng
 INTEGERS = {"i8": np.int8, "i32": np.int32, "i64": np.int64, "index": np.int64}
 
 
@@ -46,23 +37,12 @@ def clip(index, size):
     return np.clip(index.astype(np.int64), 0, size - 1)
 
 
-def call(command, files):
-    for file in files:
-        command = [*command, "--arg", file]
-    if os.path.exists("r.npy"):
-        os.remove("r.npy")
-    return subprocess.run([*command, "--result", "r.npy"], capture_output=True, text=True)
-
-
-def paths(text, ahead):
-    path = write("case.mlir", text)
-    found = {"cpu": [mx_run, path, "--device=cpu"]}
-    for chip in "sm_100a", "sm_90a":
-        found[chip] = [mx_run, path, "--device=sim", f"--chip={chip}"]
+def paths(text, arrays, ahead):
+    """Each path, its process and the file of the result."""
+    for chip in "cpu", "sm_100a", "sm_90a":
+        yield chip, *test.call(text, arrays, 1, chip=chip, status=None)
     if ahead:
-        subprocess.run([mx_compile, path, "-o", "compiled", "--ptxas=none"], check=True, capture_output=True)
-        found["launch"] = [mx_launch, "compiled", "--device=sim"]
-    return found
+        yield "launch", *test.call_plan(test.compile(text, "--ptxas=none"), arrays, 1, status=None)
 
 
 def lines(done):
@@ -71,39 +51,21 @@ def lines(done):
     return "\n".join(line for line in text if ": remark: " not in line)
 
 
-def run(name, text, arrays, expected=None, says=None, ahead=False):
-    """Gives `expected`, or is refused and says `says`."""
-    global cases
-    files = []
-    for i, array in enumerate(arrays):
-        np.save(f"in{i}.npy", array)
-        files.append(f"in{i}.npy")
-    for device, command in paths(text, ahead).items():
-        done = call(command, files)
-        cases += 1
-        where = f"{name} on {device}"
-        if says is not None:
-            if done.returncode != 2 or says not in lines(done):
-                failures.append(f"{where}: expected status 2 and {says!r}, found {done.returncode}: {done.stderr}")
-            continue
-        if done.returncode or lines(done):
-            failures.append(f"{where}: status {done.returncode}: {done.stdout}{done.stderr}")
-        elif (found := np.load("r.npy")).tobytes() != expected.tobytes():
-            places = np.argwhere(found != expected)[:4].tolist() if found.shape == expected.shape else found.shape
-            failures.append(f"{where}: other results at {places}")
-
-
-def says(text, op, what):
-    """The message at the line of `op`."""
-    line = next(i for i, row in enumerate(text.split("\n"), 1) if op in row)
-    name = op.split("= ")[1].split(" ")[0]
-    return f"case.mlir:{line}:", f"'{name}' op expected an access inside of its array: {what}"
+def run(name, text, arrays, expected, ahead=False):
+    for path, done, (result,) in paths(text, arrays, ahead):
+        good = not done.returncode and not lines(done)
+        test.require(f"{name} on {path}", good, f"status {done.returncode}: {done.stderr}")
+        if not done.returncode:
+            test.expect(f"{name} on {path}", np.load(result), expected)
 
 
 def refuse(name, text, arrays, op, what, ahead=False):
-    where, message = says(text, op, what)
-    run(f"{name} (place)", text, arrays, says=where)
-    run(name, text, arrays, says=message, ahead=ahead)
+    """All paths name the line of `op` and say the message."""
+    line = next(i for i, row in enumerate(text.split("\n"), 1) if op in row)
+    kind = op.split("= ")[1].split(" ")[0]
+    for path, done, _ in paths(text, arrays, ahead):
+        for said in f"case.mlir:{line}:", f"'{kind}' op expected an access inside of its array: {what}":
+            test.require(f"{name} on {path}: {said}", done.returncode == 2 and said in lines(done), done.stderr)
 
 
 # Numbers of one tensor at places that another has.
@@ -347,9 +309,8 @@ scalar = """func.func @main(%x: tensor<?xf32>, %numbers: tensor<3xi64>) -> tenso
 x = random.random(20, np.float32)
 for first in -2, 3, 18, 2**32 + 1, -2**63:
     run(f"number {first} of the device", scalar, [x, np.array([0, first, 0])], x[clip(first + np.arange(5), 20)], ahead=first == 18)
-steps = open("compiled/manifest.json").read()
-if '"read"' in steps:
-    failures.append("number of the device: expected no plan that reads it")
+with open(test.path("compiled/manifest.json"), encoding="utf-8") as file:
+    test.require("number of the device: no plan reads it", '"read"' not in file.read())
 
 # Matmuls and quantizations: a row and columns that tensors name.
 matmul = """!a = tensor<?x64xf8E4M3FN>
@@ -415,7 +376,4 @@ at = make_indices("i32", 5, 64)
 expected = table[clip(at, 5)].astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
 run("prologue", prologue, [x, at, table, np.int64(4)], expected)
 
-for text in failures:
-    print(text)
-print(f"seed {seed}: {cases} runs, {len(failures)} wrong")
-sys.exit(bool(failures))
+test.finish(least=10000)

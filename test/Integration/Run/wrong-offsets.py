@@ -8,18 +8,11 @@ REQUIRES: compiler, numpy
 TIER: slow
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
-from work_folder import enter, write
+from harness import Harness, to_array
 
-mx_run, mx_compile, mx_launch, work = sys.argv[1:]
-enter(work)
-seed = int(os.environ.get("MX_OFFSETS_SEED", 1))
-rounds = int(os.environ.get("MX_OFFSETS_ROUNDS", 2))
-random = np.random.default_rng(seed)
+test = Harness("mx_run", "mx_compile", "mx_launch", "folder", seed=1, rounds=2)
+random = test.rng
 G, T, K, N = 5, 200, 128, 128
 CAPACITY = (T + 127 * G + 127) // 128 * 128
 
@@ -135,24 +128,16 @@ def make_offsets(integer):
     return offsets.astype(integer.replace("i", "int"))
 
 
-def run(command, files, name, ends):
-    results = len(PROGRAMS[name][2])
-    outputs = [f"r{i}.npy" for i in range(results)]
-    for file in files:
-        command = [*command, "--arg", file]
-    for output in outputs:
-        if os.path.exists(output):
-            os.remove(output)
-        command += ["--result", output]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode or done.stderr:
-        return f"status {done.returncode}: {done.stdout}{done.stderr}"
-    return [part.tobytes() for part in defined(name, [np.load(o) for o in outputs], ends)]
+def run(path, text, arrays, count):
+    """Results on one of the four paths, which print nothing."""
+    if path == "launch":
+        return test.launch(test.path("compiled"), arrays, count, quiet=True)
+    return test.run(text, arrays, count, chip=path, quiet=True)
 
 
-x = (random.integers(-4, 5, (T, K)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
 arrays = {
-    "x": x, "b": random.integers(0x30, 0x40, (G, N, K)).astype(np.uint8),
+    "x": to_array(random.integers(-4, 5, (T, K)), "bf16")[0],
+    "b": random.integers(0x30, 0x40, (G, N, K)).astype(np.uint8),
     "bs": np.full((G, 1, 1, 32, 4, 4), 127, np.uint8),
     "m": random.integers(0x30, 0x40, (G, 40, K)).astype(np.uint8),
     "te": random.integers(0x30, 0x40, (K, CAPACITY)).astype(np.uint8),
@@ -161,36 +146,18 @@ arrays = {
     "r": random.integers(-2, 9, T).astype(np.int32), "z": np.zeros((7, N), np.float32),
     "y": random.standard_normal((T, N)).astype(np.float32),
 }
-for name, array in arrays.items():
-    np.save(f"{name}.npy", array)
-wrong, cases = [], 0
-for round in range(rounds):
-    for name, (arguments, _, _) in PROGRAMS.items():
+for _ in range(test.rounds):
+    for name, (arguments, _, results) in PROGRAMS.items():
         integer = ["i32", "i64"][random.integers(2)]
-        path = write("case.mlir", source(name, integer))
-        offsets = make_offsets(integer)
+        offsets, text = make_offsets(integer), source(name, integer)
         if name == "reduction":  # whose matmuls do not know T
             offsets[-1] = min(offsets[-1], T)
-        ends = np.clip(offsets, 0, 40) if name == "masked" else \
-            meaning(offsets, CAPACITY if name == "padded" else T)
-        np.save("wrong.npy", offsets)
-        np.save("right.npy", ends.astype(offsets.dtype))
-        inputs = [a.split(":")[0].strip(" %") for a in arguments.split(", ")]
-        paths = {"cpu": [mx_run, path, "--device=cpu"]}
-        for chip in ("sm_100a", "sm_90a"):
-            paths[chip] = [mx_run, path, "--device=sim", f"--chip={chip}"]
-        subprocess.run([mx_compile, path, "-o", "compiled"], check=True, capture_output=True)
-        paths["launch"] = [mx_launch, "compiled", "--device=sim"]
-        for device, command in paths.items():
-            found = [run(command, [f"{use if i == 'o' else i}.npy" for i in inputs], name, ends)
-                     for use in ("wrong", "right")]
-            cases += 1
-            if isinstance(found[0], str) or found[0] != found[1]:
-                what = found[0] if isinstance(found[0], str) else \
-                    found[1] if isinstance(found[1], str) else "other bytes"
-                wrong.append(f"{name} on {device}, {integer}, offsets {offsets.tolist()} for {ends.tolist()}: {what}")
-
-for text in wrong:
-    print(text)
-print(f"seed {seed}: {cases} runs, {len(wrong)} wrong")
-sys.exit(bool(wrong))
+        ends = np.clip(offsets, 0, 40) if name == "masked" else meaning(offsets, CAPACITY if name == "padded" else T)
+        names = [a.split(":")[0].strip(" %") for a in arguments.split(", ")]
+        test.compile(text)
+        for path in ("cpu", "sm_100a", "sm_90a", "launch"):
+            outputs = [run(path, text, [{"o": use, **arrays}[i] for i in names], len(results))
+                       for use in (offsets, ends.astype(offsets.dtype))]
+            for own, array in zip(*(defined(name, output, ends) for output in outputs), strict=True):
+                test.expect(f"{name} on {path}, {integer}, offsets {offsets.tolist()} for {ends.tolist()}", own, array)
+test.finish(least=1800000)
