@@ -152,8 +152,7 @@ def run(case, rng):
         arrays.append(np.float32(alpha))
     found = widen(test.run(text, arrays, 1, check=True, sms=2, seed=test.order)[0])
 
-    a = reference.dequantize(*reference.quantize(reference.from_bits(x)))
-    b = reference.dequantize(*reference.quantize(reference.from_bits(w)))
+    a, b = reference.operand(x), reference.operand(w)
     sums, magnitudes = a @ b.T, np.abs(a) @ np.abs(b).T
     if case.alpha:
         sums, magnitudes = sums * alpha, magnitudes * alpha

@@ -36,10 +36,5 @@ for index, (m, n, k) in enumerate(shapes[:count]):
     if y.shape != (m, n) or y.dtype != np.uint16:
         test.fail(f"found {y.shape} {y.dtype}")
         continue
-    a, b = (reference.dequantize(*reference.quantize(reference.from_bits(v))) for v in (x, w))
-    wrong, ratio = reference.compare_matmul(reference.from_bits(y), a, b, factor)
-    print(f"{test.case}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
-    test.compared += y.size
-    if wrong:
-        test.fail(f"{wrong} wrong")
+    reference.compare_matmul(test, "result", y, reference.operand(x), reference.operand(w), factor)
 test.finish()

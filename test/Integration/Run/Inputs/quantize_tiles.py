@@ -6,9 +6,9 @@ usage: quantize_tiles.py MX_RUN DIRECTORY CHIP...
 
 import os
 
+import mx_reference as ref
 import numpy as np
-import reference
-from harness import Harness
+from harness import Harness, to_array, widen
 
 test = Harness("mx_run", "folder", "*chips", seed=17)
 rng = test.rng
@@ -17,9 +17,9 @@ rng = test.rng
 def check(chip, name, x, axes, program):
     found = iter(test.run(os.path.join(os.path.dirname(__file__), program), [x], 2 * len(axes), chip=chip, check=True))
     for axis in axes:
-        elements, scale = reference.quantize(reference.from_bits(np.ascontiguousarray(x if axis else x.T)))
+        elements, scale = ref.quantize(widen(x if axis else x.T).astype(np.float32), "f8E4M3FN")
         test.expect(f"{chip} {name}, axis {axis}, elements", next(found), elements)
-        test.expect(f"{chip} {name}, axis {axis}, scales", next(found), reference.tile_scales(scale))
+        test.expect(f"{chip} {name}, axis {axis}, scales", next(found), ref.tile(scale))
 
 
 # Each number once as the largest of its block, which is a column's; shuffled,
@@ -32,7 +32,7 @@ largest[np.arange(65536), rng.integers(0, 32, 65536)] = codes
 largest = np.ascontiguousarray(largest.astype(np.uint16).reshape(512, 4096).T)
 
 bits = lambda *shape: rng.integers(0, 65536, shape).astype(np.uint16)
-finite = lambda *shape: reference.to_bits(rng.normal(size=shape))
+finite = lambda *shape: to_array(rng.normal(size=shape), "bf16")[0]
 columns = {
     "largest": largest,
     "one block": finite(32, 8),

@@ -1,72 +1,40 @@
-"""What mx-run must compute, in numpy and ml_dtypes alone.
+"""Inputs of matmuls in bf16, their E4M3 operands by numpy, and the bound of results."""
 
-Written from the recipes (OCP MX v1.0, section 6.3; PTX ISA, cvt) and in
-float64, so that no error of the project's own code can hide itself here.
-"""
-
-import ml_dtypes
+import mx_reference as ref
 import numpy as np
 from chips import as_operand, count_roundings
+from harness import BF16
 
-BLOCK = 32
+ELEMENT, BLOCK = "f8E4M3FN", 32
 
 
 def to_bits(x):
     """bf16 as mx-run takes it."""
-    return np.ascontiguousarray(x).astype(ml_dtypes.bfloat16).view(np.uint16)
+    return np.ascontiguousarray(x).astype(BF16).view(np.uint16)
 
 
 def from_bits(bits):
-    return bits.view(ml_dtypes.bfloat16).astype(np.float32)
+    return bits.view(BF16).astype(np.float32)
 
 
-def quantize(x):
-    """E4M3 codes and E8M0 bytes of f32 values, recipe `ceil`."""
-    rows, k = x.shape
-    blocks = x.astype(np.float32).reshape(rows, k // BLOCK, BLOCK)
-    magnitude = (blocks.view(np.uint32) & 0x7FFFFFFF).max(axis=-1)
-    is_nan, is_inf = magnitude > 0x7F800000, magnitude == 0x7F800000
-    largest = np.where(is_nan | is_inf, 0, magnitude).view(np.float32)
-    # One rounding to f32, then up to a power of two.
-    ratio = (largest * (np.float32(1) / np.float32(448))).astype(np.float64)
-    mantissa, exponent = np.frexp(ratio)
-    power = np.where(mantissa == 0.5, exponent - 1, exponent)
-    scale = np.where(ratio == 0, 0, np.clip(power + 127, 0, 254))
-    scale = np.where(is_inf, 254, np.where(is_nan, 255, scale)).astype(np.uint8)
-
-    inverse = np.ldexp(1.0, 127 - scale.astype(np.int64))
-    inverse[scale == 255] = np.nan
-    with np.errstate(invalid="ignore", over="ignore"):
-        scaled = (blocks.astype(np.float64) * inverse[..., None]).astype(np.float32)
-        codes = np.clip(scaled, -448, 448).astype(ml_dtypes.float8_e4m3fn)
-    codes = codes.view(np.uint8).copy()
-    codes[np.isnan(scaled)] = 0x7F
-    return codes.reshape(rows, k), scale
+def operand(bits):
+    """Numbers of bf16 after quantization, in float64."""
+    return ref.real(*ref.quantize(from_bits(bits), ELEMENT), ELEMENT)
 
 
-def dequantize(codes, scale):
-    """The exact values as float64."""
-    rows, k = codes.shape
-    values = codes.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
-    powers = np.ldexp(1.0, scale.astype(np.int64) - 127)
-    powers[scale == 255] = np.nan
-    return (values.reshape(rows, -1, BLOCK) * powers[..., None]).reshape(rows, k)
+def compare_matmul(test, name, bits, a, b, factor):
+    """Compares bf16 results with a b^T; a and b are dequantized operands, `factor` is the
+    relative error that each MMA step may add."""
+    y = from_bits(bits)
+    test.compared += y.size
+    wrong, ratio = count_beyond(y, a, b, factor)
+    print(f"{test.case} {name}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    if wrong:
+        test.fail(f"{name}: {wrong} wrong")
 
 
-def tile_scales(scale):
-    """Scales in tiles of 128 x 4 as tcgen05 reads them; slack is 0."""
-    rows, blocks = scale.shape
-    tiled = np.zeros((-(-rows // 128), -(-blocks // 4), 32, 4, 4), np.uint8)
-    for r in range(rows):
-        for c in range(blocks):
-            tiled[r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = scale[r, c]
-    return tiled
-
-
-def compare_matmul(y, a, b, factor):
-    """Compares y with a b^T; a and b are dequantized operands, `factor` is the
-    relative error that each MMA step may add. Returns the number of elements
-    beyond the bound and the largest quotient of deviation and bound."""
+def count_beyond(y, a, b, factor):
+    """Returns the number of elements beyond the bound and the largest quotient of deviation and bound."""
     a, b = as_operand(a), as_operand(b)
     with np.errstate(invalid="ignore", over="ignore"):
         exact = a @ b.T
