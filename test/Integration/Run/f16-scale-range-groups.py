@@ -1,7 +1,7 @@
 """f16_scale_range with expert groups: each expert group has windows of its own, and what lies outside
 of it says nothing about them. Same bits as without it.
 
-RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t sim
+RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t
 REQUIRES: compiler, numpy
 
 Groups of rows, masked ones and groups of a reduction, of any sizes, whose scales are
@@ -10,14 +10,11 @@ numpy in float64. Padding has NaN: scales of rows and blocks that do not exist, 
 segments of no expert group.
 """
 
-import importlib
-import os
-import sys
-
+import mx_reference as ref
 import numpy as np
-
-window = importlib.import_module("f16-scale-range")
-ref = window.ref
+from harness import Harness
+from scale_ranges import NAN, NAN_SCALE, compare, real
+from scale_ranges import operand as whole_blocks
 
 TYPES = {
     "rows": """
@@ -47,19 +44,17 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<{g}xi32>,
                 %init: !out) -> !out {{
   %y = mx.grouped_matmul ragged = {kind} ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : tensor<{g}xi32>) outs(%init : !out) {accumulate}
-      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !out
+      {{mxgpu.schedule = #mxgpu.schedule<SCHEDULE>}} -> !out
   return %y : !out
 }}
 """
-NAN, NAN_SCALE = 0x7F, 255
-
 
 def operand(rng, rows, k, kind):
     """Codes and scales; the last block may be short."""
     blocks = -(-k // 32)
     if not rows or not blocks:
         return np.zeros((rows, k), np.uint8), np.zeros((rows, blocks), np.uint8)
-    codes, scales = window.operand(rng, rows, 32 * blocks, kind)
+    codes, scales = whole_blocks(rng, rows, 32 * blocks, kind)
     return codes[:, :k], scales
 
 
@@ -67,11 +62,6 @@ def tile(scales):
     """The layout of scales, with NaN for rows and blocks that do not exist."""
     missing = [(0, -extent % multiple) for extent, multiple in zip(scales.shape, (128, 4))]
     return ref.tile(np.pad(scales, missing, constant_values=NAN_SCALE))
-
-
-def real(codes, scales):
-    wide = np.repeat(np.where(scales == 255, np.nan, 2.0 ** (scales - 127.0)), 32, 1)
-    return ref.decode(codes, "f8E4M3FN").astype(np.float64) * wide[:, :codes.shape[1]]
 
 
 class Rows:
@@ -168,43 +158,16 @@ CASES = [
 ]
 
 
-def run_case(number, results_of):
-    kind, sizes, shape, schedule, scales = CASES[number]
-    rng = np.random.default_rng(number)
-    name, *flags = kind.split()
-    case = KINDS[name](rng, sizes, [each.split() for each in scales], *shape)
-    init = rng.standard_normal(case.out).astype(np.float32)
-    fields = dict(case.sizes, g=len(sizes), blocks=case.sizes["k"] // 32,
-                  kind="rows masked" if name == "masked" else name,
-                  accumulate="accumulate" if flags else "")
-    results = [results_of((TYPES[name] + PROGRAM).format(schedule=schedule + field, **fields),
-                          case.arrays + [init]) for field in (", strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>", "")]
-    failures = []
-    for g, (place, a, b) in enumerate(case.matmuls):
-        found, other = (result[place] for result in results)
-        nans = np.isnan(other)
-        same = (np.array_equal(np.isnan(found), nans) and
-                np.array_equal(found[~nans].view(np.uint32), other[~nans].view(np.uint32)))
-        exact, magnitude = a @ b.T, np.abs(a) @ np.abs(b).T
-        if flags:
-            exact, magnitude = exact + init[place], magnitude + np.abs(init[place])
-        bound = 4 * (-(-a.shape[1] // 64) + 1) * 5 * 2.0**-23 * magnitude
-        near = (np.abs(found - exact) <= bound) | (np.isnan(exact) & np.isnan(found))
-        if not same or not near.all():
-            failures.append(f"group {g}: {'same' if same else 'OTHER'} bits, "
-                            f"{'within' if near.all() else 'BEYOND'} the bound")
-    print(f"{kind}, {sizes}, {schedule}: {'; '.join(failures) or 'same bits'}")
-    return bool(failures)
-
-
-def main():
-    mx_run, directory, device = sys.argv[1:]
-    os.makedirs(directory, exist_ok=True)
-    failures = sum(run_case(i, lambda text, arguments: window.run(
-        directory, mx_run, device, text, arguments)) for i in range(len(CASES)))
-    print(f"{len(CASES)} matmuls, {failures} failures")
-    return failures
-
-
-if __name__ == "__main__":
-    sys.exit(main() != 0)
+test = Harness("mx_run", "folder")
+for seed, (kind, sizes, shape, schedule, scales) in enumerate(CASES):
+    for _ in test.select([f"{kind}, {sizes}, {schedule}"]):
+        rng = np.random.default_rng(seed)
+        name, *flags = kind.split()
+        case = KINDS[name](rng, sizes, [each.split() for each in scales], *shape)
+        init = rng.standard_normal(case.out).astype(np.float32)
+        text = (TYPES[name] + PROGRAM).format(
+            **case.sizes, g=len(sizes), blocks=case.sizes["k"] // 32, accumulate="".join(flags),
+            kind="rows masked" if name == "masked" else name)
+        compare(test, text, schedule, [*case.arrays, init],
+                [(place, a, b, init[place] if flags else 0) for place, a, b in case.matmuls], more=1)
+test.finish(least=200000)

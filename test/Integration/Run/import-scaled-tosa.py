@@ -8,62 +8,24 @@ borders of the rules for scales, at both ends of the range, and are zero, infini
 where it is exact.
 """
 
-import sys
-
+import mx_reference as ref
 import numpy as np
-from import_scaled import ELEMENTS, Importer, pack, to_bf16, unpack
+from harness import FLOATS, Harness
+from imported import ELEMENTS, all_codes, run_imported
 
-importer = Importer(*sys.argv[1:])
-rng = np.random.default_rng(2)
-# Bits of the exponent and of the fraction, and the bias.
-FORMATS = {
-    "f8E4M3FN": (4, 3, 7),
-    "f8E5M2": (5, 2, 15),
-    "f6E3M2FN": (3, 2, 3),
-    "f6E2M3FN": (2, 3, 1),
-    "f4E2M1FN": (2, 1, 1)
-}
+test = Harness("mx_run", "mx_opt", "folder", seed=2)
+rng = test.rng
+BIASES = {"f8E4M3FN": 7, "f8E5M2": 15, "f6E3M2FN": 3, "f6E2M3FN": 1, "f4E2M1FN": 1}
 
 
-def decode(element):
-    """The numbers of all codes."""
-    bits, largest = ELEMENTS[element]
-    codes = np.arange(2**bits)
-    if element == "!tosa.mxint8":
-        return codes.astype(np.uint8).view(np.int8) / 64.0
-    width, fraction, bias = FORMATS[element]
-    magnitude = codes & 2**(bits - 1) - 1
-    exponent, rest = magnitude >> fraction, magnitude & 2**fraction - 1
-    normal = np.ldexp(1 + rest / 2.0**fraction, exponent - bias)
-    values = np.where(exponent == 0, np.ldexp(rest / 2.0**fraction, 1 - bias), normal)
-    values = np.where(values > largest, np.nan, values)
-    if element == "f8E5M2":
-        values[(magnitude == 0x7C)] = np.inf
-    return np.where(codes >> bits - 1, -values, values)
-
-
-def round_to(element, values):
-    """Codes of the nearest numbers, even ones of two, all in range."""
-    table = decode(element)
-    order = [code for code in np.argsort(table, kind="stable") if np.isfinite(table[code])]
-    if element != "!tosa.mxint8":
-        order = [code for code in order if code != 2**(ELEMENTS[element][0] - 1)]  # -0
-    numbers = table[order]
-    above = np.clip(np.searchsorted(numbers, values), 1, len(order) - 1)
-    below = above - 1
-    to_below, to_above = values - numbers[below], numbers[above] - values
-    codes = np.array(order)
-    odd = codes[below] & 1
-    up = (to_above < to_below) | ((to_above == to_below) & (odd == 1))
-    found = np.where(up, codes[above], codes[below])
-    negative_zero = (table[found] == 0) & np.signbit(values) & (element != "!tosa.mxint8")
-    return np.where(negative_zero, 2**(ELEMENTS[element][0] - 1), found)
+def decode(element, codes=None):
+    """Numbers of codes, or of all."""
+    return ref.decode(all_codes(element) if codes is None else codes, ELEMENTS[element])
 
 
 def block_scale(element, maxima):
     """calc_block_scale: exponents of two, NaN for blocks with NaN or infinity."""
-    largest = ELEMENTS[element][1]
-    fraction = {"!tosa.mxint8": 6}.get(element) or FORMATS[element][1]
+    _, largest, _, fraction, _ = ref.ELEMENTS[ELEMENTS[element]]
     limit = largest + 0.5 * 2.0**(np.floor(np.log2(largest)) - fraction)
     with np.errstate(divide="ignore", invalid="ignore"):
         significand, exponent = np.frexp(maxima / limit)  # in [1/2, 1)
@@ -75,13 +37,12 @@ def block_scale(element, maxima):
 
 def check_scale(element, test_scale, test_value, scale, value):
     """tosa_reference_check_scale: one unit of the scale, then one of the element, two of E4M3."""
-    unit = 2.0**-6 if element == "!tosa.mxint8" else None
     ok = (test_scale <= 2 * scale) & (test_scale >= 0)
     reference = scale * value / test_scale
-    largest = ELEMENTS[element][1]
-    if unit is None:
-        fraction = FORMATS[element][1]
-        least = 2.0**(1 - FORMATS[element][2])
+    _, largest, _, fraction, _ = ref.ELEMENTS[ELEMENTS[element]]
+    unit = 2.0**-6
+    if element in BIASES:
+        least = 2.0**(1 - BIASES[element])
         with np.errstate(divide="ignore"):
             exponent = np.floor(np.log2(np.where(test_value == 0, least, np.abs(test_value))))
         unit = np.maximum(2.0**exponent, least) * 2.0**-fraction
@@ -101,7 +62,7 @@ func.func @main(%x: tensor<{rows}x32x{source}>) -> (tensor<{rows}x32x{element}>,
 
 def blocks(element, source):
     """Blocks whose maxima are at, just below and just above all borders, times powers of two from end to end."""
-    largest = ELEMENTS[element][1]
+    largest = ref.ELEMENTS[ELEMENTS[element]][1]
     borders = np.unique([largest, largest * 1.0625, 464.0, 1.0, 1.5, 1.75, 1.875, 1.9375, 255 / 128, 127 / 64, 2 - 2.0**-7])
     borders = borders.astype(np.float32)
     borders = np.concatenate([np.nextafter(borders, np.float32(0)), borders, np.nextafter(borders, np.float32(np.inf))])
@@ -116,78 +77,56 @@ def blocks(element, source):
     # Ties of elements, and both zeros.
     x[::7, 5], x[::7, 6] = 0.0, -0.0
     x[1::3, 7:12] = x[1::3, place[1::3][0]][:, None] * np.array([0.5, 0.75, 0.625, 0.0625, 2.0**-10], np.float32)
-    return to_bf16(x) if source == "bf16" else x
+    return x.astype(FLOATS[source])
 
 
 def compare_quantized(element, source):
     x = blocks(element, source)
     wide = x.astype(np.float64)
-    given = (x.view(np.uint32) >> 16).astype(np.uint16) if source == "bf16" else x
-    data, bytes_ = importer.run_imported(quantize(element, source, len(x)), [given], results=2)
-    codes = unpack(data, element)
+    data, bytes_ = run_imported(test, quantize(element, source, len(x)), [x], results=2)
+    codes = ref.unpack(data, element)
     maxima = np.abs(wide).max(axis=1)
     expected = block_scale(element, maxima)
     found = bytes_[:, 0].astype(np.float64) - 127
     finite = np.isfinite(expected)
-    if not (bytes_[np.isnan(maxima), 0] == 255).all():
-        sys.exit(f"{element}: a block with NaN has no NaN as scale")
+    test.require(f"{element}: scales of blocks with NaN are NaN", (bytes_[np.isnan(maxima), 0] == 255).all())
     differs = finite & (found != expected)
-    allowed = np.zeros(len(x), bool)
     if element == "!tosa.mxint8":
-        allowed = (maxima < 2.0**-126) & (maxima >= 2.0**-126 - 2.0**-133) & (found == expected + 1)
-    wrong = differs & ~allowed
-    if wrong.any():
-        i = np.flatnonzero(wrong)[0]
-        sys.exit(f"{element} of {source}: maximum {maxima[i]!r}, expected the scale 2^{expected[i]}, found 2^{found[i]}; {wrong.sum()} differ")
+        differs &= (maxima >= 2.0**-126) | (maxima < 2.0**-126 - 2.0**-133) | (found != expected + 1)
+    test.require(f"{element} of {source}: scales", not differs.any(), [*zip(maxima[differs], found[differs])][:1])
     scale = np.ldexp(1.0, found[finite].astype(int))[:, None]
-    exact = wide[finite] / scale
-    wanted = round_to(element, exact)
-    wrong = codes[finite] != wanted
-    if element == "!tosa.mxint8":
-        # The least number of mx is -127/64, where 2^127 is the largest scale.
-        wrong &= ~((wanted == 128) & (codes[finite] == 129) & (scale == 2.0**127))
-    if wrong.any():
-        i = tuple(np.argwhere(wrong)[0])
-        sys.exit(f"{element} of {source}: {exact[i]!r} is {codes[finite][i]}, and not {wanted[i]}; {wrong.sum()} differ")
+    test.expect(f"{element} of {source}: elements", codes[finite], ref.encode(wide[finite] / scale, ELEMENTS[element]))
     reference = np.ldexp(1.0, expected[finite].astype(int))[:, None]
-    values = decode(element)[codes[finite]]
-    fine = check_scale(element, scale, values, reference, wide[finite] / reference)
-    if not fine.all():
-        i = tuple(np.argwhere(~fine)[0])
-        sys.exit(f"{element} of {source}: the specification does not allow {values[i]} * {scale[i[0]]} for {wide[finite][i]}")
-    importer.compared += codes.size
+    fine = check_scale(element, scale, decode(element, codes[finite]), reference, wide[finite] / reference)
+    test.require(f"{element} of {source}: the specification allows", fine.all(), np.argwhere(~fine)[:1])
 
 
 def compare_dequantized(element):
     """All codes with all scales, to f32 and bf16."""
-    count = 2**ELEMENTS[element][0]
-    width = max(count, 32)
-    codes = np.broadcast_to(np.arange(width) % count, (256, width))
+    width = max(len(all_codes(element)), 32)
+    codes = np.resize(all_codes(element), (256, width))
     bytes_ = np.repeat(np.arange(256, dtype=np.uint8)[:, None], width // 32, 1)
-    scales = np.where(np.arange(256) == 255, np.nan, np.ldexp(1.0, np.arange(256) - 127))
     with np.errstate(over="ignore", invalid="ignore"):
-        expected = (decode(element)[codes] * scales[:, None]).astype(np.float32)
+        expected = ref.real(codes, bytes_, ELEMENTS[element]).astype(np.float32)
     for result in ["f32", "bf16"]:
         text = f"""
 func.func @main(%q: tensor<256x{width}x{element}>, %s: tensor<256x{width // 32}xf8E8M0FNU>) -> tensor<256x{width}x{result}> {{
   %x = tosa.cast_from_block_scaled %q, %s {{block_size = BLOCK_SIZE_32}} : (tensor<256x{width}x{element}>, tensor<256x{width // 32}xf8E8M0FNU>) -> tensor<256x{width}x{result}>
   return %x : tensor<256x{width}x{result}>
 }}"""
-        found = importer.run_imported(text, [pack(codes, element), bytes_])
-        if result == "bf16":
-            found = (found.astype(np.uint32) << 16).view(np.float32)
-        importer.same(f"{element} to {result}", found, expected if result == "f32" else to_bf16(expected))
+        found = run_imported(test, text, [ref.pack(codes, ELEMENTS[element]), bytes_])
+        with np.errstate(over="ignore"):
+            test.expect(f"{element} to {result}", found, expected.astype(FLOATS[result]), nan=True)
 
 
 def compare_matmuls(element, n, d):
     """n matrices of 8 x 96 times d, transposed: 16 x 96."""
-    table = decode(element)
-    legal = np.flatnonzero(np.isfinite(table))
+    legal = np.flatnonzero(np.isfinite(decode(element)))
 
     def operand(*shape):
         codes = rng.choice(legal, shape).astype(np.uint8)
         bytes_ = rng.integers(119, 136, (*shape[:-1], 3)).astype(np.uint8)
-        return codes, bytes_, table[codes] * np.ldexp(1.0, np.repeat(bytes_, 32, -1).astype(int) - 127)
+        return codes, bytes_, ref.real(codes, bytes_, ELEMENTS[element])
 
     ca, sa, a = operand(n, 8, 96)
     cb, sb, b = operand(d, 16, 96)
@@ -197,18 +136,14 @@ func.func @main({", ".join(f"%{i}: {type}" for i, type in zip("abcd", types))}) 
   %y = tosa.matmul_t_block_scaled %a, %b, %c, %d {{block_size = BLOCK_SIZE_32}} : ({", ".join(types)}) -> tensor<{n}x8x16xf32>
   return %y : tensor<{n}x8x16xf32>
 }}"""
-    devices = ["cpu"]
-    if (n == 1 or d == 1) and element != "!tosa.mxint8" and element != "f4E2M1FN":
-        devices.append("sim --chip=sm_100a")
-    for device in devices:
-        found = importer.run_imported(text, [pack(ca, element), sa, pack(cb, element), sb], device=device)
-        exact = np.einsum("nhk,nwk->nhw", a, np.broadcast_to(b, (n, *b.shape[1:])))
-        sums = np.einsum("nhk,nwk->nhw", np.abs(a), np.abs(np.broadcast_to(b, (n, *b.shape[1:]))))
+    b = np.broadcast_to(b, (n, *b.shape[1:]))
+    exact, sums = np.einsum("nhk,nwk->nhw", a, b), np.einsum("nhk,nwk->nhw", np.abs(a), np.abs(b))
+    on_chip = (n == 1 or d == 1) and element not in ("!tosa.mxint8", "f4E2M1FN")
+    for chip in ["cpu"] + ["sm_100a"] * on_chip:
+        arguments = [ref.pack(ca, ELEMENTS[element]), sa, ref.pack(cb, ELEMENTS[element]), sb]
         # The specification allows far more: 2 * 64 * 2^10 units (Dot product accuracy requirements).
-        wrong = ~(np.abs(found - exact) <= 8 * 2.0**-23 * sums)
-        importer.compared += found.size
-        if wrong.any():
-            sys.exit(f"matmuls of {element}, {n} x {d}, on {device}: {wrong.sum()} of {wrong.size} are off")
+        test.expect_numbers(f"matmuls of {element}, {n} x {d}, on {chip}", run_imported(test, text, arguments, chip=chip),
+                            exact, 8 * 2.0**-23 * sums)
 
 
 for element in ELEMENTS:
@@ -217,5 +152,4 @@ for element in ELEMENTS:
     compare_dequantized(element)
     for n, d in [(1, 1), (3, 3), (3, 1)]:
         compare_matmuls(element, n, d)
-print(f"{importer.compared} numbers compared")
-sys.exit(importer.compared < 500000)
+test.finish(least=500000)

@@ -7,15 +7,17 @@ arith.scaling_extf: upstream's own folding of arith.extf and its expansion of th
 all codes of elements and scales. Matmuls: the exact sums of these numbers, on the CPU and on the simulator.
 """
 
-import sys
+import functools
 
+import mx_reference as ref
 import numpy as np
-from import_scaled import ELEMENTS, Importer, pack, to_bf16
+from harness import BF16, Harness
+from imported import all_codes, run_imported
 
-importer = Importer(*sys.argv[1:])
-execute, write, path = importer.execute, importer.write, importer.path
-run, imported, same = importer.run, importer.run_imported, importer.same
-mx_opt = importer.mx_opt
+test = Harness("mx_run", "mx_opt", "folder", seed=1)
+rng = test.rng
+imported = functools.partial(run_imported, test)
+FLOATS = [name for name in ref.ELEMENTS if name != "i8"]
 EXPAND = "arith-expand{include-f8e8m0=true include-f4e2m1=true}"
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -23,13 +25,17 @@ EXPAND = "arith-expand{include-f8e8m0=true include-f4e2m1=true}"
 # ---------------------------------------------------------------------------------------------------------------------
 
 
+def run_expanded(text, passes, arguments):
+    return test.run(test.rewrite(text, f"--pass-pipeline=builtin.module({passes})"), arguments, 1, chip="cpu")[0]
+
+
 def upstream(element):
     """All codes times all scales, [scale, code], as upstream folds and expands arith.scaling_extf."""
-    count = 2**ELEMENTS[element][0]
+    count = len(all_codes(element))
     # Upstream does not fold signalling NaNs: quiet ones stand for them.
     quiet = {0x7D: 0x7E, 0xFD: 0xFE} if element == "f8E5M2" else {}
     codes = "".join(f"{quiet.get(code, code):02X}" for code in range(count))
-    write(f"""
+    text = f"""
 func.func @main(%s: tensor<256xi8>) -> tensor<256x{count}xf32> {{
   %codes = arith.constant dense<"0x{codes}"> : tensor<{count}x{element}>
   %x = arith.extf %codes : tensor<{count}x{element}> to tensor<{count}xf32>
@@ -43,14 +49,13 @@ func.func @main(%s: tensor<256xi8>) -> tensor<256x{count}xf32> {{
     linalg.yield %m : f32
   }} -> tensor<256x{count}xf32>
   return %r : tensor<256x{count}xf32>
-}}""")
-    execute(mx_opt, path("in.mlir"), f"--pass-pipeline=builtin.module(canonicalize,{EXPAND})", "-o", path("upstream.mlir"))
-    return run("upstream.mlir", [np.arange(256).astype(np.uint8).view(np.int8)])
+}}"""
+    return run_expanded(text, f"canonicalize,{EXPAND}", [np.arange(256).astype(np.uint8).view(np.int8)])
 
 
 def expanded_f4():
     """arith.scaling_extf of f4E2M1FN, all of it expanded and run by upstream."""
-    write("""
+    text = """
 func.func @main(%e: tensor<16xi8>, %s: tensor<256xi8>) -> tensor<256x16xf32> {
   %o = tensor.empty() : tensor<256x16xf32>
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
@@ -63,10 +68,8 @@ func.func @main(%e: tensor<16xi8>, %s: tensor<256xi8>) -> tensor<256x16xf32> {
     linalg.yield %m : f32
   } -> tensor<256x16xf32>
   return %r : tensor<256x16xf32>
-}""")
-    execute(mx_opt, path("in.mlir"), f"--pass-pipeline=builtin.module({EXPAND})", "-o", path("upstream.mlir"))
-    bytes_of = lambda count: np.arange(count).astype(np.uint8).view(np.int8)
-    return run("upstream.mlir", [bytes_of(16), bytes_of(256)])
+}"""
+    return run_expanded(text, EXPAND, [np.arange(count).astype(np.uint8).view(np.int8) for count in (16, 256)])
 
 
 def numbers(element, result, blocks):
@@ -83,39 +86,36 @@ func.func @main(%a: tensor<256x{width}x{element}>, %s: tensor<256x{blocks}xf8E8M
 
 
 TABLES = {}
-for element in list(ELEMENTS)[:5]:
-    count = 2**ELEMENTS[element][0]
+for element in FLOATS:
     table = upstream(element)
     if element == "f4E2M1FN":
-        same("the two ways upstream", table, expanded_f4())
+        test.expect("the two ways upstream", table, expanded_f4(), nan=True)
     # The expansion makes 0 of the least scale, and not 2^-127, which the type says.
     unscaled = table[127].astype(np.float64)
     finite = np.isfinite(unscaled)
-    if not (table[0][finite] == 0).all():
-        sys.exit("upstream has changed what it makes of a scale of byte 0: say so in docs/guide/Import.md")
+    test.require("what upstream makes of a scale of byte 0 (docs/guide/Import.md)", (table[0][finite] == 0).all())
     table[0] = unscaled * 2.0**-127
     TABLES[element] = table
-    blocks = max(count // 32, 1)
-    codes = np.broadcast_to(np.arange(32 * blocks) % count, (256, 32 * blocks))
+    blocks = max(table.shape[1] // 32, 1)
+    codes = np.resize(all_codes(element), (256, 32 * blocks))
     scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], blocks, 1)
-    expected = table[:, np.arange(32 * blocks) % count]
-    arguments = [pack(codes, element), scales]
-    same(f"{element} to f32", imported(numbers(element, "f32", blocks), arguments), expected)
-    halves = imported(numbers(element, "bf16", blocks), arguments)
-    same(f"{element} to bf16", (halves.astype(np.uint32) << 16).view(np.float32), to_bf16(expected))
+    expected = table[scales.repeat(32, 1), codes]
     # The same from what upstream's passes leave of it.
     passes = f"func.func(convert-elementwise-to-linalg),{EXPAND},func.func(linalg-fuse-elementwise-ops),"
-    same(f"{element} expanded", imported(numbers(element, "f32", blocks), arguments, passes=passes), expected)
+    for result, left in ("f32", ""), ("bf16", ""), ("f32", passes):
+        with np.errstate(all="ignore"):
+            numbers_of = expected.astype(BF16) if result == "bf16" else expected
+        test.expect(f"{element} to {result} {left}",
+                    imported(numbers(element, result, blocks), [ref.pack(codes, element), scales], passes=left),
+                    numbers_of, nan=True)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Matmuls
 # ---------------------------------------------------------------------------------------------------------------------
-rng = np.random.default_rng(1)
 
 
 def operand(element, *shape, scales=(119, 136)):
     """Codes of numbers, their scales, and the numbers, where 32 of the last dimension share a scale."""
-    count = 2**ELEMENTS[element][0]
     legal = np.flatnonzero(np.isfinite(TABLES[element][127]))
     codes = rng.choice(legal, shape).astype(np.uint8)
     bytes_ = rng.integers(*scales, (*shape[:-1], shape[-1] // 32)).astype(np.uint8)
@@ -127,10 +127,7 @@ def close(name, found, x, y, equation, added=0):
     exact = np.einsum(equation, x, y) + added
     steps = x.shape[-1] // 16 + 1
     bound = steps * (np.einsum(equation, np.abs(x), np.abs(y)) + np.abs(added)) * 2.0**-23 + np.abs(exact) * 2.0**-23 + 1e-44
-    importer.compared += found.size
-    wrong = ~(np.abs(found - exact) <= bound)
-    if found.shape != exact.shape or wrong.any():
-        sys.exit(f"{name}: {wrong.sum()} of {wrong.size} results are off, shape {found.shape}")
+    test.expect_numbers(name, found, exact, bound)
 
 
 FOUR = ["(m, o, i)", "(n, o, i)", "(m, o)", "(n, o)"]
@@ -160,16 +157,16 @@ def tensor(shape, element):
     return f"tensor<{'x'.join(map(str, shape))}x{element}>"
 
 
-devices = ["cpu", "sim --chip=sm_100a", "sim --chip=sm_90a"]
+CHIPS = ["cpu", "sm_100a", "sm_90a"]
 for a, b in [("f4E2M1FN", "f4E2M1FN"), ("f8E4M3FN", "f8E4M3FN"), ("f8E5M2", "f4E2M1FN"), ("f6E2M3FN", "f6E3M2FN")]:
     ca, sa, x = operand(a, 8, 128)
     cb, sb, y = operand(b, 16, 128)
     c = rng.standard_normal((8, 16)).astype(np.float32)
     types = [tensor((8, 4, 32), a), tensor((16, 4, 32), b), tensor((8, 4), "f8E8M0FNU"), tensor((16, 4), "f8E8M0FNU")]
-    arguments = [pack(ca, a).reshape(8, 4, -1), pack(cb, b).reshape(16, 4, -1), sa, sb, c]
-    for device in devices if a == b else ["cpu"]:
-        found = imported(four_operands(a, b, types), arguments, device=device, left=["linalg.generic"])
-        close(f"four operands, {a} and {b}, {device}", found, x, y, "mk,nk->mn", c)
+    arguments = [ref.pack(ca, a).reshape(8, 4, -1), ref.pack(cb, b).reshape(16, 4, -1), sa, sb, c]
+    for chip in CHIPS if a == b else ["cpu"]:
+        found = imported(four_operands(a, b, types), arguments, chip=chip, left=["linalg.generic"])
+        close(f"four operands, {a} and {b}, {chip}", found, x, y, "mk,nk->mn", c)
     expanded = imported(four_operands(a, b, types), arguments, passes=EXPAND + ",", left=["linalg.generic"])
     close(f"four operands, expanded, {a} and {b}", expanded, x, y, "mk,nk->mn", c)
 
@@ -185,10 +182,10 @@ found = imported(four_operands(a, a, types, maps, "b, m, n, o, i", "(b, m, n)", 
 close("a batch", found, x, y, "bmk,bnk->bmn", c)
 types[1], types[3] = tensor((16, 2, 32), a), tensor((16, 2), "f8E8M0FNU")
 maps = ["(b, m, o, i)", "(n, o, i)", "(b, m, o)", "(n, o)"]
-for device in devices:
+for chip in CHIPS:
     found = imported(four_operands(a, a, types, maps, "b, m, n, o, i", "(b, m, n)", "3x8x16", "ppprr"),
-                     [ca.reshape(3, 8, 2, 32), cb[0].reshape(16, 2, 32), sa, sb[0], c], left=["linalg.generic"], device=device)
-    close(f"a batch of A, {device}", found, x, y[0], "bmk,nk->bmn", c)
+                     [ca.reshape(3, 8, 2, 32), cb[0].reshape(16, 2, 32), sa, sb[0], c], left=["linalg.generic"], chip=chip)
+    close(f"a batch of A, {chip}", found, x, y[0], "bmk,nk->bmn", c)
 
 # Two loops over blocks, and 64 elements to a scale.
 ca, sa, x = operand(a, 8, 256)
@@ -232,11 +229,11 @@ func.func @main(%c_a: tensor<8x64xf8E4M3FN>, %s_a: tensor<8x2xf8E8M0FNU>, %c_b: 
   %r = linalg.matmul ins(%a, %b : tensor<8x64xbf16>, tensor<64x16xbf16>) outs(%init : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %r : tensor<8x16xf32>
 }}"""
-found = imported(text, [ca, sa, np.ascontiguousarray(cb.T), np.ascontiguousarray(sb.T)])
+found = imported(text, [ca, sa, cb.T, sb.T])
 close("matmul", found, x, y, "mk,nk->mn")
 w = "f4E2M1FN"
 cw, sw, y = operand(w, 16, 64)
-v = to_bf16(rng.standard_normal((8, 64)))
+v = rng.standard_normal((8, 64)).astype(BF16)
 for first in [True, False]:
     maps = [f"affine_map<(m, n, k) -> ({letters})>" for letters in ["m, k", "n, k", "m, n"]]
     sizes = "8x16" if first else "16x8"
@@ -248,10 +245,10 @@ func.func @main(%v: tensor<8x64xbf16>, %c_w: tensor<16x64x{w}>, %s_w: tensor<16x
   return %r : tensor<{sizes}xf32>
 }}"""
     c = rng.standard_normal((8, 16) if first else (16, 8)).astype(np.float32)
-    arguments = [(v.view(np.uint32) >> 16).astype(np.uint16), pack(cw, w), sw, c]
-    for device in devices if first else ["cpu"]:
-        found = imported(text, arguments, device=device, left=["linalg.contract"])
-        close(f"weights, {first}, {device}", found, v.astype(np.float64), y, "mk,nk->mn" if first else "mk,nk->nm", c)
+    arguments = [v, ref.pack(cw, w), sw, c]
+    for chip in CHIPS if first else ["cpu"]:
+        found = imported(text, arguments, chip=chip, left=["linalg.contract"])
+        close(f"weights, {first}, {chip}", found, v.astype(np.float64), y, "mk,nk->mn" if first else "mk,nk->nm", c)
 
 # NaN in a scale or an element makes NaN of its row, and no other.
 ca, sa, x = operand("f8E4M3FN", 8, 128)
@@ -261,11 +258,7 @@ types = [tensor((8, 4, 32), a), tensor((16, 4, 32), a), tensor((8, 4), "f8E8M0FN
 arguments = [ca.reshape(8, 4, 32), cb.reshape(16, 4, 32), sa, sb, np.zeros((8, 16), np.float32)]
 expected = np.zeros((8, 16), bool)
 expected[[3, 5]], expected[:, 2] = True, True
-for device in devices:
-    found = np.isnan(imported(four_operands(a, a, types), arguments, device=device, left=["linalg.generic"]))
-    if not np.array_equal(found, expected):
-        sys.exit(f"NaN is not where it should be on {device}")
-    importer.compared += found.size
-
-print(f"{importer.compared} numbers compared")
-sys.exit(importer.compared < 500000)
+for chip in CHIPS:
+    found = np.isnan(imported(four_operands(a, a, types), arguments, chip=chip, left=["linalg.generic"]))
+    test.expect(f"NaN on {chip}", found, expected)
+test.finish(least=500000)
