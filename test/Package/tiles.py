@@ -58,18 +58,13 @@ assert np.unique(row * wanted[1] + column).size == wanted[0] * wanted[1]
 rows, columns = weight_tiles.padded(130, 96)
 assert (rows, columns) == (192, 128)
 matrix = np.arange(rows * columns).reshape(rows, columns)
-split = matrix.reshape(weight_tiles.split_matrix(rows, columns, 1))
-tiles = split.transpose(weight_tiles.TO_TILES)
-assert tiles.shape == weight_tiles.split_tiles(rows, columns, 1), tiles.shape
-packed = tiles.reshape(weight_tiles.packed_shape((130, 96), 1))
-assert packed.shape == (3, 2, *wanted[2:])
-for i in range(3):
-    for j in range(2):
-        assert (packed[i, j] == matrix[64 * i + row, 64 * j + column]).all(), (i, j)
-assert (tiles.transpose(weight_tiles.FROM_TILES).reshape(rows, columns) == matrix).all()
+packed = matrix.reshape(3, 64, 2, 64)[:, row, :, column].transpose(2, 3, 0, 1)
 # Of 4 bits: pairs of columns that share a byte stay together.
-pairs = matrix[:, ::2].reshape(weight_tiles.split_matrix(rows, columns, 2))
-assert (pairs.transpose(weight_tiles.TO_TILES).reshape(weight_tiles.packed_shape(
-    (130, 96), 2)) == packed[..., ::2]).all()
+for per_byte in (1, 2):
+    given = packed[..., ::per_byte]
+    assert given.shape == weight_tiles.packed_shape((130, 96), per_byte), given.shape
+    tiles = given.reshape(weight_tiles.split_tiles(rows, columns, per_byte))
+    found = tiles.transpose(weight_tiles.FROM_TILES).reshape(rows, -1)
+    assert (found == matrix[:, ::per_byte]).all(), per_byte
 assert [weight_tiles.fills_tiles(*size) for size in ((64, 128), (65, 64), (64, 96))] == [
     True, False, False]

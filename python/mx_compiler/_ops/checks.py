@@ -11,6 +11,8 @@ from .._arrays.interop import find_library
 from .formats import find_format
 from .quantized import elements_shape, scales_shape
 
+# Elements of matrices that are not quantized: given ones and results.
+MATRICES = ("f32", "bf16", "f16")
 _AXES = {-1: (-1,), -2: (-2,), (-1,): (-1,), (-2,): (-2,),
          (-1, -2): (-1, -2), (-2, -1): (-2, -1)}
 

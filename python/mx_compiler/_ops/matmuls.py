@@ -7,8 +7,9 @@ from .mlir_text import Body, tensor
 from .quantized import Quantized, elements_type, scales_type
 from .specialize import find_entry, find_plan
 
-_RESULTS = ("bf16", "f16", "f32")
 MODES = ("rows", "masked", "reduction")
+# Ragged dimensions of a and b.
+RAGGED = dict(zip(MODES, (("rows", None), (None, None), ("reduction", "reduction"))))
 
 
 def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
@@ -31,7 +32,7 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
 
 
 def _plan_matmul(a, b, alpha, dtype):
-    to = check.element("dtype", dtype, _RESULTS)
+    to = check.element("dtype", dtype, check.MATRICES)
     left, right = _Side("a", a), _Side("b", b)
     _check_pair(left, right)
     for side in (left, right):
@@ -69,7 +70,7 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
 
 
 def _plan_grouped(a, b, offsets, alpha, dtype, mode):
-    to = check.element("dtype", dtype, _RESULTS)
+    to = check.element("dtype", dtype, check.MATRICES)
     check.one_of("mode", mode, MODES)
     left, right = _Side("a", a), _Side("b", b)
     _check_pair(left, right, both="reduction" if mode == "reduction" else None)
@@ -77,9 +78,7 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
     if groups is None:
         raise TypeError("offsets: expected an array of i32 or i64, found None")
     ranks = {"rows": (2, 3), "masked": (3, 3), "reduction": (2, 2)}[mode]
-    kinds = {"rows": ("rows", None), "masked": (None, None),
-             "reduction": ("reduction", "reduction")}[mode]
-    for side, rank, kind in zip((left, right), ranks, kinds):
+    for side, rank, kind in zip((left, right), ranks, RAGGED[mode]):
         if len(side.shape) != rank:
             raise ValueError(f"{side.name}: expected {rank} dimensions with mode "
                              f"\"{mode}\", found shape {side.shape}")

@@ -20,43 +20,45 @@ def pack_weights(q, *, stream=None):
     whose matmuls have the same bits: elements are [batch..., ceil(N / 64),
     ceil(K / 64), 128, 32], of 4 bits 16 bytes for 32, with zeros beyond N and K; its
     scales are those of q. Raises a TypeError or ValueError that names the argument."""
-    _check_kind(q, is_packed=False)
-    entry, signature = find_plan(_plan_pack, q.about, [q.elements, q.scales], (q,))
-    packed, = entry.call([q.elements], signature[:1] if signature else None, stream)
-    return q._replace(elements=packed, packed=True)
+    return _rearrange(q, False, stream)
 
 
 def unpack_weights(q, *, stream=None):
     """What `pack_weights` was given, of what it returned: the same bytes."""
-    _check_kind(q, is_packed=True)
-    entry, _ = find_plan(_plan_unpack, q.about, [q.elements, q.scales], (q,))
-    view = find_library(type(q.elements)).view
-    plain, = entry(view(q.elements, OF_MLIR["i8"]), stream=stream)
-    return q._replace(elements=view(plain, OF_MLIR[q.format.elements]), packed=False)
+    return _rearrange(q, True, stream)
 
 
-def _check_kind(q, is_packed):
+def rearrange(elements, shape, format, is_packed, stream=None):
+    """Packed elements of weights of `shape`; plain ones if the given ones are packed."""
+    about = tuple(shape), format, is_packed
+    entry, _ = find_plan(_find, about, [elements], about)
+    if not is_packed:
+        return entry(elements, stream=stream)[0]
+    view = find_library(type(elements)).view
+    plain, = entry(view(elements, OF_MLIR["i8"]), stream=stream)
+    return view(plain, OF_MLIR[format.elements])
+
+
+def _rearrange(q, is_packed, stream):
     if not isinstance(q, Quantized):
         raise TypeError(f"q: expected an mx_compiler.Quantized, found {type(q).__name__}")
     if q.packed != is_packed:
         wanted = "packed weights" if is_packed else "weights that are not packed"
         raise ValueError(f"q: expected {wanted}, found {q!r}")
-
-
-def _plan_pack(q):
     check.quantized("q", q)
     if not q.format.has_matmul:
-        raise ValueError("q: expected a format that supports matmuls, found "
-                         f"{q.format.name}")
+        raise ValueError(f"q: expected a format that supports matmuls, found {q.format.name}")
     if q.groups:
         raise ValueError(f"q: expected weights without groups, found {q.groups} groups of "
                          f"{q.ragged}")
-    return find_entry(_pack_text, tuple(q.shape), q.format)
+    elements = rearrange(q.elements, q.shape, q.format, is_packed, stream)
+    return q._replace(elements=elements, packed=not is_packed)
 
 
-def _plan_unpack(q):
-    check.quantized("q", q)
-    return find_entry(_unpack_text, tuple(q.shape), q.format.per_byte)
+def _find(shape, format, is_packed):
+    if is_packed:
+        return find_entry(_unpack_text, shape, format.per_byte)
+    return find_entry(_pack_text, shape, format)
 
 
 def _pack_text(shape, format):

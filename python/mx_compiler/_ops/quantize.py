@@ -11,7 +11,6 @@ from .quantized import LAYOUTS, Quantized, elements_type, scales_type
 from .specialize import find_entry, find_plan
 
 ROUNDINGS = ("ceil", "floor", "even", "fit")
-_MATRICES = ("f32", "bf16", "f16")
 
 
 def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
@@ -81,7 +80,7 @@ def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
 
 def _plan_dequantize(q, offsets, dtype):
     check.quantized("q", q)
-    to = check.element("dtype", dtype, _MATRICES)
+    to = check.element("dtype", dtype, check.MATRICES)
     check.both_or_none("offsets", offsets, q.groups if q.ragged == "rows" else None,
                        "q has groups of rows")
     return find_entry(_dequantize_text, _read(q), to.mlir,
@@ -123,7 +122,7 @@ class _Plan:
         if format.has_global_scale and rounding != "ceil":
             raise ValueError("scale_rounding: expected ceil with nvfp4, whose scales "
                              f"are no powers of two, found {rounding!r}")
-        element, shape = check.matrix(name, x, _MATRICES)
+        element, shape = check.matrix(name, x, check.MATRICES)
         self.is_ragged = offsets is not None
         if (self.is_ragged or gather is not None or is_swiglu) and len(shape) != 2:
             raise ValueError(f"{name}: expected 2 dimensions with groups, gathered "

@@ -17,11 +17,10 @@ VALUES = math.prod(size for *_, size in MODES[3:])
 ROWS = math.prod(size for kind, _, size in MODES if kind == "row")
 COLUMNS = math.prod(size for kind, _, size in MODES if kind == "column")
 
-# All dimensions, in the order of packed weights and in that of the matrix. A tensor
-# with those of the matrix is permuted by TO_TILES, one of tiles by FROM_TILES.
+# All dimensions, in the order of packed weights and in that of the matrix. FROM_TILES
+# permutes a tensor of tiles to that of the matrix.
 _OF_TILES = [("row", ROWS), ("column", COLUMNS), *(mode[:2] for mode in MODES)]
 _OF_MATRIX = sorted(_OF_TILES, key=lambda dim: (dim[0] != "row", -dim[1]))
-TO_TILES = tuple(_OF_MATRIX.index(dim) for dim in _OF_TILES)
 FROM_TILES = tuple(_OF_TILES.index(dim) for dim in _OF_MATRIX)
 # How many of them are of threads and of their elements, and of rows and of columns.
 OF_THREAD = (3, len(MODES) - 3)
@@ -55,9 +54,3 @@ def split_tiles(rows, columns, per_byte):
     last one is of elements that share a byte where several do."""
     *sizes, last = (size for *_, size in MODES)
     return rows // ROWS, columns // COLUMNS, *sizes, last // per_byte
-
-
-def split_matrix(rows, columns, per_byte):
-    """Of the matrix itself: those that TO_TILES permutes."""
-    tiles = split_tiles(rows, columns, per_byte)
-    return tuple(tiles[dim] for dim in FROM_TILES)

@@ -9,7 +9,7 @@ indices are computed on the device: nothing waits to know `offs`."""
 import torch
 
 from ..._ops import scale_tiles
-from ..._ops.scale_tiles import capacity
+from ..._ops.scale_tiles import REDUCTION_ALIGN, capacity, round_up
 from .._ops.token_groups import begins
 
 _ROWS, _COLUMNS = scale_tiles.ROWS, scale_tiles.BLOCKS  # of a tile of scales
@@ -68,7 +68,7 @@ def scales_of_reduction(scales, offs, rows, total, block):
     widths = (blocks + _COLUMNS - 1) // _COLUMNS
     per_tile = block * _COLUMNS
     count = capacity(total, groups.count) // per_tile
-    starts = before(_padded(groups.sizes)) // per_tile
+    starts = before(round_up(groups.sizes, REDUCTION_ALIGN)) // per_tile
     places, group = owners(starts, count)
     local, wide = places - starts[group], widths[group]
     row = torch.arange(heights, device=offs.device)
@@ -87,17 +87,13 @@ def columns_of_reduction(matrix, offs, total, per_byte):
     from a multiple of 128 on, with zeros after it."""
     groups = Groups(offs)
     chunks = _words(matrix).view(matrix.shape[0], -1, _CHUNK // per_byte // 8)
-    starts = before(_padded(groups.sizes)) // _CHUNK
+    starts = before(round_up(groups.sizes, REDUCTION_ALIGN)) // _CHUNK
     places, group = owners(starts, capacity(total, groups.count) // _CHUNK)
     source = places + (groups.starts // _CHUNK - starts)[group]
     moved = chunks.index_select(1, source.clamp(0, chunks.shape[1] - 1))
     exists = places < (starts + groups.sizes // _CHUNK)[group]
     moved = moved.masked_fill(~exists[None, :, None], 0)
     return moved.view(matrix.shape[0], -1).view(matrix.dtype)
-
-
-def _padded(sizes):
-    return (sizes + _ROWS - 1) // _ROWS * _ROWS
 
 
 def _tiles(scales, bytes_each):

@@ -21,7 +21,6 @@ from . import eager, tensors
 from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
                      check_one_device, check_tensor, like_rows, refuse_second_order)
 
-_MATRICES = ("f32", "bf16", "f16")
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -132,7 +131,7 @@ def _check(x, weight, rank, options):
     """The same for operators and fake kernels; `x` is of any rows."""
     *formats, scale_rounding = options
     names = ("A", "B_t") if rank == 3 else ("x", "weight")
-    found = [check.matrix(name, x, _MATRICES)[1] for name, x in zip(names, (x, weight))]
+    found = [check.matrix(name, x, check.MATRICES)[1] for name, x in zip(names, (x, weight))]
     for name, shape, wanted in zip(names, found, (2, rank)):
         if len(shape) != wanted:
             raise ValueError(f"{name}: expected {wanted} dimensions, found shape {shape}")

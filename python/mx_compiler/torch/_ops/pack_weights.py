@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packed weights as tensors of PyTorch: elements in the order in which the threads of a
-matmul hold them. Nothing is compiled: dimensions of tiles change places."""
+matmul hold them."""
 
 import torch
 from torch import Tensor
 
 from ..._arrays.elements import OF_MLIR
 from ..._ops import checks as check
+from ..._ops import pack_weights as packing
 from ..._ops import weight_tiles
 from ..._ops.formats import find_format
+from ..._ops.quantized import elements_shape
+from . import tensors
 from .checks import check_names, check_tensor
-from .tensors import check_packed, matrix_shape
 
 
 def pack_weights(elements, format):
@@ -33,7 +35,8 @@ def unpack_weights(elements, format):
     return torch.ops.mx.unpack_weights(elements, format)
 
 
-def _find(elements, format):
+def _find(elements, format, is_packed):
+    """The format, and the shape of the weights in elements."""
     element, _ = check.matrix("elements", elements, tuple(OF_MLIR))
     found = find_format(format)
     if not found.has_matmul:
@@ -41,57 +44,30 @@ def _find(elements, format):
     if element.mlir not in (found.elements, "i8", "ui8"):
         raise TypeError(f"elements: expected {found.elements}, as {found.name} has, or their "
                         f"bits, torch.uint8, found {element.mlir}")
-    return found
-
-
-def _check_plain(elements, format):
-    found = _find(elements, format)
-    *_, rows, columns = matrix_shape(elements.shape, found)
-    if not weight_tiles.fills_tiles(rows, columns):
+    if is_packed:
+        tensors.check_packed("elements", elements, found)
+    shape = tensors.matrix_shape(elements.shape, found, is_packed)
+    rows, columns = shape[-2:]
+    if not is_packed and not weight_tiles.fills_tiles(rows, columns):
         raise ValueError(
             f"elements: expected multiples of {weight_tiles.ROWS} rows and "
             f"{weight_tiles.COLUMNS} columns (N and K), to be packed, found {rows} and "
             f"{columns}: matmuls take them as they are")
-    return found
+    return found, shape
 
 
-@torch.library.custom_op("mx::pack_weights", mutates_args=())
-def _pack(elements: Tensor, format: str) -> Tensor:
-    found = _check_plain(elements, format)
-    *batch, rows, columns = matrix_shape(elements.shape, found)
-    return _turn(elements, batch, weight_tiles.split_matrix(rows, columns, found.per_byte),
-                 weight_tiles.TO_TILES,
-                 weight_tiles.packed_shape((rows, columns), found.per_byte))
+def _define(name, is_packed):
+    @torch.library.custom_op(f"mx::{name}", mutates_args=())
+    def operator(elements: Tensor, format: str) -> Tensor:
+        found, shape = _find(elements, format, is_packed)
+        bits = tensors.plain(elements).view(tensors.dtype_of(found.elements))
+        return packing.rearrange(bits, shape, found, is_packed).view(elements.dtype)
+
+    @operator.register_fake
+    def _(elements, format):
+        found, shape = _find(elements, format, is_packed)
+        return elements.new_empty(elements_shape(shape, found, not is_packed))
 
 
-@torch.library.custom_op("mx::unpack_weights", mutates_args=())
-def _unpack(elements: Tensor, format: str) -> Tensor:
-    found = _find(elements, format)
-    check_packed("elements", elements, found)
-    *batch, rows, columns = matrix_shape(elements.shape, found, is_packed=True)
-    return _turn(elements, batch, weight_tiles.split_tiles(rows, columns, found.per_byte),
-                 weight_tiles.FROM_TILES, (rows, columns // found.per_byte))
-
-
-def _turn(elements, batch, split, order, shape):
-    """The dimensions after those of a batch, divided as `split` says, in another order,
-    as `shape`. Of bytes: PyTorch copies no elements that lie two to a byte."""
-    order = (*range(len(batch)), *(len(batch) + dim for dim in order))
-    bits = elements.contiguous().view(torch.uint8).view(*batch, *split)
-    turned = bits.permute(order).clone(memory_format=torch.contiguous_format)
-    return turned.view(*batch, *shape).view(elements.dtype)
-
-
-@_pack.register_fake
-def _(elements, format):
-    found = _check_plain(elements, format)
-    return elements.new_empty(weight_tiles.packed_shape(
-        matrix_shape(elements.shape, found), found.per_byte))
-
-
-@_unpack.register_fake
-def _(elements, format):
-    found = _find(elements, format)
-    check_packed("elements", elements, found)
-    *outer, columns = matrix_shape(elements.shape, found, is_packed=True)
-    return elements.new_empty((*outer, columns // found.per_byte))
+_define("pack_weights", is_packed=False)
+_define("unpack_weights", is_packed=True)

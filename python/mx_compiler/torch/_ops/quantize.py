@@ -13,9 +13,6 @@ from . import eager, tensors
 from .checks import (assume_groups, check_flag, check_names, check_one_device,
                      check_tensor, check_tensors)
 
-_AXES = {-1: (-1,), -2: (-2,), (-1, -2): (-1, -2)}
-_MATRICES = ("f32", "bf16", "f16")
-
 
 def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked=True,
                    offsets=None):
@@ -142,7 +139,7 @@ def _(x, format, axis, scale_rounding, blocked, offsets=None):
 def _fake(x, format, axis, scale_rounding, blocked, offsets, global_scale=None):
     format = find_format(format)
     check.one_of("scale_rounding", scale_rounding, quantization.ROUNDINGS)
-    shape = check.matrix("x", x, _MATRICES)[1]
+    shape = check.matrix("x", x, check.MATRICES)[1]
     check_one_device(x=x, offsets=offsets, global_scale=global_scale)
     assume_groups(offsets)
     groups = check.vector("offsets", offsets)
@@ -172,7 +169,7 @@ def _dequantize(elements: Tensor, scales: Tensor, format: str, dtype: torch.dtyp
 @_dequantize.register_fake
 def _(elements, scales, format, dtype, blocked, global_scale=None, offsets=None):
     format = find_format(format)
-    check.element("dtype", dtype, _MATRICES)
+    check.element("dtype", dtype, check.MATRICES)
     check_one_device(elements=elements, scales=scales, global_scale=global_scale,
                      offsets=offsets)
     *outer, last = elements.shape

@@ -16,8 +16,6 @@ from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
                      check_one_device, check_tensor, check_tensors, like_rows,
                      refuse_second_order)
 
-_RESULTS = ("bf16", "f16", "f32")
-
 
 def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
                    global_scale=None, packed=False):
@@ -93,8 +91,7 @@ def _grouped(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[
              blocked_b: bool = True, global_scale_a: Optional[Tensor] = None,
              global_scale_b: Optional[Tensor] = None, packed_b: bool = False) -> Tensor:
     groups = check.vector("offsets", offsets)
-    kinds = {"rows": ("rows", None), "masked": (None, None),
-             "reduction": ("reduction", "reduction")}.get(mode, (None, None))
+    kinds = matmuls.RAGGED.get(mode, (None, None))
     left = _side("a", a, scale_a, format_a, blocked_a, global_scale_a, kinds[0], groups)
     right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b, kinds[1],
                   groups, packed_b)
@@ -123,7 +120,7 @@ def _check_k(a, b, names="ab"):
 @_matmul.register_fake
 def _(a, b, scale_a, scale_b, format_a, format_b, dtype, blocked_a=True, blocked_b=True,
       global_scale_a=None, global_scale_b=None, packed_b=False):
-    check.element("dtype", dtype, _RESULTS)
+    check.element("dtype", dtype, check.MATRICES)
     check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b,
                      global_scale_a=global_scale_a, global_scale_b=global_scale_b)
     left = tensors.matrix_shape(a.shape, format_a)
@@ -136,7 +133,7 @@ def _(a, b, scale_a, scale_b, format_a, format_b, dtype, blocked_a=True, blocked
 def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
       blocked_a=True, blocked_b=True, global_scale_a=None, global_scale_b=None,
       packed_b=False):
-    check.element("dtype", dtype, _RESULTS)
+    check.element("dtype", dtype, check.MATRICES)
     check.one_of("mode", mode, matmuls.MODES)
     check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b, offsets=offsets,
                      global_scale_a=global_scale_a, global_scale_b=global_scale_b)
