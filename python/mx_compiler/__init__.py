@@ -25,7 +25,7 @@ from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import dequantize, quantize, swiglu_quantize
 from ._ops.quantized import Quantized
 from ._programs.entry import Entry
-from ._programs.group import Group, GroupFailure, GroupInfo
+from ._programs.rank_group import Group, GroupFailure, GroupInfo
 from ._programs.program import Program
 from ._programs.values import Value
 from ._runtime import library

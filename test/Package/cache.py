@@ -205,10 +205,10 @@ text, = warnings_of(0o700, 16, inner, parent=0o777)
 assert f"the permissions of {shared} let everyone" in text, text
 assert not warnings_of(0o700, 16, inner, parent=0o1777)
 # Those of another group, and of another user.
-with unittest.mock.patch.object(cache, "_is_own_group", lambda group: False):
+with unittest.mock.patch.object(cache, "_is_own_unix_group", lambda group: False):
     text, = warnings_of(0o775, 24)
-assert "let the group" in text, text
-with unittest.mock.patch.object(cache, "_is_own_group", lambda group: True):
+assert "let the Unix group" in text, text
+with unittest.mock.patch.object(cache, "_is_own_unix_group", lambda group: True):
     assert not warnings_of(0o775, 24)
 with unittest.mock.patch.object(os, "getuid", lambda: os.stat(folder).st_uid + 1):
     with unittest.mock.patch.object(cache, "ROOT", -1):

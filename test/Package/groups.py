@@ -137,7 +137,7 @@ def refuse(rank):
     group, array = groups[rank], mx.empty((4, 3), np.float32)
     with refused(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3, 4)"):
         group.all_gather(mx.empty((3, 4), np.float32))
-    with refused(ValueError, f"array: expected a dense array of {group.device}, the device of the group, found memory of cpu"):
+    with refused(ValueError, f"array: expected a dense array of {group.device}, the device of the rank group, found memory of cpu"):
         group.all_gather(np.zeros((4, 3), np.float32))
     with refused(TypeError, "found list"):
         group.all_gather([1, 2])
@@ -162,7 +162,7 @@ def fail(rank):
 on_ranks(fail)
 for group in groups:
     group.close()
-with refused(ValueError, "the group was closed"):
+with refused(ValueError, "the rank group was closed"):
     groups[0].status()
 
 # Making one.
@@ -219,7 +219,7 @@ def run_on_cpu(rank):
         program["sum"](own)
     with refused(mx.Error, "expected the group to be one of [ep], found 'tp'"):
         program.bind("tp", group)
-    with refused(ValueError, "group 'ep': expected a group that was made on cpu, as the program is of cpu, found one on sim"):
+    with refused(ValueError, "group 'ep': expected a rank group that was made on cpu, as the program is of cpu, found one on sim"):
         program.bind("ep", alone)
     program.bind("ep", group)
     assert program.groups["ep"].rank == rank
@@ -233,7 +233,7 @@ def run_on_cpu(rank):
 
 
 programs = on_cpu(run_on_cpu)
-with refused(TypeError, "array: expected an array of NumPy, as the group is on cpu, found list"):
+with refused(TypeError, "array: expected an array of NumPy, as the rank group is on cpu, found list"):
     hosts[0].all_gather([1, 2])
 with refused(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3,)"):
     hosts[0].all_gather(np.zeros(3))
@@ -261,9 +261,9 @@ for device in "cpu", "sim":
         pair[rank].close()
         z, found = program["sum"](np.full((4, 3), rank + 1, np.float32))
         assert (z == 3).all() and found == rank
-        with refused(ValueError, "the group was closed"):
+        with refused(ValueError, "the rank group was closed"):
             pair[rank].status()
-        with refused(ValueError, "the group was closed"):
+        with refused(ValueError, "the rank group was closed"):
             program.bind("ep", pair[rank])
         return program
 
@@ -278,7 +278,7 @@ for device in "cpu", "sim":
         raise AssertionError(f"{device}: one rank called alone")
     first.close()
 mx.set_device("sim")
-with refused(ValueError, "group 'ep': expected a group that was made on sim or a GPU, as the program is of one, found one on cpu"):
+with refused(ValueError, "group 'ep': expected a rank group that was made on sim or a GPU, as the program is of one, found one on cpu"):
     mx.Program(f"{work}/two").bind("ep", hosts[0])
 
 # Processes.

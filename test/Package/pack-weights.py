@@ -105,13 +105,13 @@ def errors():
             (ValueError, "q: expected weights that are not packed, found <.* packed>", lambda: mx.pack_weights(p)),
             (ValueError, "q: expected packed weights, found <", lambda: mx.unpack_weights(q)),
             (ValueError, "q: expected a format that supports matmuls, found mxint8", lambda: mx.pack_weights(int8)),
-            (ValueError, "q: expected weights without groups, found 2 groups of rows", lambda: mx.pack_weights(grouped)),
+            (ValueError, "q: expected weights without expert groups, found 2 expert groups of rows", lambda: mx.pack_weights(grouped)),
             (ValueError, "a: expected a matrix that is not packed, found packed weights: give them as b", lambda: mx.matmul(p, q)),
             (ValueError, "b: expected weights that are not packed where a is quantized, .*: give a as bf16", lambda: mx.matmul(q, p)),
             (ValueError, "b: expected weights that are not packed where a is quantized", lambda: mx.grouped_matmul(grouped, p, ends)),
             (ValueError, "b.elements: expected shape \\(1, 1, 128, 32\\) for <.*, found \\(64, 64\\)", lambda: mx.matmul(x, q._replace(packed=True))),
             (ValueError, "b.elements: expected shape \\(64, 64\\) for <.*, found \\(1, 1, 128, 32\\)", lambda: mx.matmul(x, p._replace(packed=False))),
-            (ValueError, "q: expected packed weights without groups", lambda: mx.unpack_weights(grouped._replace(packed=True))),
+            (ValueError, "q: expected packed weights without expert groups", lambda: mx.unpack_weights(grouped._replace(packed=True))),
     ):
         refuses(kind, text, call)
 

@@ -222,7 +222,7 @@ if DEVICE == "sim":
 # What is refused.
 with refused(TypeError, "group: expected an mx_compiler.Group or None, found 2"):
     mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, 2, tokens=TOKENS)
-with refused(ValueError, "experts: expected a multiple of 2, the ranks of the group, found 5"):
+with refused(ValueError, "experts: expected a multiple of 2, the ranks of the rank group, found 5"):
     mx.RoutedMoELayer(5, HIDDEN, INNER, K, groups[0], tokens=TOKENS)
 with refused(ValueError, "choices: expected at most 4, of 4 experts, found 5"):
     mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS)

@@ -143,7 +143,7 @@ for kind, text, call in (
         (TypeError, "weights: expected floating point, found torch.int32", lambda: ep.dispatch(x, ids, ids, EXPERTS, group)),
         (TypeError, "group: expected an mx_compiler.torch.ep.Group, found str", lambda: ep.dispatch(x, ids, weights, EXPERTS, "ep")),
         (ValueError, "capacity: expected at least 1, found 0", lambda: ep.dispatch(x, ids, weights, EXPERTS, group, capacity=0)),
-        (ValueError, "x: expected at most 40 tokens, for which the group was made, found 48 on rank 0",
+        (ValueError, "x: expected at most 40 tokens, for which the rank group was made, found 48 on rank 0",
          lambda: ep.dispatch(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights)), EXPERTS, group)),
         (ValueError, "slots: expected torch.int32 of shape (80,), one for each row of z",
          lambda: ep.collect(rows, slots[:3], ids, EXPERTS, group)),

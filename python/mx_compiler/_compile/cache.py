@@ -164,14 +164,14 @@ def _find_others(folder):
             continue
         if state.st_mode & stat.S_IWOTH:
             return f"the permissions of {place} let everyone write it"
-        if state.st_mode & stat.S_IWGRP and not _is_own_group(state.st_gid):
+        if state.st_mode & stat.S_IWGRP and not _is_own_unix_group(state.st_gid):
             name = _name_of(grp.getgrgid, state.st_gid)
-            return f"the permissions of {place} let the group {name} write it"
+            return f"the permissions of {place} let the Unix group {name} write it"
     return None
 
 
-def _is_own_group(group):
-    """Whether a group has this user alone: many systems make one for each user, and let
+def _is_own_unix_group(group):
+    """Whether a Unix group has this user alone: many systems make one for each user, and let
     it write what the user makes."""
     try:
         found, user = grp.getgrgid(group), pwd.getpwuid(os.getuid())

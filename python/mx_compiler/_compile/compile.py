@@ -212,7 +212,7 @@ def _recall(key, find):
         if found is None:
             found = find()
         if isinstance(found, HostCode) and found.is_of_ranks:
-            return found  # of one rank, as it is bound to a group
+            return found  # of one rank, as it is bound to a rank group
         with _lock:
             _memory[key] = found
             _memory.move_to_end(key)

@@ -82,7 +82,7 @@ def vector(name, x):
     is_ends = name in ("offsets", "offs")
     if len(shape) != 1 or (is_ends and not shape[0]):
         raise ValueError(f"{name}: expected 1 dimension"
-                         f"{' of at least one group' * is_ends}, found "
+                         f"{' of at least one expert group' * is_ends}, found "
                          f"shape {shape}")
     return shape[0]
 
@@ -143,7 +143,7 @@ def quantized(name, q):
     """That the arrays of a Quantized have the sizes of its matrix: programs compare
     them by tiles alone."""
     if q.packed and q.groups:
-        raise ValueError(f"{name}: expected packed weights without groups, found {q!r}")
+        raise ValueError(f"{name}: expected packed weights without expert groups, found {q!r}")
     for what, x, shape in (
             ("elements", q.elements, elements_shape(q.shape, q.format, q.packed)),
             ("scales", q.scales,

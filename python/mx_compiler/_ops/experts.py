@@ -16,7 +16,7 @@ from .._arrays.interop import find_library, place_of
 from .._compile.compile import compile
 from .._compile.files import read_bytes
 from .._compile.templates import Template
-from .._programs.group import Group
+from .._programs.rank_group import Group
 from .._runtime.device import HOST, device_key, is_host, on_device
 from .._runtime.errors import CapacityError
 from .._runtime.internal import internal
@@ -26,7 +26,7 @@ from .chip_sizes import named_reductions
 from .specialize import find_entry
 
 # Results of the forward pass that are not written wholly, where they begin: x and h in
-# groups along the rows, and their scales.
+# expert groups along the rows, and their scales.
 _PADDED, _PADDED_OF_RANKS = (frozenset(range(first, first + 4)) for first in (2, 7))
 GROUP = "ep"  # as programs call it
 # Choices of a token, and tokens of all ranks together, as Spec.md has them.
@@ -212,7 +212,7 @@ def _find_layer(changes, *sizes, **formats):
 
 
 class RoutedMoELayer(_Layer):
-    """SwiGLU experts, divided among the ranks of a group, on the tokens of all of them:
+    """SwiGLU experts, divided among the ranks of a rank group, on the tokens of all of them:
 
         y[t] = sum over j of  weights[t, j] W2[e] (silu(gate) * up),  e = ids[t, j]
         gate, up = the halves of  W1[e] x[t]
@@ -250,7 +250,7 @@ class RoutedMoELayer(_Layer):
             check.size(name, size, 1)
         if experts % ranks:
             raise ValueError(f"experts: expected a multiple of {ranks}, the ranks of the "
-                             f"group, found {experts}")
+                             f"rank group, found {experts}")
         if choices > min(experts, _MOST_CHOICES):
             raise ValueError(f"choices: expected at most {min(experts, _MOST_CHOICES)}, of "
                              f"{experts} experts, found {choices}")
@@ -283,7 +283,7 @@ class RoutedMoELayer(_Layer):
         """y, f32, [T, H], and a RoutedSaved, of x, bf16, [T, H], the experts of its
         tokens, ids, i32, [T, k], of which others than 0 to experts - 1 are none, their
         weights, f32, [T, k], and the MoEWeights of quantize_weights. T may be 0. Raises a
-        CapacityError if an earlier call had more rows than room; that ends the group."""
+        CapacityError if an earlier call had more rows than room; that ends the rank group."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         capacity = self.capacity if capacity is None else self._read_capacity(capacity)
         self._check_choices(x, ids=ids, weights=weights)
@@ -311,7 +311,7 @@ class RoutedMoELayer(_Layer):
         self._counts.check()
 
     def close(self):
-        """Unloads the program, which has a share in the group."""
+        """Unloads the program, which has a share in the rank group."""
         self._program.close()
 
     def _check_choices(self, tokens, **arrays):
@@ -339,12 +339,12 @@ def most_rows(ranks, tokens, choices):
 
 
 def on_device_of(group):
-    """A context in which programs are those of the group's device."""
+    """A context in which programs are those of the rank group's device."""
     if group is None:
         return contextlib.nullcontext()
     if (group.device == HOST) != is_host():
-        raise ValueError(f"group: expected one that was made on the device in use, found one "
-                         f"on {group.device}")
+        raise ValueError("group: expected a rank group that was made on the device in use, "
+                         f"found one on {group.device}")
     return contextlib.nullcontext() if is_host() else on_device(group.device)
 
 
@@ -454,11 +454,11 @@ def group_rows(ids, experts, *, capacity=None, stream=None):
     elif capacity != 0:
         check.size("capacity", capacity, 1)
     with on_device(place_of([ids])):
-        entry = find_entry(_group_text, element.mlir, shape[1], int(experts))
+        entry = find_entry(_group_rows_text, element.mlir, shape[1], int(experts))
     return GroupedRows(*entry.call((ids, int(capacity)), None, stream))
 
 
-def _group_text(integer, choices, experts):
+def _group_rows_text(integer, choices, experts):
     return f"""
 !list = tensor<?xi32>
 !ends = tensor<{experts}xi32>
@@ -503,8 +503,8 @@ def route(chosen, weights, experts):
 
 
 class RowCounts:
-    """Of the calls of a layer on rank `rank` of `group`, or of None. Those that the host can
-    read without waiting are compared with the capacity by the next call, which ends the
+    """Of the calls of a layer on rank `rank` of a rank `group`, or of None. Those that the host
+    can read without waiting are compared with the capacity by the next call, which ends the
     group where it finds too many, as the other ranks wait; the others by `check`."""
 
     def __init__(self, rank, group):

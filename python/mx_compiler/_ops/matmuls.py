@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of block-scaled matrices, one at a time, in batches and in groups."""
+"""Matmuls of block-scaled matrices, one at a time, in batches and for experts."""
 
 from . import checks as check
 from .chip_sizes import named_reductions
@@ -37,8 +37,8 @@ def _plan_matmul(a, b, alpha, dtype):
     _check_pair(left, right)
     for side in (left, right):
         if side.groups:
-            raise ValueError(f"{side.name}: expected a matrix without groups, found "
-                             f"{side.groups} groups of {side.ragged}: use "
+            raise ValueError(f"{side.name}: expected a matrix without expert groups, found "
+                             f"{side.groups} expert groups of {side.ragged}: use "
                              "mx_compiler.grouped_matmul")
     if left.shape[:-2] != right.shape[:-2]:
         raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
@@ -49,7 +49,7 @@ def _plan_matmul(a, b, alpha, dtype):
 
 def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
                    stream=None):
-    """A matmul for each group, as those of a mixture of experts.
+    """A matmul for each expert group, as those of a mixture of experts.
 
     offsets   i32 or i64, [groups], in device memory: nothing waits to know it
     mode      "rows": a is [T, K], quantized with these offsets (or bf16), b [G, N,
@@ -82,10 +82,10 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
         if len(side.shape) != rank:
             raise ValueError(f"{side.name}: expected {rank} dimensions with mode "
                              f"\"{mode}\", found shape {side.shape}")
-        side.check_groups(kind, groups)
+        side.check_expert_groups(kind, groups)
         if rank == 3 and side.shape[0] != groups:
             raise ValueError(f"{side.name}: expected one matrix for each of {groups} "
-                             f"groups of offsets, found {side.shape[0]}")
+                             f"expert groups of offsets, found {side.shape[0]}")
     return _find_matmul(_grouped_text, left, right, mode == "rows", to.mlir,
                         _factor_types(a, b, alpha), mode, groups,
                          check.index_type("offsets", offsets))
@@ -125,12 +125,12 @@ class _Side:
     def kind(self):
         return self.format.name if self.format else self.element
 
-    def check_groups(self, kind, groups):
+    def check_expert_groups(self, kind, groups):
         if self.format is None:
             return
         if (self.ragged, self.groups) != (kind, groups if kind else None):
             def name(ragged, count):
-                return f"{count} groups of {ragged}" if ragged else "no groups"
+                return f"{count} expert groups of {ragged}" if ragged else "no expert groups"
             raise ValueError(f"{self.name}: expected an mx_compiler.Quantized with "
                              f"{name(kind, groups)}, as mode and offsets say, found "
                              f"{name(self.ragged, self.groups)}")

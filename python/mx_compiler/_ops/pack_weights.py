@@ -14,7 +14,7 @@ def pack_weights(q, *, stream=None):
     """The same weights, packed: elements in the order in which the threads of a matmul
     hold them (docs/reference/Formats.md), once for all matmuls that read them.
 
-    q         a Quantized without groups, [batch..., N, K]; its format supports matmuls
+    q         a Quantized without expert groups, [batch..., N, K]; its format supports matmuls
 
     Returns a Quantized that `matmul` and `grouped_matmul` take as b if a is bf16, and
     whose matmuls have the same bits: elements are [batch..., ceil(N / 64),
@@ -49,8 +49,8 @@ def _rearrange(q, is_packed, stream):
     if not q.format.has_matmul:
         raise ValueError(f"q: expected a format that supports matmuls, found {q.format.name}")
     if q.groups:
-        raise ValueError(f"q: expected weights without groups, found {q.groups} groups of "
-                         f"{q.ragged}")
+        raise ValueError(f"q: expected weights without expert groups, found {q.groups} "
+                         f"expert groups of {q.ragged}")
     elements = rearrange(q.elements, q.shape, q.format, is_packed, stream)
     return q._replace(elements=elements, packed=not is_packed)
 
@@ -84,13 +84,14 @@ def _unpack_text(shape, per_byte):
     body = Body()
     types = [tensor((*batch, *dims), "i8") for dims in (tiles, split, turned, whole)]
     value = body.add(
-        f"tensor.expand_shape %elements {_groups(outer, 1, 1, *weight_tiles.OF_THREAD)} "
+        f"tensor.expand_shape %elements {_reassociation(outer, 1, 1, *weight_tiles.OF_THREAD)} "
         f"output_shape {[*batch, *split]} : {types[0]} into {types[1]}")
     order = [*range(outer), *(outer + dim for dim in weight_tiles.FROM_TILES)]
     value = body.add(f"linalg.transpose ins({value} : {types[1]}) outs({body.empty(types[2])} "
                      f": {types[2]}) permutation = {order}")
-    value = body.add(f"tensor.collapse_shape {value} {_groups(outer, *weight_tiles.OF_MATRIX)} "
-                     f": {types[2]} into {types[3]}")
+    value = body.add(
+        f"tensor.collapse_shape {value} {_reassociation(outer, *weight_tiles.OF_MATRIX)} "
+        f": {types[2]} into {types[3]}")
     result = (*batch, rows, columns // per_byte)
     if result[outer:] != whole:
         zeros, ones = [0] * len(result), [1] * len(result)
@@ -99,7 +100,7 @@ def _unpack_text(shape, per_byte):
     return body.function([("elements", types[0])], [tensor(result, "i8")], [value])
 
 
-def _groups(outer, *counts):
+def _reassociation(outer, *counts):
     """Adjacent dimensions that become one, or that one becomes: after `outer` that stay,
     a list for each of `counts`."""
     numbers = iter(range(outer + sum(counts)))

@@ -30,8 +30,8 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
               "linear", row by row
     global_scale  of "nvfp4": the factor of the tensor, f32 without dimensions;
               without it largest magnitude / 2688, computed on the device
-    offsets   i32 or i64, [groups]: the rows of group g end at offsets[g], as those
-              of experts. Each group has scale tiles of its own; along axis -2 the
+    offsets   i32 or i64, [groups]: the rows of expert group g end at
+              offsets[g]. Each group has scale tiles of its own; along axis -2 the
               groups divide the last dimension ("reduction", docs/reference/Spec.md)
     gather    i32 or i64, [rows]: row i is x[gather[i]], and zeros for -1
               (docs/guide/Python.md says what other values of these two do)
@@ -61,7 +61,7 @@ def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
     """The matrix that a Quantized stands for: each element times its scale, rounded
     once to `dtype` (f32, bf16 or f16).
 
-    offsets   of a Quantized with groups of rows, as for `quantize`. A "reduction"
+    offsets   of a Quantized with expert groups of rows, as for `quantize`. A "reduction"
               needs none: it comes back with its capacity, in which each group begins
               at a multiple of 128 columns and zeros follow it
 
@@ -82,7 +82,7 @@ def _plan_dequantize(q, offsets, dtype):
     check.quantized("q", q)
     to = check.element("dtype", dtype, check.MATRICES)
     check.both_or_none("offsets", offsets, q.groups if q.ragged == "rows" else None,
-                       "q has groups of rows")
+                       "q has expert groups of rows")
     return find_entry(_dequantize_text, _read(q), to.mlir,
                       check.index_type("offsets", offsets))
 
@@ -125,7 +125,7 @@ class _Plan:
         element, shape = check.matrix(name, x, check.MATRICES)
         self.is_ragged = offsets is not None
         if (self.is_ragged or gather is not None or is_swiglu) and len(shape) != 2:
-            raise ValueError(f"{name}: expected 2 dimensions with groups, gathered "
+            raise ValueError(f"{name}: expected 2 dimensions with expert groups, gathered "
                              f"rows or SwiGLU, found shape {shape}")
         if is_swiglu and shape[-1] % 2:
             raise ValueError(f"{name}: expected gate and up side by side, an even "

@@ -33,8 +33,8 @@ class Operand(NamedTuple):
     types: tuple
 
 
-class Groups(NamedTuple):
-    """Groups of rows: `count` of them, whose ends are the argument %offsets."""
+class ExpertGroups(NamedTuple):
+    """Expert groups of rows: `count` of them, whose ends are the argument %offsets."""
     count: int
     index: str
 
@@ -72,7 +72,7 @@ def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
     if gather:
         factor += f"gather(%gather : tensor<?x{gather}>) "
     operands = add_quantize(body, x, format, axes, rounding,
-                            Groups(groups, index) if groups else None, layout, factor)
+                            ExpertGroups(groups, index) if groups else None, layout, factor)
     results = [value for operand in operands for value in operand.values]
     types = [type for operand in operands for type in operand.types]
     if returned_factor:
@@ -84,7 +84,7 @@ def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
 def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
                  layout="sf_128x4", clauses=""):
     """Adds mx.quantize of `x`: an Operand for each axis, all from one read. `clauses` are
-    what it has between its input and its groups."""
+    what it has between its input and its expert groups."""
     count = groups.count if groups else None
     outs, types = [], []
     for axis in axes:

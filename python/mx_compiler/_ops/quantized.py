@@ -23,8 +23,8 @@ class Quantized(NamedTuple):
     shape     of the matrix, in elements
     format    a Format
     layout    of the scales
-    ragged    None, or which dimension the groups divide: "rows" or "reduction"
-    groups    how many there are, None without
+    ragged    None, or which dimension expert groups divide: "rows" or "reduction"
+    groups    how many expert groups there are, None without
     global_scale  of NVFP4 the factor that values are multiplied by when they are
               read: an array without dimensions in device memory; else None
     packed    whether elements lie as `pack_weights` writes them, as an array of
@@ -51,7 +51,7 @@ class Quantized(NamedTuple):
                         "the matrix that it stands for, q.elements and q.scales its parts")
 
     def __repr__(self):
-        ragged = f", {self.groups} groups of {self.ragged}" if self.groups else ""
+        ragged = f", {self.groups} expert groups of {self.ragged}" if self.groups else ""
         return (f"<mx_compiler.Quantized {self.format.name}{tuple(self.shape)}, scales "
                 f"{self.layout}{ragged}{', packed' * self.packed}>")
 

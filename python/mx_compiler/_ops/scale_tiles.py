@@ -8,7 +8,7 @@ import math
 # Dimensions of a tile from the outermost to the innermost: the index in each is
 # coordinate // divisor % size, where the coordinate is a row or a block.
 MODES = (("row", 1, 32), ("row", 32, 4), ("block", 1, 4))
-# Groups of a ragged reduction begin at multiples of this many elements.
+# Expert groups of a ragged reduction begin at multiples of this many elements.
 REDUCTION_ALIGN = 128
 
 SHAPE = tuple(size for _, _, size in MODES)
@@ -39,7 +39,7 @@ def are_whole(rows, blocks):
 
 
 def row_tiles(rows, groups=None):
-    """Rows of tiles; if groups divide the rows, each has its own, wherever it ends."""
+    """Rows of tiles; if expert groups divide the rows, each has its own, wherever it ends."""
     return -(-rows // ROWS) if groups is None else rows // ROWS + groups
 
 
@@ -55,5 +55,6 @@ def split_shape(rows, blocks):
 
 
 def capacity(total, groups):
-    """Elements of a ragged reduction that have room for any groups (docs/reference/Spec.md)."""
+    """Elements of a ragged reduction that have room for any expert groups
+    (docs/reference/Spec.md)."""
     return round_up(total + (REDUCTION_ALIGN - 1) * groups, REDUCTION_ALIGN)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear layers that train, and those of groups of rows: a program for the forward pass
+"""Linear layers that train, and those of expert groups: a program for the forward pass
 and one for the backward pass (training_text). The caller checks the arguments, and pads
-nothing: rows that are no whole number of blocks are one group."""
+nothing: rows that are no whole number of blocks are one expert group."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from . import checks as check
 from . import scale_tiles
 from .chip_sizes import named_reductions
 from .formats import Format
-from .quantize_text import Groups
+from .quantize_text import ExpertGroups
 from .scale_tiles import round_up
 from .specialize import find_entry, find_plan
 from .training_text import Layer, backward_text, forward_text
@@ -37,7 +37,7 @@ class Formats(NamedTuple):
 
 
 def forward(x, weight, offsets, formats, saves):
-    """y, [T, N], of x, [T, K], and a weight, [N, K], or of groups of rows that end at
+    """y, [T, N], of x, [T, K], and a weight, [N, K], or of expert groups of rows that end at
     offsets, i32 or i64, [G], and weights, [G, N, K]. y has the type of x.
 
     saves   elements and scales of x along its rows follow, which `backward` takes in its
@@ -109,7 +109,7 @@ def _layer(rows, weight, offsets, formats):
     weight_element, (*_, outputs, inputs) = check.operand("weight", weight)
     groups = check.vector("offsets", offsets)
     if groups is not None:
-        groups = Groups(groups, check.index_type("offsets", offsets))
+        groups = ExpertGroups(groups, check.index_type("offsets", offsets))
     layer = Layer(None, outputs, inputs, element.mlir, weight_element.mlir, *formats, groups)
     return layer._replace(rows=_own_rows(layer, shape[0]))
 

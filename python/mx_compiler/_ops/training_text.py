@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of a linear layer, or of one for each group of rows: that of the forward pass
+"""Programs of a linear layer, or of one for each expert group: that of the forward pass
 and that of the backward pass. Each quantizes its operands itself, so that the compiler
 knows the matmul that reads them and writes the operand form of that matmul.
 
@@ -13,13 +13,13 @@ from typing import NamedTuple, Optional
 from . import scale_tiles
 from .formats import Format
 from .mlir_text import Body, tensor
-from .quantize_text import Groups, Matrix, Operand, add_quantize
+from .quantize_text import ExpertGroups, Matrix, Operand, add_quantize
 from .quantized import elements_type, scales_type
 
 
 class Layer(NamedTuple):
     """What programs are made for: sizes, types of MLIR, formats. `rows` of None are those
-    of any call. With `groups` weights are [groups, outputs, inputs]; without them the rows
+    of any call. With expert `groups` weights are [groups, outputs, inputs]; without them the rows
     of a backward pass, or of a forward pass that saves x, are whole blocks."""
     rows: Optional[int]
     outputs: int
@@ -30,7 +30,7 @@ class Layer(NamedTuple):
     weights: Format
     gradients: Format
     rounding: str
-    groups: Optional[Groups] = None
+    groups: Optional[ExpertGroups] = None
 
     @property
     def batch(self):
@@ -38,7 +38,7 @@ class Layer(NamedTuple):
 
 
 def forward_text(layer, saves):
-    """@main of x, weight and, of groups, offsets: y and, if it `saves`, elements and scales
+    """@main of x, weight and, of expert groups, offsets: y and, if it `saves`, elements and scales
     of x along its rows, which backward_text takes in place of x."""
     body = Body()
     x = _rows(body, "x", layer, layer.inputs)
@@ -53,7 +53,7 @@ def forward_text(layer, saves):
 
 def backward_text(layer, needs_dx, needs_dw, is_saved):
     """@main of dy, then weight for dx, then for dw x, or where it `is_saved` its elements
-    and scales along the rows, and last, of groups, offsets: dx, dw, or one of them."""
+    and scales along the rows, and last, of expert groups, offsets: dx, dw, or one of them."""
     body = Body()
     dy = _rows(body, "dy", layer, layer.outputs)
     arguments, results = [(dy.value, dy.type)], []
@@ -111,7 +111,7 @@ def _multiply_rows(body, layer, a, b, columns, count):
 
 
 def _multiply_reduction(body, layer, a, b):
-    """a b^T, summed over the rows of each group, as (value, type)."""
+    """a b^T, summed over the rows of each expert group, as (value, type)."""
     result = tensor((*layer.batch, layer.outputs, layer.inputs), layer.weight_type)
     out = body.empty(result)
     if not layer.groups:

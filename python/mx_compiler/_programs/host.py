@@ -22,7 +22,7 @@ from .values import read_value
 
 class HostCode:
     """The compiled functions of a text, which several Programs may share unless it has
-    groups. Calls take turns: the compiler allows one at a time."""
+    rank groups. Calls take turns: the compiler allows one at a time."""
     what = "one for the device cpu"
     size = 4 << 20  # about, in bytes
 
@@ -45,7 +45,7 @@ class HostCode:
         return self
 
     def close(self):
-        """Gives up the groups; the code goes with the last that refers to it."""
+        """Gives up the rank groups; the code goes with the last that refers to it."""
         self.ranks.close()
 
     @staticmethod

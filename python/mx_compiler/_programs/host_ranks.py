@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where programs of the device "cpu" meet those of other ranks: the functions that
-mxcHostProgramSetCollectives takes, over groups."""
+mxcHostProgramSetCollectives takes, over rank groups."""
 
 import ctypes
 import hashlib
@@ -11,25 +11,24 @@ from .._compile.compiler_library import interface
 from .._runtime import library
 from .._runtime.device import HOST
 from .._runtime.errors import Error, InvalidValueError
-from .group import GroupInfo
-
+from .rank_group import GroupInfo
 
 
 class HostRanks:
-    """The groups of a compiled text, and what they are bound to. `text` is what all
+    """The rank groups of a compiled text, and what they are bound to. `text` is what all
     ranks must have compiled."""
 
     def __init__(self, text):
         self._digest = np.frombuffer(hashlib.sha256(text).digest(), np.uint8)
         self._groups = {}  # by their numbers; one rank needs none
-        # SharedGroups by number, and the last error with its text for C. The functions
-        # refer to these alone: a cycle would keep groups.
+        # SharedRankGroups by number, and the last error with its text for C. The functions
+        # refer to these alone: a cycle would keep them.
         self._bound, self._raised = {}, []
         self._collectives = _make_collectives(self._bound, self._raised)
 
     def read(self, compiler, handle):
         """Of a function, which gets the collectives. All functions of a text have the
-        same groups."""
+        same rank groups."""
         for index in range(compiler.mxcHostProgramGroupCount(handle)):
             info = interface().mxcHostGroupInfo()
             compiler.mxcHostProgramGetGroup(handle, index, info)
@@ -52,7 +51,7 @@ class HostRanks:
                         f"'{name}'", *library.status(library.INTERFACE.MX_ERROR_NOT_FOUND))
         number = numbers[name]
         if group.device != HOST:
-            raise ValueError(f"group '{name}': expected a group that was made on cpu, as the "
+            raise ValueError(f"group '{name}': expected a rank group that was made on cpu, as the "
                              f"program is of cpu, found one on {group.device}")
         if group.size != self._groups[number].size:
             raise ValueError(f"group '{name}': expected {self._groups[number].size} ranks, for "
@@ -69,12 +68,12 @@ class HostRanks:
             before.close()
 
     def close(self):
-        """Gives up the groups."""
+        """Gives up the rank groups."""
         while self._bound:
             self._bound.popitem()[1].close()
 
     def check_bound(self, entry):
-        """Raises an InvalidValueError if a call would find no group."""
+        """Raises an InvalidValueError if a call would find no rank group."""
         for number, info in self._groups.items():
             if number not in self._bound:
                 raise InvalidValueError(
@@ -83,7 +82,7 @@ class HostRanks:
                     *library.status(library.INVALID_VALUE))
 
     def take_error(self, text):
-        """What a group said in the last call, or None. `text` says where in the call."""
+        """What a rank group said in the last call, or None. `text` says where in the call."""
         error = self._raised[0] if self._raised else None
         self._raised.clear()
         return type(error)(text, error.status, error.name) if isinstance(error, Error) else error

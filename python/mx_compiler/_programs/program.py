@@ -15,7 +15,7 @@ from .._runtime.device import HOST, device_info, device_name, on_device, require
 from .._runtime.internal import internal
 from .._runtime.library import call
 from .entry import Entry
-from .group import Group, GroupInfo
+from .rank_group import Group, GroupInfo
 
 
 class Loaded:
@@ -56,8 +56,8 @@ class Loaded:
     @staticmethod
     def bind(handle, name, group):
         if group.device == HOST:
-            raise ValueError(f"group '{name}': expected a group that was made on sim or a GPU, "
-                             "as the program is of one, found one on cpu")
+            raise ValueError(f"group '{name}': expected a rank group that was made on sim or "
+                             "a GPU, as the program is of one, found one on cpu")
         with on_device(group.device):
             call("mxProgramBindGroup", handle, name.encode(), group.handle)
 
@@ -82,7 +82,7 @@ _ON_HOST = "compile the source by mx_compiler.compile"
 
 
 def is_of_ranks(parts):
-    """Whether a program, as the files of a directory, has groups. Each rank then has it for
+    """Whether a program, as the files of a directory, has rank groups. Each rank then has it for
     itself, as it is bound to one."""
     return b'"groups"' in parts["manifest.json"]
 
@@ -168,12 +168,12 @@ class Program(Closing):
 
     @property
     def groups(self):
-        """The groups of ranks that the program was compiled for: GroupInfos by name."""
+        """The rank groups that the program was compiled for: GroupInfos by name."""
         self._open()
         return {group.name: group for group in self._loaded.groups(self._handle)}
 
     def bind(self, name, group):
-        """Says that the program's group of that name is `group`, a Group of as many ranks,
+        """Says that the program's rank group of that name is `group`, a Group of as many ranks,
         before the first call. All ranks do, and each waits for the others: their programs
         must be the same. The memory of the group then has room for the windows of the
         program. Another group may take its place later."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Groups: ranks that run one program on a device each, and send each other rows."""
+"""Rank groups: ranks that run one program on a device each, and send each other rows."""
 
 import contextlib
 import ctypes
@@ -17,13 +17,13 @@ from .._runtime.internal import internal
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
 
-# The runtime does not know cpu: a group there is one of its simulator, which exchanges
+# The runtime does not know cpu: a rank group there is one of its simulator, which exchanges
 # memory of the host as it is, and runs nothing.
 _UNDER_HOST = "sim"
 
 
 class GroupInfo(NamedTuple):
-    """A group that a program was compiled for: its ranks, how many tokens each has at most,
+    """A rank group that a program was compiled for: its ranks, how many tokens each has at most,
     the bytes of the group's memory for windows, and the rank that the program is bound to,
     None before."""
 
@@ -35,7 +35,7 @@ class GroupInfo(NamedTuple):
 
 
 class GroupFailure(NamedTuple):
-    """Why a group has ended, the same on all ranks. `status` is an mxStatus, and `name` that
+    """Why a rank group has ended, the same on all ranks. `status` is an mxStatus, and `name` that
     in words, as of an Error; `rank` is the one at fault, None where none is known; `entry`
     and `step` say which collective of a program it was, "" and None outside of one."""
 
@@ -47,8 +47,8 @@ class GroupFailure(NamedTuple):
     status: int
 
 
-class SharedGroup:
-    """A group of the runtime, for a Group and the programs of cpu that are bound to it: the
+class SharedRankGroup:
+    """A rank group of the runtime, for a Group and the programs of cpu that are bound to it: the
     last one that closes it destroys it. For programs of devices the runtime counts."""
 
     def __init__(self, handle, rank, device):
@@ -82,7 +82,7 @@ class SharedGroup:
 
 
 class Group(Closing):
-    """One rank of a group, on the device in use. All ranks make it at once; they are
+    """One rank of a rank group, on the device in use. All ranks make it at once; they are
     processes, or threads with a device each.
 
     rank       of this process, 0 to size - 1
@@ -91,7 +91,7 @@ class Group(Closing):
                rank and returns those of all ranks, in order. May be left out where size
                is 1. `Group.connect` needs none
     name       stands in messages
-    timeout    seconds that a rank waits for the others before the group ends
+    timeout    seconds that a rank waits for the others before the rank group ends
     transport  "nccl" on GPUs, "host" on the simulator and on cpu; "auto" is that
 
     Once a rank has ended, stalled for the time-out or called `abort`, each collective of
@@ -122,7 +122,7 @@ class Group(Closing):
 
     @classmethod
     def connect(cls, address, rank, size, *, name="ep", timeout=100.0, transport="auto"):
-        """The group whose rank 0 listens at "host:port", to which the others connect. All
+        """The rank group whose rank 0 listens at "host:port", to which the others connect. All
         ranks are of one user on one machine, or have the same MX_GROUP_SECRET."""
         group = cls.__new__(cls)
         group._make("mxGroupConnect", rank, size, name, timeout, transport,
@@ -147,7 +147,7 @@ class Group(Closing):
         call("mxGroupGetInfo", handle, info)
         self.name, self.rank, self.size = name, rank, size
         self.device = HOST if on_host else short_name(info.device.decode())
-        self._shared = SharedGroup(handle, rank, self.device)
+        self._shared = SharedRankGroup(handle, rank, self.device)
         self.transport = info.transport.decode()
         self.timeout = timeout
 
@@ -160,7 +160,7 @@ class Group(Closing):
     @internal
     def shared(self):
         if self._shared is None:
-            raise ValueError("the group was closed")
+            raise ValueError("the rank group was closed")
         return self._shared
 
     @property
@@ -174,7 +174,7 @@ class Group(Closing):
         return self._info().window_bytes
 
     def status(self):
-        """None while the group works, then a GroupFailure. Never waits."""
+        """None while the rank group works, then a GroupFailure. Never waits."""
         report = library.INTERFACE.mxGroupReport()
         call("mxGroupGetStatus", self.handle, report)
         if not report.status:
@@ -186,14 +186,14 @@ class Group(Closing):
             report.status)
 
     def abort(self, why):
-        """Ends the group on all ranks, whose collectives raise an Error with the text."""
+        """Ends the rank group on all ranks, whose collectives raise an Error with the text."""
         call("mxGroupAbort", self.handle, why.encode())
 
     def all_gather(self, array, *, stream=None):
         """Part r of the array becomes that of rank r, in place: the first dimension is
         divided into as many parts as there are ranks. Returns the array.
 
-        array   of the group's device: a DeviceArray, a tensor of PyTorch, an array of CuPy;
+        array   of the rank group's device: a DeviceArray, a tensor of PyTorch, an array of CuPy;
                 of NumPy on cpu
         stream  as for an entry"""
         address, stream = self._read("array", array, stream)
@@ -221,7 +221,8 @@ class Group(Closing):
             found = (type(x).__name__ if operand is None
                      else operand.wrong or f"memory of {operand.device}")
             raise (TypeError if operand is None else ValueError)(
-                f"{what}: expected a dense array of {self.device}, the device of the group, "
+                f"{what}: expected a dense array of {self.device}, the device of the rank "
+                f"group, "
                 f"found {found}")
         if not operand.shape or operand.shape[0] % self.size:
             raise ValueError(f"{what}: expected a first dimension that {self.size} ranks "
@@ -233,8 +234,8 @@ class Group(Closing):
         if stream_handle(stream):
             raise ValueError(f"stream: expected none on cpu, where calls wait, found {stream!r}")
         if not isinstance(x, np.ndarray):
-            raise TypeError(f"{what}: expected an array of NumPy, as the group is on cpu, found "
-                            f"{type(x).__name__}")
+            raise TypeError(f"{what}: expected an array of NumPy, as the rank group is on cpu, "
+                            f"found {type(x).__name__}")
         if not (x.flags.c_contiguous and x.flags.writeable):
             raise ValueError(f"{what}: expected a dense array that can be written, found "
                              "another one")
@@ -244,7 +245,7 @@ class Group(Closing):
         return x.ctypes.data, 0
 
     def close(self):
-        """Ends this rank's part. A program that is bound to the group has a share in it, on
+        """Ends this rank's part. A program that is bound to the rank group has a share in it, on
         cpu as on devices: it can be called until it is closed or bound to another one."""
         shared, self._shared = self._shared, None
         if shared is not None:
@@ -252,7 +253,7 @@ class Group(Closing):
 
 
 def _in_runtime(device):
-    """A context in which the runtime uses the device of a group."""
+    """A context in which the runtime uses the device of a rank group."""
     return on_device(_UNDER_HOST if device == HOST else device)
 
 

@@ -76,7 +76,7 @@ def near(found, expected, terms, count, dtype="bf16"):
 
 
 def segments(ends):
-    """Where each group of a reduction begins, and how long it is."""
+    """Where each expert group of a reduction begins, and how long it is."""
     counts = np.diff(ends, prepend=0)
     return np.cumsum(-(-counts // 128) * 128) - (-(-counts // 128) * 128), counts
 

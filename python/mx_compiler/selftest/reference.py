@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What functions have to compute, by NumPy from the formulas of docs/reference/Spec.md: bits
-of quantizers, and float64 of everything that sums. The layout of scales and of groups is read
+of quantizers, and float64 of everything that sums. The layout of scales and expert groups is read
 as the page says."""
 
 import math
@@ -44,7 +44,7 @@ def codes(q):
 
 def scales(q, starts=None):
     """A scale for each block, row by row. `starts`: the tile row and the row that
-    each row counts from, with groups of rows."""
+    each row counts from, with expert groups of rows."""
     raw = np.asarray(q.scales)
     if q.format.has_global_scale:
         raw = raw.view(np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
@@ -66,7 +66,7 @@ def values(q, starts=None):
 
 
 def group_starts(ends, rows):
-    """The tile row and the row in its group of each row (docs/reference/Spec.md, Groups)."""
+    """The tile row and the row in its expert group of each row (docs/reference/Spec.md)."""
     group = np.searchsorted(ends, np.arange(rows), side="right")
     begins = np.concatenate([[0], ends])[group]
     row = np.arange(rows) - begins

@@ -137,7 +137,7 @@ def check_refused(mesh, whole):
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
     with refused(TypeError, "group: expected an mx_compiler.torch.ep.Group, found NoneType"):
         ep.MXRoutedExperts(DIM, INNER, EXPERTS, None)
-    with refused(ValueError, f"num_experts: expected a multiple of {SIZE}, the ranks of the group, found 5"):
+    with refused(ValueError, f"num_experts: expected a multiple of {SIZE}, the ranks of the rank group, found 5"):
         ep.MXRoutedExperts(DIM, INNER, 5, group)
     with refused(ValueError, "recipe: expected scale_rounding \"ceil\""):
         ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, "mxfp8_floor")
@@ -146,7 +146,7 @@ def check_refused(mesh, whole):
     divided = mxt.GroupedExperts(DIM, INNER, EXPERTS, device=DEVICE)
     divided.w1 = torch.nn.Parameter(dist.tensor.distribute_tensor(
         divided.w1.detach(), mesh["ep"], [dist.tensor.Shard(1)]))
-    with refused(ValueError, "w1: expected a DTensor with Shard(0) over the 2 ranks of the group"):
+    with refused(ValueError, "w1: expected a DTensor with Shard(0) over the 2 ranks of the rank group"):
         ep.MXRoutedExperts.from_experts(divided, group)
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE)
     x, ids, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
@@ -160,7 +160,7 @@ def check_refused(mesh, whole):
             assert text in told.status().text  # the others need not wait for the time-out
     # What one rank refuses ends the group on all of them, with the reason.
     if RANK == 0:
-        with refused(ValueError, "x: expected at most 40 tokens, for which the group was made, found 80 on rank 0"):
+        with refused(ValueError, "x: expected at most 40 tokens, for which the rank group was made, found 80 on rank 0"):
             experts(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights)))
     else:
         with refused(mx.Error, "rank 0 gave up"):

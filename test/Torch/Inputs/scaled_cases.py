@@ -234,7 +234,7 @@ def errors(device):
         (mm(contraction_dim=[0, 0]), "contraction_dim", "(-1, -2)", "(0, 0)"),
         (grouped(offs=None), "offs", "None"),
         (grouped(offs=torch.tensor([1, 40], dtype=torch.int32, device=device)), "mat_b",
-         "2 groups", "found 1"),
+         "2 expert groups", "found 1"),
         (grouped(bias=torch.zeros(48, device=device)), "bias", "None"),
     )
     for call, *words in cases:

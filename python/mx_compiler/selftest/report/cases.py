@@ -211,7 +211,7 @@ def grouped(place, name, groups, rows, n, k):
         return [lambda x=x, w=w: run(x, w) for x, w in both]
 
     return Made([launch(*pair) for pair in there], check,
-                place.beside("a matmul in bf16 for each group", torch))
+                place.beside("a matmul in bf16 for each expert", torch))
 
 
 def swiglu(place, name, rows, columns):

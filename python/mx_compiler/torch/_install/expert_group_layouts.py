@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Groups of rows and of columns: from PyTorch's places to those of mx.
+"""Expert groups of rows and of columns: from PyTorch's places to those of mx.
 
-PyTorch has the tiles of scales of one group right after those of the previous group,
+PyTorch has the tiles of scales of one expert group right after those of the previous group,
 and columns of groups where they are. mx begins a group at a place that follows from
 `offs` alone (docs/reference/Spec.md), so tiles are gathered, and columns of groups copied. All
 indices are computed on the device: nothing waits to know `offs`."""
@@ -14,11 +14,11 @@ from .._ops.token_groups import begins
 
 _ROWS, _COLUMNS = scale_tiles.ROWS, scale_tiles.BLOCKS  # of a tile of scales
 _BYTES = _ROWS * _COLUMNS
-_CHUNK = 32                     # columns that a group has a multiple of
+_CHUNK = 32                     # columns that an expert group has a multiple of
 
 
-class Groups:
-    """Where groups begin and what they have; a tensor of i64 each, [groups]. Wrong ends
+class ExpertGroups:
+    """Where expert groups begin and what they have; a tensor of i64 each, [groups]. Wrong ends
     give wrong numbers; what is indexed by them is kept within its tensor."""
 
     def __init__(self, offs):
@@ -29,26 +29,26 @@ class Groups:
 
 
 def before(counts):
-    """How many there are in all groups before each."""
+    """How many there are in all expert groups before each."""
     return counts.cumsum(0) - counts
 
 
 def owners(starts, count):
-    """The group that owns each of `count` places. `starts` begin with 0 and do not
+    """The expert group that owns each of `count` places. `starts` begin with 0 and do not
     decrease; of groups that begin at one place the last owns it."""
     places = torch.arange(count, device=starts.device)
     return places, torch.searchsorted(starts[1:], places, right=True)
 
 
 def scales_of_rows(scales, offs, rows, columns):
-    """Blocked scales of groups of rows as mx has them, [tile rows * 128, columns up to
+    """Blocked scales of expert groups of rows as mx has them, [tile rows * 128, columns up to
     a multiple of 4].
 
     scales    of `rows` rows and `columns` blocks in all: tiles of each group, which
               begins at a tile of its own, one group right after the other"""
     width = -(-columns // _COLUMNS) * _BYTES
     given = _tiles(scales, width)
-    groups = Groups(offs)
+    groups = ExpertGroups(offs)
     starts = groups.starts // _ROWS + torch.arange(groups.count, device=offs.device)
     shift = before((groups.sizes + _ROWS - 1) // _ROWS) - starts
     places, group = owners(starts, rows // _ROWS + groups.count)
@@ -57,12 +57,12 @@ def scales_of_rows(scales, offs, rows, columns):
 
 
 def scales_of_reduction(scales, offs, rows, total, block):
-    """Blocked scales of groups along K as mx has them, [rows up to 128, blocks].
+    """Blocked scales of expert groups along K as mx has them, [rows up to 128, blocks].
 
     scales    of `rows` rows and blocks of `block` in `total` columns: tiles of each
               group, whose columns are padded to 4 blocks, one group after the other"""
     given = _tiles(scales, _BYTES)
-    groups = Groups(offs)
+    groups = ExpertGroups(offs)
     heights = -(-rows // _ROWS)
     blocks = groups.sizes // block
     widths = (blocks + _COLUMNS - 1) // _COLUMNS
@@ -83,9 +83,9 @@ def scales_of_reduction(scales, offs, rows, total, block):
 
 
 def columns_of_reduction(matrix, offs, total, per_byte):
-    """Elements [rows, total] as mx has groups along K: [rows, capacity], each group
+    """Elements [rows, total] as mx has expert groups along K: [rows, capacity], each
     from a multiple of 128 on, with zeros after it."""
-    groups = Groups(offs)
+    groups = ExpertGroups(offs)
     chunks = _words(matrix).view(matrix.shape[0], -1, _CHUNK // per_byte // 8)
     starts = before(round_up(groups.sizes, REDUCTION_ALIGN)) // _CHUNK
     places, group = owners(starts, capacity(total, groups.count) // _CHUNK)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..._ops import scale_tiles
 from .._ops.checks import check_tensor, check_tensors
 from .._ops.token_groups import rearrange_scales
-from . import group_layouts
+from . import expert_group_layouts as layouts
 from . import scaled_formats as scaling
 
 _LAYOUTS = {scaling.BLOCKED: "SWIZZLE_32_4_4", scaling.PLAIN: "NO_SWIZZLE"}
@@ -50,7 +50,7 @@ def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_reci
                       output_dtype=torch.bfloat16, contraction_dim=(),
                       use_fast_accum=False):
     """torch.nn.functional.scaled_grouped_mm for block-scaled matrices: a matmul for
-    each group, whose ends are in `offs`, i32, [G], on the device.
+    each expert group, whose ends are in `offs`, i32, [G], on the device.
 
     mat_a [T, K], mat_b [G, K, N]   the groups are rows of mat_a; returns [T, N], and
               rows past the last group are not defined. Blocked scales of mat_a are
@@ -150,7 +150,7 @@ def _asked(mat_a, mat_b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzl
         "float4_e2m1fn_x2 with scales of float8_e4m3fn, to a result of bfloat16, "
         f"float16 or float32; found mat_a {about(mat_a, scale_a, recipe_a)}, mat_b "
         f"{about(mat_b, scale_b, recipe_b)}, output_dtype {others['dtype']}"
-        + (", and for groups mat_a of 2 and mat_b of 2 or 3 dimensions"
+        + (", and for expert groups mat_a of 2 and mat_b of 2 or 3 dimensions"
            if others.get("grouped") else ""))
 
 
@@ -193,16 +193,16 @@ def _check_offs(request):
     if not request.grouped:
         return
     if offs is None:
-        raise ValueError("offs: expected the ends of groups, i32, found None")
+        raise ValueError("offs: expected the ends of expert groups, i32, found None")
     if offs.dtype != torch.int32:
         raise TypeError(f"offs: expected int32, found {offs.dtype}")
     if offs.dim() != 1 or not offs.shape[0]:
-        raise ValueError("offs: expected 1 dimension and at least one group, found "
+        raise ValueError("offs: expected 1 dimension and at least one expert group, found "
                          f"shape {tuple(offs.shape)}")
     b = request.b.matrix
     if b.dim() == 3 and b.shape[0] != offs.shape[0]:
-        raise ValueError(f"mat_b: expected a matrix for each of {offs.shape[0]} groups "
-                         f"of offs, found {b.shape[0]}")
+        raise ValueError(f"mat_b: expected a matrix for each of {offs.shape[0]} expert "
+                         f"groups of offs, found {b.shape[0]}")
 
 
 def _check_bias(request):
@@ -210,7 +210,7 @@ def _check_bias(request):
     if bias is None:
         return
     if request.grouped:
-        raise ValueError("bias: expected None for groups, found a tensor: add it to "
+        raise ValueError("bias: expected None for expert groups, found a tensor: add it to "
                          "the result")
     wanted = (request.b.matrix.shape[-1],)
     if tuple(bias.shape) != wanted:
@@ -300,7 +300,7 @@ def _grouped(request):
 
 
 def _by_row(request, factor):
-    """A factor for each group in the shape of the result."""
+    """A factor for each expert group in the shape of the result."""
     if _is_reduction(request):
         return factor[:, None, None]
     rows = torch.arange(request.a.matrix.shape[0], device=factor.device)
@@ -312,8 +312,8 @@ def _rows(request, a, b):
     total, blocks = a.shape[0], a.shape[1] * request.a.per_byte // request.a.block
     if _is_blocked(request.a):
         _check_count(request.a, math.prod(scale_tiles.padded(total, blocks)),
-                     "or more, as padding of groups needs")
-        scale_a = group_layouts.scales_of_rows(_dense(request.a), request.offs, total,
+                     "or more, as padding of expert groups needs")
+        scale_a = layouts.scales_of_rows(_dense(request.a), request.offs, total,
                                                blocks)
     else:
         scale_a = rearrange_scales(_scales(request.a, a.shape), request.offs, "rows")
@@ -329,13 +329,13 @@ def _reduction(request, a, b):
         rows, total = elements.shape[0], elements.shape[1] * side.per_byte
         if not _is_blocked(side):
             raise ValueError(f"swizzle_{side.name[-1]}: expected SWIZZLE_32_4_4 for "
-                             "groups along K, found NO_SWIZZLE")
+                             "expert groups along K, found NO_SWIZZLE")
         _check_count(side, math.prod(scale_tiles.padded(rows, total // side.block)),
-                     "or more, as padding of groups needs")
+                     "or more, as padding of expert groups needs")
         sides.append((
-            group_layouts.columns_of_reduction(elements, request.offs, total,
+            layouts.columns_of_reduction(elements, request.offs, total,
                                                side.per_byte),
-            group_layouts.scales_of_reduction(_dense(side), request.offs, rows, total,
+            layouts.scales_of_reduction(_dense(side), request.offs, rows, total,
                                               side.block)))
     (a, scale_a), (b, scale_b) = sides
     return a, b, scale_a, scale_b
@@ -361,7 +361,7 @@ def _check_count(side, least, more=""):
 
 
 def _scales(side, shape):
-    """The scales of a matrix, or of a batch, without groups, as the operators of mx
+    """The scales of a matrix, or of a batch, without expert groups, as the operators of mx
     have them."""
     *batch, rows, columns = shape
     blocks = columns * side.per_byte // side.block

@@ -70,12 +70,12 @@ class _GroupedMM:
                 input_act, weight_t, offs, out_dtype, kernel_preference, wgrad_with_hp,
                 scale_calculation_mode, pad_token_groups_for_grouped_mm)
         if offs is None:
-            raise ValueError("offs: expected the ends of groups, i32, found None")
+            raise ValueError("offs: expected the ends of expert groups, i32, found None")
         if out_dtype not in (torch.bfloat16, torch.float32):
             raise ValueError("out_dtype: expected bfloat16 or float32, found "
                              f"{out_dtype}")
         rounding = _rounding(scale_calculation_mode)
-        # A group may have any number of rows, so nothing is padded: the same blocks of
+        # An expert group may have any number of rows, so nothing is padded: the same blocks of
         # 32 rows come of it as with torchao's padding.
         x = _high_precision(input_act, rounding, wgrad_with_hp)
         if out_dtype == torch.float32:

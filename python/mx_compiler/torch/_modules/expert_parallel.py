@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expert parallelism over torch.distributed: groups of ranks, SwiGLU experts that are divided
+"""Expert parallelism over torch.distributed: rank groups, SwiGLU experts that are divided
 among them as an operator and as a module, and the exchanges of rows alone."""
 
 import collections
@@ -17,7 +17,7 @@ from torch.distributed.tensor import DTensor, Shard
 from ..._arrays.interop import place_of
 from ..._ops import checks as check
 from ..._ops.experts import RoutedMoELayer, RoutedRows, RoutedSaved, most_rows
-from ..._programs import group as groups
+from ..._programs import rank_group
 from ..._runtime.device import device_name, on_device
 from ..._runtime.errors import Error
 from .._ops import tensors
@@ -30,29 +30,29 @@ from .parameters import check_last, result_dtype, to_bf16
 from .recipes import training_recipe
 
 
-# --- Groups of ranks ------------------------------------------------------------------
+# --- Rank groups ----------------------------------------------------------------------
 
-# Groups by the names that operators are given, as long as they live.
+# Rank groups by the names that operators are given, as long as they live.
 _known = weakref.WeakValueDictionary()
-_counts = collections.Counter()  # of groups that were made, by process group
+_counts = collections.Counter()  # of rank groups that were made, by process group
 _alone = itertools.count()
 
 
 class Group:
-    """The ranks of a process group as a group that experts are divided among. All ranks
-    make it at once, with the same `tokens`; it is made over the store of the process
+    """The ranks of a process group as a rank group, which experts are divided among. All
+    ranks make it at once, with the same `tokens`; it is made over the store of the process
     group, and sends nothing by its backend.
 
     process_group  a ProcessGroup, a DeviceMesh of one dimension (`mesh["ep"]`), or None
                    for the default group; without torch.distributed that is one rank
     tokens         the most tokens that a rank has in a call
-    timeout        seconds that a rank waits for the others before the group ends
+    timeout        seconds that a rank waits for the others before the rank group ends
     transport      "nccl" on GPUs, "host" elsewhere; None is that
     name           stands in messages
 
     The device is the current one of CUDA where the process group's backend is NCCL, else
-    that of mx_compiler (MX_DEVICE). A process may have several groups. After a failure all
-    ranks can make a new one. Raises a TypeError or ValueError, and an mx_compiler.Error
+    that of mx_compiler (MX_DEVICE). A process may have several rank groups. After a failure
+    all ranks can make a new one. Raises a TypeError or ValueError, and an mx_compiler.Error
     where a rank does not come."""
 
     def __init__(self, process_group=None, *, tokens, timeout=100.0, transport=None,
@@ -68,14 +68,14 @@ class Group:
         place = _place_of(found)
         store = dist.PrefixStore(f"mx_compiler/{key}", _get_process_group_store(found))
         with on_device(place):
-            made = groups.Group(
+            made = rank_group.Group(
                 rank, size, _exchange_over(store, rank, size, timeout, name), name=name,
                 timeout=timeout, transport=transport or "auto")
         self._begin(key, made, rank, size, place, tokens, dist.get_process_group_ranks(found))
 
     @classmethod
     def alone(cls, *, tokens):
-        """The group of this rank by itself, on the device of mx_compiler, or the current one
+        """The rank group of this rank alone, on the device of mx_compiler, or the current one
         of CUDA where there is one: all experts are its own, and nothing is sent."""
         check.size("tokens", tokens, 1)
         group = cls.__new__(cls)
@@ -90,7 +90,7 @@ class Group:
         _known[key] = self
 
     def describe(self):
-        """What the group is, in a line."""
+        """What the rank group is, in a line."""
         made = self._group
         how = "alone" if made is None else (
             f"transport {made.transport}, {made.window_bytes} bytes of windows, time-out "
@@ -99,13 +99,13 @@ class Group:
                 f"tokens a rank, {how}")
 
     def status(self):
-        """None while the group works, then an mx_compiler.GroupFailure. Never waits."""
+        """None while the rank group works, then an mx_compiler.GroupFailure. Never waits."""
         return None if self._group is None else self._group.status()
 
     def check(self):
         """Waits for the layers of this rank, and raises what is wrong: an mx_compiler.Error
-        if the group has failed, an mx_compiler.CapacityError if more rows came to a layer
-        than its capacity. Not collective."""
+        if the rank group has failed, an mx_compiler.CapacityError if more rows came to a
+        layer than its capacity. Not collective."""
         failure = self.status()
         if failure:
             raise Error(failure.text, failure.status, failure.name)
@@ -113,8 +113,8 @@ class Group:
             layer.check()
 
     def abort(self, why):
-        """Ends the group on all ranks, whose calls raise an mx_compiler.Error with the
-        text."""
+        """Ends the rank group on all ranks, whose calls raise an mx_compiler.Error with
+        the text."""
         if self._group is not None:
             self._group.abort(why)
 
@@ -143,7 +143,7 @@ class Group:
         return found
 
     def find_program(self, key, make):
-        """A program for the group, or None where it is alone: `make(group)`, once."""
+        """A program for the rank group, or None where it is alone: `make(group)`, once."""
         found = self._layers.get(key)
         if found is None:
             with on_device(self.device):
@@ -165,8 +165,8 @@ class Group:
         return f"<mx_compiler.torch.ep.Group {self.key}: {self.describe()}>"
 
 
-def _find_group(key):
-    """The group that an operator was given by name. Raises a ValueError."""
+def _find_rank_group(key):
+    """The rank group that an operator was given by name. Raises a ValueError."""
     found = _known.get(key)
     if found is None:
         raise ValueError("group: expected the key of an mx_compiler.torch.ep.Group that is "
@@ -190,7 +190,7 @@ def _find_process_group(given):
 
 
 def _place_of(process_group):
-    """A group may have a backend for each kind of device."""
+    """A process group may have a backend for each kind of device."""
     if torch.cuda.is_available():
         try:
             backend = process_group._get_backend(torch.device("cuda")).name()
@@ -206,7 +206,7 @@ def _cuda_place():
 
 
 def _exchange_over(store, rank, size, timeout, name):
-    """The all-gather of the host, over a store that no other group uses."""
+    """The all-gather of the host, over a store that no other rank group uses."""
     def exchange(mine):
         store.set(str(rank), mine)
         parts = []
@@ -228,7 +228,7 @@ def _exchange_over(store, rank, size, timeout, name):
 def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
                    activations="mxfp8_e4m3", weights_format="mxfp8_e4m3",
                    gradients="mxfp8_e4m3"):
-    """SwiGLU experts that are divided among the ranks of a group, on the tokens of all:
+    """SwiGLU experts that are divided among the ranks of a rank group, on the tokens of all:
 
         y[t] = sum over j of  weights[t, j] w2[e] (silu(gate) * up),  e = ids[t, j]
         gate, up = the halves of  w1[e] x[t]
@@ -250,7 +250,7 @@ def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
     w1 and w2 are sums over the tokens of all ranks. Raises a TypeError or ValueError that
     names the argument."""
     check_tensors(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
-    _check_group(group)
+    _check_rank_group(group)
     try:
         _check_options(ids, weights, capacity)
     except (TypeError, ValueError) as error:
@@ -260,8 +260,8 @@ def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
         group.key, capacity or 0, activations, weights_format, gradients)[0]
 
 
-def _check_group(group, experts=None):
-    """Raises a TypeError or ValueError if it is no group, or does not divide the experts."""
+def _check_rank_group(group, experts=None):
+    """Raises a TypeError or ValueError if it is no Group, or does not divide the experts."""
     if not isinstance(group, Group):
         raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
                         f"{type(group).__name__}")
@@ -270,7 +270,7 @@ def _check_group(group, experts=None):
     check.size("experts", experts, 1)
     if experts % group.size:
         raise ValueError(f"experts: expected a multiple of {group.size}, the ranks of the "
-                         f"group, found {experts}")
+                         f"rank group, found {experts}")
 
 
 def _check_ids(ids):
@@ -310,15 +310,15 @@ def _check_choice(x, ids, weights):
 
 
 def _check_tokens(group, x):
-    """That the group has room for the tokens, the first dimension of x, and is of their
+    """That the rank group has room for the tokens, the first dimension of x, and is of their
     device; the other ranks are told, as they wait."""
     if x.shape[0] > group.tokens:
         group.refuse(ValueError(
-            f"x: expected at most {group.tokens} tokens, for which the group was made, found "
-            f"{x.shape[0]} on rank {group.rank}"))
+            f"x: expected at most {group.tokens} tokens, for which the rank group was made, "
+            f"found {x.shape[0]} on rank {group.rank}"))
     if (place := place_of([x])) != group.device:
         group.refuse(ValueError(f"x: expected a tensor for {group.device}, the device of the "
-                                f"group, found one of {place} on rank {group.rank}"))
+                                f"rank group, found one of {place} on rank {group.rank}"))
 
 
 def _check(x, ids, weights, w1, w2):
@@ -335,7 +335,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
     """y, what the backward pass needs of the forward pass (RoutedSaved), and the weights
     quantized for it. y is rounded here, where torch.compile cannot leave it out. A capacity
     of 0 is the most that can come."""
-    ranks = _find_group(group)
+    ranks = _find_rank_group(group)
     try:
         _check_once(x, ids, weights, w1, w2)
     except (TypeError, ValueError) as error:
@@ -360,7 +360,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
     _check(x, ids, weights, w1, w2)
     check_one_device(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
     experts, rows, _ = w1.shape
-    count = _count_places(_find_group(group), ids.shape[1], capacity)
+    count = _count_places(_find_rank_group(group), ids.shape[1], capacity)
     return [x.new_empty(x.shape),
             *(x.new_empty(shape, dtype=torch.int32) for shape in (
                 (count,), (count,), (experts,), ())),
@@ -373,7 +373,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
 def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
                      activations: str, weights_format: str, gradients: str) -> list[Tensor]:
     """Gradients of x, w1, w2 and weights, in f32."""
-    ranks = _find_group(group)
+    ranks = _find_rank_group(group)
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
                              saved[5].shape[1] // 2, ids.shape[1],
                              (activations, weights_format, gradients))
@@ -389,7 +389,7 @@ def _(dy, ids, saved, group, activations, weights_format, gradients):
         dy.shape, (experts, 2 * inner, hidden), (experts, hidden, inner), ids.shape)]
 
 
-# The group, then formats; between them is the capacity.
+# The rank group, then formats; between them is the capacity.
 differentiate(_routed, kept=(1,), options=(5, 7, 8, 9), places=(0, 3, 4, 2))
 
 # Operations that torch.utils.flop_counter counts: as many rows as this rank's tokens have
@@ -445,7 +445,7 @@ def dispatch(x, ids, weights, experts, group, *, capacity=None):
     of the rows of a token. Differentiable in x and weights. Raises a TypeError or
     ValueError that names the argument."""
     check_tensors(x=x, ids=ids, weights=weights)
-    _check_group(group, experts)
+    _check_rank_group(group, experts)
     _check_options(ids, weights, capacity)
     rows, probs, slots, ends, count = torch.ops.mx.ep_dispatch(
         x, _narrow_ids(ids, experts), weights.to(torch.float32), group.key, experts,
@@ -467,14 +467,14 @@ def collect(z, slots, ids, experts, group):
     caller's. Collective, as is its backward pass, which is `dispatch`. Differentiable in z.
     Raises a TypeError or ValueError that names the argument."""
     check_tensors(z=z, slots=slots, ids=ids)
-    _check_group(group, experts)
+    _check_rank_group(group, experts)
     _check_ids(ids)
     return torch.ops.mx.ep_collect(z, slots, _narrow_ids(ids, experts), group.key,
                                    experts).to(z.dtype)
 
 
 def _find(group, x, experts, hidden, choices):
-    ranks = _find_group(group)
+    ranks = _find_rank_group(group)
     _check_tokens(ranks, x)
     return ranks.find_program(("rows", experts, hidden, choices), lambda made: RoutedRows(
         experts, hidden, choices, made, tokens=ranks.tokens))
@@ -497,15 +497,15 @@ def _dispatch(x: Tensor, ids: Tensor, weights: Tensor, group: str, experts: int,
     _check_choice(x, ids, weights)
     program = _find(group, x, experts, x.shape[1], ids.shape[1])
     return tuple(program.dispatch(*map(tensors.plain, (x, ids, weights)), _count_places(
-        _find_group(group), ids.shape[1], capacity)))
+        _find_rank_group(group), ids.shape[1], capacity)))
 
 
 @_dispatch.register_fake
 def _(x, ids, weights, group, experts, capacity):
     _check_choice(x, ids, weights)
     check_one_device(x=x, ids=ids, weights=weights)
-    own = experts // _find_group(group).size
-    count = _count_places(_find_group(group), ids.shape[1], capacity)
+    own = experts // _find_rank_group(group).size
+    count = _count_places(_find_rank_group(group), ids.shape[1], capacity)
     return (x.new_empty(count, x.shape[1]), x.new_empty(count, dtype=torch.float32),
             *(x.new_empty(shape, dtype=torch.int32) for shape in ((count,), (own,), ())))
 
@@ -590,7 +590,7 @@ _NAMES = "w1", "w2", "w3"
 
 
 class MXRoutedExperts(MXGroupedExperts):
-    """Experts that are divided among the ranks of a group, with a router's choice of the
+    """Experts that are divided among the ranks of a rank group, with a router's choice of the
     tokens of each rank: what MXGroupedExperts computes, on rows that come from all ranks
     and go back there.
 
@@ -601,7 +601,7 @@ class MXRoutedExperts(MXGroupedExperts):
     recipe    an mx_compiler.torch.Recipe or the name of one that trains; all three
               matmuls are quantized, with scales rounded up ("ceil")
     capacity  rows of this rank's experts that have room; None: the most that can come
-    mesh      a DeviceMesh of one dimension, whose ranks are the group's: parameters are
+    mesh      a DeviceMesh of one dimension, whose ranks are the rank group's: parameters are
               DTensors, Shard(0) over it. Without it they are this rank's part
     device, dtype  of the parameters
 
@@ -617,17 +617,17 @@ class MXRoutedExperts(MXGroupedExperts):
     has the shape and dtype of x, or autocast's dtype. Collective, and so is backward.
 
     Raises a TypeError or ValueError that names the argument, an mx_compiler.CapacityError
-    if more rows came than have room, an mx_compiler.Error if the group fails."""
+    if more rows came than have room, an mx_compiler.Error if the rank group fails."""
 
     is_divided = True  # for `convert`, which does not import this module
 
     def __init__(self, dim, hidden_dim, num_experts, group, recipe="mxfp8", *,
                  capacity=None, mesh=None, device=None, dtype=None):
-        _check_group(group)
+        _check_rank_group(group)
         check.size("num_experts", num_experts, 1)
         if num_experts % group.size:
             raise ValueError(f"num_experts: expected a multiple of {group.size}, the ranks of "
-                             f"the group, found {num_experts}")
+                             f"the rank group, found {num_experts}")
         recipe = _routed_recipe(recipe)
         super().__init__(dim, hidden_dim, num_experts // group.size, recipe, device, dtype)
         self._set(group, capacity)
@@ -637,9 +637,9 @@ class MXRoutedExperts(MXGroupedExperts):
     @classmethod
     def from_experts(cls, module, group, recipe="mxfp8", *, capacity=None):
         """Of a module with parameters w1, w2 and w3 of this rank's experts, or DTensors of
-        all of them, Shard(0) over the ranks of the group: with these very parameters,
+        all of them, Shard(0) over the ranks of the rank group: with these very parameters,
         hooks and mode."""
-        _check_group(group)
+        _check_rank_group(group)
         new = super().from_experts(module, _routed_recipe(recipe))
         new._set(group, capacity)
         for name in _NAMES:
@@ -670,7 +670,7 @@ class MXRoutedExperts(MXGroupedExperts):
         if mesh.ndim != 1 or mesh.size() != self.group.size or (
                 mesh.get_local_rank() != self.group.rank):
             raise ValueError(f"mesh: expected one dimension of {self.group.size} ranks in the "
-                             f"order of the group, found {mesh}")
+                             f"order of the rank group, found {mesh}")
         for name in _NAMES:
             local = getattr(self, name)
             self.register_parameter(name, torch.nn.Parameter(DTensor.from_local(
@@ -704,7 +704,7 @@ class MXRoutedExperts(MXGroupedExperts):
         if len(divided) > 1 or any(not weight.placements[d].is_shard(0) for d in divided) or (
                 (mesh.size(divided[0]) if divided else 1) != self.group.size):
             raise ValueError(f"{name}: expected a DTensor with Shard(0) over the "
-                             f"{self.group.size} ranks of the group, found placements "
+                             f"{self.group.size} ranks of the rank group, found placements "
                              f"{weight.placements} over {mesh}")
         local = weight.to_local()
         if local.shape[0] * self.group.size != weight.shape[0]:

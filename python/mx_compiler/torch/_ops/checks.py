@@ -51,8 +51,8 @@ def check_one_device(**named):
                              f"found one on {found}")
 
 
-def assume_groups(ends):
-    """For what is traced: as many groups as the data say are one at least. The program
+def assume_expert_groups(ends):
+    """For what is traced: as many expert groups as the data say are one at least. The program
     checks it when it runs."""
     if ends is not None and ends.dim() and isinstance(ends.shape[0], torch.SymInt):
         torch._check(ends.shape[0] >= 1)

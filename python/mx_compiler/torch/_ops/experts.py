@@ -110,10 +110,10 @@ def _find(w1, *formats):
     key = (device_key(), w1.device, w1.shape, formats)
     found = _layers.get(key)
     if found is None:
-        groups, rows, hidden = w1.shape
+        experts, rows, hidden = w1.shape
         with on_device(place_of([w1])):
             found = _layers[key] = layers.MoELayer(
-                groups, hidden, rows // 2, activations=formats[0], weights=formats[1],
+                experts, hidden, rows // 2, activations=formats[0], weights=formats[1],
                 gradients=formats[2])
     return found
 
@@ -238,9 +238,9 @@ def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: T
 
 @_moe_backward.register_fake
 def _(dy, w1, tokens, probs, ends, saved, activations, weights, gradients):
-    groups, rows, hidden = w1.shape
+    experts, rows, hidden = w1.shape
     return [dy.new_empty(shape, dtype=torch.float32) for shape in (
-        dy.shape, w1.shape, (groups, hidden, rows // 2), probs.shape)]
+        dy.shape, w1.shape, (experts, hidden, rows // 2), probs.shape)]
 
 
 differentiate(_moe, kept=(1, 3, 4, 5), options=(6, 7, 8), places=(0, 1, 2, 4))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How many operations torch.utils.flop_counter counts: 2 M N K of each matmul, as of
-torch.mm. Quantizers count nothing. How many rows a group has is on the device, so rows
-of groups count as they are given, once, also those past the last group."""
+torch.mm. Quantizers count nothing. How many rows an expert group has is on the device, so
+its rows count as they are given, once, also those past the last group."""
 
 from math import prod
 
@@ -85,7 +85,7 @@ def _(a, b, scale_a, scale_b, format_a, *_, out_shape=None, **__):
 @counts(torch.ops.mx.grouped_matmul)
 def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows", *_,
       out_shape=None, **__):
-    # Groups that divide K share its elements; their padding is multiplied.
+    # Expert groups that divide K share its elements; their padding is multiplied.
     results = out_shape[-2:] if mode == "reduction" else out_shape
     return 2 * prod(results) * _elements(a, format_a)
 

@@ -18,7 +18,7 @@ from ..._ops import scale_tiles, training
 from ..._ops.formats import find_format
 from ..._ops.quantize import ROUNDINGS
 from . import eager, tensors
-from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
+from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_names,
                      check_one_device, check_tensor, like_rows, refuse_second_order)
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -57,7 +57,7 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
 def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
                      gradients="mxfp8_e4m3", scale_rounding="ceil",
                      wgrad_high_precision=False, save_quantized=False):
-    """For each group g of rows of A, A B_t[g], as torch.nn.functional.grouped_mm, in
+    """For each expert group g of rows of A, A B_t[g], as torch.nn.functional.grouped_mm, in
     MXFP8 or in other formats with blocks of 32.
 
     A     f32, bf16 or f16, [T, K]: the rows of group g end at offs[g]. A group may have
@@ -78,7 +78,7 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
         check_tensor(name, given)
     for one in pair:
         if one.dim() != 3:
-            raise ValueError("B_t: expected [groups, K, N], found shape "
+            raise ValueError("B_t: expected [expert groups, K, N], found shape "
                              f"{tuple(one.shape)}")
     formats = activations, weights, gradients, scale_rounding
     _check_options(*formats, wgrad_high_precision, save_quantized)
@@ -210,7 +210,7 @@ def _fake(x, weight, offs, options, saves):
         _check(x, weight, 2, options)
         check_one_device(x=x, weight=weight)
     else:
-        assume_groups(offs)
+        assume_expert_groups(offs)
         _check_grouped(x, weight, offs, options)
         check_one_device(A=x, B_t=weight, offs=offs)
     y = x.new_empty((x.shape[0], weight.shape[-2]))
@@ -295,7 +295,7 @@ def _without_contents(x, shape=None):
 
 def _define(name, is_grouped, saves):
     """The operator mx::NAME and that of its backward pass: the function that calls it."""
-    groups = ", Tensor offs" * is_grouped + ", Tensor? more" * (is_grouped and saves)
+    of_experts = ", Tensor offs" * is_grouped + ", Tensor? more" * (is_grouped and saves)
     options = _OPTIONS + ", bool wgrad_high_precision" * (not saves)
     count = 2 + is_grouped + (is_grouped and saves)  # of tensors
 
@@ -324,18 +324,18 @@ def _define(name, is_grouped, saves):
     of_backward = tensors.define(
         f"{name}_backward",
         f"(Tensor dy, {'Tensor elements, Tensor scales' if saves else 'Tensor x'}, Tensor weight"
-        f"{groups}, bool needs_dx, bool needs_dw, {options}) -> ({results})",
+        f"{of_experts}, bool needs_dx, bool needs_dw, {options}) -> ({results})",
         backward(_backward_of_pair), backward(_fake_backward))
     call_backward = eager.operator(of_backward)
     refuse_second_order(f"{name}_backward")
 
     def keep(ctx, inputs, output):
-        x, weight, *groups = inputs[:count]
+        x, weight, *of_experts = inputs[:count]
         needs_dx, needs_dw = ctx.needs_input_grad[:2]
         kept = output[1:] if saves else (x if needs_dw else _without_contents(x),)
         weight, *more = (one if one is None or needs_dx else _without_contents(one)
-                         for one in (weight, *groups[1:]))
-        ctx.save_for_backward(*kept, weight, *groups[:1], *more)
+                         for one in (weight, *of_experts[1:]))
+        ctx.save_for_backward(*kept, weight, *of_experts[:1], *more)
         ctx.options = inputs[count:]
 
     def differentiate(ctx, dy, *_):
@@ -346,7 +346,7 @@ def _define(name, is_grouped, saves):
         return tuple(found.get(i) if need else None for i, need in enumerate(needs))
 
     of_forward = tensors.define(
-        name, f"(Tensor x, Tensor weight{groups}, {options}) -> "
+        name, f"(Tensor x, Tensor weight{of_experts}, {options}) -> "
         f"{'(Tensor, Tensor, Tensor)' if saves else 'Tensor'}", forward(_forward), forward(_fake))
     return eager.operator(of_forward, differentiate, keep)
 

@@ -10,7 +10,7 @@ from ..._ops import checks as check
 from ..._ops import quantize as quantization
 from ..._ops.formats import find_format
 from . import eager, tensors
-from .checks import (assume_groups, check_flag, check_names, check_one_device,
+from .checks import (assume_expert_groups, check_flag, check_names, check_one_device,
                      check_tensor, check_tensors)
 
 
@@ -25,7 +25,7 @@ def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
     blocked   scales in the 32_4_4 swizzle of PyTorch, as a matrix whose rows and
               columns are padded to 128 and 4; False: plain, [..., rows, blocks]
-    offsets   i32, [groups], on the device: the rows of group g end at offsets[g].
+    offsets   i32, [groups], on the device: the rows of expert group g end at offsets[g].
               Along axis -1 the scales of a group begin at a tile of their own, tile row
               offsets[g - 1] // 128 + g; along axis -2 its columns begin at a multiple
               of 128, with zeros after them (docs/guide/Torch.md)
@@ -141,7 +141,7 @@ def _fake(x, format, axis, scale_rounding, blocked, offsets, global_scale=None):
     check.one_of("scale_rounding", scale_rounding, quantization.ROUNDINGS)
     shape = check.matrix("x", x, check.MATRICES)[1]
     check_one_device(x=x, offsets=offsets, global_scale=global_scale)
-    assume_groups(offsets)
+    assume_expert_groups(offsets)
     groups = check.vector("offsets", offsets)
     axes = check.axes(_OF_OPERATOR[axis])
     if -1 in axes:

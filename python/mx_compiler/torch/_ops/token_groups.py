@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Groups of rows, as experts have them: padding, and scales of groups. Where a group
+"""Token groups, the rows of an expert each: padding, and scales of groups. Where a group
 ends is on the device, and nothing waits for it: a result has room for any groups."""
 
 from typing import Tuple
@@ -10,13 +10,13 @@ from torch import Tensor
 from ..._ops import checks as check
 from ..._ops import scale_tiles
 from ..._ops.scale_tiles import capacity, round_up
-from .checks import assume_groups, check_one_device, check_tensor
+from .checks import assume_expert_groups, check_one_device, check_tensor
 
 _MODES = (None, "rows", "reduction")
 
 
 def pad_token_groups(x, offs, alignment=32):
-    """Puts each group of rows at a multiple of `alignment`, with zeros after it.
+    """Puts each token group at a multiple of `alignment`, with zeros after it.
 
     x     [T, K]; the rows of group g end at offs[g]; those past the last are left out
     offs  i32 or i64, [G], on the device
@@ -31,7 +31,7 @@ def pad_token_groups(x, offs, alignment=32):
 
 def unpad_token_groups(x, offs, rows, alignment=32):
     """What pad_token_groups was given: `rows` is its T, offs as there. Rows past the
-    last group are zeros. Differentiable in x."""
+    last token group are zeros. Differentiable in x."""
     check_tensor("x", x)
     check_tensor("offs", offs)
     check.size("alignment", alignment, 1)
@@ -48,7 +48,7 @@ def rearrange_scales(scales, offsets=None, mode=None):
     scales   [batch..., rows, blocks], of any dtype of one byte: of matrices, as
              those of experts, each by itself
     offsets  i32 or i64, [groups], on the device, with a mode:
-    mode     "rows": the groups divide the rows, and each begins at a tile of its own
+    mode     "rows": token groups divide the rows, and each begins at a tile of its own
              as in `quantize_mxfp8`. "reduction": they divide the last dimension,
              offsets counting elements: whole blocks of 32, and each group begins at a
              multiple of 128 elements; zeros are between
@@ -73,7 +73,7 @@ def rearrange_scales(scales, offsets=None, mode=None):
         check_tensor("offsets", offsets)
         groups = _count(offsets)
         if scales.dim() != 2:
-            raise ValueError("scales: expected 2 dimensions with groups, found shape "
+            raise ValueError("scales: expected 2 dimensions with token groups, found shape "
                              f"{tuple(scales.shape)}")
         if mode == "rows":
             bits = _spread(bits, *_rows_with_tiles(offsets, bits.shape[0], groups))
@@ -95,7 +95,7 @@ def _tile(bits):
 
 
 def _spread(x, starts, firsts, ends, rows):
-    """Rows of x in a result of so many: row r of group g at starts[g] + r - firsts[g].
+    """Rows of x in a result of so many: row r of token group g at starts[g] + r - firsts[g].
     Other rows are 0."""
     index = torch.arange(x.shape[0], device=x.device)
     group = torch.searchsorted(ends, index, right=True)
@@ -123,12 +123,12 @@ def _columns_with_tiles(offsets, blocks, groups):
 
 
 def begins(ends):
-    """Where groups begin, of where they end."""
+    """Where token groups begin, of where they end."""
     return torch.cat([ends.new_zeros(1), ends[:-1]])
 
 
 def _padded(offs, alignment):
-    """Where the groups begin and end, as they are and padded."""
+    """Where the token groups begin and end, as they are and padded."""
     ends = offs.to(torch.int64)
     firsts = begins(ends)
     padded = torch.cumsum(-((firsts - ends) // alignment) * alignment, 0)
@@ -148,12 +148,12 @@ def _gather(x, source, is_used):
 
 
 def _count(ends):
-    """How many groups there are, of where they end; to be traced too."""
-    assume_groups(ends)
+    """How many token groups there are, of where they end; to be traced too."""
+    assume_expert_groups(ends)
     if ends.dtype not in (torch.int32, torch.int64) or ends.dim() != 1 or \
             ends.shape[0] == 0:
         raise ValueError("offsets: expected i32 or i64 of one dimension, of at least "
-                         f"one group, found {ends.dtype} of shape {tuple(ends.shape)}")
+                         f"one token group, found {ends.dtype} of shape {tuple(ends.shape)}")
     return ends.shape[0]
 
 

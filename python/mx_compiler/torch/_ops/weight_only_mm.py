@@ -12,7 +12,7 @@ from ..._ops import checks as check
 from ..._ops import matmuls
 from ..._ops.formats import find_format
 from . import eager, tensors
-from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
+from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_names,
                      check_one_device, check_tensor, check_tensors, like_rows,
                      refuse_second_order)
 
@@ -40,7 +40,7 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
                            global_scale=None, packed=False):
-    """For each group g of rows of x, x w[g]^T.
+    """For each expert group g of rows of x, x w[g]^T.
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
     elements, scales  of w, [G, N, K], quantized along K to `format`
@@ -200,7 +200,7 @@ def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None
 
 def _fake_multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
                    packed=False):
-    assume_groups(offs)
+    assume_expert_groups(offs)
     check_one_device(x=x, elements=elements, scales=scales, offs=offs,
                      global_scale=global_scale)
     _check_weight_only(x, elements, scales, format, blocked, global_scale, packed, offs)
