@@ -45,7 +45,8 @@ def to_array(x, dtype):
 
 def widen(array):
     """Numbers of f32, f16, or of bf16 as bits, in float64."""
-    return (array.view(BF16) if array.dtype == np.uint16 else array).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return (array.view(BF16) if array.dtype == np.uint16 else array).astype(np.float64)
 
 
 def difference(found, expected):
@@ -182,11 +183,11 @@ class Harness:
         """Text that mx-opt makes of a program."""
         return self.execute(self.mx_opt, self.file("plain.mlir", program), *options).stdout
 
-    def compile(self, program, *options, chip=None):
+    def compile(self, program, *options, chip=None, name="compiled"):
         """The folder of a launch plan."""
         options = [*options, *[f"--chip={chip}"] * bool(chip)]
-        self.execute(self.mx_compile, self.file("case.mlir", program), "-o", self.path("compiled"), *options)
-        return self.path("compiled")
+        self.execute(self.mx_compile, self.file("case.mlir", program), "-o", self.path(name), *options)
+        return self.path(name)
 
     def call_plan(self, plan, arrays, results=0, **more):
         """The process of mx-launch for the folder of a plan, and the paths of results."""

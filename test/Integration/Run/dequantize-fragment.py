@@ -16,55 +16,23 @@ any NaN equals any other. --device takes another device than the simulator,
 another run has compiled.
 """
 
-import argparse
 import dataclasses
-import os
-import subprocess
-import sys
 
 import mx_compiler as mx
-import numpy as np
-
 import mx_reference as ref
+import numpy as np
+from fragment_layout import Layout
+from harness import BF16, Harness
 
 THREADS = 128
-rng = np.random.default_rng(11)
-
-
-@dataclasses.dataclass
-class Layout:
-    """Digits as (size, step, unit), the lowest first."""
-
-    threads: list
-    values: list
-
-    def text(self):
-        def digits(some):
-            return ", ".join(f"{size}: {step} {unit}{'s' * (step > 1)}" for size, step, unit in some)
-
-        return f"#mxgpu.fragment_layout<threads = [{digits(self.threads)}], values = [{digits(self.values)}]>"
-
-    def offsets(self, unit, digits=None):
-        found = [0]
-        for size, step, of in self.values if digits is None else digits:
-            if of == unit:
-                found = [x + i * step for i in range(size) for x in found]
-        return sorted(found)
-
-    def shape(self):
-        both = self.threads + self.values
-        return "x".join(str(len(self.offsets(unit, both))) for unit in ("row", "column"))
-
-
 LAYOUTS = {
     # An operand of wgmma in registers.
-    "wgmma": Layout([(4, 2, "column"), (8, 1, "row"), (4, 16, "row")],
-                    [(2, 1, "column"), (2, 8, "row"), (8, 8, "column")]),
+    "wgmma": Layout([(4, 0, 2), (8, 1, 0), (4, 16, 0)], [(2, 0, 1), (2, 8, 0), (8, 0, 8)]),
     # Neighbours in a register are in other blocks, the next ones in other rows.
-    "blocks": Layout([(128, 2, "row")], [(2, 32, "column"), (2, 1, "row"), (32, 1, "column")]),
-    "rows": Layout([(128, 2, "row")], [(2, 1, "row"), (64, 1, "column")]),
+    "blocks": Layout([(128, 2, 0)], [(2, 0, 32), (2, 1, 0), (32, 0, 1)]),
+    "rows": Layout([(128, 2, 0)], [(2, 1, 0), (64, 0, 1)]),
     # Scales that do not fill a word.
-    "odd": Layout([(128, 1, "row")], [(96, 1, "column")]),
+    "odd": Layout([(128, 1, 0)], [(96, 0, 1)]),
 }
 
 
@@ -80,24 +48,28 @@ class Case:
     def name(self):
         return f"{self.element}_{self.scale}_{self.layout}_{self.block}_{self.reference}"
 
+    def place(self, axis):
+        """Rows or columns of a thread's values."""
+        return Layout.places(LAYOUTS[self.layout].values)[axis]
+
     @property
     def rows(self):
-        return len(LAYOUTS[self.layout].offsets("row"))
+        return len(np.unique(self.place(0)))
 
     @property
     def columns(self):
-        return LAYOUTS[self.layout].offsets("column")
+        return np.unique(self.place(1))
 
     @property
     def blocks(self):
         """Which of its blocks each of a thread's columns is in."""
-        return np.unique(np.array(self.columns) // self.block, return_inverse=True)[1]
+        return np.unique(self.columns // self.block, return_inverse=True)[1]
 
     def kernel(self):
         n, rows, blocks = len(self.columns), self.rows, self.blocks.max() + 1
         stored = self.element if self.element.startswith("f8") else "i8"
-        shape = LAYOUTS[self.layout].shape()
-        layout = LAYOUTS[self.layout].text()
+        layout = LAYOUTS[self.layout]
+        shape = "x".join(str(places.max() + 1) for places in layout.coordinates())
         fragment = f"!mxgpu.fragment<{shape}x{self.element}, {layout}>"
         result = f"!mxgpu.fragment<{shape}xbf16, {layout}>"
         padded = -(-rows * blocks // 4) * 4
@@ -176,8 +148,8 @@ class Case:
 
     def mixed(self, threads):
         """Any codes and scales, half of the threads without rare ones."""
-        codes = rng.integers(0, 256, (threads, self.rows * len(self.columns)), np.uint8)
-        scales = rng.integers(0, 256, (threads, self.rows * (self.blocks.max() + 1)), np.uint8)
+        codes = test.rng.integers(0, 256, (threads, self.rows * len(self.columns)), np.uint8)
+        scales = test.rng.integers(0, 256, (threads, self.rows * (self.blocks.max() + 1)), np.uint8)
         if self.reference:
             return codes & 0xBB, scales % 132 + (self.reference - 124)
         half = threads // 2
@@ -185,8 +157,7 @@ class Case:
         scales[:half] &= 0x7F
         return codes, scales
 
-    def run(self, program, codes, scales):
-        """The numbers of results, and of wrong ones."""
+    def check(self, program, codes, scales):
         n, threads = len(self.columns), len(codes)
         elements = codes.reshape(threads * self.rows, n)
         width = int(self.element[1])
@@ -202,14 +173,8 @@ class Case:
             exact = ref.decode(inner, self.element) * factor
         if self.reference:
             exact = exact * 2.0 ** (127 - self.reference)
-        expected = ref.round_to(exact, "bf16").view(np.uint16)
-        result = result.view(np.uint16)
-        bad = np.where(np.isnan(exact), (result & 0x7FFF) <= 0x7F80, result != expected)
-        if bad.any():
-            i = tuple(np.argwhere(bad)[0])
-            print(f"{self.name} at {i}: code {elements[i]:#x} by {each[i]:#x}: expected {expected[i]:#x},"
-                  f" found {result[i]:#x}")
-        return bad.size, int(bad.sum())
+        expected = ref.round_to(exact, "bf16").view(BF16)
+        test.expect(self.name, result.view(BF16), expected, nan=True)
 
 
 FORMATS = [("f8E4M3FN", "f8E8M0FNU", 32), ("f8E5M2", "f8E8M0FNU", 32), ("f6E2M3FN", "f8E8M0FNU", 32),
@@ -219,45 +184,18 @@ CASES += [Case("f8E4M3FN", layout, reference=reference) for layout in LAYOUTS fo
 CASES += [Case("f8E4M3FN", "odd", block=16), Case("f8E5M2", "wgmma", block=64)]
 
 
-def compile_all(command, directory, chip):
-    entries = "".join(case.entry() for case in CASES)
-    kernels = "".join(case.kernel() for case in CASES)
-    source = os.path.join(directory, f"{chip}.mlir")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(f"""module attributes {{gpu.container_module}} {{{entries}
-  gpu.module @kernels [#nvvm.target<O = 3, chip = "{chip}", features = "+ptx88">] {{{kernels}
+test = Harness("mx_compile", "folder", seed=11, chip="", programs=False)
+mx.set_device(test.device)
+for chip in [test.chip] if test.chip else ["sm_90a", "sm_100a"]:
+    if not test.programs:
+        test.compile(f"""module attributes {{gpu.container_module}} {{{"".join(case.entry() for case in CASES)}
+  gpu.module @kernels [#nvvm.target<O = 3, chip = "{chip}", features = "+ptx88">] {{{"".join(case.kernel() for case in CASES)}
   }}
 }}
-""")
-    subprocess.run([command, source, f"--chip={chip}", "-o", os.path.join(directory, chip)], check=True)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("compiler")
-    parser.add_argument("directory")
-    parser.add_argument("--device", default="sim")
-    parser.add_argument("--chip", choices=["sm_90a", "sm_100a"])
-    parser.add_argument("--programs", action="store_true")
-    options = parser.parse_args()
-    mx.set_device(options.device)
-    os.makedirs(options.directory, exist_ok=True)
-    total = wrong = 0
-    for chip in [options.chip] if options.chip else ["sm_90a", "sm_100a"]:
-        if not options.programs:
-            compile_all(options.compiler, options.directory, chip)
-        with mx.Program(os.path.join(options.directory, chip)) as program:
-            for case in CASES:
-                data = [case.mixed(512)]
-                if case.layout == "wgmma":
-                    data.append(case.every_pair())
-                for codes, scales in data:
-                    count, bad = case.run(program, codes, scales)
-                    total += count
-                    wrong += bad
-    print(f"{options.device}: {total} products, {wrong} wrong")
-    return wrong != 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+""", chip=chip, name=chip)
+    with mx.Program(test.path(chip)) as program:
+        for case in CASES:
+            case.check(program, *case.mixed(512))
+            if case.layout == "wgmma":
+                case.check(program, *case.every_pair())
+test.finish(least=2400000)

@@ -11,15 +11,10 @@ whose tensor cores add in one way, and with --programs the programs are those th
 another run has compiled.
 """
 
-import argparse
-import os
-import subprocess
-import sys
-
 import mx_compiler as mx
-import numpy as np
-
 import mx_reference as ref
+import numpy as np
+from harness import Harness, to_array, widen
 
 E8M0, E4M3 = "f8E8M0FNU", "f8E4M3FN"
 # Scale bytes with which every element is exact.
@@ -30,7 +25,6 @@ NAN_SCALE = 255
 # the chip are in use.
 CHIPS = {"sm_90a": {"weights": "tile = [64, 64, 64]"},
          "sm_100a": {"weights": "tile = [128, 64, 64]", "pairs": "tile = [256, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>"}}
-WEIGHTS = {}
 PAIRS = sorted({pair for e in DOMAIN for pair in ((e, E4M3), (E4M3, e))})
 
 TEXT = """
@@ -56,9 +50,9 @@ def text_of(name, a, b, scale=E8M0, block="", schedule="tile = [64, 64, 64]"):
                        as_=scaled[1], as_type=scaled[2])
 
 
-def programs(chip):
+def programs():
     texts = []
-    if chip == "sm_90a":
+    if test.chip == "sm_90a":
         texts = [text_of(f"{a}_{b}", a, b) for a, b in PAIRS]
         texts.append(text_of("nvfp4", "f4E2M1FN", "f4E2M1FN", E4M3, "block_size = 16 "))
         texts.append(text_of("parts", E4M3, E4M3, schedule="tile = [64, 64, 64], split_k = 3"))
@@ -68,12 +62,6 @@ def programs(chip):
     return "".join(texts)
 
 
-def bf16(exact):
-    """RN_bf16, as float64."""
-    bits = ref.round_to(exact, "bf16").astype(np.uint32) << 16
-    return bits.view(np.float32).astype(np.float64)
-
-
 class Operand:
     """Elements by codes and scales by bytes, and what they stand for."""
 
@@ -81,7 +69,7 @@ class Operand:
         self.element, self.codes, self.scales = element, codes, scales
         with np.errstate(all="ignore"):
             self.exact = ref.real(codes, scales, element, nvfp4)
-        self.values = bf16(self.exact)
+        self.values = widen(ref.round_to(self.exact, "bf16"))
 
     def arrays(self):
         stored = ref.pack(self.codes, self.element)
@@ -93,15 +81,14 @@ class Activations:
 
     def __init__(self, bits):
         self.bits = bits
-        self.values = self.exact = (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        self.values = self.exact = widen(bits)
 
     def arrays(self):
         return (self.bits,)
 
 
 def activations(values):
-    bits = (np.asarray(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    made = Activations(bits)
+    made = Activations(to_array(values, "bf16")[0])
     assert np.array_equal(made.values, values)
     return made
 
@@ -124,15 +111,15 @@ def numbers(values, scales):
 
 
 class Checks:
-    def __init__(self, program, sums, chip):
-        self.program, self.sums, self.wrong = program, sums, 0
-        # Whether A may have scales here.
-        self.scales_a = chip == "sm_90a"
+    """A loaded program, and how its tensor cores add."""
 
-    def require(self, name, condition, found=""):
-        if not condition:
-            self.wrong += 1
-            print(f"{self.sums} sums: {name}: wrong {found}")
+    def __init__(self, program, sums):
+        self.program, self.sums = program, sums
+        # Whether A may have scales here.
+        self.scales_a = test.chip == "sm_90a"
+
+    def require(self, name, good, found=""):
+        test.require(f"{self.sums} sums: {name}", good, found)
 
     def matmul(self, name, a, b):
         y, = self.program[name](*a.arrays(), *b.arrays())
@@ -170,9 +157,7 @@ def check_operands(checks, name, one, other, swap, factors):
     values, exact = np.array(values), np.array(exact)
     with np.errstate(all="ignore"):
         expected = truncated(values[:, None] * factors)
-    bad = ~((y == expected) | np.isnan(y) & np.isnan(expected))
-    checks.require(f"{name}, operand {'B' if swap else 'A'}", not bad.any(),
-                   f"{bad.sum()} of {bad.size}")
+    test.expect_numbers(f"{checks.sums} sums: {name}, operand {'B' if swap else 'A'}", y, expected)
     return exact, y
 
 
@@ -246,12 +231,10 @@ def check_activations(checks, way):
     matrix[np.arange(len(codes)), np.arange(len(codes)) % 32] = codes
     exponents = [0, 10, -10, 100, -100]
     a, b = Activations(matrix), powers(exponents, 32)
-    y = checks.matmul(f"{way}_{E4M3}", a, b)
     with np.errstate(all="ignore"):
         exact = np.array([a.values[i, i % 32] for i in range(len(codes))])
         expected = truncated(exact[:, None] * np.exp2(np.array(exponents, np.float64)))
-    bad = ~((y == expected) | np.isnan(y) & np.isnan(expected))
-    checks.require(f"{way}, activations", not bad.any(), f"{bad.sum()} of {bad.size}")
+    test.expect_numbers(f"{checks.sums} sums: {way}, activations", checks.matmul(f"{way}_{E4M3}", a, b), expected)
 
 
 #===------------------------------------------------------------------------===#
@@ -348,8 +331,8 @@ def check_large_sums(checks, sums):
     checks.require("products above the range of f32", y[2] == (1 if sums == "exact" else 0), y)
 
 
-def check_all(program, sums, chip):
-    checks = Checks(program, sums, chip)
+def check_all(program, sums):
+    checks = Checks(program, sums)
     for element in DOMAIN:
         for way in ("A", "B", *WEIGHTS) if checks.scales_a else WEIGHTS:
             check_domain(checks, element, way)
@@ -361,35 +344,16 @@ def check_all(program, sums, chip):
     if checks.scales_a:
         check_special(checks)
         check_large_sums(checks, sums)
-    print(f"{sums} sums: {checks.wrong} wrong")
-    return checks.wrong
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("compiler")
-    parser.add_argument("directory")
-    parser.add_argument("--device", default="sim")
-    parser.add_argument("--chip", choices=CHIPS, default="sm_90a")
-    parser.add_argument("--programs", action="store_true")
-    options = parser.parse_args()
-    WEIGHTS.update(CHIPS[options.chip])
-    mx.set_device(options.device)
-    os.makedirs(options.directory, exist_ok=True)
-    compiled = os.path.join(options.directory, "program")
-    if not options.programs:
-        source = os.path.join(options.directory, "program.mlir")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(programs(options.chip))
-        subprocess.run([options.compiler, source, f"--chip={options.chip}", "-o", compiled], check=True)
-    wrong = 0
-    for sums in ("exact", "truncated") if options.device == "sim" else ("truncated",):
-        if options.device == "sim":
-            mx.set_simulator_option("tensor-sums", sums)
-        with mx.Program(compiled) as program:
-            wrong += check_all(program, sums, options.chip)
-    return wrong != 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+test = Harness("mx_compile", "folder", chip="sm_90a", programs=False)
+WEIGHTS = CHIPS[test.chip]
+mx.set_device(test.device)
+if not test.programs:
+    test.compile(programs(), chip=test.chip)
+for sums in ("exact", "truncated") if test.device == "sim" else ("truncated",):
+    if test.device == "sim":
+        mx.set_simulator_option("tensor-sums", sums)
+    with mx.Program(test.path("compiled")) as program:
+        check_all(program, sums)
+test.finish(least=200000)

@@ -1,8 +1,8 @@
 """Fragments that threads read from shared memory, relabel and write there again equal
 numpy's, and so do the scales of their elements.
 
-RUN: %python %s mx-compile %t sm_90a --device=sim
-RUN: %python %s mx-compile %t sm_100a --device=sim
+RUN: %python %s mx-compile %t sm_90a
+RUN: %python %s mx-compile %t sm_100a
 REQUIRES: compiler, numpy
 
 Bulk copies fill buffers in every swizzle, with one panel and more, of elements of 4, 6,
@@ -11,51 +11,18 @@ row or column is one of a thread's number or of a register's, in any order. Ever
 element of memory is a different one as far as its bits go. --seed takes others.
 """
 
-import argparse
-import os
 import random
-import subprocess
-import sys
 
 import mx_compiler as mx
 import numpy as np
+from fragment_layout import Layout
+from harness import Harness
 
 SWIZZLES = {"": 16, "sw32": 32, "sw64": 64, "sw128": 128}
 # Elements of fragments, of buffers and of numpy.
 TYPES = {"i8": ("i8", "i1"), "f8E4M3FN": ("f8E4M3FN", "u1"), "bf16": ("bf16", "u2"),
          "f32": ("f32", "f4"), "f4E2M1FN": ("i8", "i1"), "f6E3M2FN": ("i8", "i1")}
 BITS = {"i8": 8, "f8E4M3FN": 8, "bf16": 16, "f32": 32, "f4E2M1FN": 4, "f6E3M2FN": 8}
-
-
-class Layout:
-    """Modes (size, rows, columns) of threads and of values, the lowest first."""
-
-    def __init__(self, threads, values):
-        self.threads, self.values = threads, values
-
-    def __str__(self):
-        def mode(size, rows, columns):
-            return f"{size}: {rows} rows" if rows else f"{size}: {columns} columns"
-        lists = (", ".join(mode(*d) for d in part) for part in (self.threads, self.values))
-        return "#mxgpu.fragment_layout<threads = [{}], values = [{}]>".format(*lists)
-
-    @staticmethod
-    def places(modes):
-        """The row and column of each number."""
-        rows, columns = np.zeros(1, int), np.zeros(1, int)
-        for size, row, column in modes:
-            i = np.arange(size)[:, None]
-            rows, columns = (i * row + rows).ravel(), (i * column + columns).ravel()
-        return rows, columns
-
-    def coordinates(self):
-        """Rows and columns of all elements, by thread and value."""
-        (r0, c0), (r1, c1) = self.places(self.threads), self.places(self.values)
-        return r0[:, None] + r1, c0[:, None] + c1
-
-    def count(self):
-        return len(self.places(self.threads)[0])
-
 
 A_LOAD = Layout([(4, 0, 16), (8, 1, 0), (4, 32, 0), (2, 128, 0)],
                 [(2, 0, 1), (2, 8, 0), (2, 0, 2), (4, 0, 4), (2, 16, 0)])
@@ -94,7 +61,7 @@ class Case:
         self.per = {4: 2}.get(self.bits, 1)
         self.shape = (self.box[0] * boxes[0], self.box[1] // self.per * boxes[1])
 
-    def describe(self):
+    def __str__(self):
         return (f"{self.element} {self.swizzle or 'none'} to {self.out or 'none'}, boxes {self.boxes} of {self.box}, "
                 f"panels {self.panels}\n  {self.load}\n  {self.use}")
 
@@ -198,7 +165,7 @@ class Case:
         for i in range(0, rows, self.box[0]):
             for j in range(0, columns, self.box[1]):
                 expected[i + r1, j + c1] = x[i + r0, j + c0]
-        return int((y != expected).any(-1).sum()), y.shape[0] * y.shape[1]
+        return y, expected
 
 
 class ScaleCase:
@@ -215,7 +182,7 @@ class ScaleCase:
         self.boxes = [(i, j) for i in range(0, 128 * tiles[0], self.box[0])
                       for j in range(0, 4 * tiles[1], self.box[1])]
 
-    def describe(self):
+    def __str__(self):
         return f"scales {self.element} {self.tiles} by {self.block}, extent {self.extent}\n  {self.layout}"
 
     def text(self, name):
@@ -299,7 +266,7 @@ class ScaleCase:
             if self.extent is not None:
                 values = np.where((at < self.extent)[:, None, :], values, 0)
             expected.append(values.reshape(threads, held))
-        return int((y != np.concatenate(expected, 1)).sum()), y.size
+        return y, np.concatenate(expected, 1)
 
 
 def make_cases(rng):
@@ -360,35 +327,15 @@ def make_cases(rng):
     return cases
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("compiler")
-    parser.add_argument("directory")
-    parser.add_argument("chip")
-    parser.add_argument("--device", default="sim")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    os.makedirs(options.directory, exist_ok=True)
-    cases = make_cases(random.Random(options.seed))
-    texts = [case.text(f"case{i}") for i, case in enumerate(cases)]
-    source = os.path.join(options.directory, "fragments.mlir")
-    with open(source, "w") as file:
-        file.write("module attributes {gpu.container_module} {" + "".join(host for host, _ in texts))
-        file.write(f'\n  gpu.module @kernels [#nvvm.target<O = 3, chip = "{options.chip}", features = "+ptx88">] {{')
-        file.write("".join(kernel for _, kernel in texts) + "\n  }\n}\n")
-    program = os.path.join(options.directory, "program")
-    subprocess.run([options.compiler, source, f"--chip={options.chip}", "-o", program], check=True)
-    mx.set_device(options.device)
-    rng, wrong, elements = np.random.default_rng(options.seed), 0, 0
-    with mx.Program(program) as loaded:
-        for i, case in enumerate(cases):
-            bad, count = case.run(loaded[f"case{i}"], rng)
-            if bad:
-                print(f"case{i}: {bad} of {count} wrong: {case.describe()}")
-            wrong, elements = wrong + bad, elements + count
-    print(f"{options.device}: {len(cases)} cases, {elements} elements, {wrong} wrong")
-    return wrong != 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+test = Harness("mx_compile", "folder", "chip", seed=1)
+cases = make_cases(random.Random(test.seed))
+hosts, kernels = zip(*(case.text(f"case{i}") for i, case in enumerate(cases)))
+mx.set_device(test.device)
+with mx.Program(test.compile("module attributes {gpu.container_module} {" + "".join(hosts) + f"""
+  gpu.module @kernels [#nvvm.target<O = 3, chip = "{test.chip}", features = "+ptx88">] {{{"".join(kernels)}
+  }}
+}}
+""", chip=test.chip)) as program:
+    for i, case in enumerate(cases):
+        test.expect(f"case{i}, {case}", *case.run(program[f"case{i}"], test.rng))
+test.finish(least=830464)

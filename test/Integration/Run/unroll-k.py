@@ -1,7 +1,7 @@
 """Kernels whose loops over K are unrolled equal numpy's float64, on the simulator.
 
-RUN: %python %s %t --optimizer=mx-opt --compiler=mx-compile --chip=sm_90a
-RUN: %python %s %t --optimizer=mx-opt --compiler=mx-compile --chip=sm_100a
+RUN: %python %s mx-opt mx-compile %t sm_90a
+RUN: %python %s mx-opt mx-compile %t sm_100a
 REQUIRES: compiler, numpy
 
 Matmuls of all strategies of a chip, of sizes that the run tells, with expert groups and with a
@@ -10,15 +10,13 @@ has, one more and one less, and a last step that is short. Operands are small in
 whose sums are exact in every order. --seed takes others.
 """
 
-import argparse
-import os
-import subprocess
-import sys
-
 import ml_dtypes
 import mx_compiler as mx
 import numpy as np
+from harness import BF16, Harness
 
+test = Harness("mx_opt", "mx_compile", "folder", "chip", seed=1)
+rng = test.rng
 TYPES = """
 !f8 = tensor<?x?xf8E4M3FN>
 !bf = tensor<?x?xbf16>
@@ -65,7 +63,7 @@ ENTRIES = {
 }
 
 
-def make_scales(rng, rows, columns, ends=()):
+def make_scales(rows, columns, ends=()):
     """Scales of 1 and 2 as the program takes them, in tiles of 128 rows by 4 blocks, and
     by rows and blocks. Group g begins with tile `first row / 128 + g` (docs/reference/Spec.md)."""
     blocks, tiles = -(-columns // 32), rows // 128 + len(ends) if len(ends) else -(-rows // 128)
@@ -79,7 +77,7 @@ def make_scales(rng, rows, columns, ends=()):
     return tiled, 2.0 ** (np.concatenate(plain).astype(float) - 127)
 
 
-def make_elements(rng, *shape):
+def make_elements(*shape):
     return rng.integers(-4, 5, shape).astype(ml_dtypes.float8_e4m3fn)
 
 
@@ -87,67 +85,39 @@ def widen(elements, scales):
     return elements.astype(float) * np.repeat(scales, 32, -1)[..., :elements.shape[-1]]
 
 
-def run(rng, entry, text, m, n, k):
-    """The number of wrong elements."""
+def run(entry, text, m, n, k):
+    """The result, and what it must be."""
     c = np.zeros((m, n), np.float32)
     if text is GROUPED:
         ends = np.sort(rng.integers(0, m + 1, 3)).astype("i4")
         ends[2] = m
-        a, (at, asc) = make_elements(rng, m, k), make_scales(rng, m, k, ends)
-        b = make_elements(rng, 3, n, k)
-        parts = [make_scales(rng, n, k) for _ in range(3)]
+        a, (at, asc) = make_elements(m, k), make_scales(m, k, ends)
+        b = make_elements(3, n, k)
+        parts = [make_scales(n, k) for _ in range(3)]
         y = entry(a.view("u1"), at, b.view("u1"), np.stack([t for t, _ in parts]), ends, c)[0]
         wide = widen(a, asc)
         expected, start = np.zeros((m, n)), 0
         for g, end in enumerate(ends):
             expected[start:end] = wide[start:end] @ widen(b[g], parts[g][1]).T
             start = end
-        return int((y != expected).sum())
-    b, (bt, bsc) = make_elements(rng, n, k), make_scales(rng, n, k)
+        return y, expected
+    b, (bt, bsc) = make_elements(n, k), make_scales(n, k)
     if text is WEIGHTS:
-        a = rng.integers(-8, 9, (m, k)).astype(ml_dtypes.bfloat16)
-        y = entry(a.view("u2"), b.view("u1"), bt, c)[0]
-        return int((y != a.astype(float) @ widen(b, bsc).T).sum())
-    a, (at, asc) = make_elements(rng, m, k), make_scales(rng, m, k)
-    y = entry(a.view("u1"), at, b.view("u1"), bt, c)[0]
-    return int((y != widen(a, asc) @ widen(b, bsc).T).sum())
+        a = rng.integers(-8, 9, (m, k)).astype(BF16)
+        return entry(a.view("u2"), b.view("u1"), bt, c)[0], a.astype(float) @ widen(b, bsc).T
+    a, (at, asc) = make_elements(m, k), make_scales(m, k)
+    return entry(a.view("u1"), at, b.view("u1"), bt, c)[0], widen(a, asc) @ widen(b, bsc).T
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("directory")
-    parser.add_argument("--optimizer", required=True)
-    parser.add_argument("--compiler", required=True)
-    parser.add_argument("--chip", required=True, choices=ENTRIES)
-    parser.add_argument("--device", default="sim")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    os.makedirs(options.directory, exist_ok=True)
-    entries = ENTRIES[options.chip]
-    source, kernels = (os.path.join(options.directory, f"{options.chip}{name}.mlir") for name in ("", "-kernels"))
-    with open(source, "w") as file:
-        file.write(TYPES + "".join(text.format(name=name, schedule=schedule) for name, text, schedule, _ in entries))
-    mx.set_device(options.device)
-    rng, wrong, count = np.random.default_rng(options.seed), 0, 0
-    for factor in (2, 3):
-        lowered = subprocess.run(
-            [options.optimizer, source, f"--mx-to-mxgpu=chip={options.chip} unroll-k={factor}", "-o", kernels])
-        program = os.path.join(options.directory, f"{options.chip}-{factor}")
-        if lowered.returncode or subprocess.run(
-                [options.compiler, kernels, f"--chip={options.chip}", "-o", program]).returncode:
-            return 1
-        with mx.Program(program) as loaded:
-            for name, text, _, step in entries:
-                for steps in (0, 1, factor - 1, factor, factor + 1, 2 * factor + 1):
-                    for rest in (0, 32) if steps else (32,):
-                        m, n, k = int(rng.integers(1, 80)), int(rng.integers(1, 10)) * 8, steps * step + rest
-                        bad = run(rng, loaded[name], text, m, n, k)
-                        if bad:
-                            print(f"{name} by {factor}: {m}x{n}x{k}: {bad} of {m * n} wrong")
-                        wrong, count = wrong + bad, count + 1
-    print(f"{options.chip}: {count} matmuls, {wrong} wrong")
-    return wrong != 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+entries = ENTRIES[test.chip]
+source = TYPES + "".join(text.format(name=name, schedule=schedule) for name, text, schedule, _ in entries)
+mx.set_device(test.device)
+for factor in (2, 3):
+    kernels = test.rewrite(source, f"--mx-to-mxgpu=chip={test.chip} unroll-k={factor}")
+    with mx.Program(test.compile(kernels, chip=test.chip)) as program:
+        for name, text, _, step in entries:
+            for steps in (0, 1, factor - 1, factor, factor + 1, 2 * factor + 1):
+                for rest in (0, 32) if steps else (32,):
+                    m, n, k = int(rng.integers(1, 80)), int(rng.integers(1, 10)) * 8, steps * step + rest
+                    test.expect_numbers(f"{name} by {factor}: {m}x{n}x{k}", *run(program[name], text, m, n, k))
+test.finish(least=190000)
