@@ -11,20 +11,14 @@ simulator count what is stored and how many instructions run.
 """
 
 import json
-import os
-import subprocess
-import sys
-
-import ml_dtypes
-import numpy as np
-from work_folder import enter, write
 
 import mx_compiler as mx
+import mx_reference as ref
+import numpy as np
+from harness import FLOATS, Harness
 
-mx_run, mx_compile, folder = sys.argv[1:]
-enter(folder)
+test = Harness("mx_run", "mx_compile", "folder", seed=11)
 mx.set_device("sim")
-rng = np.random.default_rng(11)
 ROWS = 136, 200  # of a and of b
 SIZES = [130, 0, 70, 1]
 USED = sum(-(-size // 128) * 128 for size in SIZES)
@@ -64,21 +58,12 @@ def poisoned(shape, dtype):
     return np.full((*shape, dtype.itemsize), POISON, np.uint8).view(dtype).reshape(shape)
 
 
-def tiles(scales):
-    """Scales in tiles of 128 rows and 4 blocks; tiles have rows and columns of their own."""
-    rows, blocks = -(-scales.shape[0] // 128) * 128, -(-scales.shape[1] // 4) * 4
-    whole = np.zeros((rows, blocks), np.uint8)
-    whole[:scales.shape[0], :scales.shape[1]] = scales
-    parts = whole.reshape(rows // 128, 4, 32, blocks // 4, 4)
-    return np.ascontiguousarray(parts.transpose(0, 3, 2, 1, 4))
-
-
 class Case:
     """The groups in a capacity for `total` rows."""
 
     def __init__(self, total, operands, offset="i32", number="bf16"):
         self.total, self.groups = total, len(SIZES)
-        self.capacity = -(-(total + 127 * self.groups) // 128) * 128
+        self.capacity = ref.capacity(total, self.groups)
         self.fields = dict(m=ROWS[0], n=ROWS[1], cap=self.capacity, blocks=self.capacity // 32,
                            g=self.groups, offset=offset, number=number)
         self.arrays = []
@@ -87,16 +72,12 @@ class Case:
             elements[:, :USED] = codes
             factors = np.full((len(codes), self.capacity // 32), 0xFF, np.uint8)
             factors[:, :USED // 32] = scales
-            self.arrays += [elements, tiles(factors)]
+            self.arrays += [elements, ref.tile(factors)]
         self.arrays.append(np.cumsum(SIZES).astype(offset.replace("i", "int")))
 
     def launch(self, text, chip):
         """Results, poisoned before like all memory of the program."""
-        path = write(f"case-{self.total}.mlir", text)
-        compiled = f"{path}-{chip}"
-        subprocess.run([mx_compile, path, "-o", compiled, f"--chip={chip}", "--ptxas=none"],
-                       check=True)
-        with mx.Program(compiled) as program:
+        with mx.Program(test.compile(text, "--ptxas=none", chip=chip)) as program:
             entry = program["main"]
             arguments = [mx.array(array.view(value.storage))
                          for array, value in zip(self.arrays, entry.arguments, strict=True)]
@@ -107,24 +88,15 @@ class Case:
             mx.synchronize()
             return [np.asarray(result.numpy(dtype=result.element.storage)) for result in results]
 
-    def run(self, text, chip, *options):
-        path = write(f"run-{self.total}.mlir", text)
-        command = [mx_run, path, "--device=sim", f"--chip={chip}", *options]
-        for number, array in enumerate(self.arrays):
-            np.save(f"{number}.npy", array)
-            command += ["--arg", f"{number}.npy"]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
-                              env=dict(os.environ, MX_SIM_REPORT="report.json")).stdout
-
     def check(self, text, chip):
         """Operation by operation, with the reference path."""
-        printed = self.run(text, chip, "--check=cpu")
-        assert "check: passed" in printed, printed
+        done, _ = test.call(text, self.arrays, 0, chip=chip, check=True)
+        test.require(f"{chip}: check", "check: passed" in done.stdout, done.stdout)
 
     def count(self, text, chip):
-        """What the simulator reports of each launch."""
-        self.run(text, chip)
-        with open("report.json", encoding="utf-8") as file:
+        """The simulator's report of each launch."""
+        test.call(text, self.arrays, 0, chip=chip, env={"MX_SIM_REPORT": test.path("report.json")})
+        with open(test.path("report.json"), encoding="utf-8") as file:
             return json.load(file)["launches"]
 
 
@@ -133,22 +105,17 @@ def draw(rows):
     codes, scales = np.zeros((rows, USED), np.uint8), np.zeros((rows, USED // 32), np.uint8)
     start = 0
     for size in SIZES:
-        own = rng.integers(0, 256, (rows, size)).astype(np.uint8)
+        own = test.rng.integers(0, 256, (rows, size)).astype(np.uint8)
         own[own & 0x7F == 0x7F] = 1  # no NaN
         codes[:, start:start + size] = own
         blocks = -(-size // 32)
-        scales[:, start // 32:start // 32 + blocks] = rng.integers(122, 132, (rows, blocks))
+        scales[:, start // 32:start // 32 + blocks] = test.rng.integers(122, 132, (rows, blocks))
         start += -(-size // 128) * 128
     return codes, scales
 
 
-def values(codes, scales):
-    return (codes.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
-            * np.exp2(scales.astype(np.float64) - 127).repeat(32, axis=1))
-
-
 operands = [draw(rows) for rows in ROWS]
-exact = [values(*operand) for operand in operands]
+exact = [ref.real(*operand, "f8E4M3FN") for operand in operands]
 SMALL, LARGE = sum(SIZES), 3000
 
 
@@ -161,12 +128,10 @@ def check_dequantized(chip):
         case.check(text, chip)
         found = case.launch(text, chip)
         for bits, numbers in zip(found, exact):
-            own, wanted = bits[:, :USED], numbers.astype(np.float32)
-            if number == "bf16":
-                own, wanted = own.view(np.uint16), wanted.astype(ml_dtypes.bfloat16).view(np.uint16)
-            np.testing.assert_array_equal(own, wanted)  # every number is exact
-            after = np.ascontiguousarray(bits[:, USED:]).view(np.uint8)
-            assert (after == POISON).all(), f"{chip}: columns after the last segment were written"
+            wanted = numbers.astype(FLOATS[number])  # every number is exact
+            test.expect(f"{chip}: numbers", bits[:, :USED], wanted)
+            test.expect(f"{chip}: columns after the last segment", bits[:, USED:],
+                        poisoned(bits[:, USED:].shape, bits.dtype))
 
 
 def check_matmuls(chip, schedules):
@@ -181,8 +146,8 @@ def check_matmuls(chip, schedules):
         for total in SMALL, LARGE:
             case = Case(total, operands)
             found.append(case.launch(MATMUL.format(schedule=schedule, **case.fields), chip)[0])
-        assert (abs(found[0] - wanted) <= size * 2**-16).all(), f"{chip} {schedule}"
-        assert found[0].tobytes() == found[1].tobytes(), f"{chip} {schedule}: room matters"
+        test.expect_numbers(f"{chip} {schedule}", found[0], wanted, size * 2**-16)
+        test.expect(f"{chip} {schedule}: room", found[1], found[0])
 
 
 def check_work(chip, text, kernel):
@@ -192,10 +157,10 @@ def check_work(chip, text, kernel):
         case = Case(total, operands)
         launches = [launch for launch in case.count(text.format(**case.fields), chip)
                     if kernel in launch["kernel"]]
-        assert launches, f"{chip}: no launch of {kernel}"
+        test.require(f"{chip}: launches of {kernel}", launches)
         stored = sum(role["bytes"].get("registers_to_global", 0)
                      for launch in launches for role in launch["roles"])
-        assert stored == 2 * USED * sum(ROWS), (chip, total, stored)
+        test.require(f"{chip}: bytes stored of {total} rows", stored == 2 * USED * sum(ROWS), stored)
         warps = sum(np.prod(launch["grid"]) * launch["block"][0] // 32 for launch in launches)
         instructions = sum(launch["warp_instructions"] for launch in launches)
         found.append((instructions, warps, len(launches)))
@@ -203,7 +168,7 @@ def check_work(chip, text, kernel):
     idle = (many - few) / (most - least)
     print(f"{chip} {kernel}: {launches} launches, {few} and {many} instructions of {least} and "
           f"{most} warps, {idle:.0f} of a warp without work")
-    assert idle <= 150, idle
+    test.require(f"{chip} {kernel}: instructions of an idle warp", idle <= 150, idle)
     return launches
 
 
@@ -215,4 +180,5 @@ check_matmuls("sm_100a", [""])
 # Both operands in one launch.
 both = MATMUL.replace("{schedule}", WORKSPACE.format(n=128))
 launches = check_work("sm_90a", both, "dequantize")
-assert launches == 1, launches
+test.require("launches for both operands", launches == 1, launches)
+test.finish(least=2000000)
