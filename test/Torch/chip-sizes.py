@@ -14,6 +14,7 @@ import torch
 
 import mx_compiler.torch as mxt
 import reference as ref
+from refuses import refuses
 
 CHIP = "".join(sys.argv[1:])
 # The multiples that are wanted, of E2M1 beside another format and alone.
@@ -27,7 +28,7 @@ def refused_or(step, formats, found, names, call):
     """The result of `call`, None where it was refused as it should be."""
     if step not in REFUSED:
         return call()
-    ref.refuses(ValueError, f"{names}: {MESSAGE.format(step, formats, CHIP, found)}", call)
+    refuses(ValueError, f"{names}: {MESSAGE.format(step, formats, CHIP, found)}", call)
 
 
 def linear(inputs, outputs, **fields):

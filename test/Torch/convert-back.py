@@ -13,6 +13,7 @@ from torch import nn
 import mx_compiler.torch as mxt
 import reference as ref
 from reference import DEVICE, blocked, exact
+from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
 TRAIN = "mxfp8", "mxfp8_wgrad_with_hp", "mxfp8_e5m2_gradients", "mxfp8_floor"
@@ -237,7 +238,7 @@ def errors():
         (TypeError, "strict: expected True or False, found 1",
          lambda: mxt.convert(make(), strict=1)),
     ):
-        ref.refuses(kind, text, call)
+        refuses(kind, text, call)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         mxt.convert(derived, "bf16")

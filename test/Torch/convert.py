@@ -12,6 +12,7 @@ from torch import nn
 import mx_compiler.torch as mxt
 import reference as ref
 from reference import DEVICE
+from refuses import refuses
 
 
 class Experts(nn.Module):
@@ -93,8 +94,8 @@ def replaced():
     same = [*model.modules()]
     mxt.convert(model, "mxfp4_weights")
     assert [*model.modules()] == same
-    ref.refuses(ValueError, "expected weights of floats, found those of mxfp4_weights",
-                mxt.convert, model, "mxfp8")
+    refuses(ValueError, "expected weights of floats, found those of mxfp4_weights",
+            mxt.convert, model, "mxfp8")
 
 
 def of_the_root():
@@ -151,8 +152,8 @@ def computed_weights():
     with torch.no_grad():
         trains[0].weight_g.mul_(4)
     assert (trains(x) - wanted).norm() > wanted.norm()
-    ref.refuses(ValueError, "weight: expected a parameter, found one that a hook computes",
-                mxt.convert, other, "mxfp4_weights")
+    refuses(ValueError, "weight: expected a parameter, found one that a hook computes",
+            mxt.convert, other, "mxfp4_weights")
 
 
 def transformer():
@@ -242,8 +243,8 @@ def reasons():
         mxt.convert(ones)
     assert [type(m) for m in ones[:5]] == [mxt.MXLinear] * 4 + [nn.Linear]
     experts = Experts().double()
-    ref.refuses(ValueError, "(Experts: w1: expected float32, bfloat16 or float16, found "
-                "float64", mxt.convert, experts)
+    refuses(ValueError, "(Experts: w1: expected float32, bfloat16 or float16, found "
+            "float64", mxt.convert, experts)
 
 
 def registered():
@@ -262,8 +263,8 @@ def registered():
     mxt.convert(model)
     assert type(model["a"]) is nn.Identity and type(model["b"]) is mxt.MXLinear
     mxt.register_experts(Others, lambda module, recipe: None)
-    ref.refuses(TypeError, "from_experts of Others: expected to return a torch.nn.Module, "
-                "found NoneType", mxt.convert, nn.ModuleDict({"a": Others()}))
+    refuses(TypeError, "from_experts of Others: expected to return a torch.nn.Module, "
+            "found NoneType", mxt.convert, nn.ModuleDict({"a": Others()}))
     mxt.register_experts(Others, None)
     other = nn.ModuleDict({"a": Others()})
     mxt.convert(other)
@@ -281,7 +282,7 @@ def other_experts():
 
     advice = ("(Bank: expected experts of a known class, found parameters gate_up_proj, "
               "down_proj of another: tell mx_compiler.torch.register_experts how to replace them)")
-    ref.refuses(ValueError, f"found none; left as they are: the model {advice}", mxt.convert, Bank())
+    refuses(ValueError, f"found none; left as they are: the model {advice}", mxt.convert, Bank())
     model = nn.ModuleDict({"bank": Bank(), "linear": nn.Linear(32, 32)})
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -369,7 +370,7 @@ def errors():
         (TypeError, "from_experts: expected a function",
          lambda: mxt.register_experts(Experts, 3)),
     ):
-        ref.refuses(kind, text, call)
+        refuses(kind, text, call)
 
 
 def warned(model, recipe, **options):
@@ -410,7 +411,7 @@ def tied():
         assert not warned(kept, "bf16") and not warned(kept, "mxfp8")
         assert "embedding.weight and head.weight" in warned(kept, recipe)[0]
         # Where nothing is replaced nothing is said of it.
-        ref.refuses(ValueError, "nothing was replaced", warned, nn.ModuleDict({
+        refuses(ValueError, "nothing was replaced", warned, nn.ModuleDict({
             "tied": make(), "thin": nn.Linear(33, 33)}), recipe, strict=True)
 
 

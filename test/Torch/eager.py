@@ -20,7 +20,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import mx_compiler.torch as mxt
 from mx_compiler.torch._ops import eager, quantize
-from reference import ends, refuses, tensor
+from reference import ends, tensor
+from refuses import refuses
 
 x, w, experts, offs = tensor((64, 128)), tensor((96, 128)), tensor((4, 64, 128)), ends(10, 20, 30, 64)
 q, s = mxt.quantize_mxfp4(w)

@@ -7,7 +7,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import mx_compiler.torch as mxt
-from reference import DEVICE, ends, refuses, tensor
+from reference import ends, tensor
+from refuses import refuses
 
 x, w, experts, offs = (tensor((64, 128)), tensor((64, 128)), tensor((4, 64, 128)),
                        ends(10, 20, 30, 64))

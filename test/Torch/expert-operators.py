@@ -4,7 +4,7 @@
 kernels, gradients, torch.compile), results beside sums that PyTorch makes, and errors."""
 
 import torch
-from refused import refused
+from refuses import refuses
 from torch.library import opcheck
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -130,8 +130,10 @@ assert type(model[0]) is ep.MXRoutedExperts and model[0].w1 is module.w1 and mod
 assert mxt.convert(model, "mxfp8_e5m2_gradients", strict=True)[0].group is group
 y = model[0](x, ids, weights)
 assert y.shape == x.shape and not torch.equal(y, torch.zeros_like(y))
-refused(ValueError, lambda: mxt.convert(model, "bf16"), "experts that are divided among ranks have no module of PyTorch")
-refused(ValueError, lambda: mxt.convert(model, "mxfp8_weights", strict=True), "recipe: expected one that trains for MXRoutedExperts")
+refuses(ValueError, "experts that are divided among ranks have no module of PyTorch",
+        lambda: mxt.convert(model, "bf16"))
+refuses(ValueError, "recipe: expected one that trains for MXRoutedExperts",
+        lambda: mxt.convert(model, "mxfp8_weights", strict=True))
 plain_experts = model[0].to_plain()
 assert type(plain_experts) is mxt.GroupedExperts and plain_experts.w1 is module.w1
 
@@ -158,7 +160,7 @@ for kind, text, call in (
             torch.autograd.grad(ep.dispatch(a, ids, weights, EXPERTS, group).rows.float().square().sum(), a,
                                 create_graph=True)[0].sum(), a))):
     a, = needing(x)
-    refused(kind, call, text)
+    refuses(kind, text, call)
 group.close()
-refused(ValueError, lambda: ep.dispatch(x, ids, weights, EXPERTS, group), "that is open, found")
+refuses(ValueError, "that is open, found", lambda: ep.dispatch(x, ids, weights, EXPERTS, group))
 print("right")

@@ -24,7 +24,7 @@ from mx_compiler.torch.gpt_oss_experts import MXFP4Experts
 
 from gpt_oss_oracle import unpack
 from reference import DEVICE
-from refused import refused
+from refuses import refuses
 from safetensors_bytes import read, write
 
 WORK = pathlib.Path(sys.argv[1])
@@ -102,11 +102,10 @@ def test_state_dict():
     model.load_state_dict(model.state_dict())
     model.to(torch.float32)
     assert torch.equal(model.state_dict()["experts.down_proj_scales"], state["down_proj_scales"])
-    refused(ValueError, lambda: other.load_state_dict(
-        {**state, "down_proj_scales": state["down_proj_scales"][:, 1:]}),
-        "down_proj_scales", [E, H, I // 32], [E, H - 1, I // 32])
+    refuses(ValueError, ("down_proj_scales", [E, H, I // 32], [E, H - 1, I // 32]),
+            other.load_state_dict, {**state, "down_proj_scales": state["down_proj_scales"][:, 1:]})
     less = {name: x for name, x in state.items() if name != "down_proj_scales"}
-    refused(RuntimeError, lambda: other.load_state_dict(less), "down_proj_scales")
+    refuses(RuntimeError, "down_proj_scales", lambda: other.load_state_dict(less))
     # What was refused has changed nothing, and the state was not changed on the way.
     assert state["down_proj_scales"].shape == (E, H, I // 32)
 
@@ -153,17 +152,17 @@ def test_folder():
     MXFP4Experts.from_checkpoint(folder, 1)
     config = {"num_local_experts": E, "hidden_size": H, "intermediate_size": I + 32}
     (folder / "config.json").write_text(json.dumps(config))
-    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(folder, 1), "model-0.safetensors",
-            PREFIX + "gate_up_proj_blocks", [E, 2 * I + 64, H // 32, 16], [E, 2 * I, H // 32, 16])
+    refuses(ValueError, ("model-0.safetensors", PREFIX + "gate_up_proj_blocks",
+                         [E, 2 * I + 64, H // 32, 16], [E, 2 * I, H // 32, 16]),
+            lambda: MXFP4Experts.from_checkpoint(folder, 1))
     (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 161}))
-    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(folder, 1), "intermediate",
-            "multiple of 32", "161")
+    refuses(ValueError, ("intermediate", "multiple of 32", "161"), lambda: MXFP4Experts.from_checkpoint(folder, 1))
     (folder / "config.json").write_text("{")
-    refused(ValueError, lambda: gpt_oss.Checkpoint(folder), folder / "config.json", "JSON")
+    refuses(ValueError, (folder / "config.json", "JSON"), lambda: gpt_oss.Checkpoint(folder))
     (folder / "config.json").unlink()
     (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": 3}}')
-    refused(ValueError, lambda: gpt_oss.Checkpoint(folder), "model.safetensors.index.json",
-            "name of a file beside it for a", "found 3")
+    refuses(ValueError, ("model.safetensors.index.json", "name of a file beside it for a", "found 3"),
+            lambda: gpt_oss.Checkpoint(folder))
     # Elsewhere than beside the index, though every one of these is there to be read.
     (folder / "inner").mkdir()
     outside = WORK / "outside.safetensors"
@@ -175,8 +174,8 @@ def test_folder():
                  "..\\outside.safetensors", "model-0.safetensors\0", "/dev/zero", "", ".", ".."):
         (folder / "model.safetensors.index.json").write_text(
             json.dumps({"weight_map": {**index, "a": name}}))
-        refused(ValueError, lambda: gpt_oss.Checkpoint(folder), "model.safetensors.index.json",
-                "name of a file beside it for a of weight_map", repr(name))
+        refuses(ValueError, ("model.safetensors.index.json", "name of a file beside it for a of weight_map", repr(name)),
+                lambda: gpt_oss.Checkpoint(folder))
     # A name beside the index may be a link: caches of checkpoints are made of them.
     (folder / "linked.safetensors").symlink_to(outside)
     (folder / "model.safetensors.index.json").write_text(json.dumps(
@@ -185,14 +184,14 @@ def test_folder():
     (folder / "link").unlink()
     shutil.rmtree(folder / "inner")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
-    refused(TypeError, lambda: gpt_oss.Checkpoint(None), "path", "NoneType")
+    refuses(TypeError, ("path", "NoneType"), lambda: gpt_oss.Checkpoint(None))
     (folder / "model-1.safetensors").unlink()
-    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(folder), "model-1.safetensors",
-            "model.safetensors.index.json")
+    refuses(FileNotFoundError, ("model-1.safetensors", "model.safetensors.index.json"),
+            lambda: gpt_oss.Checkpoint(folder))
     shutil.rmtree(folder)
     folder.mkdir()
-    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(folder), folder, "*.safetensors")
-    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(WORK / "none"), WORK / "none")
+    refuses(FileNotFoundError, (folder, "*.safetensors"), lambda: gpt_oss.Checkpoint(folder))
+    refuses(FileNotFoundError, WORK / "none", lambda: gpt_oss.Checkpoint(WORK / "none"))
 
 
 def broken(**changed):
@@ -230,16 +229,16 @@ def test_tensors():
     ]
     for changed, *parts in cases:
         file = broken(**changed)
-        refused(ValueError, lambda: MXFP4Experts.from_checkpoint(file, 1), file, *parts)
-    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 7),
-            "model.layers.7.mlp.experts.gate_up_proj_blocks", "found none")
+        refuses(ValueError, (file, *parts), lambda: MXFP4Experts.from_checkpoint(file, 1))
+    refuses(ValueError, ("model.layers.7.mlp.experts.gate_up_proj_blocks", "found none"),
+            lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 7))
     # A bias of f32 is what some programs write: it stays f32.
     file = broken(down_proj_bias=bias.astype(np.float32))
     assert MXFP4Experts.from_checkpoint(file, 1).down_proj_bias.dtype == torch.float32
     # gpt-oss's own layout has other keys.
     own = WORK / "own.safetensors"
     write(own, {"block.1.mlp.mlp1_weight.blocks": GOOD["gate_up_proj_blocks"]})
-    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(own, 1), own, "Transformers' layout")
+    refuses(ValueError, (own, "Transformers' layout"), lambda: MXFP4Experts.from_checkpoint(own, 1))
 
 
 def test_damaged():
@@ -250,8 +249,7 @@ def test_damaged():
                 "too long": whole + b"x", "no safetensors": b"PK\3\4" * 1000}
     for content in contents.values():
         file.write_bytes(content)
-        refused(ValueError, lambda: gpt_oss.Checkpoint(file), file,
-                "expected a complete safetensors file")
+        refuses(ValueError, (file, "expected a complete safetensors file"), lambda: gpt_oss.Checkpoint(file))
 
 
 def test_without_safetensors():
@@ -261,8 +259,9 @@ def test_without_safetensors():
     importlib.reload(gpt_oss)
     for read_it in (lambda: gpt_oss.Checkpoint(WORK / "good.safetensors"),
                     lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)):
-        refused(ImportError, read_it, "a checkpoint: expected the package safetensors to read it, found none: "
-                "pip install safetensors")
+        refuses(ImportError, "a checkpoint: expected the package safetensors to read it, found none: "
+                "pip install safetensors",
+                read_it)
     del sys.modules["safetensors"]
     sys.modules.update(hidden)
     assert gpt_oss.Checkpoint(WORK / "good.safetensors").keys()
@@ -279,9 +278,8 @@ def test_packed():
     other.load_state_dict(experts.state_dict(), assign=True)
     assert torch.equal(other.gate_up_proj_blocks, experts.gate_up_proj_blocks)
     blocks = experts.state_dict()["gate_up_proj_blocks"]
-    refused(ValueError, lambda: other.load_state_dict(
-        {**experts.state_dict(), "gate_up_proj_blocks": blocks[:, 2:]}),
-        "gate_up_proj_blocks: expected plain elements", list(blocks.shape))
+    refuses(ValueError, ("gate_up_proj_blocks: expected plain elements", list(blocks.shape)),
+            other.load_state_dict, {**experts.state_dict(), "gate_up_proj_blocks": blocks[:, 2:]})
 
 
 everything = (test_values, test_state_dict, test_without_contents, test_saved_file, test_folder, test_tensors,

@@ -20,7 +20,7 @@ from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped
 
 from gpt_oss_oracle import Experts
 from reference import DEVICE, exact
-from refused import refused
+from refuses import refuses
 
 SIZES = gpt_oss.Sizes(experts=5, hidden=192, intermediate=160)
 # gpt-oss's 2880 is 22.5 tiles of 128.
@@ -160,16 +160,16 @@ def test_errors():
         cases += [((IndexError, RuntimeError), (x, indices + SIZES.experts, weights), "index"),
                   ((IndexError, RuntimeError), (x, indices - SIZES.experts, weights), "index")]
     for kind, arguments, *parts in cases:
-        refused(kind, lambda: experts(*arguments), *parts)
-    refused(TypeError, lambda: MXFP4Experts((4, 64, 64)), "sizes", "gpt_oss.Sizes", "tuple")
-    refused(ValueError, lambda: MXFP4Experts(SIZES, limit=None), "limit", "above 0", "None")
-    refused(ValueError, lambda: MXFP4Experts(SIZES, alpha=-1), "alpha", "above 0", "-1")
-    refused(ValueError, lambda: experts.weight("up"), "projection", "down_proj", "'up'")
-    refused(TypeError, lambda: BF16Experts(None), "experts", "MXFP4Experts", "NoneType")
-    refused(ValueError, lambda: gpt_oss.Sizes(4, 100, 64), "hidden", "multiple of 32", "100")
-    refused(ValueError, lambda: gpt_oss.Sizes(4, 64, 48), "intermediate", "48")
-    refused(ValueError, lambda: gpt_oss.Sizes(0, 64, 64), "experts", "at least 1", "0")
-    refused(ValueError, lambda: gpt_oss.Sizes("4", 64, 64), "experts", "'4'")
+        refuses(kind, parts, lambda: experts(*arguments))
+    refuses(TypeError, ("sizes", "gpt_oss.Sizes", "tuple"), lambda: MXFP4Experts((4, 64, 64)))
+    refuses(ValueError, ("limit", "above 0", "None"), lambda: MXFP4Experts(SIZES, limit=None))
+    refuses(ValueError, ("alpha", "above 0", "-1"), lambda: MXFP4Experts(SIZES, alpha=-1))
+    refuses(ValueError, ("projection", "down_proj", "'up'"), lambda: experts.weight("up"))
+    refuses(TypeError, ("experts", "MXFP4Experts", "NoneType"), lambda: BF16Experts(None))
+    refuses(ValueError, ("hidden", "multiple of 32", "100"), lambda: gpt_oss.Sizes(4, 100, 64))
+    refuses(ValueError, ("intermediate", "48"), lambda: gpt_oss.Sizes(4, 64, 48))
+    refuses(ValueError, ("experts", "at least 1", "0"), lambda: gpt_oss.Sizes(0, 64, 64))
+    refuses(ValueError, ("experts", "'4'"), lambda: gpt_oss.Sizes("4", 64, 64))
 
 
 def test_short():

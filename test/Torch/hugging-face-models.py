@@ -19,6 +19,7 @@ import mx_compiler.torch as mxt
 import reference as ref
 from quantized_matmuls import distance
 from reference import DEVICE
+from refuses import refuses
 
 transformers.logging.set_verbosity_error()
 EXPERTS, K, HIDDEN, INNER, SYMBOLS = 32, 2, 64, 96, 128
@@ -149,7 +150,7 @@ def refused(cls, model, folder):
     their state dict anyway is refused by from_pretrained; it would else draw random weights."""
     for save in (lambda: model.save_pretrained(folder),
                  lambda: model.save_pretrained(folder, max_shard_size="20KB")):
-        ref.refuses(ValueError, "expected floats, which from_pretrained reads, found mxfp4", save)
+        refuses(ValueError, "expected floats, which from_pretrained reads, found mxfp4", save)
         assert not [*pathlib.Path(folder).glob("*.safetensors*")]
     try:
         model.save_pretrained(folder, state_dict=model.state_dict())
@@ -200,7 +201,7 @@ def hub():
             self.inner = torch.nn.Linear(64, 64)
     with tempfile.TemporaryDirectory() as folder:
         mxt.convert(Model().to(DEVICE), "mxfp4_weights").save_pretrained(folder)
-        ref.refuses(RuntimeError, "size mismatch for inner.weight", Model.from_pretrained, folder)
+        refuses(RuntimeError, "size mismatch for inner.weight", Model.from_pretrained, folder)
 
 
 for part in (experts, models, stored, hub):

@@ -15,6 +15,7 @@ import mx_compiler.torch as mxt
 import reference as ref
 from quantized_matmuls import Matmul, distance, exact_matmul
 from reference import DEVICE, blocked, exact
+from refuses import refuses
 
 HIDDEN, INNER, EXPERTS, K, TOKENS = 64, 96, 5, 2, 40
 BF16, F32, F64 = torch.bfloat16, torch.float32, torch.float64
@@ -269,9 +270,9 @@ def left_alone():
         (patched, "forward: expected that of the class, found one that was put on"),
     ):
         model = nn.ModuleDict({"mlp": module, "head": nn.Linear(32, 32)})
-        ref.refuses(ValueError, "nothing was replaced", mxt.convert, model, strict=True)
+        refuses(ValueError, "nothing was replaced", mxt.convert, model, strict=True)
         assert type(model["head"]) is nn.Linear
-        ref.refuses(ValueError, text, mxt.convert, model, strict=True)
+        refuses(ValueError, text, mxt.convert, model, strict=True)
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             mxt.convert(model)
@@ -310,7 +311,7 @@ def errors():
          "(40, 5), one for each expert, found (40, 3)",
          lambda: model(x, chosen, torch.ones(40, 3, device=DEVICE))),
     ):
-        ref.refuses(kind, text, call)
+        refuses(kind, text, call)
 
 
 for part in (trains, weight_only, without_experts, all_chosen, more_dimensions, lists,

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
 """mx_compiler.torch.install takes what is block-scaled and nothing else, and uninstall leaves
-PyTorch as it was. On tensors of the host wherever it runs; Inputs/gpu_torchao.py does it
+PyTorch as it was. On tensors of the host wherever it runs; gpu-torchao.py does it
 on a GPU."""
 
 import os
@@ -10,7 +10,8 @@ os.environ["MX_DEVICE"] = "cpu"
 
 import numpy as np
 import torch
-from blocks import Matrix, raises
+from blocks import Matrix
+from refuses import refuses
 from torch._dynamo import trace_rules
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.functional import ScalingType, SwizzleType
@@ -179,7 +180,7 @@ with FakeTensorMode() as mode:
         fake(mode, scales_a), MX, fake(mode, scales_b), MX, BLOCKED, BLOCKED,
         offs=fake(mode, offs))
     assert y.shape == (48, 32)
-    raises(ValueError, ("mat_b", "K = 64"), lambda: scaled_mm(
+    refuses(ValueError, ("mat_b", "K = 64"), lambda: scaled_mm(
         fake(mode, a.elements), fake(mode, x.elements.view(torch.float8_e4m3fn).t()),
         fake(mode, a.blocked), MX, fake(mode, x.blocked), MX, BLOCKED, BLOCKED))
 
@@ -227,15 +228,15 @@ torch._dynamo.reset()
 
 # --- Wrong arguments change nothing.
 for devices in ("xpu", (), ("cpu", "tpu"), None, 3, torch.device("cpu"), [["cpu"]]):
-    raises(ValueError, ("devices", "'cuda'", "'cpu'"), lambda: mxt.install(devices))
+    refuses(ValueError, ("devices", "'cuda'", "'cpu'"), lambda: mxt.install(devices))
 assert state() == before
 
 # --- The functions of mx_compiler.torch serve any device, and refuse what is not block-scaled.
 assert torch.equal(mxt.scaled_mm(a.elements, mat_b, a.blocked, MX, b.blocked, MX,
                                  BLOCKED, BLOCKED), eager)
-raises(ValueError, ("scale_recipe_a", "BlockWise1x32", "TensorWise"),
-       lambda: mxt.scaled_mm(a.elements, mat_b, one, ScalingType.TensorWise, one,
-                             ScalingType.TensorWise))
-raises(ValueError, ("float8_e8m0fnu", "float16", "int8"),
-       lambda: mxt.scaled_mm(a.elements, mat_b, a.blocked, MX, b.blocked, MX, BLOCKED,
-                             BLOCKED, output_dtype=torch.int8))
+refuses(ValueError, ("scale_recipe_a", "BlockWise1x32", "TensorWise"),
+        lambda: mxt.scaled_mm(a.elements, mat_b, one, ScalingType.TensorWise, one,
+                              ScalingType.TensorWise))
+refuses(ValueError, ("float8_e8m0fnu", "float16", "int8"),
+        lambda: mxt.scaled_mm(a.elements, mat_b, a.blocked, MX, b.blocked, MX, BLOCKED,
+                              BLOCKED, output_dtype=torch.int8))

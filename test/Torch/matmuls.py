@@ -11,6 +11,7 @@ import torch
 import mx_compiler.torch as mxt
 import reference as ref
 from reference import blocked, exact, near
+from refuses import refuses
 
 FORMATS = (dict(), dict(scale_rounding="floor", gradients="mxfp8_e5m2"),
            dict(weights="mxfp4", activations="mxfp6_e3m2"))
@@ -318,12 +319,12 @@ def beside():
                                (TypeError, "the second", w.to(torch.float8_e4m3fn)),
                                (ValueError, "the second", w[:, :40]), (ValueError, "the second", w.to("meta"))):
         for saves in (False, True):
-            ref.refuses(error, name, lambda: mxt.mxfp8_grouped_mm(
+            refuses(error, name, lambda: mxt.mxfp8_grouped_mm(
                 x, [w.transpose(-2, -1), other.transpose(-2, -1)], offs, save_quantized=saves))
     for other in (w[:1], w[:, :, :32], w[0]):
         for saves in (False, True):
             pair = w.transpose(-2, -1).requires_grad_(), other.transpose(-2, -1)
-            ref.refuses(ValueError, "B_t: expected", lambda: mxt.mxfp8_grouped_mm(
+            refuses(ValueError, "B_t: expected", lambda: mxt.mxfp8_grouped_mm(
                 x, pair, offs, save_quantized=saves))
     # An exported program takes another dtype, as no operator of PyTorch is in between.
     class Layer(torch.nn.Module):
@@ -333,8 +334,8 @@ def beside():
     graph = torch.export.export(Layer(), (x, w, offs)).graph
     assert {node.target.name() for node in graph.nodes if node.op == "call_function"} == {
         "aten::transpose.int", "mx::grouped_linear"}, graph
-    ref.refuses(ValueError, "B_t: expected a tensor or a pair of tensors, found 3",
-                lambda: mxt.mxfp8_grouped_mm(x, [w] * 3, offs))
+    refuses(ValueError, "B_t: expected a tensor or a pair of tensors, found 3",
+            lambda: mxt.mxfp8_grouped_mm(x, [w] * 3, offs))
 
 
 def routes():

@@ -14,6 +14,7 @@ import mx_compiler.torch as mxt
 import reference as ref
 from quantized_matmuls import Matmul, distance, exact_matmul
 from reference import DEVICE, blocked, exact, near
+from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
 
@@ -306,7 +307,7 @@ def errors():
         (ValueError, "save_quantized: expected False with wgrad_high_precision",
          lambda: mxt.Recipe(wgrad_high_precision=True, save_quantized=True)),
     ):
-        ref.refuses(kind, text, call)
+        refuses(kind, text, call)
 
 
 for part in (linear, saved, bias, dtypes, experts, bf16_experts, no_rows, copies, compiled,

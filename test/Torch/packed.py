@@ -22,6 +22,7 @@ import mx_compiler.torch as mxt
 import reference as ref
 from mx_compiler.torch._modules.weight_layout import weight_layout
 from reference import DEVICE, blocked, exact, near
+from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
 RECIPE = "mxfp4_weights"
@@ -266,14 +267,14 @@ def errors():
     for name, given in (("packed", dict(layer.named_buffers())["weight_elements"]),
                         ("of another shape", own["weight_elements"][:64]),
                         ("no bytes", own["weight_elements"].float())):
-        ref.refuses(RuntimeError, "size mismatch for weight_elements: expected bytes of shape "
-                    f"(128, 32), found {str(given.dtype)[6:]} of shape {tuple(given.shape)}",
-                    lambda: layer.load_state_dict({**own, "weight_elements": given}))
-    ref.refuses(RuntimeError, "While copying the parameter named \"weight_elements\"",
-                lambda: layer.load_state_dict({**own, "weight_elements": [1]}))
-    ref.refuses(RuntimeError, "Missing key(s) in state_dict: \"weight_elements\"",
-                lambda: layer.load_state_dict({n: x for n, x in own.items()
-                                               if n != "weight_elements"}))
+        refuses(RuntimeError, "size mismatch for weight_elements: expected bytes of shape "
+                f"(128, 32), found {str(given.dtype)[6:]} of shape {tuple(given.shape)}",
+                lambda: layer.load_state_dict({**own, "weight_elements": given}))
+    refuses(RuntimeError, "While copying the parameter named \"weight_elements\"",
+            lambda: layer.load_state_dict({**own, "weight_elements": [1]}))
+    refuses(RuntimeError, "Missing key(s) in state_dict: \"weight_elements\"",
+            lambda: layer.load_state_dict({n: x for n, x in own.items()
+                                           if n != "weight_elements"}))
 
 
 torch.manual_seed(0)

@@ -24,6 +24,7 @@ import reference as ref
 from mx_compiler.torch import gpt_oss
 from mx_compiler.torch.gpt_oss_experts import MXFP4Experts
 from reference import DEVICE
+from refuses import refuses
 
 FOLDER = pathlib.Path(sys.argv[1])
 RECIPES = "mxfp8_weights", "mxfp6_weights", "mxfp4_weights"
@@ -104,9 +105,9 @@ def state_dicts():
         assert is_same(new, wanted)
         other = mxt.convert(Model(), RECIPES[RECIPES.index(recipe) - 1])
         for given in state, older:
-            ref.refuses(RuntimeError, f"expected {other.first.recipe.weights}, as the recipe of "
-                        f"the module has, found {model.first.recipe.weights}",
-                        other.load_state_dict, given, strict=False)
+            refuses(RuntimeError, f"expected {other.first.recipe.weights}, as the recipe of "
+                    f"the module has, found {model.first.recipe.weights}",
+                    other.load_state_dict, given, strict=False)
 
 
 def safetensors_files():
@@ -153,9 +154,9 @@ def other_packages():
         exec("def save_pretrained(model):\n  return model.state_dict()", scope)
         return scope["save_pretrained"]
     for given, key in (model, "first.weight"), (model.routed, "gate_up_proj"):
-        ref.refuses(ValueError, f"{key}: expected floats, which from_pretrained reads, found "
-                    "mxfp4: save what mx_compiler.torch.convert(model, \"bf16\") makes",
-                    saver("diffusers.models.modeling_utils"), given)
+        refuses(ValueError, f"{key}: expected floats, which from_pretrained reads, found "
+                "mxfp4: save what mx_compiler.torch.convert(model, \"bf16\") makes",
+                saver("diffusers.models.modeling_utils"), given)
     for package in "peft.peft_model", "users", "transformers_of_users":
         assert saver(package)(model).keys() == model.state_dict().keys()
     saver("transformers.modeling_utils")(mxt.convert(copy.deepcopy(model), "bf16"))
@@ -169,8 +170,8 @@ def other_packages():
     whole = nn.ModuleDict({"experts": MXFP4Experts(gpt_oss.Sizes(2, 64, 32), device=DEVICE)})
     for config in None, types.SimpleNamespace(quantization_config=None):
         whole.config = config
-        ref.refuses(ValueError, "experts.gate_up_proj: expected floats, which from_pretrained "
-                    "reads without a quantization_config", scope["save_pretrained"], whole)
+        refuses(ValueError, "experts.gate_up_proj: expected floats, which from_pretrained "
+                "reads without a quantization_config", scope["save_pretrained"], whole)
     whole.config = types.SimpleNamespace(quantization_config={"quant_method": "mxfp4"})
     assert scope["save_pretrained"](whole).keys() == whole.state_dict().keys()
 

@@ -7,14 +7,14 @@ import sys
 
 import torch
 import torchao
-from blocks import raises
 from reference import DEVICE
+from refuses import refuses
 
 import mx_compiler.torch as mxt
 
 if torchao.__version__.partition("+")[0] != "0.18.0":
     # Versions that are not known are refused, which is all there is to say.
-    raises(ImportError, ("0.18.0", torchao.__version__), lambda: mxt.install(
+    refuses(ImportError, ("0.18.0", torchao.__version__), lambda: mxt.install(
         DEVICE, torchao=True))
     sys.exit(0)
 
@@ -26,13 +26,13 @@ refusal = cases.refused(DEVICE)
 
 # --- Another version changes nothing, of PyTorch neither.
 version, torchao.__version__ = torchao.__version__, "0.19.0"
-raises(ImportError, ("0.18.0", "0.19.0"), lambda: mxt.install(DEVICE, torchao=True))
+refuses(ImportError, ("0.18.0", "0.19.0"), lambda: mxt.install(DEVICE, torchao=True))
 torchao.__version__ = version
 assert cases.replaced() == before
 module, sys.modules["torchao"] = sys.modules["torchao"], None
-raises(ImportError, ("0.18.0", "none"), lambda: mxt.install(DEVICE, torchao=True))
+refuses(ImportError, ("0.18.0", "none"), lambda: mxt.install(DEVICE, torchao=True))
 sys.modules["torchao"] = module
-raises(Exception, (), lambda: cases.layouts(DEVICE))       # nothing is served
+refuses(Exception, (), lambda: cases.layouts(DEVICE))       # nothing is served
 
 # --- Without torchao=True it is left alone, and so it is on devices that are not ours.
 mxt.install(DEVICE)

@@ -16,6 +16,7 @@ import torch
 import mx_compiler.torch as mxt
 import reference as ref
 from reference import DEVICE, blocked, exact, near
+from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
 RECIPES = ("mxfp8_weights", "mxfp6_weights", "mxfp4_weights",
@@ -215,7 +216,7 @@ def errors():
         (ValueError, "x: expected [..., 64], in_features of the layer",
          lambda: layer(ref.tensor((4, 32)))),
     ):
-        ref.refuses(kind, text, call)
+        refuses(kind, text, call)
 
 
 for part in (linear, any_outputs, experts, nvfp4, state_dicts, in_a_model, errors):

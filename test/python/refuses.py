@@ -1,13 +1,17 @@
-"""That something wrong is refused."""
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Requires that wrong calls are refused."""
 
 import re
 
 
-def refuses(kind, text, call):
-    """That `call` raises `kind` with a text in which `text` is found; the error."""
+def refuses(kind, text, call, *arguments, **options):
+    """Requires an error of `kind`: `text` is its text or a pattern in it, or a tuple of words in it. Returns the error."""
     try:
-        call()
+        call(*arguments, **options)
     except kind as error:
-        assert re.search(text, str(error), re.DOTALL), f"expected {text!r}, found: {error}"
+        said = str(error)
+        found = all(str(word) in said for word in text) if isinstance(text, (tuple, list)) else (
+            str(text) in said or re.search(str(text), said, re.DOTALL))
+        assert found, f"expected {text!r}, found: {said}"
         return error
-    raise AssertionError(f"expected {kind.__name__} {text!r}, found no error")
+    raise AssertionError(f"expected {kind} {text!r}, found no error")

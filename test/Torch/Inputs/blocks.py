@@ -110,14 +110,3 @@ def check(name, found, wanted, bound):
     allowed = bound + ROUNDINGS[found.dtype] * (np.abs(wanted) + bound) + 1e-30
     worst = np.max(np.abs(y - wanted) / allowed) if y.size else 0
     assert worst <= 1, f"{name}: {worst} times what sums and rounding may lose"
-
-
-def raises(kind, words, call):
-    """That the call raises an error of this kind whose text has all the words."""
-    try:
-        call()
-    except kind as error:
-        lacking = [word for word in words if word not in str(error)]
-        assert not lacking, f"{error}: lacks {lacking}"
-        return str(error)
-    raise AssertionError(f"expected {kind.__name__} with {words}")

@@ -115,13 +115,3 @@ def near(found, expected, terms, dtype=torch.bfloat16, sums=8, what=""):
     assert found.shape == expected.shape, (what, found.shape, expected.shape)
     assert (miss <= bound).all(), (what, float((miss - bound).max()),
                                    int((~(miss <= bound)).sum()), miss.size)
-
-
-def refuses(kind, text, call, *args, **others):
-    """That a call raises an error that says so."""
-    try:
-        call(*args, **others)
-    except kind as error:
-        assert text in str(error), f"expected {text!r} in {error!s}"
-        return
-    raise AssertionError(f"expected an error with {text!r}, found none")

@@ -5,8 +5,8 @@ import os
 
 import numpy as np
 import torch
-from blocks import (FORMATS, Matrix, check, matmul, of_column_groups, of_row_groups,
-                    raises, tensor, to_blocked)
+from blocks import Matrix, check, matmul, of_column_groups, of_row_groups, to_blocked
+from refuses import refuses
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
 
@@ -238,8 +238,8 @@ def errors(device):
         (grouped(bias=torch.zeros(48, device=device)), "bias", "None"),
     )
     for call, *words in cases:
-        raises(ValueError, words, call)
-    raises(TypeError, ("offs", "int32", "int64"), grouped(offs=offs.long()))
+        refuses(ValueError, words, call)
+    refuses(TypeError, ("offs", "int32", "int64"), grouped(offs=offs.long()))
 
 
 CASES = (matrices, factors, older_operators, groups_of_rows, groups_along_k,

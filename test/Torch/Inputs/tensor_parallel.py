@@ -10,7 +10,7 @@ import warnings
 
 import torch
 import torch.distributed as dist
-from refused import refused
+from refuses import refuses
 from torch import nn
 from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -141,8 +141,8 @@ def check_refused():
     linear.weight = nn.Parameter(distribute_tensor(linear.weight.detach(), MESH, [Shard(0)]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        refused(ValueError, lambda: mxt.convert(linear, "mxfp4_weights"),
-                "weight: expected a plain tensor, found a DTensor, as parallelize_module and fully_shard make them")
+        refuses(ValueError, "weight: expected a plain tensor, found a DTensor, as parallelize_module and fully_shard make them",
+                lambda: mxt.convert(linear, "mxfp4_weights"))
 
 
 def main():

@@ -1,5 +1,14 @@
 """All GPUs in one process, a thread for each, with no word to mx about devices: the
-self-test, training steps and graphs of them. Tensors of two GPUs are refused by name."""
+self-test, training steps and graphs of them. Tensors of two GPUs are refused by name.
+
+REQUIRES: torch, cuda-gpus
+RUN: env MX_DEVICE= MX_CHIP= %python_torch %s | FileCheck %s
+CHECK: follows_tensors right
+CHECK: steps_at_once right
+CHECK: graphs right
+CHECK: selftest right
+CHECK: mixtures right
+"""
 
 import threading
 

@@ -1,7 +1,9 @@
 """Tensors of PyTorch on a GPU: types, streams, CUDA graphs, and arrays of CuPy and JAX
 where they are installed.
 
-usage: gpu.py
+REQUIRES: cuda-gpu
+RUN: env MX_DEVICE= MX_CHIP= %python_torchao %s | FileCheck %s
+CHECK: {{torch is not installed|all is well}}
 """
 
 import os

@@ -1,6 +1,11 @@
-"""mx.compile: templates, messages, and programs that run.
+r"""mx.compile in one process: templates with sizes and types, programs that run, messages and their places.
+The first example of the page works as it is there.
 
-usage: compile.py DIRECTORY
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS= %python -W error %s %t | FileCheck %s
+CHECK: all is well
+RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS=none %python -c "import re; exec(re.search('```python\n(.*?)```', open('%mx_src/docs/guide/Python.md').read(), re.DOTALL)[1] + 'print(y.dtype, y.shape, (y == 2).all())')" | FileCheck %s --check-prefix=PAGE
+PAGE: bfloat16 (7, 384) True
 """
 
 import logging

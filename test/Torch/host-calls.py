@@ -1,7 +1,19 @@
-"""Calls with tensors that pose as a GPU's. Without an argument: a transcript, which is the
-same whatever makes the calls. With "more": what is the extension's alone.
+"""Prepared calls with tensors that pose as a GPU's, by the extension and without it: what the driver is
+asked for, results, refusals and their words are the same. With "more": threads, memory and what PyTorch may lack.
 
-usage: host_calls.py [more]
+REQUIRES: torch, python-extension
+DEFINE: %{posing} = MX_DEVICE= MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext MX_FAKE_CUDA_READS_PTX=1 MX_PTXAS=none
+RUN: rm -rf %t && mkdir %t
+RUN: env %{posing} %python_torch -W error %s > %t/with
+RUN: env %{posing} MX_EXTENSION=none %python_torch -W error %s > %t/without
+RUN: FileCheck %s < %t/with
+RUN: env %{posing} %python_torch -W error %s more | FileCheck %s --check-prefix=MORE
+RUN: diff %t/with %t/without
+CHECK: called with x: float32(8,), n: 9, f: 1.0
+CHECK: expected memory at a multiple of 16 bytes
+CHECK: cuLaunchKernelEx
+CHECK: all is well
+MORE: all is well
 """
 
 import ctypes

@@ -1,6 +1,7 @@
 """Which file mx_calls is loaded from, and what becomes of one that cannot be.
 
-usage: extension_choice.py LIBRARY FOLDER
+REQUIRES: python-extension
+RUN: %python -W error %s %mx_obj/lib/mx_calls.abi3.so %t
 """
 
 import os

@@ -1,7 +1,9 @@
 """Every path of mx_calls, on a library of arrays that is written here by ctypes: what the
 extension asks of DLPack's exchange table, and what it gives to a launch.
 
-usage: extension.py LIBRARY
+REQUIRES: python-extension
+RUN: %python -W error %s %mx_obj/lib/mx_calls.abi3.so | FileCheck %s
+CHECK: all is well
 """
 
 import ctypes

@@ -1,6 +1,10 @@
-"""Wrong arguments of the functions: what is told, and that nothing is launched.
+"""Wrong arguments of the functions: what is told, and that nothing is launched. cpu.test runs it with "cpu".
 
-usage: functions_errors.py [DEVICE]"""
+TIER: slow
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_CACHE_DIR=%t MX_CHIP= MX_PTXAS=none %python -W error %s | FileCheck %s
+CHECK: all is well
+"""
 
 import sys
 

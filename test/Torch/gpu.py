@@ -1,5 +1,14 @@
-"""What only a GPU has: graphs, streams, the compiler of PyTorch with its own kernels,
-and memory that does not grow. Run it with mx and this folder on the path."""
+"""What only a GPU has: graphs, streams, threads, the compiler of PyTorch with its own kernels,
+and memory that does not grow.
+
+REQUIRES: torch, cuda-gpu
+RUN: env MX_DEVICE= MX_CHIP= %python_torch %s | FileCheck %s
+CHECK: graphs right
+CHECK: compiled right
+CHECK: streams right
+CHECK: threads right
+CHECK: memory right
+"""
 
 import gc
 import resource

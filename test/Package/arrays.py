@@ -1,6 +1,9 @@
-"""Arrays of other libraries in and out, each type of elements with its bits.
+"""Arrays of NumPy, ml_dtypes, DLPack, PyTorch and JAX in and out, each type of elements with its bits.
 
-usage: arrays.py
+RUN: env MX_DEVICE= MX_CHIP= %python_torchao -W error %s | FileCheck %s
+CHECK: torch {{is not installed|agrees}}
+CHECK: jax {{is not installed|agrees}}
+CHECK: all is well
 
 Each cell of the table in docs/guide/Python.md for a library that is installed: bits go in,
 through a program that copies them, and come out as the same bits with the type that the
@@ -132,7 +135,7 @@ assert mx.from_dlpack(make(rng, "bf16", "bfloat16")).dtype == ml_dtypes.bfloat16
 x = mx.array(np.arange(12, dtype=np.float32).reshape(3, 4))
 assert x.__dlpack_device__() == (1, 0)
 assert np.array_equal(np.from_dlpack(x), x.numpy())
-# What nobody takes, and what is taken, goes when it is not needed any more.
+# Capsules, consumed or not, are freed with their last reference.
 from mx_compiler._arrays import dlpack
 
 capsule = x.__dlpack__(max_version=(1, 1))

@@ -1,4 +1,10 @@
-"""Matmuls of a Quantized by an array of bf16, on sm_90a and on the reference path."""
+"""Matmuls of a Quantized by an array of bf16, on sm_90a and on the reference path.
+
+TIER: slow
+RUN: rm -rf %t && mkdir %t
+RUN: env MX_CACHE_DIR=%t MX_PTXAS=none %python -W error %s | FileCheck %s
+CHECK: all is well
+"""
 
 import itertools
 import os
