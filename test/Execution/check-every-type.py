@@ -11,37 +11,27 @@ UNSUPPORTED: sanitizers
 """
 
 import os
-import subprocess
-import sys
 
 import numpy as np
-from work_folder import enter, write
+from harness import Harness
 
-mx_run, library, work, part = sys.argv[1:]
-library = os.path.abspath(library)
-enter(work)
-random = np.random.default_rng(5)
-wrong, cases = [], 0
+test = Harness("mx_run", "library", "folder", "part", seed=5)
+random, library = test.rng, os.path.abspath(test.library)
 
 
 def check(program, arrays, expected, says, tamper=None, *options):
     """Runs @main of the program; `tamper` is size in bytes, offset and new bytes."""
-    global cases
-    cases += 1
-    if cases % 2 != int(part):
+    test.cases += 1
+    if test.cases % 2 != int(test.part):
         return
-    command = [mx_run, write("case.mlir", program), "--device=sim", "--check=cpu", *options]
-    for i, array in enumerate(arrays):
-        np.save(f"{i}.npy", array)
-        command += ["--arg", f"{i}.npy"]
-    environment = dict(os.environ)
+    env = {}
     if tamper:
         size, offset, new = tamper
-        environment |= {"LD_PRELOAD": library, "MX_TEST_TAMPER": f"{size}:{offset}:{new.hex()}"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode != expected or says not in done.stdout:
-        wrong.append(f"{program}\n{tamper}: expected status {expected} and '{says}', found "
-                     f"{done.returncode}: {done.stdout}{done.stderr}")
+        env = {"LD_PRELOAD": library, "MX_TEST_TAMPER": f"{size}:{offset}:{new.hex()}"}
+    done, _ = test.call(program, arrays, 0, *options, check=True, env=env, status=None)
+    good = done.returncode == expected and says in done.stdout
+    test.require(f"{program}\n{tamper}: status {expected} and '{says}'", good,
+                 f"{done.returncode}: {done.stdout}{done.stderr}")
 
 
 def sees(program, arrays, results):
@@ -242,7 +232,4 @@ check(COMBINE.replace("ORDER", ""), arrays, 4, "check: nothing was compared")
 check(COMBINE.replace("ORDER", " order = fixed"), arrays, 0, "384 elements, 0 bytes unequal")
 check(COMBINE.replace("ORDER", " order = fixed"), arrays, 1, "FAILED", (3 * 128 * 4, 0, f32(4.0000005)))
 
-for text in wrong:
-    print(text)
-print(f"half of {cases} runs, {len(wrong)} wrong")
-sys.exit(bool(wrong))
+test.finish(least=67)

@@ -189,15 +189,16 @@ class Harness:
         self.execute(self.mx_compile, self.file("case.mlir", program), "-o", self.path(name), *options)
         return self.path(name)
 
-    def call_plan(self, plan, arrays, results=0, **more):
+    def call_plan(self, plan, arrays, results=0, *options, **more):
         """The process of mx-launch for the folder of a plan, and the paths of results."""
         files, outs = self.files(arrays, results)
-        return self.execute(self.mx_launch, plan, "--device=sim", *files, **more), outs
+        return self.execute(self.mx_launch, plan, "--device=sim", *options, *files, **more), outs
 
     def launch(self, program, arrays, results, chip=None, *options, **more):
-        """The same as `run`, by a launch plan: its folder, or the text to compile."""
-        plan = self.compile(program, *options, chip=chip) if "\n" in program else program
-        return [np.load(out) for out in self.call_plan(plan, arrays, results, **more)[1]]
+        """The same as `run`, by a launch plan: its folder, or the text to compile with `options`."""
+        if "\n" in program:
+            program, options = self.compile(program, *options, chip=chip), ()
+        return [np.load(out) for out in self.call_plan(program, arrays, results, *options, **more)[1]]
 
     # --- Findings -----------------------------------------------------------------------
 

@@ -2,22 +2,21 @@
 which other cases may have too, and its result is right on both sides of each limit; the workspace is that of the case alone.
 
 REQUIRES: compiler, numpy
-RUN: rm -rf %t && mkdir %t
 RUN: %python %s mx-compile mx-launch %t
 """
 
+import importlib
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
+from harness import Harness, widen
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(here, "..", "Run", "Inputs"), os.path.join(here, "..", "..", "python")]
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Run", "Inputs"))
 import chips
 
-compiler, launcher, directory = sys.argv[1:]
+test = Harness("mx_compile", "mx_launch", "folder")
 N, K = 136, 512
 PROGRAM = """
 !a = tensor<?x{k}x{a}>
@@ -61,36 +60,30 @@ def both_sides(*limits):
 
 def check(number, chip, a, b, cases):
     os.environ["MX_CHIP"] = chip
-    from importlib import reload
-    reload(chips)
-    import matmul_formats
-    reload(matmul_formats)
+    importlib.reload(chips)
+    matmul_formats = importlib.reload(importlib.import_module("matmul_formats"))
     names = ["a", "as", "b", "bs"] if a != "bf16" else ["a", "b", "bs"]
     attributes = "{mxgpu.schedules = [" + ", ".join(case(*one) for one in cases) + "]}" if cases else ""
     text = PROGRAM.format(
         n=N, k=K, blocks=K // 32, a=a, b=b, attributes=attributes,
         arguments=", ".join(f"%{name}: !{name}" for name in names),
         ins=", ".join(f"%{name}" for name in names) + " : " + ", ".join(f"!{name}" for name in names))
-    place = os.path.join(directory, str(number))
-    with open(place + ".mlir", "w") as file:
-        file.write(text)
     # A person's own cases are compiled as they are, the model's are those it explains.
-    done = subprocess.run([compiler, place + ".mlir", f"--chip={chip}", "--mx-explain", "-o", place],
-                          capture_output=True, text=True)
-    assert not done.returncode, done.stderr
-    with open(os.path.join(place, "manifest.json")) as file:
+    done = test.execute(test.mx_compile, test.write("case.mlir", text), f"--chip={chip}", "--mx-explain",
+                        "-o", test.path("compiled"))
+    with open(test.path("compiled/manifest.json"), encoding="utf-8") as file:
         manifest = json.load(file)
     switches = [step for step in manifest["entries"][0]["steps"] if "switch" in step]
-    assert len(switches) == 1, "the model has one schedule for all rows"
+    test.require("schedules for some rows", len(switches) == 1)
     found = len(switches[0]["do"])
-    assert found == (len({schedule for _, schedule in cases}) if cases else done.stderr.count("\nschedule ")), found
+    expected = len({schedule for _, schedule in cases}) if cases else done.stderr.count("\nschedule ")
+    test.require(f"{chip} {a} x {b}: {expected} schedules", found == expected, found)
     rng = np.random.default_rng(number)
     rows = both_sides(*(limit for limit, _ in cases or [(40, 0), (150, 0)] if limit))
     most = rows[-1]
     if a == "bf16":
-        a_values = rng.standard_normal((most, K)).astype(np.float32)
-        a_codes = (a_values.view(np.uint32) >> 16).astype(np.uint16)
-        a_values = (a_codes.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        a_codes = (rng.standard_normal((most, K)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        a_values = widen(a_codes)
     else:
         a_codes, a_values = matmul_formats.make_codes(rng, most, K, a, False)
         a_scales, a_tiles = matmul_formats.make_scales(rng, most, K // 32, "f8E8M0FNU")
@@ -102,21 +95,13 @@ def check(number, chip, a, b, cases):
         arrays = [a_codes[:m], b_codes, b_tiles]
         if a != "bf16":
             arrays.insert(1, a_tiles[:-(-m // 128)])
-        command = [launcher, place, "--device=sim", "--result", place + ".npy"]
-        for i, array in enumerate(arrays):
-            np.save(f"{place}.{i}.npy", array)
-            command += ["--arg", f"{place}.{i}.npy"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert not done.returncode and not done.stderr, f"{chip} {a} x {b}, {m} rows: {done.stderr}"
-        found = (np.load(place + ".npy").astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-        assert found.shape == (m, N), found.shape
+        y, = test.launch(test.path("compiled"), arrays, 1, quiet=True)
         exact, terms = a_values[:m] @ b_values.T, np.abs(a_values[:m]) @ np.abs(b_values).T
         bound = (chips.count_roundings(K, a, b) + 3) * 2.0**-23 * terms
         bound += (np.abs(exact) + bound) * 2.0**-8
-        wrong = int((np.abs(found - exact) > bound).sum())
-        assert not wrong, f"{chip} {a} x {b}, {m} rows: {wrong} wrong"
-    print(f"{chip} {a} x {b}: right with {rows} rows, {found} schedules")
+        test.expect_numbers(f"{chip} {a} x {b}, {m} rows", y, exact, bound)
 
 
 for number, form in enumerate(FORMS):
     check(number, *form)
+test.finish(least=200000)

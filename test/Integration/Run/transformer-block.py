@@ -16,30 +16,19 @@ With faults the program is changed in one place at a time, and the stage that is
 
 import os
 import re
-import subprocess
 import sys
 
 import numpy as np
-
 import transformer_block as block
+from harness import Harness
 
-mx_opt, mx_run, mx_compile, mx_launch, examples, directory, chip, *cases = sys.argv[1:]
-directory = os.path.join(directory, chip)
-os.makedirs(directory, exist_ok=True)
-path = lambda name: os.path.join(directory, name)
-example = os.path.join(examples, "transformer_block.mlir")
+test = Harness("mx_opt", "mx_run", "mx_compile", "mx_launch", "examples", "folder", "chip", "*given")
+chip, example = test.chip, os.path.join(test.examples, "transformer_block.mlir")
 IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"]
 
 
 # Of the schedules of each matmul: all of them take a minute to compile.
 FEW = "--max-schedules=4"
-
-
-def execute(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout + done.stderr
 
 
 def add_results(text, values):
@@ -54,42 +43,25 @@ def add_results(text, values):
     return f"{head}func.func @block({body}{last}"
 
 
-def import_program(text, name):
-    with open(path(name + ".mlir"), "w") as file:
-        file.write(text)
-    execute(mx_opt, path(name + ".mlir"), *IMPORT, "-o", path(name + "-imported.mlir"))
-    with open(path(name + "-imported.mlir")) as file:
-        text = file.read()
+def import_program(text):
+    text = test.rewrite(text, *IMPORT)
     expected = {" mx.matmul ": 2, " mx.grouped_matmul ": 2, " mx.quantize ": 2, " mx.dequantize ": 0, " gather(": 1,
                 "scf.for": 0, "scaling_extf": 0, " linalg.matmul ": 1}
     counts = {word: text.count(word) for word in expected}
-    if counts != expected:
-        sys.exit(f"{name}: expected {expected} in the imported program, found {counts}")
+    test.require(f"{expected} in the imported program", counts == expected, counts)
     return text
 
 
-def observe(text, name):
+def observe(text):
     """An imported program that returns what stages give; `text` is the example."""
     text = add_results(text, [("%" + value, type_) for value, type_ in block.OBSERVED.items()])
-    text = import_program(text, name)
+    text = import_program(text)
     quantizers = re.findall(r"^ +(%\w+):2 = mx\.quantize .* -> (.*)$", text, re.M)
     values = []
     for number, types in quantizers:
         elements, scales = re.match(r"(tensor<[^,]*>), (.*)$", types).groups()
         values += [(number + "#0", elements), (number + "#1", scales)]
-    with open(path(name + "-observed.mlir"), "w") as file:
-        file.write(add_results(text, values))
-    return path(name + "-observed.mlir")
-
-
-def run(command, arguments, results):
-    command = [*command, "--entry=block", "--device=sim"]
-    for name, array in arguments.items():
-        np.save(path(name + ".npy"), array.view(np.uint16) if array.dtype == block.BF16 else array)
-        command.append("--arg=" + path(name + ".npy"))
-    command += [f"--result={path(name)}-out.npy" for name in results]
-    said = execute(*command)
-    return [np.load(path(name) + "-out.npy") for name in results], said
+    return add_results(text, values)
 
 
 # What the device returns, in its order: y, stages, elements and scales.
@@ -100,7 +72,7 @@ BF16_VALUES = {"y", *(n for n, t in block.OBSERVED.items()
 
 
 def find_stages(program, arguments):
-    arrays, _ = run([mx_run, program, f"--chip={chip}", FEW], arguments, NAMES)
+    arrays = test.run(program, arguments.values(), len(NAMES), FEW, "--entry=block", chip=chip)
     found = {name: array.view(block.BF16) if name in BF16_VALUES else array for name, array in zip(NAMES, arrays)}
     wrong, used = block.find_wrong(arguments, found, chip)
     return found, wrong, used
@@ -114,25 +86,25 @@ def compare_whole(arguments, found):
     noise = found["y"].astype(np.float64)[same] - exact[same]
     ratio = 10 * np.log10((exact[same] ** 2).sum() / (noise**2).sum())
     print(f"{chip}: the whole block, {ratio:.1f} dB, {same.mean():.1%} of the tokens have the same experts")
-    return bool(ratio < 25 or same.mean() < 0.9)
+    test.require(f"{chip}: the whole block", ratio >= 25 and same.mean() >= 0.9)
 
 
-def check(case, text, plain, observed, whole):
+def check(case, plain, observed, whole):
     kind, tokens, seed = case.split(":")
     arguments = block.make_arguments(int(tokens), int(seed), kind)
-    (y,), said = run([mx_run, plain, f"--chip={chip}", FEW, "--check=cpu"], arguments, ["plain"])
-    if "check: passed" not in said:
-        sys.exit(f"{case}: expected a check that passes, found\n{said}")
-    (launched,), _ = run([mx_launch, path("compiled")], arguments, ["launched"])
+    done, (y,) = test.call(plain, arguments.values(), 1, FEW, "--entry=block", chip=chip, check=True)
+    test.require("a check that passes", "check: passed" in done.stdout + done.stderr, done.stdout)
+    y = np.load(y)
     found, wrong, used = find_stages(observed, arguments)
+    launched, = test.launch(test.path("compiled"), arguments.values(), 1, None, "--entry=block")
     for way, bits in [("of the program as it is", y), ("of the launch plan", launched)]:
-        if bits.tobytes() != found["y"].tobytes():
-            wrong["y " + way] = "it has other bits than with its stages"
+        test.expect(f"y {way}", bits, found["y"])
     for stage, text in wrong.items():
-        print(f"{chip} {case}: {stage}: {text}")
+        test.fail(f"{chip}: {stage}: {text}")
     most = ", ".join(f"{stage} {part:.2f}" for stage, part in used.items())
     print(f"{chip} {case}: {len(wrong)} stages are wrong; of the bounds were used {most}")
-    return bool(wrong) + (whole and compare_whole(arguments, found))
+    if whole:
+        compare_whole(arguments, found)
 
 
 # The stage that is wrong, and what it is changed from and to.
@@ -167,29 +139,24 @@ FAULTS = [
 
 def check_faults(text):
     """Ties must have been broken: with tokens that are alike, and a router without an opinion."""
-    missed = 0
     arguments = {kind: block.make_arguments(24, 8, kind) for kind in ["random", "equal"]}
-    for number, (stage, old, new) in enumerate(FAULTS):
+    for stage, old, new in FAULTS:
         if old not in text:
             sys.exit(f"expected {old} in {example}")
         kind = "equal" if stage == "choice" else "random"
-        _, wrong, _ = find_stages(observe(text.replace(old, new, 1), f"fault{number}"), arguments[kind])
+        _, wrong, _ = find_stages(observe(text.replace(old, new, 1)), arguments[kind])
         first = next(iter(wrong), "none")
-        if first != stage:
-            missed += 1
-            print(f"{new} instead of {old}: expected the first wrong stage to be {stage}, found {first}")
-    print(f"{chip}: {len(FAULTS)} faults, {missed} were missed")
-    return missed
+        test.require(f"{new} instead of {old}: the first wrong stage is {stage}", first == stage, first)
+    print(f"{chip}: {len(FAULTS)} faults")
 
 
-with open(example) as file:
+with open(example, encoding="utf-8") as file:
     text = file.read()
-if cases == ["faults"]:
-    sys.exit(check_faults(text) != 0)
-import_program(text, "plain")
-execute(mx_compile, path("plain-imported.mlir"), "--entry=block", f"--chip={chip}", FEW, "--ptxas=none", "-o",
-        path("compiled"))
-observed = observe(text, "stages")
-failures = sum(check(case, text, path("plain-imported.mlir"), observed, whole=number == 0 and case.startswith("random"))
-               for number, case in enumerate(cases))
-sys.exit(failures != 0)
+if test.given == ["faults"]:
+    check_faults(text)
+    test.finish(least=len(FAULTS))
+plain, observed = import_program(text), observe(text)
+test.compile(plain, "--entry=block", FEW, "--ptxas=none", chip=chip)
+for case in test.select(test.given):
+    check(case, plain, observed, whole=case == test.given[0] and case.startswith("random"))
+test.finish(least=1000)
