@@ -69,9 +69,9 @@ public:
           if (matmul.getBScales())
             scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
           if (matmul->getNumResults() > 1)
-            scalesOf(
-                matmul->getResult(0), matmul->getResult(1),
-                getBlockSizeOf(getElementTypeOrSelf(matmul->getResult(1))));
+            scalesOf(matmul->getResult(0), matmul->getResult(1),
+                     getBlockFormat(getElementTypeOrSelf(matmul->getResult(1)))
+                         .blockSize);
         })
         .Case<RelayoutOp, PackWeightsOp>([&](auto relayout) {
           alike(relayout.getInput(), relayout->getResult(0));

@@ -94,7 +94,7 @@ static Value mmaUnscaled(NVVMBuilder &builder, const MmaSyncShape &shape,
 static Value mmaScaled(NVVMBuilder &builder, const MmaSyncShape &shape,
                        Type type, const MmaSyncStep &step, ValueRange d) {
   int64_t k = target::getInfo(shape.kind).k;
-  auto format = shape.scaleFormat == target::ScaleFormat::UE8M0
+  auto format = shape.scaleFormat == FloatFormat::E8M0
                     ? NVVM::BlockScaleFormat::UE8M0
                     : NVVM::BlockScaleFormat::UE4M3;
   auto selector = [&](int64_t number) -> Value {

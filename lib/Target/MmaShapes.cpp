@@ -99,11 +99,11 @@ constexpr MmaShapeRule kShapes[] = {
 // "... with types and MMA-Kind".
 constexpr ScaleVectorRule kScaleVectors[] = {
     // kind, format, block size, id step, qualifier
-    {MmaKind::MXF8F6F4, ScaleFormat::UE8M0, 32, 1, ".block32"},
-    {MmaKind::MXF4, ScaleFormat::UE8M0, 32, 2, ".block32"},
-    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 32, 2, ".block32"},
-    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 16, 4, ".block16"},
-    {MmaKind::MXF4NVF4, ScaleFormat::UE4M3, 16, 4, ".block16"},
+    {MmaKind::MXF8F6F4, FloatFormat::E8M0, 32, 1, ".block32"},
+    {MmaKind::MXF4, FloatFormat::E8M0, 32, 2, ".block32"},
+    {MmaKind::MXF4NVF4, FloatFormat::E8M0, 32, 2, ".block32"},
+    {MmaKind::MXF4NVF4, FloatFormat::E8M0, 16, 4, ".block16"},
+    {MmaKind::MXF4NVF4, FloatFormat::UE4M3, 16, 4, ".block16"},
 };
 
 std::string kindName(MmaKind kind) {
@@ -147,10 +147,6 @@ const char *mx::target::getName(MmaType type) {
 
 const char *mx::target::getName(AccumulatorType type) {
   return kAccumulators[unsigned(type)].name;
-}
-
-const char *mx::target::getName(ScaleFormat format) {
-  return format == ScaleFormat::UE8M0 ? "ue8m0" : "ue4m3";
 }
 
 unsigned mx::target::getBits(MmaType type) {
@@ -267,7 +263,7 @@ Table<ScaleVectorRule> mx::target::getScaleVectorRules() {
 
 const ScaleVectorRule *mx::target::lookupScaleVector(MmaKind kind,
                                                      unsigned blockSize,
-                                                     ScaleFormat format,
+                                                     FloatFormat format,
                                                      std::string &error) {
   std::string legal;
   for (const ScaleVectorRule &rule : getScaleVectorRules()) {
@@ -276,13 +272,13 @@ const ScaleVectorRule *mx::target::lookupScaleVector(MmaKind kind,
     if (rule.blockSize == blockSize && rule.format == format)
       return &rule;
     legal += (legal.empty() ? "" : ", ") + std::to_string(rule.blockSize) +
-             " x " + getName(rule.format);
+             " x " + getInfo(rule.format).name;
   }
   error = legal.empty()
               ? kindName(kind) + " takes no scales"
               : "expected scales of " + kindName(kind) + " to be one of " +
                     legal + ", found " + std::to_string(blockSize) + " x " +
-                    getName(format);
+                    getInfo(format).name;
   return nullptr;
 }
 
@@ -299,7 +295,7 @@ std::string mx::target::checkScaleId(const ScaleVectorRule &rule,
 
 std::optional<MmaKind> mx::target::selectBlockScaledKind(MmaType a, MmaType b,
                                                          unsigned blockSize,
-                                                         ScaleFormat format) {
+                                                         FloatFormat format) {
   // The kinds with K = 64 run at twice the rate of mxf8f6f4.
   for (MmaKind kind : {MmaKind::MXF4, MmaKind::MXF4NVF4, MmaKind::MXF8F6F4}) {
     std::string error;

@@ -102,7 +102,7 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
 /// The kind that names the formats. What threads dequantize is bf16, and so may
 /// be multiplied by bf16, too.
 static std::optional<MmaKind>
-selectKind(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format) {
+selectKind(MmaType a, MmaType b, unsigned blockSize, FloatFormat format) {
   return selectBlockScaledKind(a == MmaType::BF16 ? b : a,
                                b == MmaType::BF16 ? a : b, blockSize, format);
 }
@@ -110,7 +110,7 @@ selectKind(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format) {
 std::optional<MmaForm> mx::target::lookupMma(const MmaInstruction &instruction,
                                              MmaType a, MmaType b,
                                              unsigned blockSize,
-                                             ScaleFormat format) {
+                                             FloatFormat format) {
   std::optional<MmaKind> kind = selectKind(a, b, blockSize, format);
   if (!kind)
     return std::nullopt;

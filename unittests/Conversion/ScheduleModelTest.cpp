@@ -27,22 +27,22 @@ const target::TargetInfo &getTarget() {
 struct Format {
   const char *name;
   target::MmaType a, b;
-  target::ScaleFormat scales;
+  FloatFormat scales;
   int64_t blockSize, outBits;
   bool accumulate;
 };
 
 constexpr Format kFormats[] = {
     {"mxfp8 to bf16", target::MmaType::E4M3, target::MmaType::E4M3,
-     target::ScaleFormat::UE8M0, 32, 16, false},
+     FloatFormat::E8M0, 32, 16, false},
     {"mxfp8 into f32", target::MmaType::E4M3, target::MmaType::E5M2,
-     target::ScaleFormat::UE8M0, 32, 32, true},
+     FloatFormat::E8M0, 32, 32, true},
     {"mxfp6 x mxfp4 to f32", target::MmaType::E2M3, target::MmaType::E2M1,
-     target::ScaleFormat::UE8M0, 32, 32, false},
+     FloatFormat::E8M0, 32, 32, false},
     {"mxfp4 to f16", target::MmaType::E2M1, target::MmaType::E2M1,
-     target::ScaleFormat::UE8M0, 32, 16, false},
+     FloatFormat::E8M0, 32, 16, false},
     {"nvfp4 to f32", target::MmaType::E2M1, target::MmaType::E2M1,
-     target::ScaleFormat::UE4M3, 16, 32, false},
+     FloatFormat::UE4M3, 16, 32, false},
 };
 
 MLIRContext &getContext() {
@@ -74,7 +74,7 @@ MatmulProblem getProblem(const Format &format, int64_t m, int64_t n,
   MLIRContext *context = &getContext();
   problem.a = getType(format.a);
   problem.b = getType(format.b);
-  problem.scales = format.scales == target::ScaleFormat::UE8M0
+  problem.scales = format.scales == FloatFormat::E8M0
                        ? Type(Float8E8M0FNUType::get(context))
                        : Type(Float8E4M3FNType::get(context));
   EXPECT_TRUE(matchStrategies(

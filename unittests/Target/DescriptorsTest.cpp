@@ -169,7 +169,7 @@ TEST(InstrDescriptor, KnownWords) {
   // NVFP4: E2M1 is 1 here, UE4M3 scales are 0.
   desc = scaled(MmaKind::MXF4NVF4, 1, 128, 128);
   desc.blockSize = 16;
-  desc.scaleFormat = ScaleFormat::UE4M3;
+  desc.scaleFormat = FloatFormat::UE4M3;
   EXPECT_EQ(check(desc), "");
   EXPECT_EQ(encode(desc), 0x08200480u);
   EXPECT_EQ(encode(scaled(MmaKind::MXF4, 1, 128, 128)), 0x08A00480u);
@@ -219,7 +219,7 @@ void checkFields(const InstrDescriptor &desc) {
   if (block) {
     EXPECT_EQ(bits(word, 3, 3), 0u);
     EXPECT_EQ(bits(word, 4, 5), desc.scaleIdB);
-    EXPECT_EQ(bits(word, 23, 23), desc.scaleFormat == ScaleFormat::UE8M0);
+    EXPECT_EQ(bits(word, 23, 23), desc.scaleFormat == FloatFormat::E8M0);
     EXPECT_EQ(bits(word, 24, 26), 0u);
     EXPECT_EQ(bits(word, 27, 28) * 128, desc.m);
     EXPECT_EQ(bits(word, 29, 30), desc.scaleIdA);

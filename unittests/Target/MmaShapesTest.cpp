@@ -166,16 +166,16 @@ TEST(MmaShapes, ScaleVectors) {
   struct {
     MmaKind kind;
     unsigned block;
-    ScaleFormat format;
+    FloatFormat format;
     std::set<unsigned> ids;
     const char *qualifier;
   } legal[] = {
-      {MmaKind::MXF8F6F4, 32, ScaleFormat::UE8M0, {0, 1, 2, 3}, ".block32"},
-      {MmaKind::MXF4, 32, ScaleFormat::UE8M0, {0, 2}, ".block32"},
-      {MmaKind::MXF4NVF4, 32, ScaleFormat::UE8M0, {0, 2}, ".block32"},
-      {MmaKind::MXF4NVF4, 16, ScaleFormat::UE8M0, {0}, ".block16"},
-      {MmaKind::MXF4NVF4, 16, ScaleFormat::UE4M3, {0}, ".block16"}};
-  std::set<std::tuple<MmaKind, unsigned, ScaleFormat>> known;
+      {MmaKind::MXF8F6F4, 32, FloatFormat::E8M0, {0, 1, 2, 3}, ".block32"},
+      {MmaKind::MXF4, 32, FloatFormat::E8M0, {0, 2}, ".block32"},
+      {MmaKind::MXF4NVF4, 32, FloatFormat::E8M0, {0, 2}, ".block32"},
+      {MmaKind::MXF4NVF4, 16, FloatFormat::E8M0, {0}, ".block16"},
+      {MmaKind::MXF4NVF4, 16, FloatFormat::UE4M3, {0}, ".block16"}};
+  std::set<std::tuple<MmaKind, unsigned, FloatFormat>> known;
   for (const auto &c : legal) {
     std::string error;
     const ScaleVectorRule *rule =
@@ -192,16 +192,16 @@ TEST(MmaShapes, ScaleVectors) {
             known.size());
   for (MmaKind kind : kAll)
     for (unsigned block : {0u, 8u, 16u, 32u, 64u})
-      for (ScaleFormat format : {ScaleFormat::UE4M3, ScaleFormat::UE8M0}) {
+      for (FloatFormat format : {FloatFormat::UE4M3, FloatFormat::E8M0}) {
         std::string error;
         EXPECT_EQ(lookupScaleVector(kind, block, format, error) != nullptr,
                   known.count({kind, block, format}) != 0);
       }
   std::string error;
-  lookupScaleVector(MmaKind::MXF4, 16, ScaleFormat::UE4M3, error);
+  lookupScaleVector(MmaKind::MXF4, 16, FloatFormat::UE4M3, error);
   EXPECT_EQ(error, "expected scales of kind::mxf4 to be one of 32 x ue8m0, "
                    "found 16 x ue4m3");
-  lookupScaleVector(MmaKind::F16, 32, ScaleFormat::UE8M0, error);
+  lookupScaleVector(MmaKind::F16, 32, FloatFormat::E8M0, error);
   EXPECT_EQ(error, "kind::f16 takes no scales");
   EXPECT_EQ(checkScaleId(getScaleVectorRules().begin()[1], 1),
             "expected scale id 0, 2 with kind::mxf4.block32, found 1");
@@ -209,7 +209,7 @@ TEST(MmaShapes, ScaleVectors) {
 
 TEST(MmaShapes, SelectsTheFastestKind) {
   auto e2m1 = MmaType::E2M1, e4m3 = MmaType::E4M3;
-  auto ue8m0 = ScaleFormat::UE8M0, ue4m3 = ScaleFormat::UE4M3;
+  auto ue8m0 = FloatFormat::E8M0, ue4m3 = FloatFormat::UE4M3;
   EXPECT_EQ(selectBlockScaledKind(e2m1, e2m1, 32, ue8m0), MmaKind::MXF4);
   EXPECT_EQ(selectBlockScaledKind(e2m1, e2m1, 16, ue4m3), MmaKind::MXF4NVF4);
   EXPECT_EQ(selectBlockScaledKind(e4m3, e2m1, 32, ue8m0), MmaKind::MXF8F6F4);

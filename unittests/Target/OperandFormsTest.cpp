@@ -73,13 +73,13 @@ TEST(OperandForms, MultiplesAreThoseOfTensorMaps) {
 TEST(OperandForms, MmasTakeTheFastestKind) {
   for (MmaType a : kNarrow)
     for (MmaType b : kNarrow) {
-      auto mma = lookupMma(kTcgen05BlockScaled, a, b, 32, ScaleFormat::UE8M0);
+      auto mma = lookupMma(kTcgen05BlockScaled, a, b, 32, FloatFormat::E8M0);
       ASSERT_TRUE(mma);
       bool isFour = a == MmaType::E2M1 && b == MmaType::E2M1;
       EXPECT_EQ(mma->kind, isFour ? MmaKind::MXF4 : MmaKind::MXF8F6F4);
       bool hasFour = a == MmaType::E2M1 || b == MmaType::E2M1;
       EXPECT_EQ(mma->reductionMultiple, isFour ? 64u : hasFour ? 128u : 32u);
-      EXPECT_EQ(lookupMma(kTcgen05BlockScaled, a, b, 16, ScaleFormat::UE4M3)
+      EXPECT_EQ(lookupMma(kTcgen05BlockScaled, a, b, 16, FloatFormat::UE4M3)
                     .has_value(),
                 isFour);
     }
@@ -91,7 +91,7 @@ TEST(OperandForms, BF16IsMultipliedByConvertedOperands) {
          {std::pair(&kTcgen05F16, "kind::f16"),
           std::pair(&kWgmmaBF16, "wgmma.mma_async")}) {
       auto mma =
-          lookupMma(*instruction, MmaType::BF16, b, 32, ScaleFormat::UE8M0);
+          lookupMma(*instruction, MmaType::BF16, b, 32, FloatFormat::E8M0);
       ASSERT_TRUE(mma);
       EXPECT_EQ(mma->describeInstruction(), name);
       EXPECT_EQ(mma->getK(), 16u);
@@ -99,7 +99,7 @@ TEST(OperandForms, BF16IsMultipliedByConvertedOperands) {
       EXPECT_FALSE(mma->b->padded || mma->b->repacked);
       EXPECT_EQ(mma->reductionMultiple, 32u);
       EXPECT_EQ(
-          lookupMma(*instruction, MmaType::BF16, b, 16, ScaleFormat::UE4M3)
+          lookupMma(*instruction, MmaType::BF16, b, 16, FloatFormat::UE4M3)
               .has_value(),
           b == MmaType::E2M1);
     }
@@ -125,13 +125,13 @@ TEST(OperandForms, ThePageShowsTheTable) {
   };
   for (MmaType a : kNarrow)
     for (MmaType b : kNarrow)
-      for (auto [block, format] : {std::pair(32u, ScaleFormat::UE8M0),
-                                   std::pair(16u, ScaleFormat::UE4M3)}) {
+      for (auto [block, format] : {std::pair(32u, FloatFormat::E8M0),
+                                   std::pair(16u, FloatFormat::UE4M3)}) {
         auto mma = lookupMma(kTcgen05BlockScaled, a, b, block, format);
         if (!mma)
           continue;
         std::stringstream row;
-        row << "| " << width(a) << " | " << width(b) << " | " << getName(format)
+        row << "| " << width(a) << " | " << width(b) << " | " << getInfo(format).name
             << ", blocks of " << block << " | " << getInfo(mma->kind).name
             << " | " << getInfo(mma->kind).k << " | " << mma->reductionMultiple
             << " |\n";

@@ -29,7 +29,7 @@ inline InstrDescriptor randomDescriptor(std::mt19937 &engine) {
   desc.saturate = (flags & 0x70) == 0;
   if (getInfo(desc.kind).blockScaled) {
     desc.blockSize = flags & 0x80 ? 16 : 32;
-    desc.scaleFormat = flags & 0x100 ? ScaleFormat::UE8M0 : ScaleFormat::UE4M3;
+    desc.scaleFormat = flags & 0x100 ? FloatFormat::E8M0 : FloatFormat::UE4M3;
     desc.scaleIdA = flags >> 9 & 3;
     desc.scaleIdB = flags >> 11 & 3;
   }

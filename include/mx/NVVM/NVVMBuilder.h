@@ -44,7 +44,7 @@ struct MmaSyncShape {
   target::MmaKind kind;
   target::MmaType a, b;
   unsigned blockSize;
-  target::ScaleFormat scaleFormat;
+  FloatFormat scaleFormat;
 };
 
 /// Where an instruction finds scales: a register (i32), the first of its bytes,

@@ -51,8 +51,6 @@ inline constexpr unsigned kNumMmaTypes = 10;
 /// Element types of D.
 enum class AccumulatorType : uint8_t { F16, F32, S32 };
 
-enum class ScaleFormat : uint8_t { UE4M3 = 0, UE8M0 = 1 };
-
 /// Every kind reads 32 bytes of K from shared memory per instruction.
 inline constexpr unsigned kMmaKBytes = 32;
 
@@ -70,7 +68,6 @@ struct MmaKindInfo {
 const MmaKindInfo &getInfo(MmaKind kind);
 const char *getName(MmaType type);
 const char *getName(AccumulatorType type);
-const char *getName(ScaleFormat format);
 /// Bits of one element as the format defines it.
 unsigned getBits(MmaType type);
 /// The operand type of a number format, none for E8M0 and UE4M3.
@@ -114,7 +111,7 @@ std::string checkMmaKind(const TargetInfo &target, MmaKind kind);
 /// One way in which a kind may be scaled.
 struct ScaleVectorRule {
   MmaKind kind;
-  ScaleFormat format;
+  FloatFormat format;
   unsigned blockSize;   ///< elements of K that share a scale
   unsigned scaleIdStep; ///< legal scale ids are multiples of it below 4
   const char *block;    ///< PTX: ".block32"
@@ -124,7 +121,7 @@ Table<ScaleVectorRule> getScaleVectorRules();
 
 /// The rule for a kind, block size and scale format, or null with a message.
 const ScaleVectorRule *lookupScaleVector(MmaKind kind, unsigned blockSize,
-                                         ScaleFormat format,
+                                         FloatFormat format,
                                          std::string &error);
 /// Empty if the scale id selects bytes that the rule allows.
 std::string checkScaleId(const ScaleVectorRule &rule, unsigned scaleId);
@@ -133,7 +130,7 @@ std::string checkScaleId(const ScaleVectorRule &rule, unsigned scaleId);
 /// scaling, or none.
 std::optional<MmaKind> selectBlockScaledKind(MmaType a, MmaType b,
                                              unsigned blockSize,
-                                             ScaleFormat format);
+                                             FloatFormat format);
 
 //===----------------------------------------------------------------------===//
 // Places in tensor memory

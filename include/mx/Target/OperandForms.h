@@ -91,7 +91,7 @@ struct MmaForm {
 /// instruction; none where no kind has such blocks and scales.
 std::optional<MmaForm> lookupMma(const MmaInstruction &instruction, MmaType a,
                                  MmaType b, unsigned blockSize,
-                                 ScaleFormat format);
+                                 FloatFormat format);
 
 /// The MMA of two operands of bf16 without scales.
 MmaForm getBF16Mma(const MmaInstruction &instruction);

@@ -81,8 +81,7 @@ public:
   /// The code of a number that the type has.
   uint64_t encode(double value) const {
     if (format)
-      return *format == FloatFormat::E8M0 ? encodeE8M0Up(value)
-                                          : mx::encode(*format, value);
+      return mx::encode(*format, value);
     if (type.isF32())
       return bitsOf(float(value));
     if (type.isF64())

@@ -12,6 +12,7 @@
 #include "FormatArith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/BlockQuantize.h"
 #include "mx/Support/Philox.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -29,18 +30,6 @@ constexpr int64_t kF64Infinity = 0x7FF0000000000000;
 constexpr int64_t kOneSixth = 0x3E2AAAAB; // fl(1/6)
 /// An exponent field beyond every format's, for infinities.
 constexpr int64_t kHugeField = 1 << 10;
-
-FloatFormat formatOf(Type type) {
-  return llvm::TypeSwitch<Type, FloatFormat>(type)
-      .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
-      .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
-      .Case([](Float6E3M2FNType) { return FloatFormat::E3M2; })
-      .Case([](Float6E2M3FNType) { return FloatFormat::E2M3; })
-      .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; })
-      .Case([](Float8E8M0FNUType) { return FloatFormat::E8M0; })
-      .Case([](BFloat16Type) { return FloatFormat::BF16; })
-      .Case([](Float16Type) { return FloatFormat::F16; });
-}
 
 std::string nameOf(Type type) {
   std::string name;
@@ -81,7 +70,8 @@ Value FormatArith::decodeTable(Type type, bool isScale) {
       (isScale ? "__mx_scale_values_" : "__mx_values_") + nameOf(type);
   auto tableType = MemRefType::get({256}, builder.getF64Type());
   if (!module.lookupSymbol(symbol)) {
-    FloatFormat format = type.isInteger() ? FloatFormat::E4M3 : formatOf(type);
+    FloatFormat format =
+        type.isInteger() ? FloatFormat::E4M3 : *getFloatFormat(type);
     if (isScale && format == FloatFormat::E4M3)
       format = FloatFormat::UE4M3;
     SmallVector<double> values;
@@ -117,7 +107,7 @@ struct FormatArith::Rounding {
 FormatArith::Rounding FormatArith::getRounding(Type type) {
   if (type.isF32())
     return {23, 127, kF32Max, kF32Infinity, kF32CanonicalNaN, 1ll << 31};
-  const FloatFormatInfo &info = getInfo(formatOf(type));
+  const FloatFormatInfo &info = getInfo(*getFloatFormat(type));
   bool isResult = isa<BFloat16Type, Float16Type>(type);
   return {info.mantissaBits, info.bias,
           info.maxCode,      isResult ? info.maxCode + 1 : info.maxCode,
@@ -264,9 +254,9 @@ Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
   return number(call(
       "scale_" + nameOf(element) + "_" + kNames[unsigned(mode)], {absMax},
       absMax.type(), [&](FormatArith &n, ArrayRef<Int> args) -> Value {
-        const ScaleRecipe &recipe = element.isInteger()
-                                        ? getInt8ScaleRecipe()
-                                        : getScaleRecipe(formatOf(element));
+        const ScaleRecipe &recipe =
+            element.isInteger() ? getInt8ScaleRecipe()
+                                : getScaleRecipe(*getFloatFormat(element));
         Int a = args[0];
         auto finite = [&]() -> Int {
           if (mode != ScaleRounding::Ceil)

@@ -97,7 +97,8 @@ private:
                       ? RaggedKindAttr()
                       : RaggedKindAttr::get(op.getContext(), RaggedKind::Rows);
     int64_t block =
-        getBlockSizeOf(getElementTypeOrSelf(op.getResultScales().getType()));
+        getBlockFormat(getElementTypeOrSelf(op.getResultScales().getType()))
+            .blockSize;
     auto quantize = QuantizeOp::create(
         builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
         /*global_scale=*/Value(), /*decode_factors=*/ValueRange(),

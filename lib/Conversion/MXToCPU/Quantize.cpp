@@ -276,10 +276,10 @@ static void lowerQuantize(Emitter &emitter, QuantizeOp op,
   OpBuilder &builder = emitter.getBuilder();
   emitter.checkExperts(adaptor.getOffsets());
   int64_t rank = op.getInput().getType().getRank();
-  bool nvfp4 =
-      isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getScales(0).getType()));
+  bool hasFactor =
+      getBlockFormat(getElementTypeOrSelf(op.getScales(0))).hasTensorFactor;
   std::optional<Int> encodeBits;
-  if (nvfp4) {
+  if (hasFactor) {
     Type i32 = builder.getI32Type();
     encodeBits =
         op.getGlobalScale()

@@ -26,7 +26,7 @@ namespace mx::mxgpu {
 struct OperandTypes {
   target::MmaType a, b;
   unsigned blockSize;
-  target::ScaleFormat scaleFormat;
+  FloatFormat scaleFormat;
 
   bool hasScalesOfA() const { return a != target::MmaType::BF16; }
   bool hasScalesOfB() const { return b != target::MmaType::BF16; }

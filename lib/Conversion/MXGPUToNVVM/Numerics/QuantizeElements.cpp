@@ -46,7 +46,7 @@ QuantizeMath::scalePairs(ArrayRef<Value> words,
 void QuantizeMath::scaleNumbers(MutableArrayRef<Value> numbers, Value factor) {
   if (isScaledInPairs())
     return;
-  if (recipe.nvfp4) {
+  if (recipe.isRelative) {
     for (Value &number : numbers)
       number = arith::MulFOp::create(builder, number, factor);
     return;

@@ -205,7 +205,7 @@ static Values lowerThreadAmax(NVVMBuilder &builder, ThreadAmaxOp op,
                               ThreadAmaxOp::Adaptor adaptor) {
   QuantizeRecipe recipe;
   recipe.input = getElementTypeOrSelf(op.getValues()[0]);
-  recipe.nvfp4 = op.getAsIntegers();
+  recipe.isRelative = op.getAsIntegers();
   QuantizeMath math(builder, recipe);
   SmallVector<Value> words;
   for (Value value : adaptor.getValues()) {

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/BlockQuantize.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -48,7 +49,7 @@ bool mx::mxgpu::hasNarrowConversions(Operation *op) {
 QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,
                                    Type scale, ScaleRounding rounding) {
   QuantizeRecipe recipe = {input, element, rounding};
-  recipe.nvfp4 = isa<Float8E4M3FNType>(scale);
+  recipe.isRelative = getBlockFormat(scale).hasTensorFactor;
   recipe.narrowConversions = hasNarrowConversions(op);
   return recipe;
 }
@@ -59,7 +60,7 @@ int64_t QuantizeRecipe::elementBits() const {
 
 /// bf16 pairs are multiplied as they are, unless the factor has more bits.
 bool QuantizeMath::isScaledInPairs() const {
-  return recipe.input.isBF16() && !recipe.nvfp4;
+  return recipe.input.isBF16() && !recipe.isRelative;
 }
 
 bool QuantizeMath::isConvertedByTarget() const {
@@ -79,7 +80,7 @@ bool QuantizeMath::isRoundedInPairs() const {
 /// The larger magnitudes of two words. As integers for NVFP4, whose lanes hold
 /// whole blocks: ptxas then needs fewer registers.
 Value QuantizeMath::combine(Value a, Value b) {
-  if (!recipe.nvfp4)
+  if (!recipe.isRelative)
     return builder.largerMagnitude(a, b, recipe.input);
   if (recipe.inWord() == 1)
     return arith::MaxUIOp::create(builder, a, b);
@@ -96,11 +97,11 @@ Value QuantizeMath::getMaximum(ArrayRef<Value> words) {
   Value mask = builder.i32(recipe.inWord() == 1 ? 0x7FFFFFFF : 0x7FFF7FFF);
   Value maximum;
   for (Value word : words) {
-    if (recipe.nvfp4)
+    if (recipe.isRelative)
       word = arith::AndIOp::create(builder, word, mask);
     maximum = maximum ? combine(maximum, word) : word;
   }
-  if (recipe.nvfp4)
+  if (recipe.isRelative)
     return maximum;
   return arith::AndIOp::create(builder, maximum, mask);
 }
@@ -258,7 +259,7 @@ Value QuantizeMath::divideByScale(Value encode, Value scale) {
 }
 
 /// s = E4M3(RN(RN(a / 6) * encode)); the factor is encode / s, bounded, or 0.
-BlockScale QuantizeMath::getNVFP4Scale(Value bits, Value encode) {
+BlockScale QuantizeMath::getRelativeScale(Value bits, Value encode) {
   const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
   Value sixth =
       multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
@@ -277,5 +278,6 @@ BlockScale QuantizeMath::getNVFP4Scale(Value bits, Value encode) {
 }
 
 BlockScale QuantizeMath::getScale(Value bits, Value encode) {
-  return recipe.nvfp4 ? getNVFP4Scale(bits, encode) : getPowerOfTwoScale(bits);
+  return recipe.isRelative ? getRelativeScale(bits, encode)
+                           : getPowerOfTwoScale(bits);
 }

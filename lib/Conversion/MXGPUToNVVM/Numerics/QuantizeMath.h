@@ -39,7 +39,7 @@ struct QuantizeRecipe {
   mlir::Type input;   ///< bf16, f16 or f32
   mlir::Type element; ///< one of the five float types, or i8
   ScaleRounding rounding = ScaleRounding::Ceil;
-  bool nvfp4 = false; ///< E4M3 scales with a factor for the tensor
+  bool isRelative = false; ///< Scales are relative to a factor of the tensor.
   /// The target has cvt to e2m1, e2m3, e3m2 and ue8m0.
   bool narrowConversions = false;
 
@@ -122,7 +122,7 @@ private:
   mlir::Value getScaleByteUp(mlir::Value bits, const ScaleRecipe &scale);
   mlir::Value getScaleByteDown(mlir::Value bits, const ScaleRecipe &scale);
   BlockScale getPowerOfTwoScale(mlir::Value bits);
-  BlockScale getNVFP4Scale(mlir::Value bits, mlir::Value encode);
+  BlockScale getRelativeScale(mlir::Value bits, mlir::Value encode);
   mlir::Value divideByScale(mlir::Value encode, mlir::Value scale);
 
   // Maxima.

@@ -116,7 +116,8 @@ static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
 static int64_t getSmallestBlock(QuantizeOp op) {
   int64_t block = op.getBlockSize();
   for (Value scales : op.getInputScales())
-    block = std::min(block, getBlockSizeOf(getElementTypeOrSelf(scales)));
+    block =
+        std::min(block, getBlockFormat(getElementTypeOrSelf(scales)).blockSize);
   return block;
 }
 

@@ -30,7 +30,8 @@ namespace mx::mxgpu {
 
 namespace {
 enum class Input { BF16, F16, F32 };
-enum class Output { Bytes, E2M1, NVFP4 };
+/// Relative: elements of 4 bits with scales relative to a factor of the tensor.
+enum class Output { Bytes, E2M1, Relative };
 enum class Axes { Columns, Both };
 /// What numbers are while a thread has them: pairs of 16 bits, or f32 that come
 /// from such pairs or from memory. Rounding to 6 bits by hand, too, takes
@@ -128,7 +129,7 @@ static Input getInput(Type type) {
 
 static Output getOutput(QuantizeOp op) {
   if (op.getGlobalScale())
-    return Output::NVFP4;
+    return Output::Relative;
   return isa<Float4E2M1FNType>(op.getElementType(0)) ? Output::E2M1
                                                      : Output::Bytes;
 }

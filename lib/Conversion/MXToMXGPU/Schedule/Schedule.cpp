@@ -52,13 +52,13 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   if (!aType || !bType)
     return std::nullopt;
   OperandTypes types{*aType, *bType, static_cast<unsigned>(op.getBlockSize()),
-                     target::ScaleFormat::UE8M0};
+                     getPowerOfTwoFormat().scale};
   if (!types.hasScalesOfA() && !types.hasScalesOfB())
     return types;
-  auto scales = getScaleFormat(getScaleType(op));
-  if (!scales)
+  const BlockFormat *format = findBlockFormat(getScaleType(op));
+  if (!format)
     return std::nullopt;
-  types.scaleFormat = *scales;
+  types.scaleFormat = format->scale;
   return types;
 }
 

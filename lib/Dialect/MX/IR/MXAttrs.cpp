@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -47,10 +48,9 @@ LogicalResult ScaleLayoutAttr::verifyEncoding(
     return emitError()
            << "expected a ragged scale tensor of rank 2, found rank "
            << shape.size();
-  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType)) // scale_layout C5
-    return emitError()
-           << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
-           << elementType;
+  if (!findBlockFormat(elementType)) // scale_layout C5
+    return emitError() << "expected scales of type " << listScaleTypes()
+                       << ", found " << elementType;
   return success();
 }
 

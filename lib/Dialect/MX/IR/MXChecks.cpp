@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
+#include "mx/BlockFormats/BlockFormat.h"
 
 using namespace mlir;
 using namespace mx;
@@ -165,20 +166,18 @@ LogicalResult mx::detail::verifyPackedShape(Operation *op, const Named &weights,
   return verifyNoEncoding(op, weights);
 }
 
-bool mx::detail::isNVFP4Scale(Type type) { return isa<Float8E4M3FNType>(type); }
-
 LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
                                       Type scaleType, int64_t blockSize) {
-  int64_t expected = getBlockSizeOf(scaleType);
-  if (blockSize != expected)
+  const BlockFormat &format = getBlockFormat(scaleType);
+  if (blockSize != format.blockSize)
     return op->emitOpError("expected block_size ")
-           << expected << " with scales of type " << scaleType << ", found "
-           << blockSize;
-  if (isNVFP4Scale(scaleType) && !isa<Float4E2M1FNType>(elements.elementType()))
+           << format.blockSize << " with scales of type " << scaleType
+           << ", found " << blockSize;
+  if (!format.takes(elements.elementType()))
     return errorAt(op, elements)
-           << "expected " << elements.name
-           << " of type f4E2M1FN with scales of type f8E4M3FN, found "
-           << elements.elementType();
+           << "expected " << elements.name << " of type "
+           << format.listElements() << " with scales of type " << scaleType
+           << ", found " << elements.elementType();
   return success();
 }
 

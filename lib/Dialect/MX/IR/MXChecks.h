@@ -81,9 +81,7 @@ llvm::LogicalResult verifyScaleLayout(mlir::Operation *op, const Named &scales,
 llvm::LogicalResult verifyPackedShape(mlir::Operation *op, const Named &weights,
                                       llvm::ArrayRef<int64_t> logical);
 
-bool isNVFP4Scale(mlir::Type type);
-
-/// OCP MX: power-of-two scales of 32 elements. NVFP4: E4M3 scales of 16 E2M1
+/// Fails unless the format of the scales has the block size and the type of
 /// elements.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, const Named &elements,
                                 mlir::Type scaleType, int64_t blockSize);

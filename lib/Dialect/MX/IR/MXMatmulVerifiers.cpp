@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -234,13 +235,15 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
   Named elements{op.getResultTensor(), "outs"};
   Named scales{op.getResultScales(), "scales"};
   // grouped_matmul C18
-  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
-           Float4E2M1FNType>(elements.elementType()) ||
-      !isa<Float8E8M0FNUType>(scales.elementType()))
+  const BlockFormat &format = getPowerOfTwoFormat();
+  Type scaleType = format.getScaleType(op.getContext());
+  if (elements.elementType().isInteger() ||
+      !format.takes(elements.elementType()) ||
+      scales.elementType() != scaleType)
     return errorAt(op, elements)
-           << "expected two outs of elements and f8E8M0FNU scales, found "
-           << elements.type() << " and " << scales.type();
-  int64_t block = getBlockSizeOf(scales.elementType());
+           << "expected two outs of elements and " << scaleType
+           << " scales, found " << elements.type() << " and " << scales.type();
+  int64_t block = format.blockSize;
   RaggedKind ragged = op.getMasked() ? RaggedKind::None : RaggedKind::Rows;
   if (failed(verifyMultiple(op, elements, elements.rank() - 1, block)) ||
       failed(verifyScaleShape(op, scales, getScaleShape(elements, block),

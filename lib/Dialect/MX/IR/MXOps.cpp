@@ -27,7 +27,8 @@ static bool isScalesOfA(ArrayRef<Type> types) {
   auto isNumber = [&](size_t i) {
     return isa<BFloat16Type, Float16Type>(element(i));
   };
-  if (isa<Float8E8M0FNUType>(element(1)))
+  const BlockFormat *format = findBlockFormat(element(1));
+  if (format && !format->hasTensorFactor)
     return true;
   return isa<Float4E2M1FNType>(element(2)) || (isNumber(2) && !isNumber(0));
 }
@@ -84,6 +85,7 @@ static void printScaledOperands(OpAsmPrinter &printer, Operation *, Value a,
 }
 
 #define GET_OP_CLASSES
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"
 
 /// On memrefs an operation reads its inputs and writes its destinations; on
@@ -187,10 +189,6 @@ MX_DEFINE_COLLECTIVE(CollectPairsOp)
 MX_DEFINE_COLLECTIVE(AllGatherOp)
 MX_DEFINE_COLLECTIVE(AllToAllOp)
 #undef MX_DEFINE_COLLECTIVE
-
-int64_t mx::getBlockSizeOf(Type scaleType) {
-  return isa<Float8E4M3FNType>(scaleType) ? 16 : 32;
-}
 
 /// Each expert group of rows has a matrix of its own.
 static int64_t getLogicalRankOfB(MatmulOpInterface op) {
@@ -300,8 +298,7 @@ Value QuantizeOp::getDecodeFactor(unsigned i) {
 Type QuantizeOp::getScaleType(unsigned i) {
   if (!isDequantized(i))
     return getElementTypeOrSelf(getScales(i));
-  return getBlockSize() == 16 ? Type(Float8E4M3FNType::get(getContext()))
-                              : Float8E8M0FNUType::get(getContext());
+  return findBlockFormat(getBlockSize())->getScaleType(getContext());
 }
 
 unsigned QuantizeOp::getElementsNumber(unsigned i) {

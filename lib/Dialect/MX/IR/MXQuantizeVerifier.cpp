@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -87,7 +88,8 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
     return success();
   // quantize C26
   if (op.isPassedOn() &&
-      isNVFP4Scale(getElementTypeOrSelf(op.getInputScales()[0])))
+      getBlockFormat(getElementTypeOrSelf(op.getInputScales()[0]))
+          .hasTensorFactor)
     return op.emitOpError("expected a prologue with input_scales of f8E4M3FN, "
                           "found none");
   if (op.getRaggedOrNone() == RaggedKind::Reduction) // quantize C27
@@ -151,15 +153,6 @@ static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
   return success();
 }
 
-static bool isElement(Type type) {
-  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
-             Float6E2M3FNType, Float4E2M1FNType>(type) ||
-         type.isSignlessInteger(8);
-}
-
-static constexpr llvm::StringLiteral kElementNames =
-    "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8";
-
 /// There is one entry for each destination, and some of them are dequantized.
 static LogicalResult verifyDequantized(QuantizeOp op, size_t numDestinations) {
   ArrayRef<Attribute> entries = op.getDequantizedAttr().getValue();
@@ -169,9 +162,9 @@ static LogicalResult verifyDequantized(QuantizeOp op, size_t numDestinations) {
   // quantize C36
   for (Attribute entry : entries)
     if (Type type = cast<TypeAttr>(entry).getValue();
-        !isa<NoneType>(type) && !isElement(type))
+        !isa<NoneType>(type) && !getPowerOfTwoFormat().takes(type))
       return op.emitOpError("expected entries of dequantized to be none, ")
-             << kElementNames << ", found " << type;
+             << getPowerOfTwoFormat().listElements() << ", found " << type;
   return success();
 }
 
@@ -193,7 +186,8 @@ static LogicalResult verifyDequantizedOut(QuantizeOp op, unsigned index) {
   Type type = op.getElementType(index);
   // quantize C39
   int64_t block = op.getBlockSize();
-  if (block != 32 && !(block == 16 && isa<Float4E2M1FNType>(type)))
+  const BlockFormat *format = findBlockFormat(block);
+  if (!format || !format->takes(type))
     return op.emitOpError("expected block_size 32, or 16 with f4E2M1FN, to "
                           "dequantize ")
            << type << ", found " << block;
@@ -208,15 +202,14 @@ static LogicalResult verifyDequantizedOut(QuantizeOp op, unsigned index) {
 static LogicalResult verifyWrittenTypes(QuantizeOp op, unsigned index) {
   Named elements{op.getElements(index), "elements"};
   Named scales{op.getScales(index), "scales"};
-  if (!isElement(elements.elementType())) // quantize C5
-    return errorAt(op, elements)
-           << "expected elements of type " << kElementNames << ", found "
-           << elements.elementType();
+  if (!getPowerOfTwoFormat().takes(elements.elementType())) // quantize C5
+    return errorAt(op, elements) << "expected elements of type "
+                                 << getPowerOfTwoFormat().listElements()
+                                 << ", found " << elements.elementType();
   // quantize C6
-  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(scales.elementType()))
-    return errorAt(op, scales)
-           << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
-           << scales.elementType();
+  if (!findBlockFormat(scales.elementType()))
+    return errorAt(op, scales) << "expected scales of type " << listScaleTypes()
+                               << ", found " << scales.elementType();
   // quantize C7
   return verifyBlock(op, elements, scales.elementType(), op.getBlockSize());
 }
@@ -253,12 +246,13 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
       (op.isCopied(index) && failed(verifyCopied(op, index))))
     return failure();
   Type scaleType = op.getScaleType(index);
-  bool nvfp4 = isNVFP4Scale(scaleType);
-  if (nvfp4 != bool(op.getGlobalScale())) // quantize C8
+  bool hasFactor = getBlockFormat(scaleType).hasTensorFactor;
+  if (hasFactor != bool(op.getGlobalScale())) // quantize C8
     return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
                           "found ")
-           << (nvfp4 ? "none" : "it") << " with scales of type " << scaleType;
-  if (nvfp4 && op.getScaleRounding() != ScaleRounding::Ceil) // quantize C9
+           << (hasFactor ? "none" : "it") << " with scales of type "
+           << scaleType;
+  if (hasFactor && op.getScaleRounding() != ScaleRounding::Ceil) // quantize C9
     return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
                           "scales, found ")
            << stringifyScaleRounding(op.getScaleRounding());

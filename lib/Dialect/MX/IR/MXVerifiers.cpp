@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/ReductionOrder.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -60,7 +61,8 @@ LogicalResult DequantizeOp::verify() {
   // dequantize C4
   if (failed(verifyBlock(*this, input, scales.elementType(), getBlockSize())))
     return failure();
-  if (getGlobalScale() && !isNVFP4Scale(scales.elementType())) // dequantize C5
+  if (getGlobalScale() &&
+      !getBlockFormat(scales.elementType()).hasTensorFactor) // dequantize C5
     return emitOpError("expected global_scale with f8E4M3FN scales only, found "
                        "it with scales of type ")
            << scales.elementType();

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MXGPU/IR/IndexRange.h"
 #include "mx/Target/TargetInfo.h"
 
@@ -252,19 +253,13 @@ LogicalResult StoreBlockOp::verify() {
                       getStoredType(type));
 }
 
-LogicalResult mxgpu::verifyNarrow(Operation *op, Type element, bool nvfp4) {
-  bool isE2M1 = isa<Float4E2M1FNType>(element);
-  bool isOther =
-      isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType>(
-          element) ||
-      element.isInteger(8);
-  if (isE2M1 || (isOther && !nvfp4))
+LogicalResult mxgpu::verifyNarrow(Operation *op, Type element,
+                                  const BlockFormat &format) {
+  if (format.takes(element))
     return success();
   // shared C15
   return op->emitOpError("expected elements of ")
-         << (nvfp4 ? "f4E2M1FN"
-                   : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8")
-         << ", found " << element;
+         << format.listElements() << ", found " << element;
 }
 
 LogicalResult QuantizeBlockOp::verify() {
@@ -277,12 +272,11 @@ LogicalResult QuantizeBlockOp::verify() {
   if (!isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return emitOpError("expected elements of bf16, f16 or f32, found ")
            << input.getElementType();
-  bool nvfp4 = isa<Float8E4M3FNType>(getScale().getType());
-  // quantize_block C2
-  if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
-    return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
-           << getScale().getType();
-  int64_t lanes = getLanes(), block = nvfp4 ? 16 : 32;
+  const BlockFormat *format = findBlockFormat(getScale().getType());
+  if (!format) // quantize_block C2
+    return emitOpError("expected a scale of ")
+           << listScaleTypes() << ", found " << getScale().getType();
+  int64_t lanes = getLanes(), block = format->blockSize;
   int64_t size = input.getNumElements() * lanes;
   bool isSquare = lanes == block && input.getNumElements() == block;
   // quantize_block C3
@@ -290,19 +284,20 @@ LogicalResult QuantizeBlockOp::verify() {
     return emitOpError("expected lanes that share a block of ")
            << block << " elements or a square of " << block << " rows, found "
            << lanes << " with " << input.getNumElements() << " each";
-  if (failed(verifyNarrow(*this, elements.getElementType(), nvfp4)))
+  if (failed(verifyNarrow(*this, elements.getElementType(), *format)))
     return failure();
   if (elements.getShape() != input.getShape()) // quantize_block C4
     return emitOpError("expected ")
            << input.getNumElements() << " results, found " << elements;
-  if (bool(getEncode()) != nvfp4) // quantize_block C5
+  if (bool(getEncode()) != format->hasTensorFactor) // quantize_block C5
     return emitOpError("expected encode with scales of f8E4M3FN, and only "
                        "then, found scales of ")
            << getScale().getType();
   if (bool(getSeed()) != bool(getFirst())) // quantize_block C6
     return emitOpError("expected a seed and the number of the first element, "
                        "or neither");
-  if (nvfp4 && getScaleRounding() != ScaleRounding::Ceil) // quantize_block C7
+  if (format->hasTensorFactor &&
+      getScaleRounding() != ScaleRounding::Ceil) // quantize_block C7
     return emitOpError("expected scale_rounding=ceil with scales of f8E4M3FN, "
                        "found ")
            << stringifyScaleRounding(getScaleRounding());
@@ -324,14 +319,15 @@ LogicalResult DequantizeBlockOp::verify() {
         failed(verifyWords(*this, getBlockType(type))))
       return failure();
   Type scale = getElementTypeOrSelf(getScale().getType());
-  bool nvfp4 = isa<Float8E4M3FNType>(scale);
-  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale)) // dequantize_block C1
-    return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
-           << scale;
-  if (failed(verifyNarrow(*this, input.getElementType(), nvfp4)))
+  const BlockFormat *format = findBlockFormat(scale);
+  if (!format) // dequantize_block C1
+    return emitOpError("expected a scale of ")
+           << listScaleTypes() << ", found " << scale;
+  if (failed(verifyNarrow(*this, input.getElementType(), *format)))
     return failure();
   int64_t elements = input.getShape().back();
-  if (int64_t block = nvfp4 ? 16 : 32; elements > block) // dequantize_block C2
+  if (int64_t block = format->blockSize;
+      elements > block) // dequantize_block C2
     return emitOpError("expected at most ")
            << block << " elements, a block, found " << elements;
   // dequantize_block C3
@@ -340,7 +336,7 @@ LogicalResult DequantizeBlockOp::verify() {
     return emitOpError("expected ")
            << input.getNumElements() << " results of bf16, f16 or f32, found "
            << result;
-  if (getDecode() && !nvfp4) // dequantize_block C4
+  if (getDecode() && !format->hasTensorFactor) // dequantize_block C4
     return emitOpError("expected decode with scales of f8E4M3FN only, found "
                        "scales of ")
            << scale;
@@ -377,9 +373,9 @@ static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale,
                "expected a matrix or tiles of shape ...x32x4x4, found ")
            << type;
   // shared C17
-  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(type.getElementType()))
-    return op->emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
-           << type.getElementType();
+  if (!findBlockFormat(type.getElementType()))
+    return op->emitOpError("expected scales of ")
+           << listScaleTypes() << ", found " << type.getElementType();
   if (scale != type.getElementType()) // shared C18
     return op->emitOpError("expected a scale of ")
            << type.getElementType() << ", found " << scale;

@@ -23,6 +23,7 @@ using namespace mx::mxgpu;
 void MXGPUDialect::registerTypes() {
   addTypes<
 #define GET_TYPEDEF_LIST
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MXGPU/IR/MXGPUTypes.cpp.inc"
       >();
 }
@@ -261,7 +262,7 @@ int64_t BufferType::getTransactionBytes() const {
 
 Type ScalesType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
-  Type elementType = Float8E8M0FNUType::get(parser.getContext());
+  Type elementType = getPowerOfTwoFormat().getScaleType(parser.getContext());
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() ||
       parser.parseDimensionList(shape, /*allowDynamic=*/false,
@@ -284,7 +285,7 @@ void ScalesType::print(AsmPrinter &printer) const {
   printer << '<' << getRows();
   if (getTiles() != 1)
     printer << 'x' << getTiles();
-  if (!isa<Float8E8M0FNUType>(getElementType()))
+  if (getElementType() != getPowerOfTwoFormat().getScaleType(getContext()))
     printer << ", " << getElementType();
   printer << '>';
 }
@@ -299,8 +300,8 @@ LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (tiles < 1 || tiles > kMaxStages) // scales C2
     return emitError() << "expected 1 to " << kMaxStages << " tiles, found "
                        << tiles;
-  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType)) // scales C3
-    return emitError() << "expected scales of f8E8M0FNU or f8E4M3FN, found "
-                       << elementType;
+  if (!findBlockFormat(elementType)) // scales C3
+    return emitError() << "expected scales of " << listScaleTypes()
+                       << ", found " << elementType;
   return success();
 }

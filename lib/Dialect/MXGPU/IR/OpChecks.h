@@ -11,6 +11,7 @@
 #ifndef MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H
 #define MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H
 
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
 
@@ -49,7 +50,7 @@ llvm::LogicalResult verifyStaged(mlir::Operation *op, mlir::Value buffer);
 /// Fails unless a type is that of quantized elements, with E4M3 scales (NVFP4)
 /// or with E8M0 ones.
 llvm::LogicalResult verifyNarrow(mlir::Operation *op, mlir::Type element,
-                                 bool nvfp4);
+                                 const BlockFormat &format);
 
 /// Fails unless a type is a vector of one dimension with elements of whole
 /// bytes, as one thread reads or writes them.

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -21,21 +22,16 @@ static constexpr int64_t kSmallestBlock = 8;
 /// Types of the elements and of their scales.
 static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
                                    Type scale) {
-  bool nvfp4 = isa<Float8E4M3FNType>(scale);
-  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale)) // dequantize_fragment C1
-    return op.emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
-           << scale;
-  bool isE2M1 = isa<Float4E2M1FNType>(element);
-  bool isOther =
-      isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType>(
-          element);
-  if (isE2M1 || (isOther && !nvfp4))
+  const BlockFormat *format = findBlockFormat(scale);
+  if (!format) // dequantize_fragment C1
+    return op.emitOpError("expected scales of ")
+           << listScaleTypes() << ", found " << scale;
+  if (format->takes(element) && !element.isInteger())
     return success();
   // dequantize_fragment C2
   return op.emitOpError("expected elements of ")
-         << (nvfp4 ? "f4E2M1FN with scales of f8E4M3FN"
-                   : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN")
-         << ", found " << element;
+         << format->listElements(/*withIntegers=*/false) << " with scales of "
+         << scale << ", found " << element;
 }
 
 /// Whether threads hold the same elements in both layouts, pairs of them in the
@@ -56,11 +52,12 @@ LogicalResult DequantizeFragmentOp::verify() {
     return failure();
   FragmentLayoutAttr layout = input.getLayout();
   // dequantize_fragment C7
+  Type powers = getPowerOfTwoFormat().getScaleType(getContext());
   if (getReference() && (!isa<Float8E4M3FNType>(input.getElementType()) ||
-                         !isa<Float8E8M0FNUType>(scales.getElementType())))
-    return emitOpError("expected f8E4M3FN scaled by f8E8M0FNU with a "
-                       "reference, found ")
-           << input.getElementType() << " and " << scales.getElementType();
+                         scales.getElementType() != powers))
+    return emitOpError("expected f8E4M3FN scaled by ")
+           << powers << " with a reference, found " << input.getElementType()
+           << " and " << scales.getElementType();
   if (getFinite() && !getReference()) // dequantize_fragment C8
     return emitOpError("expected a reference with finite, found none: add one, "
                        "or leave finite out");

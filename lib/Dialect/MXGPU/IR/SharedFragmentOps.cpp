@@ -10,6 +10,7 @@
 
 #include "OpChecks.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -177,10 +178,6 @@ mxgpu::getScaleTiles(BufferType buffer) {
   return std::pair(shape[0], shape[1]);
 }
 
-static bool isScale(Type type) {
-  return isa<Float8E8M0FNUType, Float8E4M3FNType>(type);
-}
-
 /// A box divides a tile or consists of whole ones, and boxes divide the matrix.
 static bool isBoxOf(int64_t size, int64_t tile, int64_t matrix) {
   return (tile % size == 0 || size % tile == 0) && matrix % size == 0;
@@ -209,11 +206,10 @@ LogicalResult LoadFragmentScalesOp::verify() {
   // load_fragment_scales C1
   if (buffer.getSpace() != Space::Smem || !tiles ||
       buffer.getSwizzle() != mxgpu::Swizzle::None ||
-      !isScale(buffer.getElementType()))
+      !findBlockFormat(buffer.getElementType()))
     return emitOpError("expected a tile of ")
-           << kScaleTileBytes
-           << " scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found "
-           << buffer;
+           << kScaleTileBytes << " scales of " << listScaleTypes()
+           << ", or a matrix of tiles, found " << buffer;
   int64_t block = getBlockSize(), columns = type.getColumns();
   bool isFragment = isa<FragmentType>(getType());
   // load_fragment_scales C5

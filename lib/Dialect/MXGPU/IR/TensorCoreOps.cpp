@@ -9,6 +9,7 @@
 
 #include "OpChecks.h"
 #include "mlir/IR/Matchers.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -26,14 +27,6 @@ std::optional<target::MmaType> mxgpu::getMmaType(Type type) {
       .Case([](Float6E3M2FNType) { return MmaType::E3M2; })
       .Case([](Float4E2M1FNType) { return MmaType::E2M1; })
       .Default(std::optional<MmaType>());
-}
-
-std::optional<target::ScaleFormat> mxgpu::getScaleFormat(Type type) {
-  if (isa<Float8E8M0FNUType>(type))
-    return target::ScaleFormat::UE8M0;
-  if (isa<Float8E4M3FNType>(type))
-    return target::ScaleFormat::UE4M3;
-  return {};
 }
 
 RingType mxgpu::findRing(Value buffer) {
@@ -155,7 +148,7 @@ LogicalResult CopyScalesOp::verify() {
            << buffer.getSizeInBytes() << " in "
            << stringifySpace(buffer.getSpace());
   // copy_scales C2
-  if (getScaleFormat(buffer.getElementType()) &&
+  if (findBlockFormat(buffer.getElementType()) &&
       buffer.getElementType() != getType().getElementType())
     return emitOpError("expected scales of ")
            << buffer.getElementType() << ", found "

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -253,12 +254,11 @@ LogicalResult QuantizeColumnsOp::verify() {
   for (VectorType type : {input, elements, scales})
     if (failed(verifyVectorSize(*this, type)))
       return failure();
-  bool nvfp4 = isa<Float8E4M3FNType>(scales.getElementType());
-  int64_t block = nvfp4 ? 16 : 32;
-  // quantize_columns C1
-  if (!nvfp4 && !isa<Float8E8M0FNUType>(scales.getElementType()))
-    return emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
-           << scales;
+  const BlockFormat *format = findBlockFormat(scales.getElementType());
+  if (!format) // quantize_columns C1
+    return emitOpError("expected scales of ")
+           << listScaleTypes() << ", found " << scales;
+  int64_t block = format->blockSize;
   // quantize_columns C2
   if (input.getRank() != 2 || input.getDimSize(0) != block ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
@@ -272,7 +272,7 @@ LogicalResult QuantizeColumnsOp::verify() {
     return emitOpError("expected columns whose rows are words of 32 bits, "
                        "found ")
            << input;
-  if (failed(verifyNarrow(*this, elements.getElementType(), nvfp4)))
+  if (failed(verifyNarrow(*this, elements.getElementType(), *format)))
     return failure();
   // quantize_columns C4
   if (elements.getShape() != ArrayRef<int64_t>{columns, block})
@@ -280,7 +280,7 @@ LogicalResult QuantizeColumnsOp::verify() {
                                     << " elements, found " << elements;
   if (scales.getShape() != ArrayRef<int64_t>{columns}) // quantize_columns C5
     return emitOpError("expected ") << columns << " scales, found " << scales;
-  if (bool(getEncode()) != nvfp4) // quantize_columns C6
+  if (bool(getEncode()) != format->hasTensorFactor) // quantize_columns C6
     return emitOpError("expected encode with scales of f8E4M3FN, and only "
                        "then, found ")
            << scales;

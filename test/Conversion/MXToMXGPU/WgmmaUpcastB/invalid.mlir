@@ -94,7 +94,7 @@ func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected operands of f8E4M3FN scaled by f8E8M0FNU with f16_scale_range, found another: leave f16_scale_range out}}
+  // expected-error @below {{expected operands of f8E4M3FN and power-of-two scales with f16_scale_range, found another: leave f16_scale_range out}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>>}
   return
 }

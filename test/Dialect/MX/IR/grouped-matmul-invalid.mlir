@@ -163,7 +163,7 @@ func.func ${function} {
 
 // SET function = @grouped_matmul_c18(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x128x64xf8E4M3FN>, %sb: tensor<4x128x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x128xf8E4M3FN>, %o1: tensor<300x8xf8E4M3FN>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected two outs of elements and f8E8M0FNU scales, found 'tensor<300x128xf8E4M3FN>' and 'tensor<300x8xf8E4M3FN>'}}
+// expected-error @below {{'mx.grouped_matmul' op expected two outs of elements and 'f8E8M0FNU' scales, found 'tensor<300x128xf8E4M3FN>' and 'tensor<300x8xf8E4M3FN>'}}
 %r:2 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x128x64xf8E4M3FN>, tensor<4x128x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x128xf8E4M3FN>, tensor<300x8xf8E4M3FN>) -> tensor<300x128xf8E4M3FN>, tensor<300x8xf8E4M3FN>
 
 // SET function = @grouped_matmul_c18_block(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf8E4M3FN>, %o1: tensor<300x4xf8E8M0FNU>)

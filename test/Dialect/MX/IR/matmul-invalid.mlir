@@ -49,7 +49,7 @@ func.func ${function} {
 
 // SET function = @matmul_c4_elements(%a: tensor<256x512xf4E2M1FN>, %sa: tensor<256x32xf8E4M3FN>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x32xf8E4M3FN>, %o0: tensor<256x128xbf16>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected b of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+// expected-error @below {{'mx.matmul' op expected b of type f4E2M1FN with scales of type 'f8E4M3FN', found 'f8E4M3FN'}}
 %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<128x512xf8E4M3FN>, tensor<128x32xf8E4M3FN>) outs(%o0 : tensor<256x128xbf16>) block_size = 16 -> tensor<256x128xbf16>
 
 // SET function = @matmul_c5(%a: tensor<2x256x512xf8E4M3FN>, %sa: tensor<2x256x16xf8E8M0FNU>, %b: tensor<3x128x512xf8E4M3FN>, %sb: tensor<3x128x16xf8E8M0FNU>, %o0: tensor<2x256x128xbf16>)
@@ -196,7 +196,7 @@ func.func ${function} {
 
 // SET function = @matmul_c4_left(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x4xf8E4M3FN>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.matmul' op expected a of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+// expected-error @below {{'mx.matmul' op expected a of type f4E2M1FN with scales of type 'f8E4M3FN', found 'f8E4M3FN'}}
 %r = mx.matmul ins(%a, %sa, %b : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E4M3FN>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) block_size = 16 -> tensor<64x48xf32>
 
 // SET function = @matmul_c16_block(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)

@@ -98,7 +98,7 @@ func.func ${function} {
 
 // SET function = @quantize_c7_elements(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x32xf8E4M3FN>, %s: f32)
 // expected-note @above {{elements is defined here}}
-// expected-error @below {{'mx.quantize' op expected elements of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+// expected-error @below {{'mx.quantize' op expected elements of type f4E2M1FN with scales of type 'f8E4M3FN', found 'f8E4M3FN'}}
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x32xf8E4M3FN>) block_size = 16 -> tensor<256x512xf8E4M3FN>, tensor<256x32xf8E4M3FN>
 
 // SET function = @quantize_c8(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>)
@@ -373,7 +373,7 @@ func.func ${function} {
 func.func @quantize_c28(%s: tensor<256x32xf8E4M3FN>,
 // expected-note @below {{input is defined here}}
     %x: tensor<256x512xf8E4M3FN>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected input of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+  // expected-error @below {{'mx.quantize' op expected input of type f4E2M1FN with scales of type 'f8E4M3FN', found 'f8E4M3FN'}}
   %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x32xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32

@@ -147,7 +147,7 @@ func.func @recipe(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x
 // -----
 
 func.func @pair(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected nvfp4 for both operands or for none, found nvfp4 and mxfp4}}
+  // expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found nvfp4 and mxfp4}}
   %r = linalg.matmul {mx.recipe = ["nvfp4", "mxfp4"]} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }

@@ -31,7 +31,7 @@ func.func @f(${arguments}) {
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C2
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN, found 'i8'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN with scales of 'f8E8M0FNU', found 'i8'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
@@ -41,7 +41,7 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 // USE function body
 // SET arguments = %q: !in, %s: vector<2x4xf8E4M3FN>
 // dequantize_fragment C2
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f4E2M1FN with scales of f8E4M3FN, found 'f8E4M3FN'}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f4E2M1FN with scales of 'f8E4M3FN', found 'f8E4M3FN'}}
 %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<2x4xf8E4M3FN> -> !out
 
 // -----
@@ -120,7 +120,7 @@ func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
 !y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
   // dequantize_fragment C7
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected f8E4M3FN scaled by f8E8M0FNU with a reference, found 'f8E5M2' and 'f8E8M0FNU'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected f8E4M3FN scaled by 'f8E8M0FNU' with a reference, found 'f8E5M2' and 'f8E8M0FNU'}}
   %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) : !x, vector<1x1xf8E8M0FNU> -> !y
   return
 }

@@ -21,6 +21,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MX/IR/MXDialect.h.inc"
 #include "mx/Dialect/MX/IR/MXLayouts.h"
 
@@ -28,9 +29,6 @@
 #include "mx/Dialect/MX/IR/MXAttrs.h.inc"
 
 namespace mx {
-
-/// Elements that share a scale of this type: 32, or 16 of NVFP4.
-int64_t getBlockSizeOf(mlir::Type scaleType);
 
 /// A tensor that a quantization reads.
 struct QuantizeSource {
@@ -41,7 +39,7 @@ struct QuantizeSource {
   mlir::Type numberType;
 
   int64_t getBlockSize() const {
-    return getBlockSizeOf(mlir::getElementTypeOrSelf(scales));
+    return getBlockFormat(mlir::getElementTypeOrSelf(scales)).blockSize;
   }
 };
 

@@ -46,11 +46,12 @@ def MX_QuantizableTensorOrMemRef
                    F4E2M1FN, I8],
         "f32, bf16 or f16, or f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN "
         "or i8 elements">;
-def MX_ScaleTensorOrMemRef
-    : MX_ShapedOf<[F8E8M0FNU, F8E4M3FN], "f8E8M0FNU or f8E4M3FN scales">;
+/// The type of the scales of a block format.
+def MX_Scale : Type<CPred<"::mx::findBlockFormat($_self)">, "type of scales">;
+def MX_ScaleTensorOrMemRef : MX_ShapedOf<[MX_Scale], "f8E8M0FNU or f8E4M3FN scales">;
 def MX_MatmulTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
-                   F4E2M1FN, F8E8M0FNU],
+                   F4E2M1FN, MX_Scale],
         "f32, bf16 or f16, or of elements or f8E8M0FNU scales">;
 def MX_Offsets
     : AnyTypeOf<[1DTensorOf<[I32, I64]>, MemRefRankOf<[I32, I64], [1]>],

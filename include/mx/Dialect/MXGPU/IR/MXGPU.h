@@ -122,8 +122,6 @@ inline constexpr int64_t kMaxRasterGroup = int64_t(1) << 20;
 
 /// The tensor core's operand type of `type`, or none.
 std::optional<target::MmaType> getMmaType(mlir::Type type);
-/// The tensor core's scale format of `type`, or none.
-std::optional<target::ScaleFormat> getScaleFormat(mlir::Type type);
 
 /// Bits that an element takes in memory: those of 6 bits have a byte.
 int64_t getStoredBits(mlir::Type element);

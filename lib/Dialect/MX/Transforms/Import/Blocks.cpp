@@ -31,10 +31,6 @@ bool mx::import::isElementType(Type type) {
              Float6E2M3FNType, Float4E2M1FNType>(type);
 }
 
-int64_t mx::import::getBlockOf(Type scaleType) {
-  return isa<Float8E8M0FNUType>(scaleType) ? 32 : 16;
-}
-
 FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
   FailureOr<Indices> digits = split(columns, {ShapedType::kDynamic, block});
   if (failed(digits))
@@ -77,7 +73,7 @@ Reason mx::import::findBlocks(const Factor &factor, ArrayRef<Index> rows,
                               const Index &columns, const Options &options,
                               Blocks &blocks) {
   const Leaf &scales = *factor.scales;
-  int64_t wanted = getBlockOf(scales.element);
+  int64_t wanted = getBlockFormat(scales.element).blockSize;
   if (hasEncoding(scales) || hasEncoding(factor.elements))
     return "its elements or scales have an encoding";
   std::optional<int64_t> size =
@@ -136,6 +132,6 @@ Value mx::import::dequantize(OpBuilder &builder, Location loc, Value elements,
              builder, loc, TypeRange{empty.getType()}, elements, scales,
              /*global_scale=*/Value(), /*offsets=*/Value(), ValueRange{empty},
              RaggedKindAttr(), /*padded=*/false,
-             uint64_t(getBlockOf(getElementTypeOrSelf(scales))))
+             uint64_t(getBlockFormat(getElementTypeOrSelf(scales)).blockSize))
       ->getResult(0);
 }

@@ -90,9 +90,6 @@ Reason checkResult(mlir::Type type);
 /// `type` in a message.
 std::string printType(mlir::Type type);
 
-/// How many elements share a scale of `type`.
-int64_t getBlockOf(mlir::Type scaleType);
-
 //===----------------------------------------------------------------------===//
 // Sizes of dimensions that are put together (Shapes.cpp)
 //===----------------------------------------------------------------------===//

@@ -110,7 +110,7 @@ static Reason makePlan(const Matmul &matmul, const Options &options,
     plan.isTransposed = !plan.a.rows.empty() && !plan.b.rows.empty();
   }
   if (plan.b.factor->scales)
-    plan.block = getBlockOf(plan.b.factor->scales->element);
+    plan.block = getBlockFormat(plan.b.factor->scales->element).blockSize;
   if (plan.a.factor->scales &&
       plan.a.factor->scales->element != plan.b.factor->scales->element)
     return "its operands have scales of different types";

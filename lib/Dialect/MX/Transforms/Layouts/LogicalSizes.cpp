@@ -73,7 +73,7 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
       return {grouped.getB(), grouped.getBlockSize()};
     if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
       return {grouped.getResultTensor(),
-              getBlockSizeOf(getElementTypeOrSelf(use.get()))};
+              getBlockFormat(getElementTypeOrSelf(use.get())).blockSize};
   } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
     Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]
                                                  : relayout.getInput();

@@ -127,7 +127,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   Location loc = op.getLoc();
   MLIRContext *context = builder.getContext();
   Type scale = recipe.getScale(context);
-  int64_t block = getBlockSizeOf(scale);
+  int64_t block = getBlockFormat(scale).blockSize;
   RaggedKind ragged = getRaggedOfOperand(matmul, operand);
   // The destination has the reduction last, and the groups of the matmul.
   RaggedKind outRagged =
@@ -165,7 +165,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
                                        elementLayout),
                   scales.createEmpty(builder, loc, scale, scaleLayout)};
   Value factor;
-  if (recipe.isNVFP4)
+  if (recipe.getFormat().hasTensorFactor)
     factor = arith::ConstantOp::create(builder, loc,
                                        builder.getF32FloatAttr(globalScale));
   bool hasExperts = ragged != RaggedKind::None;
@@ -176,7 +176,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
       hasExperts ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
       ArrayRef<int64_t>{axis}, block, /*square=*/false,
       /*amax=*/false, /*concat=*/false, /*dequantized=*/ArrayAttr(),
-      recipe.isNVFP4 ? ScaleRounding::Ceil : rounding, /*prologueCount=*/0);
+      factor ? ScaleRounding::Ceil : rounding, /*prologueCount=*/0);
 }
 
 /// Those of `recipe`: what the operand was made of, or what it is quantized to.
@@ -246,11 +246,11 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
   auto a = getElements(builder, matmul, matmul.a, *recipes->a);
   auto b = getElements(builder, matmul, matmul.b, *recipes->b);
   Value alpha;
-  if (recipes->a->isNVFP4 && globalScale != 1.0)
+  if (recipes->a->getFormat().hasTensorFactor && globalScale != 1.0)
     alpha = arith::ConstantOp::create(
         builder, loc,
         builder.getF32FloatAttr(1.0 / (globalScale * globalScale)));
-  int64_t block = getBlockSizeOf(recipes->a->getScale(&getContext()));
+  int64_t block = getBlockFormat(recipes->a->getScale(&getContext())).blockSize;
   Operation *op;
   if (matmul.ragged == RaggedKind::None)
     op = MatmulOp::create(builder, loc, out.getType(), a.elements, a.scales,
@@ -296,9 +296,9 @@ FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &matmul) {
     std::swap(recipes.a, recipes.b);
   if (!attr)
     useStoredFormats(matmul, recipes);
-  if (recipes.a->isNVFP4 != recipes.b->isNVFP4)
-    return op.emitOpError("expected nvfp4 for both operands or for "
-                          "none, found ")
+  if (recipes.a->blockSize != recipes.b->blockSize)
+    return op.emitOpError("expected recipes of one block size for both "
+                          "operands, found ")
            << recipes.a->name << " and " << recipes.b->name;
   return recipes;
 }

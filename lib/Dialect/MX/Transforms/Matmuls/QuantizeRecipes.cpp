@@ -25,16 +25,11 @@ static constexpr Recipe kRecipes[] = {
     {"mxfp6-e2m3", getRecipeElement<Float6E2M3FNType>},
     {"mxfp6-e3m2", getRecipeElement<Float6E3M2FNType>},
     {"mxfp4", getRecipeElement<Float4E2M1FNType>},
-    {"nvfp4", getRecipeElement<Float4E2M1FNType>, /*isNVFP4=*/true},
+    {"nvfp4", getRecipeElement<Float4E2M1FNType>, /*blockSize=*/16},
 };
 
 bool Recipe::hasFourBits(MLIRContext *context) const {
   return isa<Float4E2M1FNType>(getElement(context));
-}
-
-Type Recipe::getScale(MLIRContext *context) const {
-  return isNVFP4 ? Type(Float8E4M3FNType::get(context))
-                 : Type(Float8E8M0FNUType::get(context));
 }
 
 int64_t Recipes::getMultiple(MLIRContext *context) const {
@@ -116,14 +111,15 @@ mx::findStoredOperand(const MatmulMatch &matmul,
     return std::nullopt;
   const Recipe *recipe =
       findRecipe(elementsType.getElementType(), scalesType.getElementType());
-  // The factor of NVFP4 belongs to the whole matmul.
-  if (!recipe || recipe->isNVFP4)
+  // The factor of a tensor belongs to the whole matmul.
+  if (!recipe || recipe->getFormat().hasTensorFactor)
     return std::nullopt;
   return StoredOperand{recipe, elements, scales};
 }
 
 void mx::useStoredFormats(const MatmulMatch &matmul, Recipes &recipes) {
-  if (recipes.a->isNVFP4 || recipes.b->isNVFP4)
+  if (recipes.a->getFormat().hasTensorFactor ||
+      recipes.b->getFormat().hasTensorFactor)
     return;
   Recipes stored = recipes;
   if (auto operand = findStoredOperand(matmul, matmul.a))

@@ -7,6 +7,7 @@
 
 #include "MatmulMatch.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mx/BlockFormats/BlockFormat.h"
 
 namespace mx {
 
@@ -14,10 +15,13 @@ namespace mx {
 struct Recipe {
   llvm::StringLiteral name;
   mlir::Type (*getElement)(mlir::MLIRContext *);
-  bool isNVFP4 = false;
+  int64_t blockSize = 32;
 
+  const BlockFormat &getFormat() const { return *findBlockFormat(blockSize); }
   bool hasFourBits(mlir::MLIRContext *context) const;
-  mlir::Type getScale(mlir::MLIRContext *context) const;
+  mlir::Type getScale(mlir::MLIRContext *context) const {
+    return getFormat().getScaleType(context);
+  }
 };
 
 /// Those of both operands of a matmul.

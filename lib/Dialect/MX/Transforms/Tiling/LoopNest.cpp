@@ -48,8 +48,9 @@ LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
   for (OpOperand &input : op.getInputsMutable())
     nest.add(input, inputLoops);
   for (OpOperand &scales : op.getInputScalesMutable())
-    nest.addScales(scales, inputLoops,
-                   getBlockSizeOf(getElementTypeOrSelf(scales.get())));
+    nest.addScales(
+        scales, inputLoops,
+        getBlockFormat(getElementTypeOrSelf(scales.get())).blockSize);
   if (op.getGather())
     nest.add(op.getGatherMutable()[0], {row});
   if (op.getSquare())
@@ -200,7 +201,7 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
     SmallVector<int64_t> sc = c;
     sc[sc.size() - 2] = DimMap::kWhole;
     nest.addScales(op.getOutsMutable()[1], sc,
-                   getBlockSizeOf(op.getOutType(1).getElementType()));
+                   getBlockFormat(op.getOutType(1).getElementType()).blockSize);
   }
   if (!hasForm)
     addReduction(nest, op, k);

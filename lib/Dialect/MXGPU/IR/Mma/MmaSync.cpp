@@ -18,6 +18,7 @@
 #include "Operands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Target/MmaShapes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -174,7 +175,7 @@ FragmentModes MmaSyncAttr::getOperandModes(MmaOperand operand, Type element,
   bool isA = operand == MmaOperand::A || operand == MmaOperand::AScales;
   if (operand == MmaOperand::AScales || operand == MmaOperand::BScales) {
     if (!getBlock() || columns < 1 || columns % kWordScales ||
-        !mxgpu::getScaleFormat(element))
+        !findBlockFormat(element))
       return {};
     return getScaleModes(*this, isA, columns);
   }
@@ -213,12 +214,12 @@ static Type getElement(Value fragment) {
 
 static LogicalResult verifyScales(MmaSyncAttr kind, MmaOp op) {
   Type type = getElement(op.getAScales());
-  std::optional<target::ScaleFormat> format = mxgpu::getScaleFormat(type);
+  const BlockFormat *format = findBlockFormat(type);
   std::string error;
   // mma_sync C9
   if (getElement(op.getBScales()) != type || !format ||
       !target::lookupScaleVector(toTarget(kind.getKind()), kind.getBlock(),
-                                 *format, error))
+                                 format->scale, error))
     return op.emitOpError("expected scales of a and b of one type that kind::")
            << stringifyMmaKind(kind.getKind()) << " takes for blocks of "
            << kind.getBlock() << ", found " << type << " and "
@@ -316,12 +317,12 @@ private:
 
 /// What an instruction multiplies.
 static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
-  auto format = target::ScaleFormat::UE8M0;
-  if (op.getAScales())
-    format = *mxgpu::getScaleFormat(getElement(op.getAScales()));
+  const BlockFormat &format = op.getAScales()
+                                  ? getBlockFormat(getElement(op.getAScales()))
+                                  : getPowerOfTwoFormat();
   return {toTarget(kind.getKind()), *mxgpu::getMmaType(getElement(op.getA())),
           *mxgpu::getMmaType(getElement(op.getB())),
-          static_cast<unsigned>(kind.getBlock()), format};
+          static_cast<unsigned>(kind.getBlock()), format.scale};
 }
 
 /// All instructions of one slice of the reduction.

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 
@@ -98,10 +99,9 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   BufferType a = op.getABuffer(), b = op.getBBuffer();
   std::optional<target::MmaType> aType = mxgpu::getMmaType(a.getElementType());
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
-  std::optional<target::ScaleFormat> format = target::ScaleFormat::UE8M0;
+  const BlockFormat *format = &getPowerOfTwoFormat();
   if (op.getAScales())
-    format =
-        mxgpu::getScaleFormat(getScalesType(op.getAScales()).getElementType());
+    format = findBlockFormat(getScalesType(op.getAScales()).getElementType());
   if (!aType || !bType || !format) // tcgen05_mma C10
     return op.emitOpError("expected elements that the tensor core ")
            << (op.getAScales() ? "scales" : "multiplies") << " in " << a
@@ -114,7 +114,7 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   instruction.a = *aType;
   instruction.b = *bType;
   instruction.blockSize = kind.getBlock();
-  instruction.scaleFormat = *format;
+  instruction.scaleFormat = format->scale;
   // tcgen05_mma C11
   if (std::string error = target::check(instruction); !error.empty())
     return op.emitOpError() << error << " in " << a << " and " << b;

@@ -1,0 +1,65 @@
+//===- BlockFormat.h - Table of block-scaled formats ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A block format is a row of a table: the type of its scales, the elements that
+// share one, and the types that these may have. Verifiers, passes and emitters
+// ask the row and do not name formats.
+//
+// Sources: OCP Microscaling Formats (MX) v1.0, section 5; PTX ISA, "Block
+// Scaling for tcgen05.mma" (types and vectors of scales).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_BLOCKFORMATS_BLOCKFORMAT_H
+#define MX_BLOCKFORMATS_BLOCKFORMAT_H
+
+#include "mlir/IR/Types.h"
+#include "mx/Support/FloatFormats.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace mx {
+
+struct BlockFormat {
+  /// Encoding of the scales.
+  FloatFormat scale;
+  /// Elements along the blocked dimension that share a scale.
+  int64_t blockSize;
+  /// Formats of the elements.
+  llvm::ArrayRef<FloatFormat> elements;
+  /// Whether MXINT8 elements are legal.
+  bool takesInt8;
+  /// Whether scales are relative to a factor of the whole tensor and rounded
+  /// to nearest. Else they are powers of two, chosen by `scale_rounding`.
+  bool hasTensorFactor;
+
+  mlir::Type getScaleType(mlir::MLIRContext *context) const;
+  /// Whether elements may have the type; MXINT8 is i8.
+  bool takes(mlir::Type element) const;
+  /// Types of legal elements, for messages: "f4E2M1FN"; of floating-point ones
+  /// where `withIntegers` is false.
+  std::string listElements(bool withIntegers = true) const;
+};
+
+llvm::ArrayRef<BlockFormat> getBlockFormats();
+
+/// The format whose scales have the type, or null.
+const BlockFormat *findBlockFormat(mlir::Type scale);
+/// The format of a verified type of scales.
+const BlockFormat &getBlockFormat(mlir::Type scale);
+/// The format with the block size, or null.
+const BlockFormat *findBlockFormat(int64_t blockSize);
+/// The format of power-of-two scales.
+const BlockFormat &getPowerOfTwoFormat();
+/// Types of scales, for messages: "f8E8M0FNU or f8E4M3FN".
+std::string listScaleTypes();
+
+/// The number format of a floating-point type of at most 16 bits. f8E4M3FN is
+/// E4M3; scales of that type are UE4M3, whose sign bit is ignored.
+std::optional<FloatFormat> getFloatFormat(mlir::Type type);
+
+} // namespace mx
+
+#endif // MX_BLOCKFORMATS_BLOCKFORMAT_H
