@@ -22,8 +22,9 @@ static constexpr FloatFormat kE2M1[] = {FloatFormat::E2M1};
 
 static constexpr BlockFormat kFormats[] = {
     // scale, block, elements, int8, factor of the tensor
-    {FloatFormat::E8M0, 32, kAllElements, true, false}, // OCP MX
-    {FloatFormat::UE4M3, 16, kE2M1, false, true},       // NVFP4
+    {FloatFormat::E8M0, kPowerOfTwoBlockSize, kAllElements, true,
+     false},                                      // OCP MX
+    {FloatFormat::UE4M3, 16, kE2M1, false, true}, // NVFP4
 };
 
 ArrayRef<BlockFormat> mx::getBlockFormats() { return kFormats; }
@@ -83,6 +84,10 @@ const BlockFormat *mx::findBlockFormat(int64_t blockSize) {
 }
 
 const BlockFormat &mx::getPowerOfTwoFormat() { return kFormats[0]; }
+
+bool mx::isPowerOfTwoScale(Type scale) {
+  return scale && findBlockFormat(scale) == &getPowerOfTwoFormat();
+}
 
 std::string mx::listScaleTypes() {
   return join(llvm::map_to_vector(kFormats, [](const BlockFormat &format) {

@@ -23,6 +23,7 @@
 #include "ElementValues.h"
 #include "RaggedPadding.h"
 #include "mlir/IR/Matchers.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Check/Check.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MX/IR/MX.h"
@@ -204,6 +205,9 @@ struct ResultFormat {
   double infinity() const { return kind == F16 ? 65536.0 : 0x1p128; }
 };
 
+/// The code of a power-of-two scale that is NaN.
+uint8_t getScaleNaN() { return getInfo(getPowerOfTwoFormat().scale).nanCode; }
+
 /// Bits of a byte that hold signs; 0xFF for two's complement, 0 for others.
 uint8_t signMask(Type element) {
   auto narrow = dyn_cast<FloatType>(element);
@@ -211,7 +215,7 @@ uint8_t signMask(Type element) {
     return 0;
   switch (narrow.getWidth()) {
   case 8:
-    return isa<Float8E8M0FNUType>(element) ? 0 : 0x80;
+    return getInfo(*getFloatFormat(element)).hasSign ? 0x80 : 0;
   case 6:
     return 0x20;
   case 4:
@@ -532,14 +536,15 @@ bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
     }
     return false;
   }
-  if (!isa<Float8E8M0FNUType>(scaleType))
+  if (!isPowerOfTwoScale(scaleType))
     return false;
   return llvm::any_of(scales->data,
                       [](uint8_t code) { return code < 32 || code > 223; });
 }
 
-/// The largest code of an E8M0 scale with which no element of the type leaves
-/// the range of bf16, which is f32's: maxFinite * 2^(code - 127) < 2^128.
+/// The largest code of a power-of-two scale with which no element of the type
+/// leaves the range of bf16, which is f32's: maxFinite * 2^(code - 127) <
+/// 2^128.
 int64_t largestScaleInRange(Type element) {
   const llvm::fltSemantics &format =
       cast<FloatType>(element).getFloatSemantics();
@@ -596,7 +601,7 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
     for (size_t i = 0, e = magnitudes.size(); i < e; ++i)
       magnitudes[i] += f32.at(sums->front(), i) * each;
 
-    if (!isa_and_nonnull<Float8E8M0FNUType>(scaleType))
+    if (!isPowerOfTwoScale(scaleType))
       continue;
     // Counts the products of blocks whose elements may overflow: all others
     // are 2^-127.
@@ -604,7 +609,7 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
     NpyArray marks = *scales;
     bool isAny = false;
     for (uint8_t &code : marks.data) {
-      bool overflows = code > largest && code != kE8M0NaN;
+      bool overflows = code > largest && code != getScaleNaN();
       isAny |= overflows;
       code = overflows ? 127 : 0;
     }
@@ -671,10 +676,10 @@ std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
     Type element = elementOf(operand);
     if (!arrays.operands[operand])
       return false;
-    if (isa<Float8E8M0FNUType>(element))
+    if (isPowerOfTwoScale(element))
       replace(operand, [](NpyArray &array) {
         for (uint8_t &code : array.data)
-          code = code == kE8M0NaN ? code : std::max(code - kShrink, 0);
+          code = code == getScaleNaN() ? code : std::max(code - kShrink, 0);
       });
     else if (element.isBF16())
       replace(operand, shrinkFloats(element));

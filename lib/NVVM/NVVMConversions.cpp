@@ -120,7 +120,7 @@ Value NVVMBuilder::convertToHalves(Value hi, Value lo, Type type) {
   return LLVM::BitcastOp::create(*this, getI32Type(), pair);
 }
 
-Value NVVMBuilder::convertToE8M0Up(Value hi, Value lo) {
+Value NVVMBuilder::convertToScalesUp(Value hi, Value lo) {
   return NVVM::ConvertF32x2ToF8x2Op::create(
       *this, getI16Type(), hi, lo, NVVM::FPRoundingMode::RP,
       NVVM::SaturationMode::SATFINITE, /*relu=*/false,

@@ -210,7 +210,7 @@ uint32_t mx::target::encode(const InstrDescriptor &desc) {
                   uint32_t(desc.transposeB) << 16 | (desc.n >> 3) << 17;
   if (getInfo(desc.kind).blockScaled)
     return word | scaleIdBits(desc.scaleIdA, desc.scaleIdB) |
-           uint32_t(desc.scaleFormat == FloatFormat::E8M0) << 23 |
+           uint32_t(desc.scaleFormat == kPowerOfTwoScale) << 23 |
            (desc.m >> 7) << 27;
   // D types are numbered as AccumulatorType: F16 0, F32 1, S32 2.
   return word | uint32_t(desc.saturate) << 3 | uint32_t(desc.d) << 4 |

@@ -51,8 +51,12 @@ const BlockFormat *findBlockFormat(mlir::Type scale);
 const BlockFormat &getBlockFormat(mlir::Type scale);
 /// The format with the block size, or null.
 const BlockFormat *findBlockFormat(int64_t blockSize);
+/// Elements that share a power-of-two scale.
+inline constexpr int64_t kPowerOfTwoBlockSize = 32;
 /// The format of power-of-two scales.
 const BlockFormat &getPowerOfTwoFormat();
+/// Whether the type, which may be null, is that of power-of-two scales.
+bool isPowerOfTwoScale(mlir::Type scale);
 /// Types of scales, for messages: "f8E8M0FNU or f8E4M3FN".
 std::string listScaleTypes();
 

@@ -296,7 +296,8 @@ public:
   mlir::Value widenE4M3(mlir::Value pair);
   /// Two f32 as f16 or bf16 in an i32.
   mlir::Value convertToHalves(mlir::Value hi, mlir::Value lo, mlir::Type type);
-  mlir::Value convertToE8M0Up(mlir::Value hi, mlir::Value lo);
+  /// Two f32 as f8E8M0FNU in an i16 (cvt.rp.satfinite.ue8m0x2).
+  mlir::Value convertToScalesUp(mlir::Value hi, mlir::Value lo);
   /// The product of two f32.
   mlir::Value multiply(mlir::Value a, mlir::Value b, Direction direction);
   /// 1 / x but for the last bit, for numbers that are not subnormal.

@@ -70,7 +70,7 @@ struct InstrDescriptor {
   bool saturate = false;                       ///< kind::i8 only
   /// Block-scaled kinds only.
   unsigned blockSize = 0;
-  FloatFormat scaleFormat = FloatFormat::E8M0;
+  FloatFormat scaleFormat = kPowerOfTwoScale;
   unsigned scaleIdA = 0, scaleIdB = 0;
 };
 

@@ -51,6 +51,9 @@ inline constexpr unsigned kNumMmaTypes = 10;
 /// Element types of D.
 enum class AccumulatorType : uint8_t { F16, F32, S32 };
 
+/// Scales of the MX formats; the instructions also take UE4M3.
+inline constexpr FloatFormat kPowerOfTwoScale = FloatFormat::E8M0;
+
 /// Every kind reads 32 bytes of K from shared memory per instruction.
 inline constexpr unsigned kMmaKBytes = 32;
 

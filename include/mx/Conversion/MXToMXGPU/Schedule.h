@@ -177,8 +177,8 @@ inline constexpr int64_t kWorkTileSlots = 2, kClcAnswerBytes = 16,
 
 /// Elements of a quantized result that share a scale, and columns of which a
 /// row's scales are a word.
-inline constexpr int64_t kQuantizedBlock = 32;
-inline constexpr int64_t kQuantizedColumns = kScaleTileBlocks * kQuantizedBlock;
+inline constexpr int64_t kQuantizedColumns =
+    kScaleTileBlocks * kPowerOfTwoBlockSize;
 
 /// What a warp stages at a time for a bulk copy: its rows of the tile, of at
 /// most the widest swizzle's length.

@@ -19,6 +19,7 @@
 #include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
@@ -64,8 +65,8 @@ public:
         format(getElementFormat(element)),
         math(builder, element, hasNarrowConversions(op)), words(words),
         scaleWords(scaleWords),
-        nvfp4(isa<Float8E4M3FNType>(
-            cast<VectorType>(op.getScales().getType()).getElementType())),
+        scales(getInfo(
+            getBlockFormat(getElementTypeOrSelf(op.getScales())).scale)),
         pairs(getScalePairs(op.getInput().getType().getLayout(),
                             op.getBlock())) {}
 
@@ -104,7 +105,7 @@ private:
   const FloatFormatInfo &format;
   DequantizeMath math;
   ArrayRef<Value> words, scaleWords;
-  bool nvfp4;
+  const FloatFormatInfo &scales;
   SmallVector<ScalePair> pairs;
 };
 
@@ -190,7 +191,7 @@ Value FragmentProducts::getMultiplier(Value word, int64_t byte, Value offset) {
 Value FragmentProducts::getScaleInF32(Value word, int64_t byte) {
   Value code = builder.permute(word, builder.i32(0), 0x4440 | byte);
   return math.decodeScale(
-      arith::TruncIOp::create(builder, builder.getI8Type(), code), nvfp4);
+      arith::TruncIOp::create(builder, builder.getI8Type(), code), scales);
 }
 
 /// The scale as bf16, which it is exactly.
@@ -285,7 +286,7 @@ Values FragmentProducts::choose(function_ref<Values()> rare,
 
 Values FragmentProducts::build() {
   Values placed = place();
-  if (nvfp4)
+  if (scales.mantissaBits)
     return multiplyTwice(placed);
   // 2^(byte - 127) times 2^(127 - bias).
   Value offset = inBothHalves((kBias - format.bias) << kMantissaBits);

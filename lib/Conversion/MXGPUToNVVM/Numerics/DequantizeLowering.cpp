@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
@@ -106,9 +107,9 @@ SmallVector<Value> DequantizeMath::decode(ArrayRef<Value> words) {
   return numbers;
 }
 
-Value DequantizeMath::decodeScale(Value byte, bool nvfp4) {
+Value DequantizeMath::decodeScale(Value byte, const FloatFormatInfo &format) {
   Value code = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
-  if (nvfp4) { // without a sign
+  if (format.mantissaBits) { // E4M3 without its sign
     code = arith::AndIOp::create(builder, code, builder.i32(0x7F));
     return builder.widenE4M3(
         arith::TruncIOp::create(builder, builder.getI16Type(), code));
@@ -188,9 +189,9 @@ static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
   DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),
                       hasNarrowConversions(op));
   Type type = getElementTypeOrSelf(op.getType());
-  bool nvfp4 = isa<Float8E4M3FNType>(scale.getType());
   Value byte = arith::BitcastOp::create(builder, builder.getI8Type(), scale);
-  Value factor = math.decodeScale(byte, nvfp4);
+  Value factor =
+      math.decodeScale(byte, getInfo(getBlockFormat(scale.getType()).scale));
   Values numbers = math.decode(codes);
   for (Value &number : numbers) {
     number = arith::MulFOp::create(builder, number, factor);

@@ -180,7 +180,7 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
   if (recipe.narrowConversions) {
     Value zero =
         arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
-    Value pair = builder.convertToE8M0Up(zero, quotient);
+    Value pair = builder.convertToScalesUp(zero, quotient);
     return arith::AndIOp::create(
         builder, arith::ExtUIOp::create(builder, builder.getI32Type(), pair),
         builder.i32(0xFF));

@@ -163,7 +163,7 @@ public:
   /// All elements of some words as f32, MXINT8 times 64.
   llvm::SmallVector<mlir::Value> decode(llvm::ArrayRef<mlir::Value> words);
   /// The scale (i8) as f32, MXINT8's by 64.
-  mlir::Value decodeScale(mlir::Value byte, bool nvfp4);
+  mlir::Value decodeScale(mlir::Value byte, const FloatFormatInfo &format);
 
 private:
   using Values = llvm::SmallVector<mlir::Value>;

@@ -91,9 +91,11 @@ void QuantizeTileBuilder::setElements(Destination &dest) {
   if (op.isDequantized(dest.index)) {
     dest.dequantizedType = getElementTypeOrSelf(stored);
   } else {
-    // A block of NVFP4 is half of what the copy engine needs.
-    if (getBlock() == 16)
-      requireMultiple(host, host.dim(stored, last), 32,
+    // The copy engine moves 16 bytes, which may be more than a block.
+    constexpr int64_t kCopyBits = 128;
+    int64_t bits = op.getElementType(dest.index).getIntOrFloatBitWidth();
+    if (getBlock() * bits < kCopyBits)
+      requireMultiple(host, host.dim(stored, last), kCopyBits / bits,
                       "dimension " + Twine(last) + " of elements");
     stored = toBytes(host, stored);
   }

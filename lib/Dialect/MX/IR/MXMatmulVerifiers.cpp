@@ -15,9 +15,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
-/// What `block_size` is where it is not written.
-static constexpr int64_t kDefaultBlockSize = 32;
-
 static bool isHalf(Type type) { return isa<BFloat16Type, Float16Type>(type); }
 
 /// Numbers of 16 bits have no scales; elements have.
@@ -44,7 +41,7 @@ static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
       return errorAt(op, a)
              << "expected a of bf16, or elements, with b of bf16, found "
              << a.elementType() << ": quantize b, or give both as bf16";
-    if (!op.getAScales() && op.getBlockSize() != kDefaultBlockSize)
+    if (!op.getAScales() && op.getBlockSize() != kPowerOfTwoBlockSize)
       return op.emitOpError("expected no block_size without scales, found ")
              << op.getBlockSize();
     return success();

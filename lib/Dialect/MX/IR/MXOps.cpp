@@ -27,8 +27,7 @@ static bool isScalesOfA(ArrayRef<Type> types) {
   auto isNumber = [&](size_t i) {
     return isa<BFloat16Type, Float16Type>(element(i));
   };
-  const BlockFormat *format = findBlockFormat(element(1));
-  if (format && !format->hasTensorFactor)
+  if (isPowerOfTwoScale(element(1)))
     return true;
   return isa<Float4E2M1FNType>(element(2)) || (isNumber(2) && !isNumber(0));
 }

@@ -285,7 +285,7 @@ void ScalesType::print(AsmPrinter &printer) const {
   printer << '<' << getRows();
   if (getTiles() != 1)
     printer << 'x' << getTiles();
-  if (getElementType() != getPowerOfTwoFormat().getScaleType(getContext()))
+  if (!isPowerOfTwoScale(getElementType()))
     printer << ", " << getElementType();
   printer << '>';
 }

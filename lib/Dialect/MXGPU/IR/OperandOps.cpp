@@ -52,12 +52,11 @@ LogicalResult DequantizeFragmentOp::verify() {
     return failure();
   FragmentLayoutAttr layout = input.getLayout();
   // dequantize_fragment C7
-  Type powers = getPowerOfTwoFormat().getScaleType(getContext());
   if (getReference() && (!isa<Float8E4M3FNType>(input.getElementType()) ||
-                         scales.getElementType() != powers))
-    return emitOpError("expected f8E4M3FN scaled by ")
-           << powers << " with a reference, found " << input.getElementType()
-           << " and " << scales.getElementType();
+                         !isPowerOfTwoScale(scales.getElementType())))
+    return emitOpError("expected f8E4M3FN with power-of-two scales and a "
+                       "reference, found ")
+           << input.getElementType() << " and " << scales.getElementType();
   if (getFinite() && !getReference()) // dequantize_fragment C8
     return emitOpError("expected a reference with finite, found none: add one, "
                        "or leave finite out");

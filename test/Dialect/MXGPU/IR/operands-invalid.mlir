@@ -120,7 +120,7 @@ func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
 !y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
   // dequantize_fragment C7
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected f8E4M3FN scaled by 'f8E8M0FNU' with a reference, found 'f8E5M2' and 'f8E8M0FNU'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected f8E4M3FN with power-of-two scales and a reference, found 'f8E5M2' and 'f8E8M0FNU'}}
   %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) : !x, vector<1x1xf8E8M0FNU> -> !y
   return
 }

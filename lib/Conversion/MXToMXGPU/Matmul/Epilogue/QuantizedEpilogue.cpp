@@ -26,8 +26,8 @@ void QuantizedEpilogue::checkColumns(Value columns) {
 }
 
 void QuantizedEpilogue::checkScales(Value rows, Value columns) {
-  requireScaleSizes(host, matrices.outScales, rows, columns, kQuantizedBlock,
-                    work.getRowTiles(rows), "scales");
+  requireScaleSizes(host, matrices.outScales, rows, columns,
+                    kPowerOfTwoBlockSize, work.getRowTiles(rows), "scales");
 }
 
 void QuantizedEpilogue::begin() {
@@ -43,7 +43,7 @@ Value QuantizedEpilogue::getColumns() {
 }
 
 int64_t QuantizedEpilogue::getFragmentColumns() {
-  return std::max(kQuantizedBlock,
+  return std::max(kPowerOfTwoBlockSize,
                   matmul.buffers.accumulatorLayout.getSharedColumns());
 }
 
@@ -51,7 +51,7 @@ int64_t QuantizedEpilogue::getFragmentColumns() {
 static int64_t getLanes(FragmentType block) {
   assert(block.getLayout().getRuns().size() == 1 &&
          "each lane has adjacent elements of a block");
-  return kQuantizedBlock / block.getRowType().getNumElements();
+  return kPowerOfTwoBlockSize / block.getRowType().getNumElements();
 }
 
 QuantizedEpilogue::PackedRegs
@@ -113,7 +113,7 @@ QuantizedEpilogue::addScale(ValueRange words, Value scale, Value inTile) {
   Value byte = arith::ExtUIOp::create(
       body, body.getI32Type(),
       arith::BitcastOp::create(body, body.getI8Type(), scale));
-  Value number = body.div(inTile, kQuantizedBlock);
+  Value number = body.div(inTile, kPowerOfTwoBlockSize);
   Value inWord = arith::RemUIOp::create(body, number, body.index(4));
   Value shift = arith::IndexCastOp::create(body, body.getI32Type(),
                                            body.mul(inWord, body.index(8)));
@@ -150,9 +150,10 @@ QuantizedEpilogue::getScaleWriter(FragmentType type) {
   if (getLanes(type) == 1)
     return writer;
   Value column = FragmentColumnOp::create(body, body.getIndexType(), 0, type);
-  if (getFragmentColumns() > kQuantizedBlock) {
-    writer.block = body.div(column, kQuantizedBlock);
-    column = arith::RemUIOp::create(body, column, body.index(kQuantizedBlock));
+  if (getFragmentColumns() > kPowerOfTwoBlockSize) {
+    writer.block = body.div(column, kPowerOfTwoBlockSize);
+    column =
+        arith::RemUIOp::create(body, column, body.index(kPowerOfTwoBlockSize));
   }
   writer.isThis = arith::CmpIOp::create(body, arith::CmpIPredicate::eq, column,
                                         body.index(0));

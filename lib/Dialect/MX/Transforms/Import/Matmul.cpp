@@ -33,7 +33,7 @@ struct Plan {
   Index reduction;
   /// The result is computed with rows and columns exchanged.
   bool isTransposed = false;
-  int64_t block = 32;
+  int64_t block = kPowerOfTwoBlockSize;
 
   Indices getGroups(Index first, Index last) const {
     Indices groups = batch;

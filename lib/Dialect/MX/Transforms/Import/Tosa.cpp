@@ -172,7 +172,7 @@ struct TosaSizes {
     };
     auto unpack = [&](Value scales) {
       int64_t size = get(scales, 2);
-      return ShapedType::isDynamic(size) ? size : size * 32;
+      return ShapedType::isDynamic(size) ? size : size * kPowerOfTwoBlockSize;
     };
     Value a = op.getAData(), sa = op.getAScale(), b = op.getBData(),
           sb = op.getBScale(), out = op.getOutputData();
@@ -203,7 +203,7 @@ static Factor getTosaFactor(OpBuilder &builder, Value data, Value scales,
   Location loc = data.getLoc();
   data = refineShape(builder, data, shape);
   int64_t sum = shape.back();
-  shape.back() = ShapedType::isDynamic(sum) ? sum : sum / 32;
+  shape.back() = ShapedType::isDynamic(sum) ? sum : sum / kPowerOfTwoBlockSize;
   scales = refineShape(builder, scales, shape);
   if (isInt8(data)) {
     Value numbers = dequantize(builder, loc, getAsInt8(builder, data), scales,

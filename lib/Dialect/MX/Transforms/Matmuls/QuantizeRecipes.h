@@ -15,7 +15,7 @@ namespace mx {
 struct Recipe {
   llvm::StringLiteral name;
   mlir::Type (*getElement)(mlir::MLIRContext *);
-  int64_t blockSize = 32;
+  int64_t blockSize = kPowerOfTwoBlockSize;
 
   const BlockFormat &getFormat() const { return *findBlockFormat(blockSize); }
   bool hasFourBits(mlir::MLIRContext *context) const;

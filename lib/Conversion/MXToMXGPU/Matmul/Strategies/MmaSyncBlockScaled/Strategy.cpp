@@ -131,13 +131,12 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
 /// them, but for blocks of 32 and results of 4 bits and unknown columns, which
 /// take fewer registers.
 static int64_t getColumnWarpsOfMatrices(const MatmulProblem &problem) {
-  constexpr int64_t kLongBlock = 32;
   if (!ShapedType::isDynamic(problem.k))
     return 1;
   if (!problem.isQuantized)
     return 2;
   bool isShort = getStoredBits(problem.out) == 4 &&
-                 problem.mma.blockSize == kLongBlock &&
+                 problem.mma.blockSize == kPowerOfTwoBlockSize &&
                  ShapedType::isDynamic(problem.n);
   return isShort ? 1 : 4;
 }

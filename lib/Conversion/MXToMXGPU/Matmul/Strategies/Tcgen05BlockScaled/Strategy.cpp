@@ -88,8 +88,8 @@ checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
     return refuse("expected a tile of 64, 128, 192 or 256 columns, or fewer in "
                   "multiples of {0}, found {1}",
                   step, columns);
-  // The scales of 4 blocks of 32 are one column of tensor memory.
-  constexpr int64_t kScaledElements = kScaleTileBlocks * 32;
+  // The scales of 4 blocks are one column of tensor memory.
+  constexpr int64_t kScaledElements = kScaleTileBlocks * kPowerOfTwoBlockSize;
   if (fields.tile[2] != kScaledElements &&
       fields.tile[2] != 2 * kScaledElements)
     return refuse("expected a tile of {0} or {1} reduction elements, found {2}",

@@ -32,11 +32,12 @@ using namespace mx::mxgpu;
 /// Warps of a CTA, which the columns of the table belong to; tiles that a lane
 /// loads before it looks at the first.
 static constexpr int64_t kRangeWarps = 4, kRangeLoads = 4;
-static constexpr int64_t kBlock = 32, kBlocksOfTile = 4, kRowsOfLane = 4;
+static constexpr int64_t kBlocksOfTile = 4, kRowsOfLane = 4;
 static constexpr int64_t kScalesOfLane = kBlocksOfTile * kRowsOfLane;
 
-/// Elements of a row whose scales a tile has, in blocks of 32.
-static constexpr int64_t kColumnsOfScaleTile = 32 * kScaleTileBlocks;
+/// Elements of a row whose scales a tile has.
+static constexpr int64_t kColumnsOfScaleTile =
+    kPowerOfTwoBlockSize * kScaleTileBlocks;
 static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
               "segments of a reduction have whole tiles of scales");
 
@@ -304,8 +305,8 @@ Value ScaleRangeKernel::getBlocksPresent(Value kTile) {
   if (!tile.columns)
     return {};
   Value before = body.mul(kTile, body.index(kBlocksOfTile));
-  Value left =
-      arith::SubIOp::create(body, body.div(tile.columns, kBlock), before);
+  Value left = arith::SubIOp::create(
+      body, body.div(tile.columns, kPowerOfTwoBlockSize), before);
   Value bits = body.mul(
       arith::MinUIOp::create(body, left, body.index(kBlocksOfTile - 1)),
       body.index(8));
@@ -424,7 +425,7 @@ Value ScaleRangeKernel::findNumbers(Value kTile) {
     Value block =
         body.add(body.mul(kTile, body.index(kBlocksOfTile)),
                  arith::RemUIOp::create(body, i, body.index(kBlocksOfTile)));
-    Value column = body.mul(block, body.index(kBlock));
+    Value column = body.mul(block, body.index(kPowerOfTwoBlockSize));
     Value zero =
         arith::AndIOp::create(body, isZero(row, column),
                               isZero(row, body.add(column, kScalesOfLane)));

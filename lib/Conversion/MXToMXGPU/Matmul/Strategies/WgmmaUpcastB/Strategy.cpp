@@ -102,7 +102,7 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
   auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
   const std::pair<bool, const char *> needs[] = {
       {isE4M3(problem.a) && isE4M3(problem.b) &&
-           !getBlockFormat(problem.scales).hasTensorFactor,
+           isPowerOfTwoScale(problem.scales),
        "operands of f8E4M3FN and power-of-two scales"},
       {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
        "a tile of 128 or 256 rows and 64 or 128 columns"},
