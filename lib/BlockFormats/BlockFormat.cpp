@@ -10,24 +10,26 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx;
 
-static constexpr FloatFormat kAllElements[] = {
-    FloatFormat::E4M3, FloatFormat::E5M2, FloatFormat::E3M2, FloatFormat::E2M3,
-    FloatFormat::E2M1};
-static constexpr FloatFormat kE2M1[] = {FloatFormat::E2M1};
-
 static constexpr BlockFormat kFormats[] = {
-    // scale, block, elements, int8, factor of the tensor
-    {FloatFormat::E8M0, kPowerOfTwoBlockSize, kAllElements, true,
-     false},                                      // OCP MX
-    {FloatFormat::UE4M3, 16, kE2M1, false, true}, // NVFP4
+#define MX_BLOCK_FORMAT(scale, blockSize, takesInt8, hasTensorFactor)          \
+  {FloatFormat::scale, blockSize, takesInt8, hasTensorFactor},
+#include "mx/BlockFormats/Formats.def"
+#undef MX_BLOCK_FORMAT
+};
+
+static constexpr OperandFormat kOperandFormats[] = {
+#define MX_OPERAND_FORMAT(name, element, scale)                                \
+  {name, FloatFormat::element, FloatFormat::scale},
+#include "mx/BlockFormats/Formats.def"
+#undef MX_OPERAND_FORMAT
 };
 
 ArrayRef<BlockFormat> mx::getBlockFormats() { return kFormats; }
+ArrayRef<OperandFormat> mx::getOperandFormats() { return kOperandFormats; }
 
 /// "a, b or c".
 static std::string join(ArrayRef<StringRef> names) {
@@ -42,22 +44,36 @@ static StringRef getTypeName(FloatFormat format) {
 }
 
 Type BlockFormat::getScaleType(MLIRContext *context) const {
-  return scale == FloatFormat::E8M0 ? Type(Float8E8M0FNUType::get(context))
-                                    : Type(Float8E4M3FNType::get(context));
+  return getFloatType(context, scale);
 }
 
 bool BlockFormat::takes(Type element) const {
   if (element.isSignlessInteger(8))
     return takesInt8;
-  std::optional<FloatFormat> format = getFloatFormat(element);
-  return format && llvm::is_contained(elements, *format);
+  std::optional<FloatFormat> found = getFloatFormat(element);
+  return llvm::any_of(kOperandFormats, [&](const OperandFormat &format) {
+    return format.scale == scale && format.element == found;
+  });
 }
 
 std::string BlockFormat::listElements(bool withIntegers) const {
-  SmallVector<StringRef> names = llvm::map_to_vector(elements, getTypeName);
+  SmallVector<StringRef> names;
+  for (const OperandFormat &format : kOperandFormats)
+    if (format.scale == scale)
+      names.push_back(getTypeName(format.element));
   if (takesInt8 && withIntegers)
     names.push_back("i8");
   return join(names);
+}
+
+Type OperandFormat::getElementType(MLIRContext *context) const {
+  return getFloatType(context, element);
+}
+
+const BlockFormat &OperandFormat::getBlockFormat() const {
+  return *llvm::find_if(kFormats, [&](const BlockFormat &format) {
+    return format.scale == scale;
+  });
 }
 
 const BlockFormat *mx::findBlockFormat(Type scale) {
@@ -95,15 +111,39 @@ std::string mx::listScaleTypes() {
   }));
 }
 
+namespace {
+struct FormatType {
+  FloatFormat format;
+  Type (*get)(MLIRContext *);
+};
+} // namespace
+
+template <typename T>
+static Type getType(MLIRContext *context) {
+  return T::get(context);
+}
+
+/// UE4M3 comes after E4M3, which its type stands for elsewhere.
+static constexpr FormatType kTypes[] = {
+    {FloatFormat::E4M3, getType<Float8E4M3FNType>},
+    {FloatFormat::E5M2, getType<Float8E5M2Type>},
+    {FloatFormat::E3M2, getType<Float6E3M2FNType>},
+    {FloatFormat::E2M3, getType<Float6E2M3FNType>},
+    {FloatFormat::E2M1, getType<Float4E2M1FNType>},
+    {FloatFormat::E8M0, getType<Float8E8M0FNUType>},
+    {FloatFormat::UE4M3, getType<Float8E4M3FNType>},
+    {FloatFormat::BF16, getType<BFloat16Type>},
+    {FloatFormat::F16, getType<Float16Type>},
+};
+static_assert(std::size(kTypes) == kNumFloatFormats, "a type for each format");
+
 std::optional<FloatFormat> mx::getFloatFormat(Type type) {
-  return llvm::TypeSwitch<Type, std::optional<FloatFormat>>(type)
-      .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
-      .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
-      .Case([](Float6E3M2FNType) { return FloatFormat::E3M2; })
-      .Case([](Float6E2M3FNType) { return FloatFormat::E2M3; })
-      .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; })
-      .Case([](Float8E8M0FNUType) { return FloatFormat::E8M0; })
-      .Case([](BFloat16Type) { return FloatFormat::BF16; })
-      .Case([](Float16Type) { return FloatFormat::F16; })
-      .Default(std::optional<FloatFormat>());
+  for (auto [format, get] : kTypes)
+    if (get(type.getContext()) == type)
+      return format;
+  return std::nullopt;
+}
+
+Type mx::getFloatType(MLIRContext *context, FloatFormat format) {
+  return kTypes[unsigned(format)].get(context);
 }

@@ -27,8 +27,6 @@ struct BlockFormat {
   FloatFormat scale;
   /// Elements along the blocked dimension that share a scale.
   int64_t blockSize;
-  /// Formats of the elements.
-  llvm::ArrayRef<FloatFormat> elements;
   /// Whether MXINT8 elements are legal.
   bool takesInt8;
   /// Whether scales are relative to a factor of the whole tensor and rounded
@@ -51,6 +49,17 @@ const BlockFormat *findBlockFormat(mlir::Type scale);
 const BlockFormat &getBlockFormat(mlir::Type scale);
 /// The format with the block size, or null.
 const BlockFormat *findBlockFormat(int64_t blockSize);
+/// Elements and scales of a matmul's operand.
+struct OperandFormat {
+  llvm::StringLiteral name;
+  FloatFormat element, scale;
+
+  mlir::Type getElementType(mlir::MLIRContext *context) const;
+  const BlockFormat &getBlockFormat() const;
+};
+
+llvm::ArrayRef<OperandFormat> getOperandFormats();
+
 /// Elements that share a power-of-two scale.
 inline constexpr int64_t kPowerOfTwoBlockSize = 32;
 /// The format of power-of-two scales.
@@ -63,6 +72,8 @@ std::string listScaleTypes();
 /// The number format of a floating-point type of at most 16 bits. f8E4M3FN is
 /// E4M3; scales of that type are UE4M3, whose sign bit is ignored.
 std::optional<FloatFormat> getFloatFormat(mlir::Type type);
+/// The type of a number format.
+mlir::Type getFloatType(mlir::MLIRContext *context, FloatFormat format);
 
 } // namespace mx
 

@@ -24,16 +24,17 @@ class Format(NamedTuple):
         return self.scales == "f8E4M3FN"
 
 
+# test/Package/formats.py --update writes the rows.
 FORMATS = {format.name: format for format in (
     Format("mxfp8_e4m3", "f8E4M3FN", "f8E8M0FNU", 32, 8),
     Format("mxfp8_e5m2", "f8E5M2", "f8E8M0FNU", 32, 8),
     Format("mxfp6_e3m2", "f6E3M2FN", "f8E8M0FNU", 32, 6),
     Format("mxfp6_e2m3", "f6E2M3FN", "f8E8M0FNU", 32, 6),
     Format("mxfp4", "f4E2M1FN", "f8E8M0FNU", 32, 4),
-    Format("mxint8", "i8", "f8E8M0FNU", 32, 8, has_matmul=False),
     Format("nvfp4", "f4E2M1FN", "f8E4M3FN", 16, 4),
+    Format("mxint8", "i8", "f8E8M0FNU", 32, 8, has_matmul=False),
 )}
-"""Formats by name: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e3m2, mxfp6_e2m3, mxfp4, mxint8, nvfp4."""
+"""Formats by name: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e3m2, mxfp6_e2m3, mxfp4, nvfp4, mxint8."""
 
 
 def find_format(format, what="format"):

@@ -126,8 +126,8 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   linalg::LinalgOp op = matmul.op;
   Location loc = op.getLoc();
   MLIRContext *context = builder.getContext();
-  Type scale = recipe.getScale(context);
-  int64_t block = getBlockFormat(scale).blockSize;
+  Type scale = recipe.getBlockFormat().getScaleType(context);
+  int64_t block = recipe.getBlockFormat().blockSize;
   RaggedKind ragged = getRaggedOfOperand(matmul, operand);
   // The destination has the reduction last, and the groups of the matmul.
   RaggedKind outRagged =
@@ -161,11 +161,12 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
       layout == ScaleLayoutKind::Linear
           ? Attribute()
           : ScaleLayoutAttr::get(context, layout, outRagged, groups);
-  Value outs[] = {elements.createEmpty(builder, loc, recipe.getElement(context),
+  Value outs[] = {elements.createEmpty(builder, loc,
+                                       recipe.getElementType(context),
                                        elementLayout),
                   scales.createEmpty(builder, loc, scale, scaleLayout)};
   Value factor;
-  if (recipe.getFormat().hasTensorFactor)
+  if (recipe.getBlockFormat().hasTensorFactor)
     factor = arith::ConstantOp::create(builder, loc,
                                        builder.getF32FloatAttr(globalScale));
   bool hasExperts = ragged != RaggedKind::None;
@@ -246,11 +247,11 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
   auto a = getElements(builder, matmul, matmul.a, *recipes->a);
   auto b = getElements(builder, matmul, matmul.b, *recipes->b);
   Value alpha;
-  if (recipes->a->getFormat().hasTensorFactor && globalScale != 1.0)
+  if (recipes->a->getBlockFormat().hasTensorFactor && globalScale != 1.0)
     alpha = arith::ConstantOp::create(
         builder, loc,
         builder.getF32FloatAttr(1.0 / (globalScale * globalScale)));
-  int64_t block = getBlockFormat(recipes->a->getScale(&getContext())).blockSize;
+  int64_t block = recipes->a->getBlockFormat().blockSize;
   Operation *op;
   if (matmul.ragged == RaggedKind::None)
     op = MatmulOp::create(builder, loc, out.getType(), a.elements, a.scales,
@@ -296,7 +297,7 @@ FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &matmul) {
     std::swap(recipes.a, recipes.b);
   if (!attr)
     useStoredFormats(matmul, recipes);
-  if (recipes.a->blockSize != recipes.b->blockSize)
+  if (recipes.a->scale != recipes.b->scale)
     return op.emitOpError("expected recipes of one block size for both "
                           "operands, found ")
            << recipes.a->name << " and " << recipes.b->name;

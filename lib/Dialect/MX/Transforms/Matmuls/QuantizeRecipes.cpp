@@ -14,34 +14,19 @@ using namespace mx;
 // Recipes
 //===----------------------------------------------------------------------===//
 
-template <typename T>
-static Type getRecipeElement(MLIRContext *context) {
-  return T::get(context);
-}
-
-static constexpr Recipe kRecipes[] = {
-    {"mxfp8-e4m3", getRecipeElement<Float8E4M3FNType>},
-    {"mxfp8-e5m2", getRecipeElement<Float8E5M2Type>},
-    {"mxfp6-e2m3", getRecipeElement<Float6E2M3FNType>},
-    {"mxfp6-e3m2", getRecipeElement<Float6E3M2FNType>},
-    {"mxfp4", getRecipeElement<Float4E2M1FNType>},
-    {"nvfp4", getRecipeElement<Float4E2M1FNType>, /*blockSize=*/16},
-};
-
-bool Recipe::hasFourBits(MLIRContext *context) const {
-  return isa<Float4E2M1FNType>(getElement(context));
-}
-
 int64_t Recipes::getMultiple(MLIRContext *context) const {
-  int fours = a->hasFourBits(context) + b->hasFourBits(context);
+  auto hasFourBits = [](const Recipe &recipe) {
+    return getInfo(recipe.element).bits == 4;
+  };
+  int fours = hasFourBits(*a) + hasFourBits(*b);
   constexpr int64_t kMultiples[] = {32, 128, 64};
   return kMultiples[fours];
 }
 
 /// The first for which `is` holds.
 static const Recipe *findRecipeIf(function_ref<bool(const Recipe &)> is) {
-  const Recipe *found = llvm::find_if(kRecipes, is);
-  return found == std::end(kRecipes) ? nullptr : found;
+  auto *found = llvm::find_if(getOperandFormats(), is);
+  return found == getOperandFormats().end() ? nullptr : found;
 }
 
 const Recipe *mx::findRecipe(StringRef name) {
@@ -52,13 +37,13 @@ const Recipe *mx::findRecipe(StringRef name) {
 const Recipe *mx::findRecipe(Type element, Type scale) {
   MLIRContext *context = element.getContext();
   return findRecipeIf([&](const Recipe &recipe) {
-    return recipe.getElement(context) == element &&
-           recipe.getScale(context) == scale;
+    return recipe.getElementType(context) == element &&
+           recipe.getBlockFormat().getScaleType(context) == scale;
   });
 }
 
 std::string mx::listRecipes() {
-  return llvm::join(llvm::map_range(kRecipes,
+  return llvm::join(llvm::map_range(getOperandFormats(),
                                     [](const Recipe &recipe) -> std::string {
                                       return recipe.name.str();
                                     }),
@@ -112,14 +97,14 @@ mx::findStoredOperand(const MatmulMatch &matmul,
   const Recipe *recipe =
       findRecipe(elementsType.getElementType(), scalesType.getElementType());
   // The factor of a tensor belongs to the whole matmul.
-  if (!recipe || recipe->getFormat().hasTensorFactor)
+  if (!recipe || recipe->getBlockFormat().hasTensorFactor)
     return std::nullopt;
   return StoredOperand{recipe, elements, scales};
 }
 
 void mx::useStoredFormats(const MatmulMatch &matmul, Recipes &recipes) {
-  if (recipes.a->getFormat().hasTensorFactor ||
-      recipes.b->getFormat().hasTensorFactor)
+  if (recipes.a->getBlockFormat().hasTensorFactor ||
+      recipes.b->getBlockFormat().hasTensorFactor)
     return;
   Recipes stored = recipes;
   if (auto operand = findStoredOperand(matmul, matmul.a))

@@ -11,18 +11,8 @@
 
 namespace mx {
 
-/// Elements and scales of an operand.
-struct Recipe {
-  llvm::StringLiteral name;
-  mlir::Type (*getElement)(mlir::MLIRContext *);
-  int64_t blockSize = kPowerOfTwoBlockSize;
-
-  const BlockFormat &getFormat() const { return *findBlockFormat(blockSize); }
-  bool hasFourBits(mlir::MLIRContext *context) const;
-  mlir::Type getScale(mlir::MLIRContext *context) const {
-    return getFormat().getScaleType(context);
-  }
-};
+/// How a matmul's operand is quantized.
+using Recipe = OperandFormat;
 
 /// Those of both operands of a matmul.
 struct Recipes {

@@ -146,7 +146,7 @@ int64_t RegisterOperandTile::getElementPercent() const {
 }
 
 int64_t RegisterOperandTile::getSharedPercent() const {
-  if (blockSize >= 32)
+  if (blockSize >= kPowerOfTwoBlockSize)
     return getElementPercent();
   return getElementPercent() +
          (isPermuted ? kMoreOfPermutedScales : kMoreOfScales);
