@@ -139,7 +139,7 @@ func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tens
 // -----
 
 func.func @recipe(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or a recipe or two of mxfp8-e4m3, mxfp8-e5m2, mxfp6-e2m3, mxfp6-e3m2, mxfp4, nvfp4; found "fp8"}}
+  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or a recipe or two of mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4; found "fp8"}}
   %r = linalg.matmul {mx.recipe = "fp8"} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }
