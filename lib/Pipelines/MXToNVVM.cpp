@@ -110,6 +110,13 @@ static void addDeallocation(OpPassManager &pm, bool isPlan) {
   pm.addPass(createCSEPass());
 }
 
+/// Checks on the host fold once CSE has merged the sizes that they compare.
+static void addHostSimplification(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+}
+
 /// From functions on tensors to those that schedules are chosen for.
 static void addMatmuls(OpPassManager &pm, const MXToNVVMOptions &options) {
   buildMXFusionPipeline(pm, options);
@@ -139,8 +146,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(mxgpu::createConvertMXToMXGPU({options.chip}));
   pm.addPass(mxgpu::createMXSinkScalars({hostReads}));
   pm.addPass(mxgpu::createMXStoreAsBytes());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addHostSimplification(pm);
   pm.addPass(mxgpu::createMXGPUMergeKernels());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUPipelineMmas());
   if (options.unrollK != 1)
@@ -172,8 +178,7 @@ static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
   host.addPass(createForallToForLoopPass());
   host.addPass(createParallelForToNestedForsPass());
   pm.addPass(mxgpu::createConvertMXGPUHostToPlan());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addHostSimplification(pm);
 }
 
 static void addMXToNVVM(OpPassManager &pm, const MXToNVVMOptions &options) {

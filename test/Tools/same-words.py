@@ -2,7 +2,7 @@
 plans that mx-run makes and plans that mx-launch reads refuse them with the same
 words at the same place, and with status 2.
 
-RUN: %python %s %mx_obj/bin %t
+RUN: %python %s %mx_obj/bin %examples %t
 REQUIRES: compiler, numpy
 """
 
@@ -14,7 +14,7 @@ import sys
 import numpy as np
 from work_folder import enter, write
 
-tools, work = sys.argv[1:]
+tools, examples, work = sys.argv[1:]
 enter(work)
 
 
@@ -313,3 +313,15 @@ program("alone", """func.func @main() -> f32 {
 for run in ["mx-run", "alone.mlir", "--device=sim"], ["mx-launch", "alone", "--device=sim"]:
     status, text = call(*run, "--result", "y.npy")
     assert status == 0 and np.load("y.npy") == 4, f"{run}: {text}"
+
+# Checks with equal conditions: the first of them speaks, of the matrix and the line that come first.
+with open(os.path.join(examples, "matmul.mlir"), encoding="utf-8") as file:
+    program("matmul", file.read())
+for x_columns, w_columns, says in [
+    (48, 48, "20:11: expected dimension 1 of input to be a multiple of 32, found 48; the nearest are 32 and 64"),
+    (48, 64, "20:11: expected dimension 1 of input to be a multiple of 32, found 48; the nearest are 32 and 64"),
+    (64, 48, "25:11: expected dimension 1 of input to be a multiple of 32, found 48; the nearest are 32 and 64"),
+    (64, 96, "25:11: expected dimension 1 of elements to be 96, found 64"),
+    (256, 64, "25:11: expected dimension 1 of elements to be 64, found 256"),
+]:
+    refuses("matmul", f"matmul.mlir:{says}", np.zeros((8, x_columns), np.uint16), np.zeros((8, w_columns), np.uint16))

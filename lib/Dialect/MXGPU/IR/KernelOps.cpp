@@ -347,8 +347,15 @@ LogicalResult RequireOp::verify() {
   return success();
 }
 
+/// Erases a check that always holds, and one whose condition an earlier check
+/// of the same block or of a block around it requires: the first message wins.
 LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
-  if (!matchPattern(op.getCondition(), m_One()))
+  auto isEarlier = [&](Operation *user) {
+    Operation *self = user->getBlock()->findAncestorOpInBlock(*op);
+    return isa<RequireOp>(user) && self && user->isBeforeInBlock(self);
+  };
+  if (!matchPattern(op.getCondition(), m_One()) &&
+      llvm::none_of(op.getCondition().getUsers(), isEarlier))
     return failure();
   rewriter.eraseOp(op);
   return success();
