@@ -55,6 +55,7 @@ def MXGPU_RequireOp : MXGPU_Op<"require", [MemoryEffects<[MemWrite]>]> {
     an error the runtime launches no kernels until the error is cleared;
     `mxGetLastError` returns the message with its location. Not `cf.assert`, which
     ends the program with a fixed message: callers of a library may continue.
+    Canonicalization keeps the first of several checks with one condition.
 
     Example:
 
