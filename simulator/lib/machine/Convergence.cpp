@@ -157,6 +157,7 @@ void Decoder::markConvergence() {
       InstrInfo info = program.info[k];
       info.numUses = info.numDefs = 0;
       info.isFirst = false;
+      info.flow = getFlowBefore(info.flow);
       newInfo.push_back(info);
     }
     Instr i = code[k];

@@ -201,7 +201,8 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     for (size_t k = start; k < program.code.size(); ++k) {
       program.info[k].firstUse = program.uses.size();
       program.info[k].numUses = uses.size();
-      program.info[k].flow = flow;
+      bool isLast = k + 1 == program.code.size();
+      program.info[k].flow = isLast ? flow : getFlowBefore(flow);
     }
     InstrInfo &info = program.info.back();
     info.firstDef = program.defs.size();

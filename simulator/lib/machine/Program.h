@@ -60,6 +60,15 @@ enum class DataFlow : uint8_t {
   Moves,    ///< each element of the result is the one of the operand
 };
 
+/// Returns the flow of an instruction that comes before the last one that a
+/// source becomes, and has other operands.
+inline DataFlow getFlowBefore(DataFlow flow) {
+  return flow == DataFlow::Selects || flow == DataFlow::Masks ||
+                 flow == DataFlow::Moves
+             ? DataFlow::Computes
+             : flow;
+}
+
 /// What reports and checks need to know about an instruction.
 struct InstrInfo {
   uint32_t line = 0;
