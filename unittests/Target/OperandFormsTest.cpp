@@ -131,10 +131,10 @@ TEST(OperandForms, ThePageShowsTheTable) {
         if (!mma)
           continue;
         std::stringstream row;
-        row << "| " << width(a) << " | " << width(b) << " | " << getInfo(format).name
-            << ", blocks of " << block << " | " << getInfo(mma->kind).name
-            << " | " << getInfo(mma->kind).k << " | " << mma->reductionMultiple
-            << " |\n";
+        row << "| " << width(a) << " | " << width(b) << " | "
+            << getInfo(format).name << ", blocks of " << block << " | "
+            << getInfo(mma->kind).name << " | " << getInfo(mma->kind).k << " | "
+            << mma->reductionMultiple << " |\n";
         EXPECT_NE(page.str().find(row.str()), std::string::npos) << row.str();
       }
 }
