@@ -47,9 +47,9 @@ Type BlockFormat::getScaleType(MLIRContext *context) const {
   return getFloatType(context, scale);
 }
 
-bool BlockFormat::takes(Type element) const {
+bool BlockFormat::takes(Type element, bool withIntegers) const {
   if (element.isSignlessInteger(8))
-    return takesInt8;
+    return takesInt8 && withIntegers;
   std::optional<FloatFormat> found = getFloatFormat(element);
   return llvm::any_of(kOperandFormats, [&](const OperandFormat &format) {
     return format.scale == scale && format.element == found;

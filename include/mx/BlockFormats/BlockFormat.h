@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A block format is a row of a table: the type of its scales, the elements that
-// share one, and the types that these may have. Verifiers, passes and emitters
-// ask the row and do not name formats.
+// Table of block formats: scale type, block size, legal element types.
+// Verifiers, passes and emitters ask the table and do not name formats.
 //
 // Sources: OCP Microscaling Formats (MX) v1.0, section 5; PTX ISA, "Block
 // Scaling for tcgen05.mma" (types and vectors of scales).
@@ -27,29 +26,30 @@ struct BlockFormat {
   FloatFormat scale;
   /// Elements along the blocked dimension that share a scale.
   int64_t blockSize;
-  /// Whether MXINT8 elements are legal.
+  /// Legality of MXINT8 elements.
   bool takesInt8;
-  /// Whether scales are relative to a factor of the whole tensor and rounded
-  /// to nearest. Else they are powers of two, chosen by `scale_rounding`.
+  /// True for scales relative to a factor of the whole tensor, rounded to
+  /// nearest; false for powers of two, chosen by `scale_rounding`.
   bool hasTensorFactor;
 
   mlir::Type getScaleType(mlir::MLIRContext *context) const;
-  /// Whether elements may have the type; MXINT8 is i8.
-  bool takes(mlir::Type element) const;
-  /// Types of legal elements, for messages: "f4E2M1FN"; of floating-point ones
-  /// where `withIntegers` is false.
+  /// Returns true for a legal element type. i8, which is MXINT8, is legal only
+  /// `withIntegers`.
+  bool takes(mlir::Type element, bool withIntegers = true) const;
+  /// Lists the types that `takes` accepts, for messages: "f4E2M1FN".
   std::string listElements(bool withIntegers = true) const;
 };
 
 llvm::ArrayRef<BlockFormat> getBlockFormats();
 
-/// The format whose scales have the type, or null.
+/// Returns the format of a scale type, or null.
 const BlockFormat *findBlockFormat(mlir::Type scale);
-/// The format of a verified type of scales.
+/// Returns the format of a verified scale type.
 const BlockFormat &getBlockFormat(mlir::Type scale);
-/// The format with the block size, or null.
+/// Returns the format of a block size, or null.
 const BlockFormat *findBlockFormat(int64_t blockSize);
-/// Elements and scales of a matmul's operand.
+
+/// Elements and scales of a matmul operand.
 struct OperandFormat {
   llvm::StringLiteral name;
   FloatFormat element, scale;
@@ -62,17 +62,17 @@ llvm::ArrayRef<OperandFormat> getOperandFormats();
 
 /// Elements that share a power-of-two scale.
 inline constexpr int64_t kPowerOfTwoBlockSize = 32;
-/// The format of power-of-two scales.
+/// Returns the format of power-of-two scales.
 const BlockFormat &getPowerOfTwoFormat();
-/// Whether the type, which may be null, is that of power-of-two scales.
+/// Returns true for the type of power-of-two scales, false for null.
 bool isPowerOfTwoScale(mlir::Type scale);
-/// Types of scales, for messages: "f8E8M0FNU or f8E4M3FN".
+/// Lists the scale types, for messages: "f8E8M0FNU or f8E4M3FN".
 std::string listScaleTypes();
 
-/// The number format of a floating-point type of at most 16 bits. f8E4M3FN is
-/// E4M3; scales of that type are UE4M3, whose sign bit is ignored.
+/// Returns the number format of a floating-point type of at most 16 bits.
+/// f8E4M3FN gives E4M3; scales of that type are UE4M3, without the sign bit.
 std::optional<FloatFormat> getFloatFormat(mlir::Type type);
-/// The type of a number format.
+/// Returns the type of a number format.
 mlir::Type getFloatType(mlir::MLIRContext *context, FloatFormat format);
 
 } // namespace mx

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/FloatFormats.h"
 #include <cmath>
 #include <random>
@@ -70,13 +71,7 @@ private:
 /// How one type writes numbers.
 class Coder {
 public:
-  explicit Coder(Type type) : type(type) {
-    std::string name;
-    llvm::raw_string_ostream(name) << type;
-    for (unsigned i = 0; i < kNumFloatFormats; ++i)
-      if (name == getInfo(FloatFormat(i)).typeName)
-        format = FloatFormat(i);
-  }
+  explicit Coder(Type type) : type(type), format(getFloatFormat(type)) {}
 
   /// The code of a number that the type has.
   uint64_t encode(double value) const {

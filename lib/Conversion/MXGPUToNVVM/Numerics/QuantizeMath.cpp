@@ -18,7 +18,6 @@
 #include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/BlockQuantize.h"
 #include "mx/Target/TargetInfo.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx;
@@ -29,12 +28,7 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 
 const FloatFormatInfo &mx::mxgpu::getElementFormat(Type element) {
-  return getInfo(llvm::TypeSwitch<Type, FloatFormat>(element)
-                     .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
-                     .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
-                     .Case([](Float6E3M2FNType) { return FloatFormat::E3M2; })
-                     .Case([](Float6E2M3FNType) { return FloatFormat::E2M3; })
-                     .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; }));
+  return getInfo(*getFloatFormat(element));
 }
 
 const FloatFormatInfo &QuantizeRecipe::getFormat() const {

@@ -220,7 +220,9 @@ llvm::Expected<TunedTable> TunedTable::read(const std::string &path,
     return refuseTable(path, "no version");
   int64_t version =
       reader["version"].integer(0, std::numeric_limits<int64_t>::max());
-  if (version != kTableVersion && replacesOld && error.empty())
+  if (!error.empty())
+    return refuseTable(path, error);
+  if (version != kTableVersion && replacesOld)
     return TunedTable();
   if (version != kTableVersion)
     return refuseTable(path, "version " + llvm::Twine(version));

@@ -73,11 +73,11 @@ LogicalResult WeightLayoutAttr::verifyEncoding(
            << "expected a tensor of weights of rank 2 or more, found rank "
            << shape.size();
   // weight_layout C2
-  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
-           Float4E2M1FNType>(elementType))
-    return emitError() << "expected weights of type f8E4M3FN, f8E5M2, "
-                          "f6E3M2FN, f6E2M3FN or f4E2M1FN, found "
-                       << elementType;
+  if (!getPowerOfTwoFormat().takes(elementType, /*withIntegers=*/false))
+    return emitError() << "expected weights of type "
+                       << getPowerOfTwoFormat().listElements(
+                              /*withIntegers=*/false)
+                       << ", found " << elementType;
   return success();
 }
 

@@ -234,8 +234,7 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
   // grouped_matmul C18
   const BlockFormat &format = getPowerOfTwoFormat();
   Type scaleType = format.getScaleType(op.getContext());
-  if (elements.elementType().isInteger() ||
-      !format.takes(elements.elementType()) ||
+  if (!format.takes(elements.elementType(), /*withIntegers=*/false) ||
       scales.elementType() != scaleType)
     return errorAt(op, elements)
            << "expected two outs of elements and " << scaleType

@@ -26,7 +26,7 @@ static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
   if (!format) // dequantize_fragment C1
     return op.emitOpError("expected scales of ")
            << listScaleTypes() << ", found " << scale;
-  if (format->takes(element) && !element.isInteger())
+  if (format->takes(element, /*withIntegers=*/false))
     return success();
   // dequantize_fragment C2
   return op.emitOpError("expected elements of ")

@@ -10,23 +10,14 @@
 #include "OpChecks.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/BlockFormats/BlockFormat.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
 std::optional<target::MmaType> mxgpu::getMmaType(Type type) {
-  using target::MmaType;
-  return llvm::TypeSwitch<Type, std::optional<MmaType>>(type)
-      .Case([](Float16Type) { return MmaType::F16; })
-      .Case([](BFloat16Type) { return MmaType::BF16; })
-      .Case([](Float8E4M3FNType) { return MmaType::E4M3; })
-      .Case([](Float8E5M2Type) { return MmaType::E5M2; })
-      .Case([](Float6E2M3FNType) { return MmaType::E2M3; })
-      .Case([](Float6E3M2FNType) { return MmaType::E3M2; })
-      .Case([](Float4E2M1FNType) { return MmaType::E2M1; })
-      .Default(std::optional<MmaType>());
+  std::optional<FloatFormat> format = getFloatFormat(type);
+  return format ? target::getMmaType(*format) : std::nullopt;
 }
 
 RingType mxgpu::findRing(Value buffer) {

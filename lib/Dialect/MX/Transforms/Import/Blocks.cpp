@@ -27,8 +27,7 @@ Reason mx::import::checkResult(Type type) {
 }
 
 bool mx::import::isElementType(Type type) {
-  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
-             Float6E2M3FNType, Float4E2M1FNType>(type);
+  return getPowerOfTwoFormat().takes(type, /*withIntegers=*/false);
 }
 
 FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
