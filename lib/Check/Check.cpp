@@ -173,7 +173,7 @@ static const char *whyInexact(Operation *op) {
   if (isa<MatmulOpInterface>(op) || isInAnyOrder(op))
     return "it depends on a matmul that was not compared";
   if (isa_and_nonnull<MXDialect>(op->getDialect()) && op->hasAttr("ragged"))
-    return "it depends on rows that no group has";
+    return "it depends on rows of no expert group";
   if (isa<CallOpInterface>(op))
     return "it depends on a function of its own";
   // A sum of rows has a kernel with an order of its own

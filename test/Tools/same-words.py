@@ -207,7 +207,7 @@ for b_scales, says in [
             ones(*b_scales), ends, out)
 # Of rows and weights without groups there is no last offset.
 NO_GROUPS = np.zeros(0, np.int32)
-refuses("groups", "groups.mlir:5:8: expected at least 1 group, found 0", np.zeros((8, 128), np.uint16),
+refuses("groups", "groups.mlir:5:8: expected at least 1 expert group, found 0", np.zeros((8, 128), np.uint16),
         np.zeros((0, 64, 128), np.uint8), np.zeros((0, 64, 4), np.uint8), NO_GROUPS, out)
 program("combine", """!x = tensor<?x64xf32>
 func.func @main(%x: !x, %rows: tensor<?xi32>, %ends: tensor<?xi32>, %out: !x) -> !x {
@@ -215,7 +215,7 @@ func.func @main(%x: !x, %rows: tensor<?xi32>, %ends: tensor<?xi32>, %out: !x) ->
   return %y : !x
 }
 """)
-refuses("combine", "combine.mlir:3:8: expected at least 1 group, found 0", np.zeros((6, 64), np.float32),
+refuses("combine", "combine.mlir:3:8: expected at least 1 expert group, found 0", np.zeros((6, 64), np.float32),
         np.zeros(6, np.int32), NO_GROUPS, np.zeros((3, 64), np.float32))
 program("ragged", """!x = tensor<?x64xbf16>
 !e = tensor<?x64xf8E4M3FN>
@@ -225,7 +225,7 @@ func.func @main(%x: !x, %ends: tensor<?xi32>, %e: !e, %s: !s) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 """)
-refuses("ragged", "ragged.mlir:5:10: expected at least 1 group, found 0", np.zeros((8, 64), np.uint16), NO_GROUPS,
+refuses("ragged", "ragged.mlir:5:10: expected at least 1 expert group, found 0", np.zeros((8, 64), np.uint16), NO_GROUPS,
         np.zeros((8, 64), np.uint8), np.zeros((0, 1, 32, 4, 4), np.uint8))
 program("packed", """!a = tensor<?x?xbf16>
 !b = tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>

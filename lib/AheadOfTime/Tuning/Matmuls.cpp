@@ -130,8 +130,8 @@ std::vector<Matmul> mx::tuning::findMatmuls(ModuleOp module,
         matmul.sizes =
             chooseSizes(op, *problem, matmul.cases, options.tune, target);
     } else {
-      op->emitRemark("is not tuned: of sizes that no type knows, only rows, "
-                     "their groups or a reduction over rows are: the model "
+      op->emitRemark("is not tuned: expected static sizes, except rows, "
+                     "their expert groups or a reduction over rows: the model "
                      "chooses");
       return;
     }

@@ -259,7 +259,7 @@ void Emitter::checkExperts(Value offsets) {
   if (!offsets || !cast<MemRefType>(offsets.getType()).isDynamicDim(0))
     return;
   Int groups = dim(offsets, 0);
-  check(groups > 0, "at least 1 group, found %ld", {groups});
+  check(groups > 0, "at least 1 expert group, found %ld", {groups});
 }
 
 void Emitter::checkPacked(StringRef name, const Elements &weights, Int rows,

@@ -58,7 +58,7 @@ void mx::mxgpu::requireExperts(KernelBuilder &host, Value offsets) {
   Value groups = host.dim(offsets, 0);
   Value isAny = arith::CmpIOp::create(host, arith::CmpIPredicate::ult,
                                       host.index(0), groups);
-  RequireOp::create(host, isAny, "expected at least 1 group, found %lld",
+  RequireOp::create(host, isAny, "expected at least 1 expert group, found %lld",
                     ValueRange(groups));
 }
 

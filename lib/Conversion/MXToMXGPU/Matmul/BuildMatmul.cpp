@@ -39,7 +39,7 @@ static std::unique_ptr<WorkPolicy> createWork(MatmulKernel &kernel) {
   case RaggedKind::Reduction:
     return std::make_unique<ReductionWork>(kernel);
   }
-  llvm_unreachable("a kind of groups without work");
+  llvm_unreachable("a kind of expert groups without work");
 }
 
 static std::unique_ptr<OperandB> createB(MatmulKernel &kernel,

@@ -119,8 +119,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     if (type.getRank() != 2 + batch + (isPacked ? kWeightTileRank : 0))
       return emitLayoutError(op, type, name)
              << ": multiply one matrix at a time, or by mx.grouped_matmul "
-                "where "
-                "rows belong to groups";
+                "where rows belong to expert groups";
     if ((isGrouped || isPacked) && !isContiguous(type))
       return emitLayoutError(op, type, name);
     if (!scales)

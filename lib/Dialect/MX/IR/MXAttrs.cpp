@@ -23,14 +23,14 @@ ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   // scale_layout C1
   if (ragged == RaggedKind::None) {
     if (groups != 0)
-      return emitError() << "expected no groups in a layout that is not "
+      return emitError() << "expected no expert groups in a layout that is not "
                             "ragged, found "
                          << groups;
     return success();
   }
   if (groups < 1 || groups > kMaxGroups) // scale_layout C2
     return emitError() << "expected 1 to " << kMaxGroups
-                       << " groups in a ragged layout, found " << groups;
+                       << " expert groups in a ragged layout, found " << groups;
   return success();
 }
 
@@ -84,10 +84,11 @@ LogicalResult WeightLayoutAttr::verifyEncoding(
 LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t groups, int64_t align) {
   if (groups < 1 || groups > kMaxGroups) // ragged C1
-    return emitError() << "expected 1 to " << kMaxGroups << " groups, found "
-                       << groups;
+    return emitError() << "expected 1 to " << kMaxGroups
+                       << " expert groups, found " << groups;
   if (align != kRaggedReductionAlign) // ragged C2
-    return emitError() << "expected groups aligned to 128, found " << align;
+    return emitError() << "expected expert groups aligned to 128, found "
+                       << align;
   return success();
 }
 

@@ -39,7 +39,7 @@ LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   if (!inner || op.getNumResults() != 1)
     return rewriter.notifyMatchFailure(op, "input is no relayout");
   if (!haveSameExperts(op, inner))
-    return rewriter.notifyMatchFailure(op, "groups differ");
+    return rewriter.notifyMatchFailure(op, "expert groups differ");
   if (inner.getInput().getType() == op.getResultTypes()[0]) {
     rewriter.replaceOp(op, inner.getInput());
     return success();
@@ -47,14 +47,15 @@ LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   // Between two tiled forms with ragged rows there is no direct relayout,
   // and a physical tensor does not say which its groups are.
   if (op.getOffsets())
-    return rewriter.notifyMatchFailure(op, "groups have no direct relayout");
+    return rewriter.notifyMatchFailure(op,
+                                       "expert groups have no direct relayout");
   auto type = cast<RankedTensorType>(inner.getInput().getType());
   auto result = cast<RankedTensorType>(op.getResultTypes()[0]);
   if (type.getRank() != result.getRank())
     return rewriter.notifyMatchFailure(op, "a side is materialized");
   auto from = ScaleLayoutAttr::get(type), to = ScaleLayoutAttr::get(result);
   if (from.getRagged() != to.getRagged() || from.getGroups() != to.getGroups())
-    return rewriter.notifyMatchFailure(op, "groups differ");
+    return rewriter.notifyMatchFailure(op, "expert groups differ");
   rewriter.modifyOpInPlace(
       op, [&] { op.getInputMutable().assign(inner.getInput()); });
   return success();
@@ -99,11 +100,11 @@ LogicalResult foldRelayoutIntoQuantize(RelayoutOp op,
   RaggedKind ragged = quantize.getRaggedOfAxis(quantize.getAxes()[place.axis]);
   bool rows = ragged == RaggedKind::Rows;
   if (op.getOffsets() != (rows ? quantize.getOffsets() : Value()))
-    return rewriter.notifyMatchFailure(op, "groups differ");
+    return rewriter.notifyMatchFailure(op, "expert groups differ");
   auto layout = ScaleLayoutAttr::get(op.getOutType());
   if (layout.getKind() == ScaleLayoutKind::Sf128x4 &&
       layout.getRagged() != ragged)
-    return rewriter.notifyMatchFailure(op, "groups differ");
+    return rewriter.notifyMatchFailure(op, "expert groups differ");
 
   rewriter.setInsertionPoint(quantize);
   Value old = quantize.getOuts()[number];

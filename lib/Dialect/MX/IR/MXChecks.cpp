@@ -119,7 +119,7 @@ LogicalResult mx::detail::verifyElementEncoding(Operation *op,
   if (ShapedType::isDynamic(groups) || encoding.getGroups() == groups)
     return success();
   return errorAt(op, operand) << "expected " << operand.name << " in " << groups
-                              << " groups, found " << encoding;
+                              << " expert groups, found " << encoding;
 }
 
 LogicalResult mx::detail::verifyScaleShape(Operation *op, const Named &scales,
@@ -154,7 +154,7 @@ LogicalResult mx::detail::verifyScaleLayout(Operation *op, const Named &scales,
   if (layout.getRagged() != RaggedKind::None &&
       !ShapedType::isDynamic(groups) && layout.getGroups() != groups)
     return errorAt(op, scales) << "expected " << scales.name << " in " << groups
-                               << " groups, found " << layout;
+                               << " expert groups, found " << layout;
   return success();
 }
 
@@ -191,7 +191,7 @@ LogicalResult mx::detail::verifyRagged(Operation *op,
   if (ragged == RaggedKind::None)
     return op->emitOpError("expected ragged = rows or reduction, found none");
   if (offsets && !mayBeEmpty && getNumExperts(offsets) == 0)
-    return op->emitOpError("expected at least 1 group, found 0");
+    return op->emitOpError("expected at least 1 expert group, found 0");
   return success();
 }
 

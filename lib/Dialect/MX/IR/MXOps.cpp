@@ -199,7 +199,7 @@ static int64_t getLogicalRankOfB(MatmulOpInterface op) {
   case RaggedKind::Reduction:
     return 2;
   }
-  llvm_unreachable("a kind of groups without matrices");
+  llvm_unreachable("a kind of expert groups without matrices");
 }
 
 bool mx::hasPackedB(MatmulOpInterface op) {

@@ -93,7 +93,7 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
     return op.emitOpError("expected a prologue with input_scales of f8E4M3FN, "
                           "found none");
   if (op.getRaggedOrNone() == RaggedKind::Reduction) // quantize C27
-    return op.emitOpError("expected groups of rows, or none, with "
+    return op.emitOpError("expected expert groups of rows, or none, with "
                           "input_scales, found ragged = reduction");
   for (const QuantizeSource &source : sources)
     if (source.scales && failed(verifyInputScales(op, source)))
@@ -148,8 +148,9 @@ static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
                           "with concat, found (")
            << types << ")";
   if (op.getRaggedOrNone() == RaggedKind::Reduction) // quantize C34
-    return op.emitOpError("expected groups of rows, or none, with concat, "
-                          "found ragged = reduction");
+    return op.emitOpError(
+        "expected expert groups of rows, or none, with concat, "
+        "found ragged = reduction");
   return success();
 }
 

@@ -124,8 +124,9 @@ LogicalResult PermuteReductionOp::verify() {
                                  << input.elementType() << " without";
   // permute_reduction C9
   if (getOffsets() && (!getScales() || getRaggedOrNone() != RaggedKind::Rows))
-    return emitOpError("expected offsets of groups with scales and ragged = "
-                       "rows, found them without");
+    return emitOpError(
+        "expected offsets of expert groups with scales and ragged = "
+        "rows, found them without");
   // permute_reduction C10
   if (failed(verifyRagged(*this, getRagged(), getOffsets())) ||
       // permute_reduction C11
@@ -245,7 +246,7 @@ LogicalResult RelayoutOp::verify() {
            << inLayout << " and " << outLayout << ", found none";
   if (!sameExperts && !(!inTiled && isNone(inLayout)) &&
       !(!outTiled && isNone(outLayout)))
-    return errorAt(*this, out) << "expected outs with the groups of "
+    return errorAt(*this, out) << "expected outs with the expert groups of "
                                << inLayout << ", found " << outLayout;
   return success();
 }
@@ -295,7 +296,7 @@ LogicalResult CombineOp::verify() {
       failed(verifyDim(*this, out, 1, input.dim(1))))
     return failure();
   if (getOffsets() && getNumExperts(getOffsets()) == 0) // combine C5
-    return emitOpError("expected at least 1 group, found 0");
+    return emitOpError("expected at least 1 expert group, found 0");
   // combine C6
   if (failed(verifyNoEncoding(*this, input)) ||
       failed(verifyNoEncoding(*this, out)))

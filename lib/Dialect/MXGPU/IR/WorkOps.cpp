@@ -46,15 +46,16 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
           "fill, or to be single");
     // tile_scheduler C9
     if (op.getStride() && (!isByExperts(op) || op.getOverReduction()))
-      return op.emitOpError("expected a stride of groups by a ring that they "
-                            "fill, with ragged rows");
+      return op.emitOpError(
+          "expected a stride of expert groups by a ring that they "
+          "fill, with ragged rows");
     if (op.getSplits()) // tile_scheduler C10
       return op.emitOpError("expected ragged work without split");
     return success();
   }
   // tile_scheduler C11
   if (op.getOverReduction() || op.getStride() || isByExperts(op))
-    return op.emitOpError("expected offsets where there are groups");
+    return op.emitOpError("expected offsets with expert groups");
   return success();
 }
 

@@ -88,7 +88,7 @@ func.func ${function} {
 %r = mx.combine ins(%z : tensor<300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x50xf32>) -> tensor<100x50xf32>
 
 // SET function = @combine_c5(%z: tensor<300x48xbf16>, %rows: tensor<300xi32>, %g: tensor<0xi32>, %o0: tensor<100x48xf32>)
-// expected-error @below {{'mx.combine' op expected at least 1 group, found 0}}
+// expected-error @below {{'mx.combine' op expected at least 1 expert group, found 0}}
 %r = mx.combine ins(%z : tensor<300x48xbf16>) rows(%rows : tensor<300xi32>) offsets(%g : tensor<0xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
 
 // SET function = @combine_c6(%z: tensor<300x48xbf16, #mx.ragged<groups = 4, align = 128>>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>)

@@ -93,7 +93,7 @@ func.func ${function} {
 
 // SET function = @grouped_matmul_c12(%a: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected a in 4 groups, found #mx.ragged<groups = 3, align = 128>}}
+// expected-error @below {{'mx.grouped_matmul' op expected a in 4 expert groups, found #mx.ragged<groups = 3, align = 128>}}
 %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
 
 // SET function = @grouped_matmul_c13(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>)

@@ -6,13 +6,13 @@
 // -----
 
 // CASES
-// expected-error @below {{expected no groups in a layout that is not ragged, found 3}}
+// expected-error @below {{expected no expert groups in a layout that is not ragged, found 3}}
 func.func private @scale_layout_c1(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = none, groups = 3>>)
 
-// expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 0}}
+// expected-error @below {{expected 1 to 2147483648 expert groups in a ragged layout, found 0}}
 func.func private @scale_layout_c2(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 0>>)
 
-// expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 2147483649}}
+// expected-error @below {{expected 1 to 2147483648 expert groups in a ragged layout, found 2147483649}}
 func.func private @scale_layout_c2_large(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2147483649>>)
 
 // expected-error @below {{expected a scale tensor of rank 2 or more, found rank 1}}
@@ -36,10 +36,10 @@ func.func private @weight_layout_c2(tensor<128x64xi8, #mx.weight_layout<fragment
 // expected-error @below {{expected one of [fragment_64x64] for physical layout of a matrix of weights, got: rows}}
 func.func private @weight_layout_syntax(tensor<128x64xf8E4M3FN, #mx.weight_layout<rows>>)
 
-// expected-error @below {{expected 1 to 2147483648 groups, found 0}}
+// expected-error @below {{expected 1 to 2147483648 expert groups, found 0}}
 func.func private @ragged_c1(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 0, align = 128>>)
 
-// expected-error @below {{expected groups aligned to 128, found 64}}
+// expected-error @below {{expected expert groups aligned to 128, found 64}}
 func.func private @ragged_c2(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 2, align = 64>>)
 
 // expected-error @below {{expected a tensor of rank 2, found rank 1}}

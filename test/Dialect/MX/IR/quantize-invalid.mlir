@@ -126,7 +126,7 @@ func.func ${function} {
 %r:2 = mx.quantize ragged = none ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_c10_groups(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<0xi32>)
-// expected-error @below {{'mx.quantize' op expected at least 1 group, found 0}}
+// expected-error @below {{'mx.quantize' op expected at least 1 expert group, found 0}}
 %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<0xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_c11(%x: tensor<2x256x512xbf16>, %o0: tensor<2x256x512xf8E4M3FN>, %o1: tensor<2x256x16xf8E8M0FNU>, %g: tensor<4xi32>)
@@ -196,7 +196,7 @@ func.func ${function} {
 
 // SET function = @quantize_c15_groups(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>, %g: tensor<4xi32>)
 // expected-note @above {{scales is defined here}}
-// expected-error @below {{'mx.quantize' op expected scales in 4 groups, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>}}
+// expected-error @below {{'mx.quantize' op expected scales in 4 expert groups, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>}}
 %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
 
 // SET function = @quantize_c15_materialized(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
@@ -216,7 +216,7 @@ func.func ${function} {
 
 // SET function = @quantize_c16_groups(%x: tensor<256x4xbf16>, %o0: tensor<256x512xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi32>)
 // expected-note @above {{elements is defined here}}
-// expected-error @below {{'mx.quantize' op expected elements in 4 groups, found #mx.ragged<groups = 3, align = 128>}}
+// expected-error @below {{'mx.quantize' op expected elements in 4 expert groups, found #mx.ragged<groups = 3, align = 128>}}
 %r:2 = mx.quantize ragged = reduction ins(%x : tensor<256x4xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_c17(%x: tensor<256x512xbf16, "sparse">, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
@@ -360,7 +360,7 @@ func.func ${function} {
 %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) square -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_c27(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<2xi32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.quantize' op expected groups of rows, or none, with input_scales, found ragged = reduction}}
+// expected-error @below {{'mx.quantize' op expected expert groups of rows, or none, with input_scales, found ragged = reduction}}
 %r:2 = mx.quantize ragged = reduction ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) offsets(%o : tensor<2xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   %z = arith.constant 0.0 : f32
@@ -472,7 +472,7 @@ func.func @quantize_c29_multiple(%s: tensor<64x3xf8E8M0FNU>,
 }
 
 // SET function = @quantize_c34(%x: tensor<64x300xbf16>, %o: tensor<4xi32>, %o0: tensor<64x1152xf8E4M3FN>, %o1: tensor<64x36xf8E8M0FNU>)
-// expected-error @below {{'mx.quantize' op expected groups of rows, or none, with concat, found ragged = reduction}}
+// expected-error @below {{'mx.quantize' op expected expert groups of rows, or none, with concat, found ragged = reduction}}
 %r:2 = mx.quantize ragged = reduction ins(%x : tensor<64x300xbf16>) offsets(%o : tensor<4xi32>) outs(%o0, %o1 : tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU>) concat -> tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   mx.yield %a, %a : bf16, bf16

@@ -92,7 +92,7 @@ func.func ${function} {
 
 // SET function = @relayout_c9_groups(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>, %g: tensor<4xi32>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.relayout' op expected outs in 4 groups, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>}}
+// expected-error @below {{'mx.relayout' op expected outs in 4 expert groups, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>}}
 %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
 
 // SET function = @relayout_c10(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>)
@@ -101,5 +101,5 @@ func.func ${function} {
 
 // SET function = @relayout_c10_groups(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.relayout' op expected outs with the groups of #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>, found #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>}}
+// expected-error @below {{'mx.relayout' op expected outs with the expert groups of #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>, found #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>}}
 %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>>

@@ -106,7 +106,7 @@ func.func ${function} {
 %r = mx.permute_reduction ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear, ragged = rows, groups = 2>>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
 
 // SET function = @permute_reduction_c9(%i: tensor<256x512xbf16>, %o: tensor<256x512xbf16>, %g: tensor<4xi32>)
-// expected-error @below {{'mx.permute_reduction' op expected offsets of groups with scales and ragged = rows, found them without}}
+// expected-error @below {{'mx.permute_reduction' op expected offsets of expert groups with scales and ragged = rows, found them without}}
 %r = mx.permute_reduction ragged = rows ins(%i : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
 
 // SET function = @permute_reduction_c10(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<256x512xbf16>)

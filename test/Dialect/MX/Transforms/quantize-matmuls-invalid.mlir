@@ -63,7 +63,7 @@ func.func @starts(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: te
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %init = tensor.empty() : tensor<200x96xf32>
-  // expected-remark @below {{not a matmul of groups: the result is neither the rows of a group nor its matrix}}
+  // expected-remark @below {{not a grouped matmul: the result is neither the rows of an expert group nor its matrix}}
   %y = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init) -> (tensor<200x96xf32>) {
     %end = tensor.extract %ends[%g] : tensor<4xindex>
     %start = tensor.extract %starts[%g] : tensor<4xindex>
@@ -85,7 +85,7 @@ func.func @indices(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: t
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %init = tensor.empty() : tensor<200x96xf32>
-  // expected-remark @below {{not a matmul of groups: the ends of expert groups are not of i32 or i64}}
+  // expected-remark @below {{not a grouped matmul: the ends of expert groups are not of i32 or i64}}
   %y:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init, %start = %c0) -> (tensor<200x96xf32>, index) {
     %end = tensor.extract %ends[%g] : tensor<4xindex>
     %n = arith.subi %end, %start : index
@@ -108,7 +108,7 @@ func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tens
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
   %zero = arith.constant 0.0 : f32
-  // expected-remark @below {{not a matmul of groups: the loop does not go over all groups, whose number is static}}
+  // expected-remark @below {{not a grouped matmul: the loop does not go over all expert groups, whose number is static}}
   %y:2 = scf.for %g = %c0 to %c3 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
     %e = tensor.extract %ends[%g] : tensor<4xi32>
     %end = arith.index_cast %e : i32 to index
@@ -120,7 +120,7 @@ func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tens
     %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
     scf.yield %o, %end : tensor<200x96xf32>, index
   }
-  // expected-remark @below {{not a matmul of groups: rows of no expert group would lose what is there}}
+  // expected-remark @below {{not a grouped matmul: rows of no expert group would lose what is there}}
   %z:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
     %e = tensor.extract %ends[%g] : tensor<4xi32>
     %end = arith.index_cast %e : i32 to index

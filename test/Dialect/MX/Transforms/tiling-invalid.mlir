@@ -111,7 +111,7 @@ return %0 : tensor<3x2x128x32xf8E4M3FN>
 func.func @f(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>,
 // BLOCK error
   %sb: tensor<4x48x2xf8E8M0FNU>, %o: tensor<4xi32>, %init: tensor<300x48xbf16>) -> tensor<300x48xbf16> {
-// expected-error @below {{expected no tiling of M: the groups of a ragged operation divide it}}
+// expected-error @below {{expected no tiling of M: the expert groups of a ragged operation divide it}}
 // BLOCK op
 %c = mx.grouped_matmul ragged = rows
     ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>,

@@ -214,7 +214,7 @@ gpu.module @kernels {
 
 %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
 // tile_scheduler C11
-// expected-error @below {{'mxgpu.tile_scheduler' op expected offsets where there are groups}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected offsets with expert groups}}
 %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] of(%n, %n, %n)
 
 %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
@@ -228,7 +228,7 @@ gpu.module @kernels {
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(2 step 128) of(%n, %n, %n)
 
 // tile_scheduler C9
-// expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of groups by a ring that they fill, with ragged rows}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of expert groups by a ring that they fill, with ragged rows}}
 %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
 
 // The buffer of a request, not of an answer.

@@ -307,14 +307,16 @@ std::optional<MatmulMatch> LoopMatcher::match() {
     matmul->ragged = RaggedKind::Reduction;
     if (!takeRagged(matmul->a, matmul->a.axis) ||
         !takeRagged(matmul->b, matmul->b.axis))
-      return fail("an operand is not the slice that a group has of the "
-                  "reduction");
+      return fail("an operand is not the slice of the reduction of an expert "
+                  "group");
   } else if (findTokens(places, sizes, whole) == 0) {
     matmul->ragged = RaggedKind::Rows;
     if (!takeRagged(matmul->a, 1 - matmul->a.axis) || !takeGroup(matmul->b))
-      return fail("the operands are not the rows of a group and its matrix");
+      return fail(
+          "the operands are not the rows of an expert group and its matrix");
   } else {
-    return fail("the result is neither the rows of a group nor its matrix");
+    return fail(
+        "the result is neither the rows of an expert group nor its matrix");
   }
   if (!loop.isDefinedOutsideOfLoop(offsets))
     return fail("the ends of expert groups are computed in the loop");
@@ -325,11 +327,12 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   if (ShapedType::isDynamic(groups) || !isConstant(loop.getLowerBound(), 0) ||
       !isConstant(loop.getStep(), 1) ||
       !isConstant(loop.getUpperBound(), groups))
-    return fail("the loop does not go over all groups, whose number is static");
+    return fail(
+        "the loop does not go over all expert groups, whose number is static");
   Value matrices =
       matmul->ragged == RaggedKind::Rows ? matmul->b.tensor : whole;
   if (cast<RankedTensorType>(matrices.getType()).getDimSize(0) != groups)
-    return fail("there are not as many matrices as groups");
+    return fail("there are not as many matrices as expert groups");
   // A group without tokens gives zeros by itself.
   if (matmul->ragged == RaggedKind::Reduction && isZeros(whole))
     matmul->accumulate = false;

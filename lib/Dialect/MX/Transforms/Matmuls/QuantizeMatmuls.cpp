@@ -374,7 +374,7 @@ void QuantizeMatmuls::runOnOperation() {
     Reason why;
     std::optional<MatmulMatch> matmul = matchGroupedLoop(loop, why);
     if (!matmul && !why.empty())
-      loop.emitRemark() << "not a matmul of groups: " << why;
+      loop.emitRemark() << "not a grouped matmul: " << why;
     if (matmul && failed(rewrite(*matmul)))
       return signalPassFailure();
   }

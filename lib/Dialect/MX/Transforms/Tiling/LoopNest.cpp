@@ -14,7 +14,7 @@ using namespace mx;
 using namespace mx::tiling;
 
 static constexpr StringRef kRaggedReason =
-    "the groups of a ragged operation divide it";
+    "the expert groups of a ragged operation divide it";
 
 static constexpr StringRef kFormReason =
     "a result that is masked, scattered, quantized or made of several matrices "
