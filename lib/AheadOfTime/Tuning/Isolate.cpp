@@ -81,7 +81,7 @@ static llvm::SetVector<Value> getUsedValues(MatmulOpInterface op) {
 static bool isOnlyWritten(MatmulOpInterface op, Value value) {
   if (op.readsOuts())
     return false;
-  return value == op.getResultTensor() || value == op.getResultScales();
+  return value == op.getOut() || value == op.getResultScales();
 }
 
 llvm::Expected<MatmulModule> mx::tuning::isolate(MatmulOpInterface op,

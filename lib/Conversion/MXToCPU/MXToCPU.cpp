@@ -46,8 +46,7 @@ public:
   void run() {
     for (int64_t dim = 0; dim + 1 < getRank(); ++dim)
       rows.push_back(memref::DimOp::create(builder, loc, op.getA(), dim));
-    columns = memref::DimOp::create(builder, loc, op.getResultTensor(),
-                                    getRank() - 1);
+    columns = memref::DimOp::create(builder, loc, op.getOut(), getRank() - 1);
     accumulators = accumulate();
     if (op.getResultScales())
       quantize();
@@ -71,12 +70,11 @@ private:
     SmallVector<Value> sizes(rows);
     sizes.push_back(all);
     Value accumulators = memref::AllocOp::create(builder, loc, type, sizes);
-    GroupedMatmulOp::create(
-        builder, loc, TypeRange(), op.getA(), op.getAScales(), op.getB(),
-        op.getBScales(), op.getOffsets(), op.getAlpha(), /*scatter=*/Value(),
-        accumulators, op.getRagged(), op.getMasked(), op.getBlockSize(),
-        /*num_b=*/1,
-        /*accumulate=*/false, ScaleRounding::Ceil, /*epilogueCount=*/0);
+    auto sums = GroupedMatmulOp::create(
+        builder, loc, op.getA(), op.getAScales(), op.getB(), op.getBScales(),
+        op.getOffsets(), accumulators, op.getRagged(), /*epilogue=*/nullptr,
+        /*numB=*/1, op.getAlpha());
+    sums.setMasked(op.getMasked());
     return accumulators;
   }
 
@@ -137,7 +135,7 @@ private:
       builder.clone(inside, mapping);
     Value value = cast<YieldOp>(region.getTerminator()).getValue();
     memref::StoreOp::create(builder, loc, mapping.lookupOrDefault(value),
-                            op.getResultTensor(), place);
+                            op.getOut(), place);
   }
 
   int64_t getRank() { return op.getA().getType().getRank(); }

@@ -151,7 +151,7 @@ static void lowerMatmul(Emitter &emitter, MatmulOp op,
   int64_t blockSize = op.getBlockSize(), rank = op.getA().getType().getRank();
   Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
   Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
-  Value out = adaptor.getOuts()[0];
+  Value out = adaptor.getOut();
   Int rows = emitter.dim(a.elements, rank - 2);
   Int columns = getRowsOfB(emitter, b, out);
   Int k = emitter.dim(a.elements, rank - 1);

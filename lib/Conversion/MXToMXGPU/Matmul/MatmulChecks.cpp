@@ -78,8 +78,7 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
              << type;
   if (op.getNumB() == 1 && !op.getResultScales())
     return success();
-  int64_t columns =
-      cast<MemRefType>(op.getResultTensor().getType()).getShape().back();
+  int64_t columns = cast<MemRefType>(op.getOut().getType()).getShape().back();
   int64_t multiple = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
   if (ShapedType::isDynamic(columns) || columns % multiple == 0)
     return success();
@@ -155,7 +154,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
       failed(
           verifyRows(op, cast<MemRefType>(op.getB().getType()), *mma.b, "b")))
     return failure();
-  auto out = cast<MemRefType>(op.getResultTensor().getType());
+  auto out = cast<MemRefType>(op.getOut().getType());
   if (!isContiguous(out))
     return op->emitOpError("expected a result with identity layout on the GPU, "
                            "found ")
@@ -225,7 +224,7 @@ static Value getRowsOfB(MatmulKernel &kernel) {
   KernelBuilder &host = kernel.host;
   if (!kernel.matmul.problem.isPackedB)
     return getSizeFromLast(host, op.getB(), 2);
-  return host.mul(getSizeFromLast(host, op.getResultTensor(), 1),
+  return host.mul(getSizeFromLast(host, op.getOut(), 1),
                   host.index(kernel.matmul.problem.numB));
 }
 

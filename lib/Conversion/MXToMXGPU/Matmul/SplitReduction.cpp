@@ -47,10 +47,8 @@ static void buildPartialsMatmul(const ScheduledMatmul &matmul,
                                 gpu::GPUModuleOp module, KernelBuilder &host,
                                 Value partials) {
   MatmulOpInterface op = matmul.op;
-  auto plain = MatmulOp::create(
-      host, TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
-      /*alpha=*/Value(), partials, op.getBlockSize(), /*accumulate=*/false,
-      /*epilogueCount=*/0u);
+  auto plain = MatmulOp::create(host, op.getA(), op.getAScales(), op.getB(),
+                                op.getBScales(), partials);
   {
     MatmulKernel kernel(ScheduledMatmul(plain, matmul.schedule, matmul.target),
                         module);

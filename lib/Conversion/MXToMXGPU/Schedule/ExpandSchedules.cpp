@@ -138,7 +138,7 @@ Value Expander::getGroups() {
 
 /// Columns of all B matrices.
 Value Expander::getN() {
-  Value columns = getDim(op.getResultTensor(), 1);
+  Value columns = getDim(op.getOut(), 1);
   if (op.getNumB() == 1)
     return columns;
   return arith::MulIOp::create(rewriter, loc, columns, getIndex(op.getNumB()));

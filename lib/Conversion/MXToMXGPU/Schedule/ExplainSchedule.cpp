@@ -266,8 +266,8 @@ static void printMatmul(raw_ostream &os, MatmulOpInterface op,
   if (problem.hasScales())
     os << " in blocks of " << problem.mma.blockSize;
   os << " (" << problem.mma.getInstruction() << ") to "
-     << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
-     << target.chip << " with " << target.smCount << " SMs\n";
+     << getElementTypeOrSelf(op.getOut().getType()) << ", " << target.chip
+     << " with " << target.smCount << " SMs\n";
 }
 
 void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,

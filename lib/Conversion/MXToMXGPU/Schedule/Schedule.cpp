@@ -85,7 +85,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   Type bElement =
       holdsB(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getB());
   SmallVector<int64_t> bShape = getLogicalShapeOfB(op);
-  auto outType = cast<ShapedType>(op.getResultTensor().getType());
+  auto outType = cast<ShapedType>(op.getOut().getType());
   auto types = getOperandTypes(op, aElement, bElement);
   MatmulProblem problem;
   if (!types || !matchStrategies(problem, *types, target))

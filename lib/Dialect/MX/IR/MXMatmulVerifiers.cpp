@@ -137,10 +137,9 @@ static LogicalResult verifyEncodingOfB(MatmulOpInterface op, const Named &b,
 }
 
 LogicalResult MatmulOp::verify() {
-  if (failed(verifyForm(*this)) ||            // matmul C1
-      failed(verifyOneOut(*this, getOuts()))) // matmul C2
+  if (failed(verifyForm(*this))) // matmul C1
     return failure();
-  Named a{getA(), "a"}, out{getOuts()[0], "outs"};
+  Named a{getA(), "a"}, out{getOut(), "outs"}; // matmul C2
   Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
   int64_t rank = a.rank();
   // matmul C3
@@ -229,7 +228,7 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
 
 /// Elements and scales of a quantized result, as of mx.quantize.
 static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
-  Named elements{op.getResultTensor(), "outs"};
+  Named elements{op.getOut(), "outs"};
   Named scales{op.getResultScales(), "scales"};
   // grouped_matmul C18
   const BlockFormat &format = getPowerOfTwoFormat();

@@ -212,8 +212,7 @@ SmallVector<int64_t> mx::getLogicalShapeOfB(MatmulOpInterface op) {
   if (b.getRank() != rank + kWeightTileRank)
     return SmallVector<int64_t>(b.getShape());
   SmallVector<int64_t> shape(b.getShape().take_front(rank - 2));
-  int64_t n =
-      cast<ShapedType>(op.getResultTensor().getType()).getShape().back();
+  int64_t n = cast<ShapedType>(op.getOut().getType()).getShape().back();
   shape.push_back(ShapedType::isDynamic(n) ? n : n * op.getNumB());
   shape.push_back(cast<ShapedType>(op.getA().getType()).getShape().back());
   return shape;

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -59,6 +60,18 @@ struct RankGroupResource
     : mlir::SideEffects::Resource::Base<RankGroupResource> {
   llvm::StringRef getName() final { return "mx.group"; }
 };
+
+/// Builds the region of an epilogue: gets the f32 accumulators, the row and the
+/// column, and returns the element, which is rounded to the type of `outs`.
+using EpilogueBody = llvm::function_ref<mlir::Value(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+class MatmulOpInterface;
+namespace detail {
+mlir::FailureOr<MatmulOpInterface> attachEpilogue(MatmulOpInterface matmul,
+                                                  mlir::RewriterBase &rewriter,
+                                                  EpilogueBody epilogue);
+} // namespace detail
 
 } // namespace mx
 

@@ -89,12 +89,6 @@ class MX_StructuredOp<string opMnemonic,
       return getPrologue().empty() ? nullptr : &getPrologue().front().front();
     }
   }];
-  code epilogueDeclaration = [{
-    /// The block of the epilogue, or null where there is none.
-    ::mlir::Block *getEpilogueBlock() {
-      return getEpilogue().empty() ? nullptr : &getEpilogue().front().front();
-    }
-  }];
   let extraClassDeclaration = dpsDeclaration;
 }
 

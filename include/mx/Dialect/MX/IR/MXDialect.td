@@ -24,6 +24,7 @@ def MX_Dialect : Dialect {
     Operations are in destination-passing style: they take tensors and return
     results or, after bufferization, take memrefs.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
   let useDefaultAttributePrinterParser = 1;
   let usePropertiesForAttributes = 1;
 }

@@ -25,7 +25,10 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
               "Their scales, or null where they are bf16.">,
     MX_Getter<"::mlir::Value", "getAlpha",
               "The factor of the accumulators (f32), or null.">,
-    MX_Getter<"::mlir::Value", "getResultTensor", "The destination.">,
+    MX_Getter<"::mlir::Value", "getOut",
+              "The destination, of a quantized result that of the elements.">,
+    MX_Getter<"::mlir::Value", "getResult",
+              "The tensor that is written to `getOut()`, or null on memrefs.">,
     MX_Getter<"::mlir::Value", "getExpertOffsets",
               "Cumulative ends of expert groups, or null.">,
     MX_Getter<"::mx::RaggedKind", "getRaggedOrNone",
@@ -43,8 +46,29 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
               "Scales of a quantized result, or null.">,
     MX_Getter<"::mx::ScaleRounding", "getResultScaleRounding",
               "How these scales are rounded.">,
-    MX_Getter<"::mlir::Block *", "getEpilogueBlock",
-              "The block of the epilogue, or null.">
+    InterfaceMethod<"The block of the epilogue, or null.", "::mlir::Block *",
+      "getEpilogueBlock", (ins), "", [{
+        return $_op.getEpilogue().empty() ? nullptr
+                                          : &$_op.getEpilogue().front().front();
+      }]>,
+    InterfaceMethod<[{
+        Creates the same matmul with other destinations, and with `epilogue`
+        instead of its own.
+      }], "::mx::MatmulOpInterface", "createAlike", (ins
+        "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+        "::mlir::ValueRange":$outs, "::mx::EpilogueBody":$epilogue,
+        "int64_t":$numB)>,
+    InterfaceMethod<[{
+        Applies `epilogue` to each element of the result, after the epilogue
+        that the matmul has, whose element is then the only number that
+        `epilogue` gets, as f32. Returns the matmul: a new one if the old one
+        had no epilogue. Fails with `scatter`, which adds rows up afterwards.
+        Values that `epilogue` captures must be defined before the matmul.
+      }], "::mlir::FailureOr<::mx::MatmulOpInterface>", "attachEpilogue", (ins
+        "::mlir::RewriterBase &":$rewriter, "::mx::EpilogueBody":$epilogue),
+      "", [{
+        return ::mx::detail::attachEpilogue($_op, rewriter, epilogue);
+      }]>
   ];
 }
 

@@ -61,23 +61,33 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     MX_LeftOperandTensorOrMemRef:$a, Optional<MX_ScaleTensorOrMemRef>:$a_scales,
     MX_RightOperandTensorOrMemRef:$b, Optional<MX_ScaleTensorOrMemRef>:$b_scales,
     Optional<F32>:$alpha,
-    Variadic<MX_FloatTensorOrMemRef>:$outs,
+    MX_FloatTensorOrMemRef:$out,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     UnitAttr:$accumulate);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
   let assemblyFormat = [{
     `ins` `(` custom<ScaledOperands>($a, $a_scales, $b, $b_scales,
       type($a), type($a_scales), type($b), type($b_scales)) `)`
     (`alpha` `(` $alpha^ `)`)?
-    `outs` `(` $outs `:` type($outs) `)`
+    `outs` `(` $out `:` type($out) `)`
     (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
-    attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
+    attr-dict (`->` type($result)^)? (`epilogue` $epilogue^)?
   }];
+  // The block size is that of the scales; a memref as `out` gives no result.
+  let builders = [OpBuilder<(ins
+    "::mlir::Value":$a, "::mlir::Value":$aScales, "::mlir::Value":$b,
+    "::mlir::Value":$bScales, "::mlir::Value":$out,
+    CArg<"::mx::EpilogueBody", "nullptr">:$epilogue,
+    CArg<"::mlir::Value", "{}">:$alpha, CArg<"bool", "false">:$accumulate)>];
   // An absent region rather than an empty one: upstream's mlir::clone, which
   // the cast folding of destination-style operations calls, needs a block.
-  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
-    ::mlir::Value getResultTensor() { return getOuts().front(); }
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
+    ::mlir::ShapedType getOutType() { return getOut().getType(); }
+    ::mx::MatmulOpInterface createAlike(::mlir::OpBuilder &builder,
+        ::mlir::Location loc, ::mlir::ValueRange outs,
+        ::mx::EpilogueBody epilogue, int64_t numB);
     ::mlir::Value getExpertOffsets() { return {}; }
     ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
     ::mlir::Value getScatterRows() { return {}; }
@@ -201,8 +211,21 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
   }];
   // An absent region rather than an empty one: upstream's mlir::clone, which
   // the cast folding of destination-style operations calls, needs a block.
-  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
-    ::mlir::Value getResultTensor() { return getOuts().front(); }
+  let builders = [OpBuilder<(ins
+    "::mlir::Value":$a, "::mlir::Value":$aScales, "::mlir::Value":$b,
+    "::mlir::Value":$bScales, "::mlir::Value":$offsets,
+    "::mlir::ValueRange":$outs, "::mx::RaggedKind":$ragged,
+    CArg<"::mx::EpilogueBody", "nullptr">:$epilogue,
+    CArg<"int64_t", "1">:$numB, CArg<"::mlir::Value", "{}">:$alpha,
+    CArg<"bool", "false">:$accumulate)>];
+  let extraClassDeclaration = dpsDeclaration # [{
+    ::mlir::Value getOut() { return getOuts().front(); }
+    ::mlir::Value getResult() {
+      return getResults().empty() ? ::mlir::Value() : getResults().front();
+    }
+    ::mx::MatmulOpInterface createAlike(::mlir::OpBuilder &builder,
+        ::mlir::Location loc, ::mlir::ValueRange outs,
+        ::mx::EpilogueBody epilogue, int64_t numB);
     ::mlir::Value getExpertOffsets() { return getOffsets(); }
     ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
     ::mlir::Value getScatterRows() { return getScatter(); }

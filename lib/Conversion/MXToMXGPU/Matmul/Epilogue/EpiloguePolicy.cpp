@@ -262,12 +262,12 @@ static void requireResultSize(KernelBuilder &host, Value result,
 }
 
 void EpiloguePolicy::checkRows(Value rows) {
-  requireResultSize(host, op.getResultTensor(), /*fromLast=*/1, rows);
+  requireResultSize(host, op.getOut(), /*fromLast=*/1, rows);
 }
 
 void EpiloguePolicy::checkSizes(Value rows, Value columns) {
   checkRows(rows);
-  requireResultSize(host, op.getResultTensor(), /*fromLast=*/0, columns);
+  requireResultSize(host, op.getOut(), /*fromLast=*/0, columns);
   checkScales(rows, columns);
   elements.region.requireSizes(host, rows, columns);
 }

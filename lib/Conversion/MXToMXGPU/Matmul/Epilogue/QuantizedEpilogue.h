@@ -33,8 +33,7 @@ private:
 
   void checkScales(mlir::Value rows, mlir::Value columns) override;
   mlir::Type getElementType() {
-    return llvm::cast<mlir::MemRefType>(op.getResultTensor().getType())
-        .getElementType();
+    return llvm::cast<mlir::MemRefType>(op.getOut().getType()).getElementType();
   }
   mlir::Value getScales() const { return arguments.get(Arg::ResultScales); }
   mlir::Type getScaleType() const {

@@ -34,7 +34,7 @@ int64_t ScheduledMatmul::getCtas() const {
 
 Matrices::Matrices(MatmulOpInterface op)
     : a(op.getA()), aScales(op.getAScales()), b(op.getB()),
-      bScales(op.getBScales()), out(op.getResultTensor()),
+      bScales(op.getBScales()), out(op.getOut()),
       outScales(op.getResultScales()) {}
 
 MatmulKernel::MatmulKernel(const ScheduledMatmul &matmul,

@@ -118,7 +118,7 @@ void MaskedWork::viewMatrices() {
   matrices.a = stackRows(host, op.getA());
   if (op.getAScales())
     matrices.aScales = stackRows(host, op.getAScales());
-  matrices.out = stackRows(host, op.getResultTensor());
+  matrices.out = stackRows(host, op.getOut());
   if (Value scales = op.getResultScales())
     matrices.outScales = stackRows(host, scales);
 }
@@ -126,8 +126,7 @@ void MaskedWork::viewMatrices() {
 void MaskedWork::checkExperts() {
   Value groups = host.dim(op.getExpertOffsets(), 0);
   requireSize(host, host.dim(op.getA(), 0), groups, "dimension 0 of a");
-  requireSize(host, host.dim(op.getResultTensor(), 0), groups,
-              "dimension 0 of outs");
+  requireSize(host, host.dim(op.getOut(), 0), groups, "dimension 0 of outs");
   if (op.getAScales())
     requireSize(host, host.dim(op.getAScales(), 0), groups,
                 "dimension 0 of a_scales");
@@ -155,13 +154,12 @@ Value MaskedWork::getRowTile(ForEachWorkTileOp workTile) {
 //===----------------------------------------------------------------------===//
 
 void ReductionWork::viewMatrices() {
-  matrices.out = stackRows(host, op.getResultTensor());
+  matrices.out = stackRows(host, op.getOut());
 }
 
 void ReductionWork::checkExperts() {
   Value groups = host.dim(op.getExpertOffsets(), 0);
-  requireSize(host, host.dim(op.getResultTensor(), 0), groups,
-              "dimension 0 of outs");
+  requireSize(host, host.dim(op.getOut(), 0), groups, "dimension 0 of outs");
   requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 

@@ -84,7 +84,7 @@ public:
   void viewMatrices() override;
   void checkExperts() override;
   /// The matrix of a group ends before that of the next one.
-  mlir::Value getStoredTensor() override { return op.getResultTensor(); }
+  mlir::Value getStoredTensor() override { return op.getOut(); }
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
   /// Segments begin and end at multiples of their alignment.

@@ -55,7 +55,7 @@ Value mx::mxgpu::stackRows(KernelBuilder &host, Value batch) {
 
 Value WorkPolicy::getWorkTiles() {
   Value rowTiles = getNumRowTiles();
-  Value out = op.getResultTensor();
+  Value out = op.getOut();
   Value columns = host.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
   return host.mul(rowTiles, host.ceilDiv(columns, matmul.getTileColumns()));
 }

@@ -151,57 +151,31 @@ static bool readsSlicesAsInputs(Use &use) {
   });
 }
 
-/// Writes the epilogue of a new matmul, starting with the slices of the old
-/// one.
-static FusedRegionBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
-  FusedRegionBuilder builder(rewriter, use.user, use.numSums);
-  for (const Slice &slice : use.slices)
-    builder.inlineMatmul(use.matmul, slice.tensor, slice.number, use.width);
-  return builder;
-}
-
-/// What a new matmul takes from the old one: all except destinations and
-/// epilogue.
-namespace {
-struct ResultForm {
-  SmallVector<Value> outs;
-  Value scatter = {};
-  ScaleRounding rounding = ScaleRounding::Ceil;
-};
-} // namespace
-
-/// Replaces the user, and the matmul, by a matmul with an epilogue.
-static void replaceUser(IRRewriter &rewriter, Use &use,
-                        FusedRegionBuilder &builder, Value value,
-                        const ResultForm &form) {
+/// Replaces the user, and the matmul, by a matmul with an epilogue: the slices
+/// of the old one, then the element that `getElement` builds of them.
+static MatmulOpInterface
+replaceUser(IRRewriter &rewriter, Use &use, ValueRange outs,
+            function_ref<Value(FusedRegionBuilder &)> getElement) {
   rewriter.setInsertionPoint(use.user);
   Location loc =
       rewriter.getFusedLoc({use.matmul.getLoc(), use.user->getLoc()});
-  TypeRange types = ValueRange(form.outs).getTypes();
-  Operation *fused;
-  if (auto matmul = dyn_cast<MatmulOp>(use.matmul.getOperation()))
-    fused = MatmulOp::create(rewriter, loc, types, matmul.getA(),
-                             matmul.getAScales(), matmul.getB(),
-                             matmul.getBScales(), matmul.getAlpha(), form.outs,
-                             matmul.getBlockSize(), /*accumulate=*/false,
-                             /*epilogueCount=*/1);
-  else {
-    auto grouped = cast<GroupedMatmulOp>(use.matmul.getOperation());
-    fused = GroupedMatmulOp::create(
-        rewriter, loc, types, grouped.getA(), grouped.getAScales(),
-        grouped.getB(), grouped.getBScales(), grouped.getOffsets(),
-        grouped.getAlpha(), form.scatter, form.outs, grouped.getRagged(),
-        grouped.getMasked(), grouped.getBlockSize(), use.numSums,
-        /*accumulate=*/false, form.rounding, /*epilogueCount=*/1);
-  }
-  fused->setDiscardableAttrs(use.matmul->getDiscardableAttrDictionary());
-  builder.finishEpilogue(value, fused->getRegion(0));
-  rewriter.replaceOp(use.user, fused->getResults());
+  MatmulOpInterface fused = use.matmul.createAlike(
+      rewriter, loc, outs,
+      [&](OpBuilder &, Location, ValueRange) {
+        FusedRegionBuilder builder(rewriter, use.user, rewriter.getBlock());
+        for (const Slice &slice : use.slices)
+          builder.inlineMatmul(use.matmul, slice.tensor, slice.number,
+                               use.width);
+        return getElement(builder);
+      },
+      use.numSums);
+  rewriter.replaceOp(use.user, fused);
   ++numEpilogues;
   for (const Slice &slice : use.slices)
     if (auto op = slice.tensor.getDefiningOp<tensor::ExtractSliceOp>())
       rewriter.eraseOp(op);
   rewriter.eraseOp(use.matmul);
+  return fused;
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,11 +222,11 @@ static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<linalg::LinalgOp>(use.user);
   if (!op || ::findEpilogueObstacle(use, op))
     return false;
-  FusedRegionBuilder builder = beginEpilogue(rewriter, use);
-  builder.inlineElementwise(op);
-  Value value = builder.getElement(op->getResult(0));
-  replaceUser(rewriter, use, builder, value,
-              {SmallVector<Value>(op.getDpsInits())});
+  replaceUser(rewriter, use, llvm::to_vector(op.getDpsInits()),
+              [&](FusedRegionBuilder &builder) {
+                builder.inlineElementwise(op);
+                return builder.getElement(op->getResult(0));
+              });
   return true;
 }
 
@@ -278,11 +252,13 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       isa<IntegerType>(getElementTypeOrSelf(op.getElements(0))) ||
       !hasSf128x4Scales(op))
     return false;
-  FusedRegionBuilder builder = beginEpilogue(rewriter, use);
-  SmallVector<Value> values = builder.inlinePrologue(op);
-  replaceUser(
-      rewriter, use, builder, values.front(),
-      {SmallVector<Value>(op.getOuts()), Value(), op.getScaleRounding()});
+  ScaleRounding rounding = op.getScaleRounding();
+  MatmulOpInterface fused =
+      replaceUser(rewriter, use, llvm::to_vector(op.getOuts()),
+                  [&](FusedRegionBuilder &builder) {
+                    return builder.inlinePrologue(op)[0];
+                  });
+  cast<GroupedMatmulOp>(*fused).setScaleRounding(rounding);
   return true;
 }
 
@@ -294,11 +270,13 @@ static bool fuseCombine(IRRewriter &rewriter, Use &use) {
       op.getInput() != use.slices.front().tensor || !readsSlicesAsInputs(use) ||
       op.getOffsets() != use.matmul.getExpertOffsets())
     return false;
-  FusedRegionBuilder builder = beginEpilogue(rewriter, use);
-  Value value =
-      builder.convert(builder.getElement(op.getInput()), rewriter.getF32Type());
-  replaceUser(rewriter, use, builder, value,
-              {SmallVector<Value>(op.getOuts()), op.getRows()});
+  Value rows = op.getRows();
+  MatmulOpInterface fused =
+      replaceUser(rewriter, use, llvm::to_vector(op.getOuts()),
+                  [&](FusedRegionBuilder &builder) {
+                    return builder.getElement(op.getInput());
+                  });
+  cast<GroupedMatmulOp>(*fused).getScatterMutable().assign(rows);
   return true;
 }
 

@@ -145,14 +145,15 @@ bool mx::canInline(DequantizeOp op) {
 //===----------------------------------------------------------------------===//
 
 FusedRegionBuilder::FusedRegionBuilder(IRRewriter &rewriter, Operation *place,
-                                       int64_t sums)
-    : rewriter(rewriter), place(place), block(std::make_unique<Block>()),
-      isEpilogue(sums > 0) {
-  Type index = rewriter.getIndexType();
-  for (int64_t i = 0; i < sums; ++i)
-    block->addArgument(rewriter.getF32Type(), place->getLoc());
-  row = block->addArgument(index, place->getLoc());
-  column = block->addArgument(index, place->getLoc());
+                                       Block *epilogue)
+    : rewriter(rewriter), place(place),
+      prologue(epilogue ? nullptr : std::make_unique<Block>()),
+      block(epilogue ? epilogue : prologue.get()) {
+  if (prologue)
+    prologue->addArguments({rewriter.getIndexType(), rewriter.getIndexType()},
+                           {place->getLoc(), place->getLoc()});
+  row = block->getArguments().take_back(2)[0];
+  column = block->getArguments().back();
 }
 
 SmallVector<Value> FusedRegionBuilder::inlinePrologue(QuantizeOp op) {
@@ -184,21 +185,10 @@ void FusedRegionBuilder::inlineDequantize(DequantizeOp op) {
       {op.getInput(), op.getScales(), op.getOutType().getElementType()});
   if (Value factor = op.getGlobalScale()) {
     OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToEnd(block.get());
+    rewriter.setInsertionPointToEnd(block);
     number = arith::MulFOp::create(rewriter, op.getLoc(), number, factor);
   }
   computed[op->getResult(0)] = number;
-}
-
-Value FusedRegionBuilder::convert(Value number, Type type) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToEnd(block.get());
-  if (number.getType() == type)
-    return number;
-  Location loc = number.getLoc();
-  if (number.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
-    return arith::TruncFOp::create(rewriter, loc, type, number);
-  return arith::ExtFOp::create(rewriter, loc, type, number);
 }
 
 void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
@@ -206,13 +196,15 @@ void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
   Value sum = block->getArgument(unsigned(matrix));
   Type type = getElementTypeOrSelf(tensor);
   Block *epilogue = matmul.getEpilogueBlock();
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block);
+  Location loc = matmul.getLoc();
   if (!epilogue) {
-    computed[tensor] = convert(sum, type);
+    if (!type.isF32())
+      sum = arith::TruncFOp::create(rewriter, sum.getLoc(), type, sum);
+    computed[tensor] = sum;
     return;
   }
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToEnd(block.get());
-  Location loc = matmul.getLoc();
   Value inMatmul = column;
   if (matrix)
     inMatmul = arith::AddIOp::create(
@@ -229,18 +221,11 @@ void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
   computed[tensor] = clone(*epilogue, mapping).front();
 }
 
-void FusedRegionBuilder::finishEpilogue(Value value, Region &region) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToEnd(block.get());
-  YieldOp::create(rewriter, place->getLoc(), value);
-  region.push_back(block.release());
-}
-
 QuantizeOp FusedRegionBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
                                       ArrayRef<Value> outs, bool hasAmax,
                                       ArrayRef<Value> values) {
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToEnd(block.get());
+  rewriter.setInsertionPointToEnd(block);
   YieldOp::create(rewriter, place->getLoc(), values);
   rewriter.setInsertionPoint(place);
   locations.push_back(place->getLoc());
@@ -253,7 +238,7 @@ QuantizeOp FusedRegionBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
   QuantizeOp op =
       alike.createAlike(rewriter, rewriter.getFusedLoc(locations), inputs,
                         scales, axes, outs, hasAmax, /*hasPrologue=*/true);
-  op.getPrologue().front().push_back(block.release());
+  op.getPrologue().front().push_back(prologue.release());
   return op;
 }
 
@@ -270,7 +255,7 @@ Value FusedRegionBuilder::getElement(const QuantizeSource &source) {
 
 Value FusedRegionBuilder::extract(Value tensor, ValueRange indices) {
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToEnd(block.get());
+  rewriter.setInsertionPointToEnd(block);
   return tensor::ExtractOp::create(rewriter, place->getLoc(), tensor, indices);
 }
 
@@ -280,7 +265,7 @@ SmallVector<Value> FusedRegionBuilder::getElements(ValueRange tensors) {
 }
 
 Value FusedRegionBuilder::getElement(Value tensor) {
-  if (isEpilogue && !computed.count(tensor))
+  if (!prologue && !computed.count(tensor))
     return extract(tensor, {row, column});
   return getElement({tensor, Value(), getElementTypeOrSelf(tensor)});
 }
@@ -310,7 +295,7 @@ Value FusedRegionBuilder::getIndex(unsigned loop, unsigned numLoops) {
 
 SmallVector<Value> FusedRegionBuilder::clone(Block &body, IRMapping &mapping) {
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToEnd(block.get());
+  rewriter.setInsertionPointToEnd(block);
   for (Operation &op : body.without_terminator()) {
     if (auto index = dyn_cast<linalg::IndexOp>(op)) {
       auto parent = cast<linalg::LinalgOp>(body.getParentOp());

@@ -32,10 +32,10 @@ inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
 /// The region of a new quantization or matmul, made of the bodies of others.
 class FusedRegionBuilder {
 public:
-  /// A prologue or, with `sums`, an epilogue that is given as many f32, and
-  /// reads all else by tensor.extract.
+  /// A prologue or, with its block, an epilogue, which reads all tensors but
+  /// matmuls by tensor.extract.
   FusedRegionBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place,
-                     int64_t sums = 0);
+                     mlir::Block *epilogue = nullptr);
 
   /// From now on `tensor` has, at the place of the element, matrix `matrix` of
   /// `matmul`, `width` columns wide: a sum, or what its epilogue makes of it.
@@ -55,12 +55,6 @@ public:
   /// The value of an element of a tensor.
   mlir::Value getElement(mlir::Value tensor);
 
-  /// Ends an epilogue, which yields `value`, and moves it into a region.
-  void finishEpilogue(mlir::Value value, mlir::Region &region);
-
-  /// Rounds or widens a number to a type.
-  mlir::Value convert(mlir::Value number, mlir::Type type);
-
   /// Replaces `alike` with a quantization of `values` before `place`.
   QuantizeOp finish(QuantizeOp alike, llvm::ArrayRef<int64_t> axes,
                     llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
@@ -76,8 +70,8 @@ private:
 
   mlir::IRRewriter &rewriter;
   mlir::Operation *place;
-  std::unique_ptr<mlir::Block> block;
-  bool isEpilogue;
+  std::unique_ptr<mlir::Block> prologue;
+  mlir::Block *block;
   mlir::Value row, column;
   /// Those of the new quantization, in the order of its arguments.
   llvm::SmallVector<QuantizeSource> sources;

@@ -206,11 +206,10 @@ LogicalResult mx::import::rewriteMatmul(const Matmul &matmul,
   Value out = buildOut(builder, loc, matmul, plan, a, b,
                        getElementTypeOrSelf(replaced));
   Value result =
-      MatmulOp::create(builder, loc, TypeRange{out.getType()}, a.elements,
-                       a.scales, b.elements, b.scales, /*alpha=*/Value(),
-                       ValueRange{out}, uint64_t(plan.block),
-                       /*accumulate=*/bool(matmul.init), /*epilogueCount=*/0)
-          ->getResult(0);
+      MatmulOp::create(builder, loc, a.elements, a.scales, b.elements, b.scales,
+                       out, /*epilogue=*/nullptr, /*alpha=*/Value(),
+                       /*accumulate=*/bool(matmul.init))
+          .getResult();
   if (plan.isTransposed)
     result = transposeLast(builder, loc, result);
   const Side2D &first = plan.isTransposed ? plan.b : plan.a;

@@ -37,7 +37,7 @@ static bool hasWeightLayout(Value tensor) {
 /// The rows of packed weights are columns of the result, and their columns are
 /// those of the left operand.
 static SizeSource getSizeFromMatmul(MatmulOpInterface op, bool isRow) {
-  Value tensor = isRow ? op.getResultTensor() : op.getA();
+  Value tensor = isRow ? op.getOut() : op.getA();
   int64_t last = cast<RankedTensorType>(tensor.getType()).getRank() - 1;
   return SizeSource{Value(), tensor, last, 1, isRow ? op.getNumB() : 1};
 }
@@ -72,7 +72,7 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
     if (grouped.getBScales() && is(grouped.getBScalesMutable()[0]))
       return {grouped.getB(), grouped.getBlockSize()};
     if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
-      return {grouped.getResultTensor(),
+      return {grouped.getOut(),
               getBlockFormat(getElementTypeOrSelf(use.get())).blockSize};
   } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
     Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]

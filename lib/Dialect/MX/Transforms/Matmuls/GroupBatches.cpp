@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/Statistic.h"
@@ -83,26 +84,17 @@ static MatmulOp collapseBatch(MatmulOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   SmallVector<Value> operands;
-  SmallVector<Type> types;
   for (Value operand : op->getOperands()) {
     bool hasBatch = isa<RankedTensorType>(operand.getType());
     operands.push_back(hasBatch ? collapse(builder, loc, operand) : operand);
   }
-  for (OpOperand &out : op.getOutsMutable())
-    types.push_back(operands[out.getOperandNumber()].getType());
-  OperationState state(loc, op->getName(), operands, types,
-                       op->getDiscardableAttrDictionary().getValue());
-  state.propertiesAttr = op->getPropertiesAsAttribute();
-  for (Region &region : op->getRegions())
-    state.addRegion()->takeBody(region);
-  auto collapsed = cast<MatmulOp>(builder.create(state));
-  for (auto [before, after, out] : llvm::zip_equal(
-           op->getResults(), collapsed->getResults(), op.getOuts())) {
-    auto type = cast<RankedTensorType>(before.getType());
-    before.replaceAllUsesWith(tensor::ExpandShapeOp::create(
-        builder, loc, type, after, groupDimensions(type.getRank()),
-        tensor::getMixedSizes(builder, loc, out)));
-  }
+  Value out = operands[op.getOutMutable().getOperandNumber()];
+  MatmulOp collapsed = clone(builder, op, out.getType(), operands);
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  op.replaceAllUsesWith(tensor::ExpandShapeOp::create(
+      builder, loc, type, collapsed.getResult(),
+      groupDimensions(type.getRank()),
+      tensor::getMixedSizes(builder, loc, op.getOut())));
   op.erase();
   return collapsed;
 }
@@ -134,7 +126,7 @@ static void groupBatch(MatmulOp op) {
   auto grouped = GroupedMatmulOp::create(
       builder, op.getLoc(), op.getResultTypes(), op.getA(), op.getAScales(),
       op.getB(), op.getBScales(), counts, op.getAlpha(), /*scatter=*/Value(),
-      op.getOuts(), RaggedKind::Rows, /*masked=*/true, op.getBlockSize(),
+      op.getOut(), RaggedKind::Rows, /*masked=*/true, op.getBlockSize(),
       /*num_b=*/1, op.getAccumulate(), ScaleRounding::Ceil,
       /*epilogueCount=*/op.getEpilogue().size());
   grouped->setDiscardableAttrs(op->getDiscardableAttrDictionary());

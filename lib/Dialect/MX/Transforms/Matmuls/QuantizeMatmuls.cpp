@@ -251,20 +251,17 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
     alpha = arith::ConstantOp::create(
         builder, loc,
         builder.getF32FloatAttr(1.0 / (globalScale * globalScale)));
-  int64_t block = recipes->a->getBlockFormat().blockSize;
-  Operation *op;
+  MatmulOpInterface op;
   if (matmul.ragged == RaggedKind::None)
-    op = MatmulOp::create(builder, loc, out.getType(), a.elements, a.scales,
-                          b.elements, b.scales, alpha, out, block,
-                          matmul.accumulate, /*epilogueCount=*/0);
+    op = MatmulOp::create(builder, loc, a.elements, a.scales, b.elements,
+                          b.scales, out, /*epilogue=*/nullptr, alpha,
+                          matmul.accumulate);
   else
-    op = GroupedMatmulOp::create(
-        builder, loc, out.getType(), a.elements, a.scales, b.elements, b.scales,
-        matmul.offsets, alpha,
-        /*scatter=*/Value(), out, matmul.ragged, /*masked=*/false, block,
-        /*num_b=*/1, matmul.accumulate, ScaleRounding::Ceil,
-        /*epilogueCount=*/0);
-  replaced.replaceAllUsesWith(op->getResult(0));
+    op = GroupedMatmulOp::create(builder, loc, a.elements, a.scales, b.elements,
+                                 b.scales, matmul.offsets, out, matmul.ragged,
+                                 /*epilogue=*/nullptr, /*numB=*/1, alpha,
+                                 matmul.accumulate);
+  replaced.replaceAllUsesWith(op.getResult());
   if (rounding)
     rounding->erase();
   root->erase();

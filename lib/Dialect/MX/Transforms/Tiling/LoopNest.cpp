@@ -161,7 +161,7 @@ LoopNest mx::tiling::getLoopNest(MatmulOp op) {
   nest.addWeights(op.getBMutable(), withBatch(batch, {n, k}));
   for (OpOperand &scales : op.getBScalesMutable())
     nest.addScales(scales, withBatch(batch, {n, k}), op.getBlockSize());
-  nest.add(op.getOutsMutable()[0], withBatch(batch, {m, n}));
+  nest.add(op.getOutMutable(), withBatch(batch, {m, n}));
   addReduction(nest, op, k);
   return nest;
 }
