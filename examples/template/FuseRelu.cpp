@@ -3,7 +3,7 @@
 #include "Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Matchers.h" // m_AnyZeroFloat
 #include "mx/Dialect/MX/IR/MX.h"
 
 namespace my {
@@ -32,8 +32,9 @@ private:
     if (!result || !result.hasOneUse())
       return {};
     auto max = dyn_cast<linalg::MaxOp>(*result.user_begin());
-    bool isRelu = max && max.getInputs()[0] == result &&
-                  max.getResultTypes()[0] == result.getType() &&
+    if (!max || max.getInputs()[0] != result) // it may be in outs
+      return {};
+    bool isRelu = max.getResultTypes()[0] == result.getType() &&
                   matchPattern(max.getInputs()[1], m_AnyZeroFloat());
     return isRelu ? max : linalg::MaxOp();
   }

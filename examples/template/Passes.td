@@ -23,10 +23,6 @@ def MyChooseRecipes : InterfacePass<"my-choose-recipes", "mlir::FunctionOpInterf
 
 def MyFuseRelu : InterfacePass<"my-fuse-relu", "mlir::FunctionOpInterface"> {
   let summary = "Turn ReLUs of matmuls into epilogues";
-  let description = [{
-    Replaces `linalg.max` of the result of an `mx.matmul` and zeros, if the
-    result has no other use.
-  }];
 }
 
 #endif // MY_PASSES_TD
