@@ -69,7 +69,7 @@ func.func @main({arguments}) -> !out {{
 PACK = """
 func.func @pack(%w: !w) -> !b {
   %init = tensor.empty() : !b
-  %p = mx.pack_weights ins(%w : !w) outs(%init : !b) -> !b
+  %p = mx.pack_operand ins(%w : !w) outs(%init : !b) -> !b
   return %p : !b
 }
 """
@@ -158,7 +158,7 @@ class Case:
             text = text.replace(PROGRAM[PROGRAM.index("func.func"):], DEQUANTIZED)
         return text.format(
             ragged=" ragged = rows" if self.groups else "",
-            packed_layout=", #mx.weight_layout<fragment_64x64>" if self.packed else "", a=self.a,
+            packed_layout=", #mxgpu.fragment_64x64" if self.packed else "", a=self.a,
             b=self.b, s=self.scale, groups=self.groups, op=op, schedule=schedule,
             arguments=", ".join(f"%{name}: !{name}" for name in names + offsets),
             ins=", ".join(f"%{name}" for name in names),

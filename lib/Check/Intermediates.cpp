@@ -57,10 +57,10 @@ public:
           scalesOf(dequantize.getInput(), dequantize.getScales(),
                    dequantize.getBlockSize());
         })
-        .Case<PermuteReductionOp>([&](PermuteReductionOp permute) {
-          if (permute.getScales())
-            scalesOf(permute.getInput(), permute.getScales(),
-                     permute.getBlockSize());
+        .Case<PackOperandOp>([&](PackOperandOp pack) {
+          alike(pack.getInput(), pack->getResult(0));
+          if (pack.getScales())
+            scalesOf(pack.getInput(), pack.getScales(), pack.getBlockSize());
         })
         .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
           if (matmul.getAScales())
@@ -73,7 +73,7 @@ public:
                      getBlockFormat(getElementTypeOrSelf(matmul->getResult(1)))
                          .blockSize);
         })
-        .Case<RelayoutOp, PackWeightsOp>([&](auto relayout) {
+        .Case<RelayoutOp>([&](RelayoutOp relayout) {
           alike(relayout.getInput(), relayout->getResult(0));
         });
     for (auto [init, result] :

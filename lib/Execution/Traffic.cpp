@@ -19,7 +19,6 @@
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -164,13 +163,14 @@ AffineExpr Sizes::getDim(Value shaped, int64_t dim) {
   return getResultDim(cast<OpResult>(shaped), dim);
 }
 
-/// Rows and columns of scales and of weights that are stored in tiles.
+/// Rows and columns of scales and of operands that are stored in tiles.
 static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (tensor && isa_and_present<WeightLayoutAttr>(tensor.getEncoding())) {
+  if (OperandOrderAttrInterface order = getOrder(type)) {
+    OperandTiles tiles = order.getTiles();
     AffineExpr &rows = sizes[sizes.size() - 2], &columns = sizes.back();
-    rows = rows.ceilDiv(kWeightTileRows) * kWeightTileRows;
-    columns = columns.ceilDiv(kWeightTileColumns) * kWeightTileColumns;
+    rows = rows.ceilDiv(tiles.rows) * tiles.rows;
+    columns = columns.ceilDiv(tiles.columns) * tiles.columns;
     return;
   }
   auto layout = tensor ? dyn_cast_or_null<ScaleLayoutAttr>(tensor.getEncoding())

@@ -108,6 +108,13 @@ def drop_strategy(fields):
     return result
 
 
+def name_k_order(match):
+    """mx.permute_reduction of a reduction that types know."""
+    block = 32 if int(match["k"]) % 64 else 64
+    return f"mx.pack_operand order = #mxgpu.k_order<{block}>{match['rest']}"
+
+
+TILED = "mxgpu.fragment_64x64"
 # In the order in which they were made.
 CHANGES = (
     Change(2, "schedule", name_strategy, drop_strategy),
@@ -123,6 +130,21 @@ CHANGES = (
         (r"memref\.atomic_rmw addi (%[\w$.-]+), (%[\w$.-]+\[[^],]+\]) : \(i32, (memref<[^<>]+>)\) -> i32",
          r"mxgpu.atomic_add \1 to \2 : \3"),
     ),
+    # Version 4: orders of operands are attributes of strategies. A matmul of what
+    # mx.permute_reduction wrote needs an a_order or b_order by hand.
+    Syntax(4, "mx.weight_layout", (r"#mx\.weight_layout<fragment_64x64>", f"#{TILED}"),
+           (rf"(?<!order = )#{TILED}", "#mx.weight_layout<fragment_64x64>")),
+    Syntax(4, "mx.pack_weights", (r"mx\.pack_weights (?=ins)", f"mx.pack_operand order = #{TILED} "),
+           (rf"mx\.pack_operand (?:order = #{TILED} )?(?=ins)", "mx.pack_weights ")),
+    Syntax(4, "mx.permute_reduction",
+           (r"mx\.permute_reduction(?P<rest>( ragged = rows)? ins\(%[\w$.-]+ : \w+<(?:[\d?]+x)+?(?P<k>\d+)x[a-z])",
+            name_k_order),
+           (r"mx\.pack_operand order = #mxgpu\.k_order<\d+>", "mx.permute_reduction")),
+    Syntax(4, "mx.matmul",
+           (r"(mx\.(?:grouped_)?matmul [^\n]*?x128x32x(?:f[468]|!)[^\n]*? outs\([^)\n]*\)"
+            r"(?: block_size = \d+)?(?: num_b = \d+)?(?: accumulate)?(?: scale_rounding = \w+)?)(?! b_order)",
+            rf"\1 b_order = #{TILED}"),
+           (rf" b_order = #{TILED}", "")),
 )
 
 

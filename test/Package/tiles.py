@@ -1,7 +1,7 @@
 """Tiles of scales (sf_128x4) and of packed weights (fragment_64x64) as the package describes them:
 those of the compiler's headers, of which the text is read, and the addresses that follow.
 
-RUN: %python %s %mx_src/include/mx/Support
+RUN: %python %s %mx_src
 """
 
 import pathlib
@@ -12,12 +12,14 @@ import numpy as np
 
 from mx_compiler._ops import scale_tiles, weight_tiles
 
-HEADERS = {kind: pathlib.Path(sys.argv[1], f"{kind}Layout.h").read_text() for kind in ("Scale", "Weight")}
+HEADERS = {kind: pathlib.Path(sys.argv[1], path).read_text() for kind, path in (
+    ("Scale", "include/mx/Support/ScaleLayout.h"), ("Weight", "include/mx/Support/OperandOrders.h"),
+    ("Map", "lib/Dialect/MXGPU/IR/OperandOrders.cpp"))}
 
 
 def find(kind, pattern):
     found = re.search(pattern, HEADERS[kind], re.DOTALL)
-    assert found, f"expected {pattern} in {kind}Layout.h"
+    assert found, f"expected {pattern} in {kind}"
     return found
 
 
@@ -47,12 +49,12 @@ for row in range(rows):
         assert found == matrix[row, block], (row, block)
 assert (tiles.transpose(scale_tiles.FROM_TILES).reshape(rows, blocks) == matrix).all()
 
-wanted = [int(find("Weight", rf"kWeightTile{name} = (\d+);")[1]) for name in ("Rows", "Columns", "Threads", "Values")]
+wanted = [int(find("Weight", rf"kWeightTile{name} = (\d+)[,;]")[1]) for name in ("Rows", "Columns", "Threads", "Values")]
 assert wanted == [weight_tiles.ROWS, weight_tiles.COLUMNS, weight_tiles.THREADS,
                   weight_tiles.VALUES], wanted
 thread, value = np.meshgrid(*map(np.arange, wanted[2:]), indexing="ij")
-row, column = (eval(f"({text})".replace("/", "//"), {"thread": thread, "value": value})
-               for text in find("Weight", r"return \{([^,]+),([^}]+)\};").groups())
+row, column = (eval(f"({text})".replace(".floorDiv", "//"), {"thread": thread, "value": value})
+               for text in find("Map", r"AffineExpr row = (.*?);\s*AffineExpr column = (.*?);").groups())
 assert np.unique(row * wanted[1] + column).size == wanted[0] * wanted[1]
 
 rows, columns = weight_tiles.padded(130, 96)

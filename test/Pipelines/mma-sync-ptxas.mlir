@@ -62,8 +62,8 @@ func.func @few(%a: !h, %b: !w, %bs: !s, %y: !d) -> !d {
 }
 
 // Packed weights, two matrices of them, quantized results, and all of this.
-!p = tensor<?x?xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
-!pb = tensor<8x?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!p = tensor<?x?xf8E4M3FN, #mxgpu.fragment_64x64>
+!pb = tensor<8x?x?xf4E2M1FN, #mxgpu.fragment_64x64>
 !gb = tensor<8x?x?xf8E4M3FN>
 !gs = tensor<8x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !qs = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>

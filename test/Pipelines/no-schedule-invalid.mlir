@@ -4,7 +4,7 @@
 // says why; and so it does of a schedule for packed weights.
 
 !x = tensor<256x256xbf16>
-!w = tensor<256x256xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!w = tensor<256x256xf4E2M1FN, #mxgpu.fragment_64x64>
 !s = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<256x256xf32>
 func.func @packed(%x: !x, %w: !w, %s: !s, %y: !y) -> !y {

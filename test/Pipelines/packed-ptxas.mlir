@@ -9,8 +9,8 @@
 // writes pairs.
 
 !x = tensor<?x512xbf16>
-!w = tensor<512x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
-!v = tensor<512x512xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
+!w = tensor<512x512xf4E2M1FN, #mxgpu.fragment_64x64>
+!v = tensor<512x512xf8E4M3FN, #mxgpu.fragment_64x64>
 !ws = tensor<512x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<?x512xbf16>
 
@@ -41,10 +41,10 @@ func.func @swapped(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
 }
 
 // CHECK-LABEL: .entry pack_pack_weights(
-func.func @pack(%w: tensor<?x?xf4E2M1FN>, %init: tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
-    -> tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>> {
-  %p = mx.pack_weights ins(%w : tensor<?x?xf4E2M1FN>)
-      outs(%init : tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
-      -> tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
-  return %p : tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+func.func @pack(%w: tensor<?x?xf4E2M1FN>, %init: tensor<?x?xf4E2M1FN, #mxgpu.fragment_64x64>)
+    -> tensor<?x?xf4E2M1FN, #mxgpu.fragment_64x64> {
+  %p = mx.pack_operand ins(%w : tensor<?x?xf4E2M1FN>)
+      outs(%init : tensor<?x?xf4E2M1FN, #mxgpu.fragment_64x64>)
+      -> tensor<?x?xf4E2M1FN, #mxgpu.fragment_64x64>
+  return %p : tensor<?x?xf4E2M1FN, #mxgpu.fragment_64x64>
 }

@@ -228,7 +228,7 @@ func.func @main(%x: !x, %ends: tensor<?xi32>, %e: !e, %s: !s) -> (!e, !s) {
 refuses("ragged", "ragged.mlir:5:10: expected at least 1 expert group, found 0", np.zeros((8, 64), np.uint16), NO_GROUPS,
         np.zeros((8, 64), np.uint8), np.zeros((0, 1, 32, 4, 4), np.uint8))
 program("packed", """!a = tensor<?x?xbf16>
-!b = tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!b = tensor<?x?xf4E2M1FN, #mxgpu.fragment_64x64>
 !s = tensor<?x?xf8E8M0FNU>
 func.func @main(%a: !a, %b: !b, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
   %y = mx.matmul ins(%a, %b, %b_scales : !a, !b, !s) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>

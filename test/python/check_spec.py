@@ -62,7 +62,8 @@ class Pages:
 
 
 PAGES = [
-    Pages(("docs/reference/Spec.md",), ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp"),
+    Pages(("docs/reference/Spec.md",), ("lib/Dialect/MX/IR/*.cpp", "lib/Dialect/MX/Transforms/Groups/*.cpp",
+                                         "lib/Dialect/Shared/*.cpp"),
           "test/Dialect/MX/IR/*-invalid.mlir", functions),
     Pages(("docs/reference/KernelSpec.md", "docs/reference/KernelOperations.md"),
           ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h", "include/mx/Dialect/MXGPU/IR/*.td"),

@@ -180,11 +180,11 @@ TEST_F(TuneTest, MeasuresPackedWeightsAndRowsOfACall) {
   // Both are in the one range of this small matmul: the larger one counts.
   options.tune.rows = {70, 3};
   expectRight(R"(
-!p = tensor<128x128xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!p = tensor<128x128xf4E2M1FN, #mxgpu.fragment_64x64>
 func.func @main(%x: tensor<?x128xbf16>, %w: tensor<128x128xf4E2M1FN>, %ws: tensor<128x4xf8E8M0FNU>,
                 %y: tensor<?x128xf32>) -> tensor<?x128xf32> {
   %empty = tensor.empty() : !p
-  %p = mx.pack_weights ins(%w : tensor<128x128xf4E2M1FN>) outs(%empty : !p) -> !p
+  %p = mx.pack_operand ins(%w : tensor<128x128xf4E2M1FN>) outs(%empty : !p) -> !p
   %z = mx.matmul ins(%x, %p, %ws : tensor<?x128xbf16>, !p, tensor<128x4xf8E8M0FNU>)
       outs(%y : tensor<?x128xf32>) accumulate -> tensor<?x128xf32>
   return %z : tensor<?x128xf32>

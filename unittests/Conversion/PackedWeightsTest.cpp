@@ -10,8 +10,9 @@
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 #include "gtest/gtest.h"
+#include <set>
 
 using namespace mlir;
 using namespace mx;
@@ -38,6 +39,14 @@ Place getPlace(FragmentLayoutAttr layout, int64_t thread, int64_t value) {
 
 struct PackedWeights : testing::Test {
   PackedWeights() { context.loadDialect<MXGPUDialect>(); }
+
+  /// The row and the column of an element in a stored tile.
+  Place getElement(int64_t thread, int64_t value) {
+    SmallVector<int64_t> place =
+        Fragment64x64Attr::get(&context).getTiles().map.compose(
+            {thread, value});
+    return {place[0], place[1]};
+  }
 
   MLIRContext context;
 };
@@ -66,11 +75,11 @@ TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
     for (int64_t thread = 0; thread < threads; ++thread)
       for (int64_t value = 0; value < values; ++value) {
         Place place = getPlace(places, thread, value);
-        WeightCoordinate in =
-            getWeightCoordinate(place.first % kWeightTileThreads, place.second);
+        auto [row, column] =
+            getElement(place.first % kWeightTileThreads, place.second);
         int64_t tile = place.first / kWeightTileThreads;
-        Place expected(tile / tilesInRow * kWeightTileRows + in.row,
-                       tile % tilesInRow * kWeightTileColumns + in.column);
+        Place expected(tile / tilesInRow * kWeightTileRows + row,
+                       tile % tilesInRow * kWeightTileColumns + column);
         ASSERT_EQ(getPlace(weights, thread, value), expected)
             << "thread " << thread << ", value " << value;
       }
@@ -87,28 +96,33 @@ TEST_F(PackedWeights, AreFragmentsOfWgmma) {
   ASSERT_EQ(a.getNumValues(), kWeightTileValues);
   for (int64_t thread = 0; thread < kWeightTileThreads; ++thread)
     for (int64_t value = 0; value < kWeightTileValues; ++value) {
-      WeightCoordinate place = getWeightCoordinate(thread, value);
-      int64_t inWarp = place.row % 16;
-      int64_t row = place.row - inWarp + inWarp / 2 + 8 * (inWarp % 2);
-      ASSERT_EQ(getPlace(a, thread, value), Place(row, place.column))
+      auto [place, column] = getElement(thread, value);
+      int64_t inWarp = place % 16;
+      int64_t row = place - inWarp + inWarp / 2 + 8 * (inWarp % 2);
+      ASSERT_EQ(getPlace(a, thread, value), Place(row, column))
           << "thread " << thread << ", value " << value;
     }
 }
 
-/// However their modes are written.
-TEST_F(PackedWeights, AreTold) {
-  auto get = [&](ArrayRef<FragmentMode> threads,
-                 ArrayRef<FragmentMode> values) {
-    return FragmentLayoutAttr::get(&context, threads, values);
-  };
-  EXPECT_TRUE(isOfPackedWeights(getPackedWeights(&context, 256, 256, 128)));
-  EXPECT_TRUE(
-      isOfPackedWeights(get({{4, 0, 2}, {8, 2, 0}, {4, 16, 0}},
-                            {{2, 0, 1}, {2, 1, 0}, {2, 0, 8}, {8, 0, 16}})));
-  EXPECT_FALSE(
-      isOfPackedWeights(get({{4, 0, 2}, {8, 1, 0}, {4, 16, 0}},
-                            {{2, 0, 1}, {2, 8, 0}, {2, 0, 8}, {8, 0, 16}})));
-  EXPECT_FALSE(isOfPackedWeights(getPackedOperand(&context, 128, 64, 64)));
+/// Each element of an operand of whole tiles is stored once.
+TEST_F(PackedWeights, OrdersArePermutations) {
+  for (OperandOrderAttrInterface order :
+       std::initializer_list<OperandOrderAttrInterface>{
+           Fragment64x64Attr::get(&context), KOrderAttr::get(&context, 32),
+           KOrderAttr::get(&context, 64)}) {
+    std::set<SmallVector<int64_t>> elements;
+    SmallVector<int64_t> shape = order.getStoredShape({128, 128});
+    SmallVector<int64_t> place(shape.size());
+    for (int64_t number = 0; number < 128 * 128; ++number) {
+      int64_t rest = number;
+      for (size_t dim = shape.size(); dim-- > 0; rest /= shape[dim])
+        place[dim] = rest % shape[dim];
+      SmallVector<int64_t> element = order.getMap().compose(place);
+      EXPECT_TRUE(element[0] < 128 && element[1] < 128);
+      elements.insert(element);
+    }
+    EXPECT_EQ(elements.size(), 128u * 128u);
+  }
 }
 
 /// In each 32 rows modes 2, 4, 4 become 2, 4, 4 with the last two exchanged.

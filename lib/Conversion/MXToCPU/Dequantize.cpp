@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// mx.dequantize, the values that a prologue or a gather gives mx.quantize,
-// mx.relayout and mx.pack_weights: all walk over logical coordinates and leave
+// mx.dequantize, the values that a prologue or a gather gives mx.quantize, and
+// mx.relayout: all walk over logical coordinates and leave
 // the places to the Emitter.
 //
 //===----------------------------------------------------------------------===//
@@ -216,41 +216,12 @@ static void lowerRelayout(Emitter &emitter, RelayoutOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// mx.pack_weights
-//
-// Elements keep their logical place; the Emitter knows where that is.
-//===----------------------------------------------------------------------===//
-
-static void lowerPackWeights(Emitter &emitter, PackWeightsOp op,
-                             PackWeightsOp::Adaptor adaptor) {
-  Elements from = getElements(op.getInput(), adaptor.getInput());
-  Elements to = getElements(op.getOuts()[0], adaptor.getOuts()[0]);
-  to.isPacked = true;
-  int64_t batch = from.getLogicalRank() - 2;
-  Int rows = emitter.dim(from, batch), columns = emitter.dim(from, batch + 1);
-  for (int64_t i = 0; i < batch; ++i)
-    emitter.checkDim("outs", to, i, emitter.dim(from, i));
-  emitter.checkPacked("outs", to, rows, columns);
-  emitter.fillZero(to);
-  emitter.loopOverDims(from.memref, batch, [&](ArrayRef<Value> matrix) {
-    emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
-      emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
-        SmallVector<Value> place(matrix);
-        place.append({row, column});
-        emitter.storeCode(emitter.loadCode(from, place), to, place);
-      });
-    });
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
 
 void mx::cpu::populateDequantizePatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  addPatterns<lowerDequantize, lowerRelayout, lowerPackWeights>(converter,
-                                                                patterns);
+  addPatterns<lowerDequantize, lowerRelayout>(converter, patterns);
 }
 
 //===----------------------------------------------------------------------===//

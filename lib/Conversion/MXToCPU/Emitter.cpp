@@ -15,7 +15,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mx/Dialect/MX/IR/MXLayouts.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -126,26 +125,7 @@ static std::pair<Int, Int> getNibble(SmallVectorImpl<Value> &indices,
   return {column, ((column % 2) * 4).to(i8)};
 }
 
-int64_t Elements::getLogicalRank() const {
-  int64_t rank = cast<MemRefType>(memref.getType()).getRank();
-  return isPacked ? rank - kWeightTileRank : rank;
-}
-
-/// The place of a row and a column: see mx::getWeightCoordinate.
-SmallVector<Value> Emitter::packedIndices(ArrayRef<Value> indices) {
-  Int row = wrap(indices[indices.size() - 2]), column = wrap(indices.back());
-  SmallVector<Value> place(indices.drop_back(2));
-  Int thread = row / 16 % 4 * 32 + row / 2 % 8 * 4 + column / 2 % 4;
-  Int value =
-      column % 2 + row % 2 * 2 + column / 8 % 2 * 4 + column / 16 % 4 * 8;
-  place.append(
-      {row / kWeightTileRows, column / kWeightTileColumns, thread, value});
-  return place;
-}
-
 Int Emitter::loadCode(const Elements &array, ArrayRef<Value> indices) {
-  if (array.isPacked)
-    return loadCode({array.memref, array.type}, packedIndices(indices));
   Type i8 = builder.getI8Type();
   if (!isa<Float4E2M1FNType>(array.type))
     return wrap(wrap(load(array.memref, indices)).as(i8));
@@ -156,8 +136,6 @@ Int Emitter::loadCode(const Elements &array, ArrayRef<Value> indices) {
 
 void Emitter::storeCode(Int code, const Elements &array,
                         ArrayRef<Value> indices) {
-  if (array.isPacked)
-    return storeCode(code, {array.memref, array.type}, packedIndices(indices));
   Type i8 = builder.getI8Type();
   SmallVector<Value> place(indices);
   if (isa<Float4E2M1FNType>(array.type)) {
@@ -262,20 +240,11 @@ void Emitter::checkExperts(Value offsets) {
   check(groups > 0, "at least 1 expert group, found %ld", {groups});
 }
 
-void Emitter::checkPacked(StringRef name, const Elements &weights, Int rows,
-                          Int columns) {
-  int64_t batch = weights.getLogicalRank() - 2;
-  checkDim(name, weights, batch, rows.ceilDiv(kWeightTileRows));
-  checkDim(name, weights, batch + 1, columns.ceilDiv(kWeightTileColumns));
-  checkDim(name, weights, batch + 2, index(kWeightTileThreads));
-  checkDim(name, weights, batch + 3, index(kWeightTileValues));
-}
-
 void Emitter::checkScales(StringRef name, const Scales &scales,
                           const Elements &like, Int rows, Int columns,
                           int64_t blockSize, std::optional<Int> groups) {
   Elements array{scales.memref, builder.getI8Type()};
-  int64_t batch = like.getLogicalRank() - 2;
+  int64_t batch = like.getRank() - 2;
   for (int64_t i = 0; i < batch; ++i)
     checkDim(name, array, i, dim(like, i));
   Int blocks = columns / blockSize;

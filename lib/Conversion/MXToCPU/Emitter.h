@@ -27,14 +27,14 @@ void createEndProgramUnless(mlir::OpBuilder &builder, mlir::Location loc,
 namespace mx::cpu {
 
 /// An array of elements: a memref, and the element type that it had before
-/// types narrower than a byte got a storage type. Packed weights are seen by
-/// their rows and columns.
+/// types narrower than a byte got a storage type.
 struct Elements {
   mlir::Value memref;
   mlir::Type type;
-  bool isPacked = false;
 
-  int64_t getLogicalRank() const;
+  int64_t getRank() const {
+    return mlir::cast<mlir::MemRefType>(memref.getType()).getRank();
+  }
 };
 
 /// Scales, linear or tiled, with the rows of an expert starting at a tile row
@@ -128,9 +128,6 @@ public:
                 Int expected);
   /// Checks that `offsets`, if there are some, have a group.
   void checkExperts(mlir::Value offsets);
-  /// Checks the tiles of packed weights of `rows` x `columns`.
-  void checkPacked(llvm::StringRef name, const Elements &weights, Int rows,
-                   Int columns);
   /// Checks the shape of the scales of `rows` x `columns` elements whose batch
   /// dimensions are those of `like`.
   void checkScales(llvm::StringRef name, const Scales &scales,
@@ -142,8 +139,6 @@ public:
                      int64_t blockSize);
 
 private:
-  llvm::SmallVector<mlir::Value>
-  packedIndices(llvm::ArrayRef<mlir::Value> indices);
   llvm::SmallVector<mlir::Value> scaleIndices(const Scales &scales,
                                               llvm::ArrayRef<mlir::Value> batch,
                                               Int row, Int block);

@@ -75,6 +75,7 @@ private:
         op.getOffsets(), accumulators, op.getRagged(), /*epilogue=*/nullptr,
         /*numB=*/1, op.getAlpha());
     sums.setMasked(op.getMasked());
+    copyOrders(op, sums);
     return accumulators;
   }
 
@@ -214,7 +215,7 @@ struct ConvertMXToCPUPass final
       return signalPassFailure();
     decomposeMatmuls(getOperation());
     mx::cpu::decomposeQuantizations(getOperation());
-    mx::cpu::decomposePermutations(getOperation());
+    mx::cpu::decomposePackings(getOperation());
     TypeConverter converter;
     mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());
@@ -227,7 +228,7 @@ struct ConvertMXToCPUPass final
     target.addLegalOp<mx::RankGroupOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
     mx::cpu::populateDequantizePatterns(converter, patterns);
-    mx::cpu::populatePermuteReductionPatterns(converter, patterns);
+    mx::cpu::populatePackOperandPatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
     mx::cpu::populateGroupRowsPatterns(converter, patterns);
     mx::cpu::populateCombinePatterns(converter, patterns);

@@ -89,16 +89,13 @@ private:
 // The operations
 //===----------------------------------------------------------------------===//
 
-static Side makeSide(Emitter &emitter, Value original, Value elements,
-                     Value scales, bool isPacked = false) {
-  Elements array = getElements(original, elements);
-  array.isPacked = isPacked;
+static Side makeSide(Emitter &emitter, const Elements &array, Value scales) {
   // Numbers are what they stand for.
   if (!scales)
     return {array, std::nullopt, {}, {}, {}, {}, {}};
   FormatArith &numbers = emitter.getNumbers();
   return {array,
-          getScales(scales, array.getLogicalRank()),
+          getScales(scales, array.getRank()),
           numbers.decodeTable(array.type, /*isScale=*/false),
           numbers.decodeTable(getElementTypeOrSelf(scales.getType()),
                               /*isScale=*/true),
@@ -124,41 +121,42 @@ static void checkBlocks(Emitter &emitter, const Side &a, const Side &b,
     emitter.checkMultiple("a", dim, k, blockSize);
 }
 
-/// The right operand, whose weights may be packed.
-static Side makeSideB(Emitter &emitter, MatmulOpInterface op, Value elements,
-                      Value scales) {
-  return makeSide(emitter, op.getB(), elements, scales, hasPackedB(op));
-}
-
-/// Rows of a matrix of B, which tiles of packed weights do not tell: they are
-/// columns of the result.
-static Int getRowsOfB(Emitter &emitter, const Side &b, Value out) {
-  if (!b.elements.isPacked)
-    return emitter.dim(b.elements, b.elements.getLogicalRank() - 2);
-  return emitter.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
-}
-
-/// Checks that a matrix of B has `k` columns.
-static void checkColumnsOfB(Emitter &emitter, const Side &b, Int rows, Int k) {
-  if (b.elements.isPacked)
-    return emitter.checkPacked("b", b.elements, rows, k);
-  emitter.checkDim("b", b.elements, b.elements.getLogicalRank() - 1, k);
+/// Both operands in rows. Tiles do not tell their rows, which are columns of
+/// `out`.
+static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
+                                       ValueRange operands, Value out) {
+  Elements a = getElements(op.getA(), operands[0]);
+  Elements b = getElements(op.getB(), operands[2]);
+  int64_t last = a.getRank() - 1;
+  if (OperandOrderAttrInterface order = getOrderOfA(op))
+    a = toRows(emitter, "a", a, order, emitter.dim(a, last - 1),
+               emitter.dim(a, last));
+  if (OperandOrderAttrInterface order = getOrderOfB(op)) {
+    auto outType = cast<MemRefType>(out.getType());
+    Int rows = order.keepsShape() ? emitter.dim(b, b.getRank() - 2)
+                                  : emitter.dim(out, outType.getRank() - 1);
+    b = toRows(emitter, "b", b, order, rows, emitter.dim(a, last));
+  }
+  return {makeSide(emitter, a, operands[1]), makeSide(emitter, b, operands[3])};
 }
 
 static void lowerMatmul(Emitter &emitter, MatmulOp op,
                         MatmulOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
   int64_t blockSize = op.getBlockSize(), rank = op.getA().getType().getRank();
-  Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
-  Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
   Value out = adaptor.getOut();
+  auto sides = makeSides(emitter, op,
+                         {adaptor.getA(), adaptor.getAScales(), adaptor.getB(),
+                          adaptor.getBScales()},
+                         out);
+  Side &a = sides.first, &b = sides.second;
   Int rows = emitter.dim(a.elements, rank - 2);
-  Int columns = getRowsOfB(emitter, b, out);
+  Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
   Int k = emitter.dim(a.elements, rank - 1);
 
   Elements outArray{out, builder.getF32Type()};
   checkBlocks(emitter, a, b, rank - 1, k, blockSize);
-  checkColumnsOfB(emitter, b, columns, k);
+  emitter.checkDim("b", b.elements, b.elements.getRank() - 1, k);
   for (int64_t i = 0; i < rank - 2; ++i) {
     emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
     emitter.checkDim("outs", outArray, i, emitter.dim(a.elements, i));
@@ -186,11 +184,11 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
   Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
   Int groups = emitter.dim(offsets, 0);
   Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
-  Int columns = getRowsOfB(emitter, b, out);
+  Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
   Elements outArray{out, emitter.getBuilder().getF32Type()};
   checkBlocks(emitter, a, b, 1, k, blockSize);
   emitter.checkDim("b", b.elements, 0, groups);
-  checkColumnsOfB(emitter, b, columns, k);
+  emitter.checkDim("b", b.elements, b.elements.getRank() - 1, k);
   checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
   checkScales(emitter, "b_scales", b, columns, k, blockSize);
   Value scatter = adaptor.getScatter();
@@ -224,12 +222,12 @@ static void lowerMasked(Emitter &emitter, GroupedMatmulOp op,
   Value out = adaptor.getOuts()[0], counts = adaptor.getOffsets();
   Int groups = emitter.dim(counts, 0), rows = emitter.dim(a.elements, 1);
   Int k = emitter.dim(a.elements, 2);
-  Int columns = getRowsOfB(emitter, b, out);
+  Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
   Elements outArray{out, emitter.getBuilder().getF32Type()};
   checkBlocks(emitter, a, b, 2, k, blockSize);
   emitter.checkDim("a", a.elements, 0, groups);
   emitter.checkDim("b", b.elements, 0, groups);
-  checkColumnsOfB(emitter, b, columns, k);
+  emitter.checkDim("b", b.elements, b.elements.getRank() - 1, k);
   checkScales(emitter, "a_scales", a, rows, k, blockSize);
   checkScales(emitter, "b_scales", b, columns, k, blockSize);
   emitter.checkDim("outs", outArray, 0, groups);
@@ -282,8 +280,10 @@ static void lowerGroupedMatmul(Emitter &emitter, GroupedMatmulOp op,
                                GroupedMatmulOp::Adaptor adaptor) {
   if (!op.getMasked())
     emitter.checkExperts(adaptor.getOffsets());
-  Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
-  Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
+  auto [a, b] = makeSides(emitter, op,
+                          {adaptor.getA(), adaptor.getAScales(), adaptor.getB(),
+                           adaptor.getBScales()},
+                          adaptor.getOuts()[0]);
   if (op.getMasked())
     lowerMasked(emitter, op, adaptor, a, b);
   else if (op.getRagged() == RaggedKind::Rows)

@@ -20,8 +20,8 @@ void populateQuantizePatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateDequantizePatterns(const mlir::TypeConverter &converter,
                                 mlir::RewritePatternSet &patterns);
-void populatePermuteReductionPatterns(const mlir::TypeConverter &converter,
-                                      mlir::RewritePatternSet &patterns);
+void populatePackOperandPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns);
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 void populateGroupRowsPatterns(const mlir::TypeConverter &converter,
@@ -46,14 +46,18 @@ void decomposeQuantizations(mlir::Operation *root);
 /// each `block` of them in a row.
 mlir::Value allocateLike(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value out, mlir::Type type, int64_t block = 1);
-/// Permutations of what has scales become ones of its numbers.
-void decomposePermutations(mlir::Operation *root);
+/// Dequantizes inputs with scales before they are packed.
+void decomposePackings(mlir::Operation *root);
 
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.
 inline Elements getElements(mlir::Value original, mlir::Value converted) {
   return {converted, mlir::getElementTypeOrSelf(original.getType())};
 }
+/// Copies a `rows x columns` operand, or a batch of them, from
+/// `order` to rows, after checks of its shape.
+Elements toRows(Emitter &emitter, llvm::StringRef name, const Elements &stored,
+                OperandOrderAttrInterface order, Int rows, Int columns);
 /// Scales of an array of rank `logicalRank`.
 Scales getScales(mlir::Value scales, int64_t logicalRank);
 

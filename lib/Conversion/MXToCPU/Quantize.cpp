@@ -151,7 +151,7 @@ static void copyBlock(Emitter &emitter, const Orientation &o,
   Int zero = Int::constant(emitter.getBuilder(), emitter.getLoc(),
                            emitter.getBuilder().getI8Type(), 0);
   store(zero, [&](Int) { return zero; });
-  int64_t rows = from.elements.getLogicalRank() - 2;
+  int64_t rows = from.elements.getRank() - 2;
   emitIfRowExists(emitter, from.gather, line, emitter.dim(from.elements, rows),
                   copy);
 }

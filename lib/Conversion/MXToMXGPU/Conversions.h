@@ -27,14 +27,14 @@ llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module,
                                     const target::TargetInfo &target);
 
-/// The operands that mx.dequantize and mx.permute_reduction have in common;
-/// null where an operation has none.
+/// The operands that mx.dequantize and mx.pack_operand in #mxgpu.k_order have
+/// in common; null where an operation has none.
 struct DequantizeOperands {
   mlir::Operation *op;
   mlir::Value input, scales, globalScale, offsets, out;
   RaggedKind ragged; ///< the dimension that the expert groups divide
   int64_t blockSize;
-  bool isPermuted;
+  int64_t permuted; ///< columns that are permuted among each other, or 0
 
   /// Of one of both operations; none of others.
   static std::optional<DequantizeOperands> get(mlir::Operation *op);
@@ -49,7 +49,7 @@ llvm::LogicalResult convertGroupRows(GroupRowsOp op,
                                      mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);
-llvm::LogicalResult convertPackWeights(PackWeightsOp op,
+llvm::LogicalResult convertPackOperand(PackOperandOp op,
                                        mlir::gpu::GPUModuleOp module);
 
 /// Launches a kernel that packs an operand of 6-bit elements, and returns the

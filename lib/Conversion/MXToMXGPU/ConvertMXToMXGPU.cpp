@@ -28,6 +28,7 @@
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Support/OperandOrders.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
@@ -59,11 +60,11 @@ struct OperandExperts {
 };
 } // namespace
 
-/// The numbers of an operand as a tensor of their own; with `isPermuted` its
-/// reduction is, and there may be no scales.
+/// The numbers of an operand as a tensor of their own, in `order` if there is
+/// one, and then there may be no scales.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
                         Value scales, OperandExperts groups, int64_t blockSize,
-                        bool isPermuted) {
+                        OperandOrderAttrInterface order) {
   auto type = cast<RankedTensorType>(elements.getType());
   auto numbers = type.clone(builder.getBF16Type());
   Value empty = tensor::EmptyOp::create(
@@ -76,10 +77,10 @@ static Value dequantize(OpBuilder &builder, Location loc, Value elements,
   if (groups.offsets)
     ragged = RaggedKindAttr::get(builder.getContext(), groups.ragged);
   auto block = builder.getI64IntegerAttr(scales ? blockSize : 32);
-  if (isPermuted)
-    return PermuteReductionOp::create(builder, loc, TypeRange{numbers},
-                                      elements, scales, groups.offsets,
-                                      ValueRange{empty}, ragged, block)
+  if (order)
+    return PackOperandOp::create(builder, loc, TypeRange{numbers}, elements,
+                                 scales, groups.offsets, ValueRange{empty},
+                                 order, ragged, block)
         .getResult(0);
   UnitAttr padded;
   if (groups.ragged == RaggedKind::Reduction)
@@ -103,17 +104,27 @@ static void dequantizeOperands(OpT op, Workspace workspace,
     ofA = {op.getRaggedOrNone(), op.getExpertOffsets()};
   if (ofA.ragged == RaggedKind::Reduction)
     ofB = ofA;
+  auto getOrder = [&](Workspace operand) -> OperandOrderAttrInterface {
+    if (permuted != operand)
+      return {};
+    int64_t k = cast<ShapedType>(op.getA().getType()).getShape().back();
+    return KOrderAttr::get(op.getContext(), getReductionBlock(k));
+  };
   if (holdsA(workspace)) {
+    OperandOrderAttrInterface order = getOrder(Workspace::A);
     Value numbers = dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
-                               ofA, blockSize, permuted == Workspace::A);
+                               ofA, blockSize, order);
     op.getAMutable().assign(numbers);
     op.getAScalesMutable().clear();
+    op.setAOrderAttr(order);
   }
   if (holdsB(workspace)) {
+    OperandOrderAttrInterface order = getOrder(Workspace::B);
     Value numbers = dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
-                               ofB, blockSize, permuted == Workspace::B);
+                               ofB, blockSize, order);
     op.getBMutable().assign(numbers);
     op.getBScalesMutable().clear();
+    op.setBOrderAttr(order);
   }
   // Numbers have no blocks: what is not written is 32.
   if (!op.getAScales() && !op.getBScales())
@@ -148,11 +159,6 @@ struct DequantizeOperandsPass final
     Workspace workspace = schedule.getWorkspace();
     ScheduleFields fields = schedule.getFields();
     Workspace permuted = getPermuted(fields);
-    // What this pass wrote.
-    Value operand = permuted == Workspace::B ? op.getB() : op.getA();
-    if (workspace == Workspace::None && permuted != Workspace::None &&
-        operand.getDefiningOp<PermuteReductionOp>())
-      return success();
     if (std::string why = explainNoWorkspace(op, workspace, permuted, target);
         !why.empty())
       return op->emitOpError(why);
@@ -324,8 +330,8 @@ struct ConvertMXToMXGPUPass final
       return convertDequantize(*operands, module, done);
     if (auto relayout = dyn_cast<RelayoutOp>(op))
       return convertRelayout(relayout, module);
-    if (auto pack = dyn_cast<PackWeightsOp>(op))
-      return convertPackWeights(pack, module);
+    if (auto pack = dyn_cast<PackOperandOp>(op))
+      return convertPackOperand(pack, module);
     if (auto combine = dyn_cast<CombineOp>(op))
       return convertCombine(combine, module);
     if (auto group = dyn_cast<GroupRowsOp>(op))

@@ -66,7 +66,7 @@ def _pack_text(shape, format):
     plain = elements_type(shape, format)
     packed = elements_type(shape, format, is_packed=True)
     out = body.empty(packed)
-    value = body.add(f"mx.pack_weights ins(%elements : {plain}) outs({out} : {packed}) "
+    value = body.add(f"mx.pack_operand ins(%elements : {plain}) outs({out} : {packed}) "
                      f"-> {packed}")
     return body.function([("elements", plain)], [packed], [value])
 

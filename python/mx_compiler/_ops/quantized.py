@@ -77,7 +77,7 @@ def elements_shape(shape, format, is_packed=False):
 def elements_type(dims, format, ragged=None, groups=None, is_packed=False):
     """The type of the elements; None is a dimension that each call decides."""
     if is_packed:
-        return tensor(dims, format.elements, "#mx.weight_layout<fragment_64x64>")
+        return tensor(dims, format.elements, "#mxgpu.fragment_64x64")
     encoding = (f"#mx.ragged<groups = {groups}, align = {scale_tiles.REDUCTION_ALIGN}>"
                 if ragged == "reduction" else "")
     return tensor(dims, format.elements, encoding)

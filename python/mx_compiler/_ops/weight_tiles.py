@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where packed weights lie: the layout fragment_64x64. The modes repeat the formula of
-include/mx/Support/WeightLayout.h, with which test/Package/tiles.py compares
+"""Where packed weights lie: #mxgpu.fragment_64x64. The modes repeat the formula of
+lib/Dialect/MXGPU/IR/OperandOrders.cpp, with which test/Package/tiles.py compares
 them; everything else follows."""
 
 import math

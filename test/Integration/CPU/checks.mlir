@@ -174,7 +174,7 @@ func.func private @pack(%tiles: index) {
   %w = memref.alloc(%c100, %c64) : !e
   %p = memref.alloc(%tiles, %c1) : !p
   // PACKED-OUTS: checks.mlir:[[@LINE+1]]:3: error: expected dimension 0 of outs to be 2, found 3
-  mx.pack_weights ins(%w : !e) outs(%p : !p)
+  mx.pack_operand order = #mxgpu.fragment_64x64 ins(%w : !e) outs(%p : !p)
   return
 }
 
@@ -196,6 +196,6 @@ func.func @packed_b() {
   %s = memref.alloc(%c129, %c2) : !s
   %y = memref.alloc(%c4, %c129) : !x
   // PACKED-B: checks.mlir:[[@LINE+1]]:3: error: expected dimension 0 of b to be 3, found 2
-  mx.matmul ins(%x, %p, %s : memref<?x?xbf16>, !p, !s) outs(%y : !x)
+  mx.matmul ins(%x, %p, %s : memref<?x?xbf16>, !p, !s) outs(%y : !x) b_order = #mxgpu.fragment_64x64
   return
 }

@@ -1,4 +1,4 @@
-"""mx.pack_weights equals numpy in every byte, on the CPU and on the simulator.
+"""mx.pack_operand equals numpy in every byte, on the CPU and on the simulator.
 
 RUN: %python %s mx-run %t sm_90a sm_100a sm_120a
 REQUIRES: compiler, numpy
@@ -26,12 +26,12 @@ def check(shapes, element, is_dynamic, chip):
     for i, shape in enumerate(shapes):
         sizes = ["?" if is_dynamic else str(size) for size in shape]
         w = f"tensor<{'x'.join(sizes)}x{element}>"
-        p = w[:-1] + ", #mx.weight_layout<fragment_64x64>>"
+        p = w[:-1] + ", #mxgpu.fragment_64x64>"
         codes = test.rng.integers(0, 2 ** int(element[1]), shape).astype(np.uint8)
         expected.append(ref.pack(pack_tiles(codes), element))
         f.argument(w, ref.pack(codes, element), f"w{i}")
         f.argument(p, np.full_like(expected[-1], 0xA5), f"o{i}")
-        f.lines.append(f"%p{i} = mx.pack_weights ins(%w{i} : {w}) outs(%o{i} : {p}) -> {p}")
+        f.lines.append(f"%p{i} = mx.pack_operand ins(%w{i} : {w}) outs(%o{i} : {p}) -> {p}")
         f.results.append((f"%p{i}", p))
     for shape, found, array in zip(shapes, test.run(f, chip=chip), expected):
         test.expect(f"{chip} {element} {shape}", found, array)

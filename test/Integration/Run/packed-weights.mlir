@@ -16,13 +16,13 @@
 // 152 rows of 224 weights are 3 x 4 tiles of 2048 bytes.
 // CHECK:     main_pack_weights reads 17024 B, writes 24576 B
 // CHECK:     main_matmul reads 57984 B, writes 42560 B
-// CHECK-DAG: check: mx.pack_weights at {{.*}}, result 0: 24576 elements, 0 bytes unequal
+// CHECK-DAG: check: mx.pack_operand at {{.*}}, result 0: 24576 elements, 0 bytes unequal
 // CHECK-DAG: check: mx.matmul at {{.*}}, result 0: 10640 elements, largest deviation
 // CHECK:     check: passed
 
 !m = tensor<?x?xbf16>
 !e = tensor<?x?xf4E2M1FN>
-!p = tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!p = tensor<?x?xf4E2M1FN, #mxgpu.fragment_64x64>
 !s = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<?x?xf32>
 
@@ -46,7 +46,7 @@ func.func @main(%x: !m, %w: !m) -> !y {
   %n = tensor.dim %w, %c0 : !m
   %k = tensor.dim %w, %c1 : !m
   %0 = tensor.empty(%n, %k) : !p
-  %p = mx.pack_weights ins(%q#0 : !e) outs(%0 : !p) -> !p
+  %p = mx.pack_operand ins(%q#0 : !e) outs(%0 : !p) -> !p
   %m = tensor.dim %x, %c0 : !m
   %rows = tensor.dim %p, %c0 : !p
   %1 = tensor.empty(%m, %rows) : !y

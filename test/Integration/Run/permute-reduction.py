@@ -1,4 +1,4 @@
-"""mx.permute_reduction on the CPU path and on the GPU: the numbers of numpy, in the
+"""mx.pack_operand in #mxgpu.k_order on the CPU path and on the GPU: the numbers of numpy, in the
 order that docs/reference/Spec.md gives.
 
 RUN: %python %s mx-run %t
@@ -24,10 +24,14 @@ def permuted(numbers):
     return out
 
 
+def order(columns):
+    return f"#mxgpu.k_order<{32 if columns % 64 else 64}>"
+
+
 def of_numbers(shape):
     numbers = test.rng.normal(size=shape).astype(BF16)
     t, f = f"tensor<{'x'.join(map(str, shape))}xbf16>", Function()
-    f.call(f"mx.permute_reduction ins({f.argument(t, numbers)} : {t}) OUTS", [t])
+    f.call(f"mx.pack_operand order = {order(shape[-1])} ins({f.argument(t, numbers)} : {t}) OUTS", [t])
     return f, numbers
 
 
@@ -48,7 +52,7 @@ def of_elements(rows, columns, element, scale, groups):
         f.argument(f"tensor<{count}xi32>", ends.astype(np.int32), "o")
         scales_given = ref.tile_rows(scales, ends, slack=0xA5)
     f.argument(ts + ">", scales_given if groups else scales, "s")
-    f.call(f"mx.permute_reduction {ragged} ins(%q : {tq}) scales(%s : {ts}>) {offsets} OUTS "
+    f.call(f"mx.pack_operand order = {order(columns)} {ragged} ins(%q : {tq}) scales(%s : {ts}>) {offsets} OUTS "
            f"{'block_size = 16' if nvfp4 else ''}", [f"tensor<{rows}x{columns}xbf16>"])
     return f, ref.real(codes, scales, element, nvfp4=nvfp4)
 

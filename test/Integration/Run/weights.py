@@ -253,7 +253,7 @@ def text(case, is_packed=False):
     a_batch = batch if case.kind == "masked" else ""
     blocks = of_k(case.k // case.block)
     x = f"tensor<{a_batch}{m}x{k}x{case.activations}>"
-    packed = ", #mx.weight_layout<fragment_64x64>" if is_packed else ""
+    packed = ", #mxgpu.fragment_64x64" if is_packed else ""
     w = f"tensor<{batch}{n}x{k}x{case.weights}{packed}>"
     ws = f"tensor<{batch}{n}x{blocks}x{case.scales}, {LAYOUT}>"
     columns = size(case.n)

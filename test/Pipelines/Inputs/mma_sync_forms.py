@@ -15,7 +15,7 @@ SEGMENTS = f"#mx.ragged<groups = {GROUPS}, align = 128>"
 SCALES = {"rows": (RAGGED_ROWS, TILED), "reduction": (RAGGED_K, RAGGED_K)}
 # Of which groups A, B and the result have a matrix each.
 MATRICES = [("batch", "masked"), ("batch", "masked", "rows"), ("batch", "masked", "reduction")]
-PACKED = "#mx.weight_layout<fragment_64x64>"
+PACKED = "#mxgpu.fragment_64x64"
 
 # What regions compute of the sum %x0 or the sums %x0 and %x1.
 BIAS = """

@@ -17,6 +17,7 @@ using namespace mx::test;
 using target::MmaPlace;
 
 MLIR_DEFINE_EXPLICIT_TYPE_ID(mx::test::TestMmaAttr)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(mx::test::TestOrderAttr)
 MLIR_DEFINE_EXPLICIT_TYPE_ID(mx::test::TestStrategyAttr)
 
 //===----------------------------------------------------------------------===//
@@ -83,6 +84,23 @@ Value TestMmaAttr::emit(NVVMBuilder &builder, MmaOp &,
 }
 
 //===----------------------------------------------------------------------===//
+// The order
+//===----------------------------------------------------------------------===//
+
+/// Of each 32 columns a thread has two words of 4.
+OperandTiles TestOrderAttr::getTiles() const {
+  AffineExpr i, j;
+  bindDims(getContext(), i, j);
+  auto getMap = [&](AffineExpr row, AffineExpr thread, AffineExpr value) {
+    AffineExpr column = thread * 4 + value % 4 + value.floorDiv(4) * 16;
+    return AffineMap::get(2, 0, {row, column}, getContext());
+  };
+  if (hasTiles())
+    return {8, 32, {32, 8}, getMap(i.floorDiv(4), i % 4, j)};
+  return {1, 32, {}, getMap(i, j.floorDiv(8), j % 8)};
+}
+
+//===----------------------------------------------------------------------===//
 // The dialect
 //===----------------------------------------------------------------------===//
 
@@ -129,6 +147,14 @@ static Attribute parseStrategy(DialectAsmParser &parser) {
   return TestStrategyAttr::get(parser.getContext(), *ctas);
 }
 
+/// After `order<`.
+static Attribute parseOrder(DialectAsmParser &parser) {
+  bool hasTiles = succeeded(parser.parseOptionalKeyword("tiles"));
+  if ((!hasTiles && parser.parseKeyword("rows")) || parser.parseGreater())
+    return {};
+  return TestOrderAttr::get(parser.getContext(), int64_t(hasTiles));
+}
+
 namespace {
 
 class TestDialect : public Dialect {
@@ -137,7 +163,7 @@ public:
 
   explicit TestDialect(MLIRContext *context)
       : Dialect(getDialectNamespace(), context, TypeID::get<TestDialect>()) {
-    addAttributes<TestMmaAttr, TestStrategyAttr>();
+    addAttributes<TestMmaAttr, TestOrderAttr, TestStrategyAttr>();
     allowUnknownOperations();
   }
   static constexpr StringLiteral getDialectNamespace() { return "mx_test"; }
@@ -151,7 +177,9 @@ public:
       return parseMma(parser);
     if (kind == "strategy")
       return parseStrategy(parser);
-    parser.emitError(loc, "expected mma or strategy, found ") << kind;
+    if (kind == "order")
+      return parseOrder(parser);
+    parser.emitError(loc, "expected mma, order or strategy, found ") << kind;
     return {};
   }
 
@@ -162,6 +190,10 @@ public:
       if (strategy.getCtasPerSm() != 1)
         printer << "ctas_per_sm = " << strategy.getCtasPerSm();
       printer << '>';
+      return;
+    }
+    if (auto order = dyn_cast<TestOrderAttr>(attribute)) {
+      printer << "order<" << (order.hasTiles() ? "tiles" : "rows") << '>';
       return;
     }
     auto mma = cast<TestMmaAttr>(attribute);

@@ -38,6 +38,11 @@ struct TestMmaStorage : NumberStorage<TestMmaStorage> {
   using NumberStorage::NumberStorage;
 };
 
+/// 1 with tiles.
+struct TestOrderStorage : NumberStorage<TestOrderStorage> {
+  using NumberStorage::NumberStorage;
+};
+
 /// CTAs that share an SM.
 struct TestStrategyStorage : NumberStorage<TestStrategyStorage> {
   using NumberStorage::NumberStorage;
@@ -91,11 +96,33 @@ public:
   int64_t getCtasPerSm() const { return getImpl()->number; }
 };
 
+/// The order in which the words of a thread of #mx_test.mma are adjacent: in
+/// `#mx_test.order<rows>` rows stay where they are, in `#mx_test.order<tiles>`
+/// the 32 threads of 8 rows x 32 columns follow each other.
+class TestOrderAttr
+    : public mlir::Attribute::AttrBase<TestOrderAttr, mlir::Attribute,
+                                       detail::TestOrderStorage,
+                                       OperandOrderAttrInterface::Trait,
+                                       mlir::VerifiableTensorEncoding::Trait> {
+public:
+  using Base::Base;
+  static constexpr llvm::StringLiteral name = "mx_test.order";
+
+  bool hasTiles() const { return getImpl()->number; }
+  OperandTiles getTiles() const;
+  llvm::LogicalResult
+  verifyElement(mlir::Type,
+                llvm::function_ref<mlir::InFlightDiagnostic()>) const {
+    return llvm::success();
+  }
+};
+
 void registerTestDialect(mlir::DialectRegistry &registry);
 
 } // namespace mx::test
 
 MLIR_DECLARE_EXPLICIT_TYPE_ID(mx::test::TestMmaAttr)
+MLIR_DECLARE_EXPLICIT_TYPE_ID(mx::test::TestOrderAttr)
 MLIR_DECLARE_EXPLICIT_TYPE_ID(mx::test::TestStrategyAttr)
 
 #endif // MX_TEST_LIB_TENSORCORE_TESTDIALECT_H

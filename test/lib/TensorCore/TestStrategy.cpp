@@ -19,6 +19,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 using mx::test::TestMmaAttr;
+using mx::test::TestOrderAttr;
 using mx::test::TestStrategyAttr;
 
 /// A tile has the rows of the instruction, and the elements that the blocks of
@@ -71,8 +72,18 @@ Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
   auto element = cast<BufferType>(buffer.getType()).getElementType();
   MmaAttrInterface mma = matmul.buffers.mma;
   FragmentType type = mma.getOperandType(operand, element, kReduction);
-  return LoadFragmentOp::create(body, type, buffer, body.index(0),
-                                body.index(0), /*thread=*/Value());
+  auto load = [&](FragmentType loaded) {
+    return LoadFragmentOp::create(body, loaded, buffer, body.index(0),
+                                  body.index(0), /*thread=*/Value());
+  };
+  if (operand != MmaOperand::B || !matmul.problem.bOrder)
+    return load(type);
+  // Both words of a thread are adjacent.
+  auto stored = FragmentLayoutAttr::getWithoutUnits(
+      body.getContext(), {{4, 0, 8}, {8, 1, 0}},
+      {{8, 0, 1}, {kReduction / 32, 0, 32}, {mma.getMmaShape().n / 8, 8, 0}});
+  return RelabelFragmentOp::create(body, type,
+                                   load(FragmentType::get(element, stored)));
 }
 
 /// From row `first` of a tile of scales; those of blocks from `extent` on do
@@ -132,6 +143,12 @@ public:
         types.b != kType)
       return std::nullopt;
     return StrategyOf::match(types, target);
+  }
+
+  /// B may be in an order of its own.
+  bool readsOrders(const MatmulProblem &problem) const override {
+    auto order = dyn_cast_if_present<TestOrderAttr>(problem.bOrder);
+    return !problem.aOrder && (!problem.bOrder || (order && !order.hasTiles()));
   }
 
   MatmulBuffers getBuffers(const MatmulProblem &problem,

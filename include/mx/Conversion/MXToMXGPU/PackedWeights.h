@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// In memory, a tile of packed weights (mx/Support/WeightLayout.h) is a row for
+// In memory, a tile of packed weights (#mxgpu.fragment_64x64) is a row for
 // each thread, of what the thread holds. A tile of a kernel has some of them,
 // those of adjacent columns first: rows one below the other in shared memory,
 // which the threads of one or several warpgroups read.
@@ -37,10 +37,6 @@ FragmentLayoutAttr getPackedWeights(mlir::MLIRContext *context, int64_t threads,
 /// register by register. Whole rows of tiles are packed: 64 columns each, or
 /// several times as many.
 FragmentLayoutAttr getPackedPlaces(FragmentLayoutAttr layout);
-
-/// Whether a layout gives each register the element that `getPackedWeights`
-/// gives it.
-bool isOfPackedWeights(FragmentLayoutAttr layout);
 
 /// `getPackedWeights` with the rows of each 32 in another order: with digits,
 /// lowest first, row 2, 4, 4 of the matrix is row 2, 4, 4 of the result where

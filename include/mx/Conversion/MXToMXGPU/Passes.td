@@ -191,7 +191,7 @@ def ConvertMXToMXGPU
     verifier could not do.
 
     Supported: `mx.quantize`, `mx.dequantize`, `mx.relayout` and
-    `mx.pack_weights` (docs/reference/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
+    `mx.pack_operand` (docs/reference/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
     scales in `sf_128x4` tiles (docs/design/Matmul.md); `linalg.fill` with zeros, and
     `linalg` operations that reduce rows of matrices (docs/reference/Fusion.md).
     Anything else is an error that says what is supported: `mx-linalg-to-loops`

@@ -52,7 +52,9 @@ struct MatmulProblem {
   /// whether its result is quantized.
   int64_t numB = 1;
   bool isQuantized = false;
-  /// Whether B is packed weights.
+  /// The orders of the operands, or null, and whether B is in
+  /// #mxgpu.fragment_64x64.
+  OperandOrderAttrInterface aOrder, bOrder;
   bool isPackedB = false;
   /// The operand that is written before and whose reduction may be permuted,
   /// the other being dequantized by threads that multiply.
@@ -90,8 +92,8 @@ std::optional<MatmulProblem>
 getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
                  Workspace workspace = Workspace::None);
 
-/// Sets the strategies of `problem` that multiply such operands on a chip;
-/// false if there are none.
+/// Sets the strategies of `problem` that multiply such operands, in the orders
+/// of `problem`, on a chip; false if there are none.
 bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
                      const target::TargetInfo &target);
 

@@ -10,7 +10,6 @@
 #include "../Builder/HostChecks.h"
 #include "BuildMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mx/Support/WeightLayout.h"
 #include "mx/Target/MmaFamilies.h"
 
 using namespace mlir;
@@ -114,12 +113,14 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     // Each expert group of rows has a matrix b of its own.
     int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
                     (name[0] == 'b' || op.isMasked());
-    bool isPacked = name[0] == 'b' && hasPackedB(op);
-    if (type.getRank() != 2 + batch + (isPacked ? kWeightTileRank : 0))
+    OperandOrderAttrInterface order =
+        name[0] == 'b' ? getOrderOfB(op) : getOrderOfA(op);
+    int64_t tileRank = order ? order.getTiles().stored.size() : 0;
+    if (type.getRank() != 2 + batch + tileRank)
       return emitLayoutError(op, type, name)
              << ": multiply one matrix at a time, or by mx.grouped_matmul "
                 "where rows belong to expert groups";
-    if ((isGrouped || isPacked) && !isContiguous(type))
+    if ((isGrouped || order) && !isContiguous(type))
       return emitLayoutError(op, type, name);
     if (!scales)
       continue;
@@ -138,6 +139,12 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     return failure();
   std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
   if (!problem) {
+    for (OperandOrderAttrInterface order : {getOrderOfA(op), getOrderOfB(op)})
+      if (order)
+        return op->emitOpError("expected orders of operands that the kernels "
+                               "of ")
+               << target.chip << " read, found " << order
+               << ": leave out mx.pack_operand";
     StringRef advice = op.getBScales()   ? ""
                        : op.getAScales() ? ": quantize b, or make a bf16 by "
                                            "mx.dequantize"
@@ -178,6 +185,14 @@ mx::mxgpu::verifyScheduleSupport(MatmulOpInterface op, ScheduleAttr schedule,
     return op->emitOpError("expected a schedule with a number of stages (run "
                            "mx-select-schedule first) on the GPU, found ")
            << schedule;
+  Workspace permuted = getPermuted(schedule.getFields());
+  for (auto [operand, order] : {std::pair(Workspace::A, getOrderOfA(op)),
+                                {Workspace::B, getOrderOfB(op)}})
+    if (isa_and_present<KOrderAttr>(order) != (permuted == operand))
+      return op->emitOpError("expected ")
+             << stringifyWorkspace(operand)
+             << (permuted == operand ? " in" : " not in")
+             << " #mxgpu.k_order with " << schedule;
   auto error = checkSchedule(*getMatmulProblem(op, target),
                              schedule.getFields(), target);
   if (!error)
@@ -217,12 +232,12 @@ static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
 }
 
-/// The rows of a matrix of B. Packed weights do not tell: they have the columns
-/// of the result.
+/// The rows of a matrix of B. Tiles do not tell: the rows are the columns of
+/// the result.
 static Value getRowsOfB(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   KernelBuilder &host = kernel.host;
-  if (!kernel.matmul.problem.isPackedB)
+  if (!hasPackedB(op))
     return getSizeFromLast(host, op.getB(), 2);
   return host.mul(getSizeFromLast(host, op.getOut(), 1),
                   host.index(kernel.matmul.problem.numB));
@@ -234,14 +249,15 @@ static void checkRowsOfB(MatmulKernel &kernel, Value n, Value k) {
   MatmulOpInterface op = kernel.matmul.op;
   Value b = op.getB();
   int64_t last = cast<MemRefType>(b.getType()).getRank() - 1;
-  if (!kernel.matmul.problem.isPackedB) {
+  if (!hasPackedB(op)) {
     requireSize(host, host.dim(b, last), k,
                 "dimension " + Twine(last) + " of b");
     return;
   }
-  last -= kWeightTileRank;
-  Value rowTiles = host.ceilDiv(n, kWeightTileRows);
-  Value columnTiles = host.ceilDiv(k, kWeightTileColumns);
+  OperandTiles tiles = getOrderOfB(op).getTiles();
+  last -= tiles.stored.size();
+  Value rowTiles = host.ceilDiv(n, tiles.rows);
+  Value columnTiles = host.ceilDiv(k, tiles.columns);
   requireSize(host, host.dim(b, last - 1), rowTiles,
               "dimension " + Twine(last - 1) + " of b");
   requireSize(host, host.dim(b, last), columnTiles,

@@ -49,6 +49,7 @@ static void buildPartialsMatmul(const ScheduledMatmul &matmul,
   MatmulOpInterface op = matmul.op;
   auto plain = MatmulOp::create(host, op.getA(), op.getAScales(), op.getB(),
                                 op.getBScales(), partials);
+  copyOrders(op, plain);
   {
     MatmulKernel kernel(ScheduledMatmul(plain, matmul.schedule, matmul.target),
                         module);

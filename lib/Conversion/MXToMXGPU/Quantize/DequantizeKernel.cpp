@@ -4,10 +4,10 @@
 //
 // As quantizers along rows (QuantizeKernel.cpp): threads hold pieces of rows,
 // all of which they load before they use the first, and no memory is shared.
-// mx.permute_reduction has the same kernel, whose lanes exchange elements
-// before they store them. Two mx.dequantize that follow each other, as those of
-// both operands of a matmul, are one kernel: the tiles of the second come
-// after those of the first.
+// mx.pack_operand in #mxgpu.k_order has the same kernel, whose lanes exchange
+// elements before they store them. Two mx.dequantize that follow each other, as
+// those of both operands of a matmul, are one kernel: the tiles of the second
+// come after those of the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,7 +74,7 @@ static void buildKernel(ArrayRef<DequantizeOperands> all,
     rowTiles = rowTiles ? host.add(rowTiles, tiles) : tiles;
   }
   KernelOp kernel =
-      host.kernel(module, last.isPermuted ? "permute_reduction" : "dequantize",
+      host.kernel(module, last.permuted ? "permute_reduction" : "dequantize",
                   ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
@@ -96,27 +96,26 @@ static void buildKernel(ArrayRef<DequantizeOperands> all,
 // Which operations
 //===----------------------------------------------------------------------===//
 
+template <typename OpT>
+static DequantizeOperands getOperands(OpT op, Value globalScale,
+                                      int64_t permuted) {
+  return {op,
+          op.getInput(),
+          op.getScales(),
+          globalScale,
+          op.getOffsets(),
+          op.getOuts()[0],
+          op.getRaggedOrNone(),
+          int64_t(op.getBlockSize()),
+          permuted};
+}
+
 std::optional<DequantizeOperands> DequantizeOperands::get(Operation *op) {
   if (auto dequantize = dyn_cast<DequantizeOp>(op))
-    return DequantizeOperands{op,
-                              dequantize.getInput(),
-                              dequantize.getScales(),
-                              dequantize.getGlobalScale(),
-                              dequantize.getOffsets(),
-                              dequantize.getOuts()[0],
-                              dequantize.getRaggedOrNone(),
-                              int64_t(dequantize.getBlockSize()),
-                              /*isPermuted=*/false};
-  if (auto permute = dyn_cast<PermuteReductionOp>(op))
-    return DequantizeOperands{op,
-                              permute.getInput(),
-                              permute.getScales(),
-                              /*globalScale=*/Value(),
-                              permute.getOffsets(),
-                              permute.getOuts()[0],
-                              permute.getRaggedOrNone(),
-                              int64_t(permute.getBlockSize()),
-                              /*isPermuted=*/true};
+    return getOperands(dequantize, dequantize.getGlobalScale(), 0);
+  if (auto pack = dyn_cast<PackOperandOp>(op))
+    if (auto order = dyn_cast<KOrderAttr>(pack.getOutOrder()))
+      return getOperands(pack, /*globalScale=*/Value(), order.getBlock());
   return std::nullopt;
 }
 
@@ -137,7 +136,7 @@ findSecond(const DequantizeOperands &first) {
   if (!isa_and_present<DequantizeOp>(next))
     return std::nullopt;
   DequantizeOperands second = *DequantizeOperands::get(next);
-  if (first.isPermuted || first.ragged == RaggedKind::Rows ||
+  if (first.permuted || first.ragged == RaggedKind::Rows ||
       first.ragged != second.ragged || first.offsets != second.offsets ||
       getSchedule(first) != getSchedule(second))
     return std::nullopt;

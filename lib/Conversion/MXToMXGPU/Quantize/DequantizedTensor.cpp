@@ -13,7 +13,7 @@
 #include "QuantizeChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/OperandOrders.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -32,9 +32,9 @@ void DequantizedTensor::checkSizes() {
                 "dimension " + Twine(dim) + " of input");
   Value rows = host.dim(out, batch), columns = host.dim(out, batch + 1);
   requireMultiple(host, columns,
-                  dividesColumns()      ? kRaggedReductionAlign
-                  : operands.isPermuted ? kReductionMultiple
-                                        : operands.blockSize,
+                  dividesColumns()    ? kRaggedReductionAlign
+                  : operands.permuted ? operands.permuted
+                                      : operands.blockSize,
                   "dimension " + Twine(batch + 1) + " of input");
   if (scales) {
     for (int64_t dim = 0; dim < batch; ++dim)
@@ -177,16 +177,12 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   return {elements, scaleRow, body.add(first, rows)};
 }
 
-int64_t DequantizedTensor::getRun() {
-  return getReductionRun(
-      cast<MemRefType>(operands.out.getType()).getShape().back());
-}
-
 /// Where the elements lie that mxgpu.permute_block gives the thread that has
 /// loaded those from `column` on: of runs that two lanes have, first those of
 /// all first lanes.
 Value DequantizedTensor::getPermutedColumn(Value column) {
-  int64_t run = getRun(), block = run * kReductionLanes, half = run / 2;
+  int64_t block = operands.permuted, run = block / kReductionLanes;
+  int64_t half = run / 2;
   if (run == schedule.getVector())
     return column;
   Value in = arith::RemUIOp::create(body, column, body.index(block));
@@ -225,15 +221,15 @@ void DequantizedTensor::buildPieces(const TileRows &first,
                                   scales, body.add(first.scales, i), block);
     pieces.push_back({row, codes, scale});
   }
-  Value place = operands.isPermuted ? getPermutedColumn(column) : column;
+  Value place = operands.permuted ? getPermutedColumn(column) : column;
   for (const Piece &piece : pieces) {
     Value numbers = piece.codes;
     if (piece.scale)
       numbers = DequantizeBlockOp::create(body, outType, piece.codes,
                                           piece.scale, decode);
-    if (operands.isPermuted)
-      numbers =
-          PermuteBlockOp::create(body, numbers.getType(), numbers, getRun());
+    if (operands.permuted)
+      numbers = PermuteBlockOp::create(body, numbers.getType(), numbers,
+                                       operands.permuted / kReductionLanes);
     StoreBlockOp::create(body, numbers, out, piece.row, place);
   }
 }

@@ -68,7 +68,6 @@ private:
   mlir::Value getBatchSize();
   mlir::Value roundUpRows(int64_t multiple);
   mlir::Value getScaleRow(ForEachWorkTileOp tile);
-  int64_t getRun();
   mlir::Value getPermutedColumn(mlir::Value column);
   TileRows getTileRows(ForEachWorkTileOp tile, mlir::Value row);
   /// The pieces of such rows of it, `step` apart, that a thread has.

@@ -2,19 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows of elements of 6 bits, which tensor maps take packed, and weights in the
-// order in which the threads of a kernel read them.
+// Rows of elements of 6 bits, which tensor maps take packed, and operands in
+// the orders in which kernels read them.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "../Builder/KernelBuilder.h"
 #include "../Conversions.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -291,29 +293,34 @@ private:
 
 } // namespace
 
-/// The sizes of the batch and of the tiles.
-static void requireSizes(KernelBuilder &host, Value input, Value out,
-                         Type element) {
+/// Requires `out` to have the stored shape of `input`.
+static void requireStoredShape(KernelBuilder &host, PackOperandOp op) {
+  OperandOrderAttrInterface order = op.getOutOrder();
+  Value input = op.getInput(), out = op.getOuts()[0];
   int64_t batch = cast<MemRefType>(input.getType()).getRank() - 2;
-  for (int64_t i = 0; i < batch; ++i)
-    requireSize(host, host.dim(out, i), host.dim(input, i),
-                "dimension " + Twine(i) + " of outs");
-  Value rows = host.dim(input, batch), columns = host.dim(input, batch + 1);
-  requireMultiple(host, columns, kWordBytes * 8 / getStorageBits(element),
-                  "dimension " + Twine(batch + 1) + " of input");
-  requireSize(host, host.dim(out, batch), host.ceilDiv(rows, kWeightTileRows),
-              "dimension " + Twine(batch) + " of outs");
-  requireSize(host, host.dim(out, batch + 1),
-              host.ceilDiv(columns, kWeightTileColumns),
-              "dimension " + Twine(batch + 1) + " of outs");
+  OperandTiles tiles = order.getTiles();
+  for (int64_t dim = 0; dim < batch + 2; ++dim) {
+    Value size = host.dim(input, dim);
+    int64_t tile = dim < batch ? 1 : dim == batch ? tiles.rows : tiles.columns;
+    if (order.keepsShape() && tile > 1)
+      requireMultiple(host, size, tile,
+                      "dimension " + Twine(dim) + " of input");
+    else if (tile > 1)
+      size = host.ceilDiv(size, tile);
+    requireSize(host, host.dim(out, dim), size,
+                "dimension " + Twine(dim) + " of outs");
+  }
 }
 
-static LogicalResult verifySupport(PackWeightsOp op) {
-  for (Value operand : op->getOperands())
-    if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
-      return op.emitOpError("expected weights with identity layout on the GPU, "
-                            "found ")
-             << type << ": pack what is an argument or a result of its own";
+/// Requires rows of a multiple of `elements`.
+static void requireWords(KernelBuilder &host, Value input, int64_t elements) {
+  int64_t last = cast<MemRefType>(input.getType()).getRank() - 1;
+  requireMultiple(host, host.dim(input, last), elements,
+                  "dimension " + Twine(last) + " of input");
+}
+
+/// Fails unless rows consist of words.
+static LogicalResult verifyWords(PackOperandOp op) {
   auto type = cast<MemRefType>(op.getInput().getType());
   int64_t inWord = kWordBytes * 8 / getStorageBits(type.getElementType());
   int64_t columns = type.getShape().back();
@@ -326,15 +333,15 @@ static LogicalResult verifySupport(PackWeightsOp op) {
          << " and " << below + inWord;
 }
 
-LogicalResult mx::mxgpu::convertPackWeights(PackWeightsOp op,
-                                            gpu::GPUModuleOp module) {
-  if (failed(verifySupport(op)))
+static LogicalResult packFragments(PackOperandOp op, KernelBuilder &host,
+                                   gpu::GPUModuleOp module) {
+  if (failed(verifyWords(op)))
     return failure();
   Value input = op.getInput(), out = op.getOuts()[0];
   Type element = getElementTypeOrSelf(input.getType());
   int64_t rank = cast<MemRefType>(input.getType()).getRank();
-  KernelBuilder host(op.getLoc(), op);
-  requireSizes(host, input, out, element);
+  requireWords(host, input, kWordBytes * 8 / getStorageBits(element));
+  requireStoredShape(host, op);
   Value matrixRows = host.dim(input, rank - 2);
   Value rows = collapseLeading(host, input, rank - 1);
   Value tiles = collapseLeading(host, out, rank + 1);
@@ -347,6 +354,110 @@ LogicalResult mx::mxgpu::convertPackWeights(PackWeightsOp op,
   body.setInsertionPointToStart(&kernel.getBody().front());
   WeightPacker(body, kernel, element).build();
   host.launch(kernel, count, arguments);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Any order
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Gathers a stored operand, byte by byte or by wider elements: orders of
+/// strategies without a kernel of their own.
+class Gather {
+public:
+  Gather(PackOperandOp op, KernelBuilder &host)
+      : op(op), host(host), body(op.getLoc(), op.getContext()),
+        order(op.getOutOrder()),
+        batch(cast<MemRefType>(op.getInput().getType()).getRank() - 2),
+        inByte(getStorageBits(getElementTypeOrSelf(op.getInput())) == 4 ? 2
+                                                                        : 1) {}
+
+  LogicalResult build(gpu::GPUModuleOp module) {
+    if (inByte > 1 && !keepsPairs())
+      return op.emitOpError("expected an order that keeps pairs of columns "
+                            "with elements of 4 bits on the GPU, found ")
+             << order;
+    Value input = op.getInput(), out = op.getOuts()[0];
+    requireStoredShape(host, op);
+    requireWords(host, input, inByte);
+    if (!order.keepsShape())
+      clearMemory(host, toBytes(host, out));
+    Value stored = toBytes(host, toRow(host, out));
+    SmallVector<Value> arguments = {
+        toBytes(host, collapseLeading(host, input, batch + 1)), stored};
+    for (Value sized : {input, out})
+      for (int64_t dim : {batch, batch + 1})
+        arguments.push_back(host.dim(sized, dim));
+    launchForEachElement(host, body, module, "pack_operand",
+                         host.dim(stored, 1), arguments,
+                         [&](Block::BlockArgListType arguments, Value place) {
+                           gather(arguments, place);
+                         });
+    return success();
+  }
+
+private:
+  bool keepsPairs() {
+    OperandTiles tiles = order.getTiles();
+    int64_t last = tiles.stored.empty() ? tiles.columns : tiles.stored.back();
+    for (int64_t place = 0; place < tiles.rows * tiles.columns; place += 2) {
+      auto even = tiles.map.compose({place / last, place % last});
+      auto odd = tiles.map.compose({place / last, place % last + 1});
+      if (last % 2 || even[1] % 2 || odd[0] != even[0] || odd[1] != even[1] + 1)
+        return false;
+    }
+    return true;
+  }
+
+  void gather(Block::BlockArgListType arguments, Value place) {
+    Value to = place, rows = arguments[2], columns = arguments[3];
+    place = body.mul(place, inByte);
+    SmallVector<Value> sizes = {arguments[4], arguments[5]}, dims;
+    for (int64_t size : order.getTiles().stored)
+      sizes.push_back(body.index(size));
+    for (Value size : llvm::reverse(sizes)) {
+      dims.push_back(body.rem(place, size));
+      place = body.div(place, size);
+    }
+    std::reverse(dims.begin(), dims.end());
+    SmallVector<Value> element =
+        *affine::expandAffineMap(body, body.getLoc(), order.getMap(), dims);
+    body.beginIf(body.both(body.isBelow(element[0], rows),
+                           body.isBelow(element[1], columns)));
+    Value row = body.add(body.mul(place, rows), element[0]);
+    Value found = memref::LoadOp::create(
+        body, arguments[0], ValueRange{row, body.div(element[1], inByte)});
+    memref::StoreOp::create(body, found, arguments[1],
+                            ValueRange{body.index(0), to});
+  }
+
+  PackOperandOp op;
+  KernelBuilder &host;
+  KernelBuilder body;
+  OperandOrderAttrInterface order;
+  int64_t batch, inByte;
+};
+
+} // namespace
+
+LogicalResult mx::mxgpu::convertPackOperand(PackOperandOp op,
+                                            gpu::GPUModuleOp module) {
+  if (op.getScales())
+    return op.emitOpError("expected no scales in order ")
+           << op.getOutOrder()
+           << " on the GPU, found them: dequantize first, by mx.dequantize";
+  for (Value operand : op->getOperands())
+    if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
+      return op.emitOpError("expected operands with identity layout on the "
+                            "GPU, found ")
+             << type << ": pack what is an argument or a result of its own";
+  KernelBuilder host(op.getLoc(), op);
+  if (failed(isa<Fragment64x64Attr>(op.getOutOrder())
+                 ? packFragments(op, host, module)
+                 : Gather(op, host).build(module)))
+    return failure();
   op.erase();
   return success();
 }

@@ -14,7 +14,7 @@
 #include "../Conversions.h"
 #include "QuantizeInputLoader.h"
 #include "QuantizeSchedule.h"
-#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/OperandOrders.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -286,7 +286,7 @@ mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
   // What mxgpu.permute_block exchanges.
   constexpr int64_t kPermutedVector = 8,
                     kPermutedColumns = 2 * kReductionMultiple;
-  if (!operands.isPermuted)
+  if (!operands.permuted)
     return success();
   if (schedule.getVector() != kPermutedVector ||
       schedule.getTile()[1] % kPermutedColumns)

@@ -88,11 +88,16 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   auto outType = cast<ShapedType>(op.getOut().getType());
   auto types = getOperandTypes(op, aElement, bElement);
   MatmulProblem problem;
-  if (!types || !matchStrategies(problem, *types, target))
-    return std::nullopt;
   problem.a = aElement;
   problem.b = bElement;
-  problem.isPackedB = hasPackedB(op);
+  // The schedule chooses the order of an operand that is dequantized before.
+  if (!holdsA(workspace))
+    problem.aOrder = getOrderOfA(op);
+  if (!holdsB(workspace))
+    problem.bOrder = getOrderOfB(op);
+  problem.isPackedB = isa_and_present<Fragment64x64Attr>(problem.bOrder);
+  if (!types || !matchStrategies(problem, *types, target))
+    return std::nullopt;
   for (Value scales : {op.getAScales(), op.getBScales()})
     problem.isQuantizedHere |=
         scales && scales.getDefiningOp<QuantizeOp>() != nullptr;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
-#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/OperandOrders.h"
 #include "mx/Target/MmaFamilies.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -59,6 +59,11 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                                           Workspace permuted,
                                           const target::TargetInfo &target) {
   bool permutes = permuted != Workspace::None;
+  // Packed already.
+  if (permutes && workspace == Workspace::None &&
+      isa_and_present<KOrderAttr>(permuted == Workspace::B ? getOrderOfB(op)
+                                                           : getOrderOfA(op)))
+    return {};
   if (permutes && workspace != permuted)
     return llvm::formatv("expected workspace = {0} with permuted_{0}, found "
                          "{1}",
@@ -81,9 +86,13 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
       return llvm::formatv("expected {0} with scales for {1}, found it "
                            "without: it is multiplied as it is",
                            what, name);
-  if (holdsB(workspace) && hasPackedB(op))
-    return llvm::formatv("expected b that is not packed with {0}, found {1}",
-                         name, op.getB().getType());
+  for (auto [isHeld, order, what] :
+       {std::tuple(holdsA(workspace), getOrderOfA(op), "a"),
+        std::tuple(holdsB(workspace), getOrderOfB(op), "b")})
+    if (isHeld && order)
+      return llvm::formatv("expected {0} that is not packed with {1}, found it "
+                           "packed",
+                           what, name);
   if (op.getRaggedOrNone() == RaggedKind::Reduction &&
       workspace != Workspace::AB)
     return llvm::formatv(

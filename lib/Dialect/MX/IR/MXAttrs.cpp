@@ -63,24 +63,6 @@ ScaleLayoutAttr ScaleLayoutAttr::get(ShapedType type) {
                               RaggedKind::None, 0);
 }
 
-LogicalResult WeightLayoutAttr::verifyEncoding(
-    ArrayRef<int64_t> shape, Type elementType,
-    function_ref<InFlightDiagnostic()> emitError) const {
-  if (!elementType)
-    return failure();
-  if (shape.size() < 2) // weight_layout C1
-    return emitError()
-           << "expected a tensor of weights of rank 2 or more, found rank "
-           << shape.size();
-  // weight_layout C2
-  if (!getPowerOfTwoFormat().takes(elementType, /*withIntegers=*/false))
-    return emitError() << "expected weights of type "
-                       << getPowerOfTwoFormat().listElements(
-                              /*withIntegers=*/false)
-                       << ", found " << elementType;
-  return success();
-}
-
 LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t groups, int64_t align) {
   if (groups < 1 || groups > kMaxGroups) // ragged C1

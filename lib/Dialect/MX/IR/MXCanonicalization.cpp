@@ -233,7 +233,7 @@ LogicalResult foldIdentityPrologue(QuantizeOp op, PatternRewriter &rewriter) {
 /// Whether the contents of the destinations show in the results: what
 /// `accumulate` adds to, or what expert groups leave untouched.
 bool readsOuts(MatmulOp op) { return op.readsOuts(); }
-bool readsOuts(PackWeightsOp) { return false; }
+bool readsOuts(PackOperandOp op) { return static_cast<bool>(op.getOffsets()); }
 bool readsOuts(QuantizeOp op) { return static_cast<bool>(op.getOffsets()); }
 
 /// op outs(fill outs(init)) -> op outs(init): where a destination gives the
@@ -270,9 +270,9 @@ void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add(skipUnreadInit<QuantizeOp>);
 }
 
-void PackWeightsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+void PackOperandOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                 MLIRContext *context) {
-  patterns.add(skipUnreadInit<PackWeightsOp>);
+  patterns.add(skipUnreadInit<PackOperandOp>);
 }
 
 void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -158,12 +158,22 @@ LogicalResult mx::detail::verifyScaleLayout(Operation *op, const Named &scales,
   return success();
 }
 
-LogicalResult mx::detail::verifyPackedShape(Operation *op, const Named &weights,
-                                            ArrayRef<int64_t> logical) {
-  if (failed(verifyShape(op, {weights.value, weights.name},
-                         getPackedShape(logical))))
+LogicalResult mx::detail::verifyOrder(Operation *op, const Named &operand,
+                                      OperandOrderAttrInterface order,
+                                      ArrayRef<int64_t> logical) {
+  auto emitError = [&] { return errorAt(op, operand); };
+  if (failed(order.verifyOperand(logical, operand.elementType(), emitError)))
     return failure();
-  return verifyNoEncoding(op, weights);
+  Named stored{operand.value, operand.name};
+  OperandOrderAttrInterface encoding = getOrder(stored.type());
+  if (encoding && encoding != order)
+    return emitError() << "expected " << operand.name << " in order " << order
+                       << ", found " << encoding;
+  if (encoding)
+    return verifyShape(op, stored, logical);
+  if (failed(verifyNoEncoding(op, stored)))
+    return failure();
+  return verifyShape(op, stored, order.getStoredShape(logical));
 }
 
 LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,

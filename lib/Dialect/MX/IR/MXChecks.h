@@ -18,7 +18,7 @@ namespace mx::detail {
 struct Named {
   mlir::Value value;
   llvm::StringRef name;
-  /// In place of the type's, unless empty: of weights that are packed.
+  /// In place of the type's, unless empty: of an operand in tiles.
   llvm::SmallVector<int64_t, 0> logicalShape = {};
 
   mlir::ShapedType type() const {
@@ -76,10 +76,11 @@ llvm::LogicalResult verifyScaleLayout(mlir::Operation *op, const Named &scales,
                                       int64_t logicalRank, RaggedKind ragged,
                                       int64_t groups);
 
-/// Materialized packed weights of a logical shape: their shape, without
-/// encoding.
-llvm::LogicalResult verifyPackedShape(mlir::Operation *op, const Named &weights,
-                                      llvm::ArrayRef<int64_t> logical);
+/// An operand in `order`, which has this logical shape: the stored shape
+/// without encoding, or the logical shape with the encoding.
+llvm::LogicalResult verifyOrder(mlir::Operation *op, const Named &operand,
+                                OperandOrderAttrInterface order,
+                                llvm::ArrayRef<int64_t> logical);
 
 /// Fails unless the format of the scales has the block size and the type of
 /// elements.

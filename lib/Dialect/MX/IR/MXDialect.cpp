@@ -45,7 +45,7 @@ static void printKeyword(AsmPrinter &printer, EnumT value) {
 
 /// Raised whenever the operands, properties or regions of an operation change
 /// in a way that an older reader would misunderstand.
-static constexpr uint64_t kBytecodeVersion = 5;
+static constexpr uint64_t kBytecodeVersion = 6;
 
 namespace {
 

@@ -8,7 +8,6 @@
 
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -43,33 +42,15 @@ SmallVector<int64_t> mx::getMaterializedShape(ArrayRef<int64_t> logical,
 
 bool mx::hasMXEncoding(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor &&
-         isa_and_present<ScaleLayoutAttr, WeightLayoutAttr, RaggedAttr>(
-             tensor.getEncoding());
-}
-
-bool mx::isPacked(ShapedType weights, int64_t logicalRank) {
-  auto tensor = dyn_cast<RankedTensorType>(weights);
-  return weights.getRank() == logicalRank + kWeightTileRank ||
-         (tensor && isa_and_present<WeightLayoutAttr>(tensor.getEncoding()));
-}
-
-SmallVector<int64_t> mx::getPackedShape(ArrayRef<int64_t> logical) {
-  auto countTiles = [](int64_t size, int64_t tile) {
-    return ShapedType::isDynamic(size) ? size : ceilDiv(size, tile);
-  };
-  SmallVector<int64_t> shape(logical.drop_back(2));
-  shape.push_back(countTiles(logical[logical.size() - 2], kWeightTileRows));
-  shape.push_back(countTiles(logical.back(), kWeightTileColumns));
-  shape.append({kWeightTileThreads, kWeightTileValues});
-  return shape;
+  return tensor && isa_and_present<ScaleLayoutAttr, OperandOrderAttrInterface,
+                                   RaggedAttr>(tensor.getEncoding());
 }
 
 RankedTensorType mx::getMaterializedType(RankedTensorType type) {
   if (!hasMXEncoding(type))
     return type;
-  if (isa<WeightLayoutAttr>(type.getEncoding()))
-    return RankedTensorType::get(getPackedShape(type.getShape()),
+  if (OperandOrderAttrInterface order = getOrder(type))
+    return RankedTensorType::get(order.getStoredShape(type.getShape()),
                                  type.getElementType());
   auto layout = dyn_cast<ScaleLayoutAttr>(type.getEncoding());
   if (!layout || layout.getKind() == ScaleLayoutKind::Linear)

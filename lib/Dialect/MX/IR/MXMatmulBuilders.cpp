@@ -59,8 +59,8 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
                      Value aScales, Value b, Value bScales, Value out,
                      EpilogueBody epilogue, Value alpha, bool accumulate) {
   build(builder, state, TypeRange(), a, aScales, b, bScales, alpha, out,
-        getBlockSizeOfScales(aScales, bScales), accumulate,
-        /*epilogueCount=*/0);
+        getBlockSizeOfScales(aScales, bScales), accumulate, /*a_order=*/{},
+        /*b_order=*/{}, /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, out, /*numB=*/1, epilogue);
 }
 
@@ -72,7 +72,8 @@ void GroupedMatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
   build(builder, state, TypeRange(), a, aScales, b, bScales, offsets, alpha,
         /*scatter=*/Value(), outs, ragged, /*masked=*/false,
         getBlockSizeOfScales(aScales, bScales), numB, accumulate,
-        ScaleRounding::Ceil, /*epilogueCount=*/0);
+        ScaleRounding::Ceil, /*a_order=*/{}, /*b_order=*/{},
+        /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, outs, numB, epilogue);
 }
 
@@ -81,6 +82,7 @@ MatmulOpInterface MatmulOp::createAlike(OpBuilder &builder, Location loc,
                                         int64_t) {
   auto alike = create(builder, loc, getA(), getAScales(), getB(), getBScales(),
                       outs.front(), epilogue, getAlpha(), getAccumulate());
+  copyOrders(*this, alike);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;
 }
@@ -94,6 +96,7 @@ MatmulOpInterface GroupedMatmulOp::createAlike(OpBuilder &builder, Location loc,
                       getAlpha(), getAccumulate());
   if (getScatter())
     alike.getScatterMutable().assign(getScatter());
+  copyOrders(*this, alike);
   alike.setMasked(getMasked());
   alike.setScaleRounding(getScaleRounding());
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());

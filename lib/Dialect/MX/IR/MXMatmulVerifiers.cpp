@@ -111,29 +111,24 @@ static Named getLogicalB(MatmulOpInterface op) {
   return {op.getB(), "b", llvm::to_vector<0>(getLogicalShapeOfB(op))};
 }
 
-/// Threads that dequantize weights read them packed; where A has scales too,
-/// the tensor core may take B as it is.
-static LogicalResult verifyPackedB(MatmulOpInterface op, const Named &b) {
-  if (!hasPackedB(op))
-    return success();
-  if (!op.getBScales())
-    return errorAt(op, b) << "expected b that is not packed without b_scales, "
+/// Operands in an order; the shape of A tells the logical one.
+static LogicalResult verifyOrders(MatmulOpInterface op, const Named &a,
+                                  const Named &b) {
+  OperandOrderAttrInterface ofA = getOrderOfA(op), ofB = getOrderOfB(op);
+  if (ofA && !ofA.keepsShape())
+    return errorAt(op, a) << "expected a in an order that keeps its shape, "
                              "found "
-                          << b.type()
-                          << ": rows of bf16 are multiplied as they are";
-  if (op.getAScales())
-    return errorAt(op, b)
-           << "expected b that is not packed with a_scales, found " << b.type()
-           << ": leave out mx.pack_weights, or give a as bf16 or f16";
-  return b.type().getRank() == b.rank() ? success()
-                                        : verifyPackedShape(op, b, b.shape());
+                          << ofA;
+  if (ofA && failed(verifyOrder(op, a, ofA, a.shape())))
+    return failure();
+  return ofB ? verifyOrder(op, b, ofB, b.shape()) : success();
 }
 
-/// B has no encoding but that of packed weights, or of groups.
-static LogicalResult verifyEncodingOfB(MatmulOpInterface op, const Named &b,
-                                       RaggedKind ragged, int64_t groups) {
-  return hasPackedB(op) ? success()
-                        : verifyElementEncoding(op, b, ragged, groups);
+/// An operand in no order has no encoding, or that of groups.
+static LogicalResult verifyEncoding(MatmulOpInterface op, const Named &operand,
+                                    OperandOrderAttrInterface order,
+                                    RaggedKind ragged, int64_t groups) {
+  return order ? success() : verifyElementEncoding(op, operand, ragged, groups);
 }
 
 LogicalResult MatmulOp::verify() {
@@ -149,7 +144,7 @@ LogicalResult MatmulOp::verify() {
   if (failed(verifyRank(*this, b, rank)) ||
       failed(verifyScalesOfA(*this, a)) ||     // matmul C14
       failed(verifyScalesOfB(*this, a, b)) ||  // matmul C16
-      failed(verifyPackedB(*this, b)) ||       // matmul C15
+      failed(verifyOrders(*this, a, b)) ||     // matmul C15
       failed(verifyOperandTypes(*this, a, b))) // matmul C4
     return failure();
   // matmul C5
@@ -175,8 +170,10 @@ LogicalResult MatmulOp::verify() {
       failed(verifyLayout(*this, sa, a, RaggedKind::None, 0)) ||
       failed(verifyLayout(*this, sb, b, RaggedKind::None, 0)) ||
       // matmul C11
-      failed(verifyNoEncoding(*this, a)) ||
-      failed(verifyEncodingOfB(*this, b, RaggedKind::None, 0)) ||
+      failed(
+          verifyEncoding(*this, a, getOrderOfA(*this), RaggedKind::None, 0)) ||
+      failed(
+          verifyEncoding(*this, b, getOrderOfB(*this), RaggedKind::None, 0)) ||
       failed(verifyNoEncoding(*this, out)) ||
       // matmul C12
       failed(verifyEpilogue(*this, getEpilogue(), out.elementType(), false)))
@@ -290,7 +287,7 @@ LogicalResult GroupedMatmulOp::verify() {
     return emitOpError("expected ragged = rows with b of bf16 alone, found "
                        "reduction: quantize both operands, or neither");
   if (failed(verifyScalesOfB(*this, a, b)) ||  // grouped_matmul C22
-      failed(verifyPackedB(*this, b)) ||       // grouped_matmul C21
+      failed(verifyOrders(*this, a, b)) ||     // grouped_matmul C21
       failed(verifyOperandTypes(*this, a, b))) // grouped_matmul C5
     return failure();
   // grouped_matmul C6
@@ -329,8 +326,8 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyLayout(*this, sa, a, raggedA, groups)) ||
       failed(verifyLayout(*this, sb, b, raggedB, groups)) ||
       // grouped_matmul C12
-      failed(verifyElementEncoding(*this, a, raggedA, groups)) ||
-      failed(verifyEncodingOfB(*this, b, raggedB, groups)) ||
+      failed(verifyEncoding(*this, a, getOrderOfA(*this), raggedA, groups)) ||
+      failed(verifyEncoding(*this, b, getOrderOfB(*this), raggedB, groups)) ||
       failed(verifyNoEncoding(*this, out)))
     return failure();
   // grouped_matmul C13

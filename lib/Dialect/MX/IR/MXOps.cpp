@@ -148,9 +148,8 @@ MX_DEFINE_INTERFACES(QuantizeOp, false,
                      getOffsets() ? getOffsets() : getGather())
 MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
-MX_DEFINE_INTERFACES(PermuteReductionOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
-MX_DEFINE_INTERFACES(PackWeightsOp, false, Value())
+MX_DEFINE_INTERFACES(PackOperandOp, false, getOffsets())
 MX_DEFINE_INTERFACES(MatmulOp, readsOuts(), Value())
 MX_DEFINE_INTERFACES(GroupedMatmulOp, readsOuts(), getOffsets())
 MX_DEFINE_INTERFACES(CombineOp, true, getRows())
@@ -202,14 +201,34 @@ static int64_t getLogicalRankOfB(MatmulOpInterface op) {
   llvm_unreachable("a kind of expert groups without matrices");
 }
 
+static OperandOrderAttrInterface getOrderOf(Value operand,
+                                            OperandOrderAttrInterface order) {
+  return order ? order : getOrder(operand.getType());
+}
+OperandOrderAttrInterface mx::getOrderOfA(MatmulOpInterface op) {
+  return getOrderOf(op.getA(), op.getAOrderAttr());
+}
+OperandOrderAttrInterface mx::getOrderOfB(MatmulOpInterface op) {
+  return getOrderOf(op.getB(), op.getBOrderAttr());
+}
+OperandOrderAttrInterface PackOperandOp::getOutOrder() {
+  return getOrderOf(getOuts()[0], getOrderAttr());
+}
+
+void mx::copyOrders(MatmulOpInterface from, MatmulOpInterface to) {
+  to.setAOrderAttr(from.getAOrderAttr());
+  to.setBOrderAttr(from.getBOrderAttr());
+}
+
 bool mx::hasPackedB(MatmulOpInterface op) {
-  return isPacked(cast<ShapedType>(op.getB().getType()), getLogicalRankOfB(op));
+  OperandOrderAttrInterface order = getOrderOfB(op);
+  return order && !order.keepsShape();
 }
 
 SmallVector<int64_t> mx::getLogicalShapeOfB(MatmulOpInterface op) {
   auto b = cast<ShapedType>(op.getB().getType());
   int64_t rank = getLogicalRankOfB(op);
-  if (b.getRank() != rank + kWeightTileRank)
+  if (!hasPackedB(op) || getOrder(b) || b.getRank() < rank)
     return SmallVector<int64_t>(b.getShape());
   SmallVector<int64_t> shape(b.getShape().take_front(rank - 2));
   int64_t n = cast<ShapedType>(op.getOut().getType()).getShape().back();

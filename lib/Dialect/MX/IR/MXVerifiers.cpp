@@ -11,7 +11,6 @@
 
 #include "MXChecks.h"
 #include "mx/BlockFormats/BlockFormat.h"
-#include "mx/Support/ReductionOrder.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -96,65 +95,6 @@ LogicalResult DequantizeOp::verify() {
       failed(verifyElementEncoding(*this, input, ragged, groups)))
     return failure();
   // dequantize C13
-  return verifyNoEncoding(*this, out);
-}
-
-//===----------------------------------------------------------------------===//
-// Permute a reduction
-//===----------------------------------------------------------------------===//
-
-LogicalResult PermuteReductionOp::verify() {
-  Named input{getInput(), "input"};
-  if (failed(verifyForm(*this)) ||            // permute_reduction C1
-      failed(verifyOneOut(*this, getOuts()))) // permute_reduction C2
-    return failure();
-  Named out{getOuts()[0], "outs"};
-  if (failed(verifyMinRank(*this, input))) // permute_reduction C3
-    return failure();
-  // permute_reduction C16
-  if (isa<MemRefType>(input.type()) && getInput() == getOuts()[0])
-    return emitOpError("expected another memref as outs than the input, whose "
-                       "elements change places, found the same one");
-  if (!out.elementType().isBF16()) // permute_reduction C4
-    return errorAt(*this, out)
-           << "expected outs of bf16, found " << out.elementType();
-  if (!getScales() && !input.elementType().isBF16()) // permute_reduction C5
-    return errorAt(*this, input) << "expected an input of bf16, or scales, "
-                                    "found an input of "
-                                 << input.elementType() << " without";
-  // permute_reduction C9
-  if (getOffsets() && (!getScales() || getRaggedOrNone() != RaggedKind::Rows))
-    return emitOpError(
-        "expected offsets of expert groups with scales and ragged = "
-        "rows, found them without");
-  // permute_reduction C10
-  if (failed(verifyRagged(*this, getRagged(), getOffsets())) ||
-      // permute_reduction C11
-      (getRagged() && failed(verifyRank(*this, input, 2))))
-    return failure();
-  int64_t rank = input.rank();
-  if (input.type().isDynamicDim(rank - 1)) // permute_reduction C12
-    return errorAt(*this, input)
-           << "expected the last dimension of the input to be known, found "
-           << input.type();
-  // permute_reduction C13
-  if (failed(verifyMultiple(*this, input, rank - 1, kReductionMultiple)) ||
-      // permute_reduction C14
-      failed(verifyRank(*this, out, rank)) ||
-      failed(verifyShape(*this, input, out.type().getShape())))
-    return failure();
-  if (getScales()) {
-    Named scales{getScales(), "scales"};
-    // permute_reduction C6
-    if (failed(
-            verifyBlock(*this, input, scales.elementType(), getBlockSize())) ||
-        // permute_reduction C7
-        // permute_reduction C8
-        failed(verifyScalesOf(*this, input, scales)))
-      return failure();
-  }
-  if (failed(verifyNoEncoding(*this, input))) // permute_reduction C15
-    return failure();
   return verifyNoEncoding(*this, out);
 }
 
@@ -252,30 +192,55 @@ LogicalResult RelayoutOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// PackWeights
+// PackOperand
 //===----------------------------------------------------------------------===//
 
-LogicalResult PackWeightsOp::verify() {
-  if (failed(verifyForm(*this)) ||            // pack_weights C1
-      failed(verifyOneOut(*this, getOuts()))) // pack_weights C2
+LogicalResult PackOperandOp::verify() {
+  if (failed(verifyForm(*this)) ||            // pack_operand C1
+      failed(verifyOneOut(*this, getOuts()))) // pack_operand C2
     return failure();
-  Named in{getInput(), "input"}, out{getOuts()[0], "outs"};
-  if (failed(verifyMinRank(*this, in))) // pack_weights C3
+  Named input{getInput(), "input"}, out{getOuts()[0], "outs"};
+  if (failed(verifyMinRank(*this, input))) // pack_operand C3
     return failure();
-  if (in.elementType() != out.elementType()) // pack_weights C4
+  OperandOrderAttrInterface order = getOutOrder();
+  if (!order) // pack_operand C4
+    return errorAt(*this, out) << "expected an order, as the encoding of outs "
+                                  "or as the attribute, found neither with "
+                               << out.type();
+  // pack_operand C5
+  if (isa<MemRefType>(input.type()) && getInput() == getOuts()[0])
+    return emitOpError("expected another memref as outs than the input, whose "
+                       "elements change places, found the same one");
+  // pack_operand C6
+  if (!getScales() && input.elementType() != out.elementType())
     return errorAt(*this, out)
-           << "expected outs of type " << in.elementType()
+           << "expected outs of type " << input.elementType()
            << " like the input, found " << out.elementType();
-  if (failed(verifyNoEncoding(*this, in))) // pack_weights C5
+  if (getScales() &&
+      !isa<Float32Type, BFloat16Type, Float16Type>(out.elementType()))
+    return errorAt(*this, out) << "expected outs of f32, bf16 or f16 with "
+                                  "scales, found "
+                               << out.elementType();
+  // pack_operand C7
+  if (getOffsets() && (!getScales() || getRaggedOrNone() != RaggedKind::Rows))
+    return emitOpError(
+        "expected offsets of expert groups with scales and ragged = "
+        "rows, found them without");
+  // pack_operand C8
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())) ||
+      (getRagged() && failed(verifyRank(*this, input, 2))))
     return failure();
-  if (out.rank() == in.rank() + kWeightTileRank) // pack_weights C6
-    return verifyPackedShape(*this, out, in.shape());
-  if (out.rank() != in.rank() || !isPacked(out.type(), in.rank()))
-    return errorAt(*this, out)
-           << "expected outs of rank " << in.rank()
-           << " with a #mx.weight_layout encoding or, materialized, of rank "
-           << in.rank() + kWeightTileRank << ", found " << out.type();
-  return verifyShape(*this, out, in.shape());
+  if (getScales()) { // pack_operand C9
+    Named scales{getScales(), "scales"};
+    if (failed(
+            verifyBlock(*this, input, scales.elementType(), getBlockSize())) ||
+        failed(verifyScalesOf(*this, input, scales)))
+      return failure();
+  }
+  if (failed(verifyNoEncoding(*this, input))) // pack_operand C10
+    return failure();
+  // pack_operand C11
+  return verifyOrder(*this, out, order, input.shape());
 }
 
 //===----------------------------------------------------------------------===//

@@ -94,7 +94,7 @@ static constexpr CarriedAttribute kCarried[] = {
      }},
     {kQuantizeScheduleAttrName,
      "#mxgpu.quantize_schedule",
-     {"mx.quantize", "mx.dequantize", "mx.permute_reduction"},
+     {"mx.quantize", "mx.dequantize", "mx.pack_operand"},
      [](Attribute attribute) { return isa<QuantizeScheduleAttr>(attribute); }},
     {kSimpleKernelAttrName,
      "a string",

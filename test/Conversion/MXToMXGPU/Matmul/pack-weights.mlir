@@ -19,7 +19,7 @@
 // CHECK-NOT:         mxgpu.load_block
 // CHECK:             mxgpu.store_block %{{.*}}, %[[P]][%{{.*}}, %{{.*}}] : vector<16xi8>
 func.func @pack(%w: memref<4x100x96xf4E2M1FN>, %p: memref<4x2x2x128x32xf4E2M1FN>) {
-  mx.pack_weights ins(%w : memref<4x100x96xf4E2M1FN>) outs(%p : memref<4x2x2x128x32xf4E2M1FN>)
+  mx.pack_operand order = #mxgpu.fragment_64x64 ins(%w : memref<4x100x96xf4E2M1FN>) outs(%p : memref<4x2x2x128x32xf4E2M1FN>)
   return
 }
 
@@ -35,7 +35,7 @@ func.func @pack(%w: memref<4x100x96xf4E2M1FN>, %p: memref<4x2x2x128x32xf4E2M1FN>
 // CHECK-COUNT-32:    mxgpu.load_block %{{.*}} -> vector<4xf8E5M2>
 // CHECK:             mxgpu.store_block %{{.*}} : vector<32xf8E5M2>
 func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
-  mx.pack_weights ins(%w : memref<?x?xf8E5M2>) outs(%p : memref<?x?x128x32xf8E5M2>)
+  mx.pack_operand order = #mxgpu.fragment_64x64 ins(%w : memref<?x?xf8E5M2>) outs(%p : memref<?x?x128x32xf8E5M2>)
   return
 }
 
@@ -77,7 +77,7 @@ func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
 !y = memref<256x160xbf16>
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, epilogue = direct>
 func.func @matmul(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) b_order = #mxgpu.fragment_64x64 {mxgpu.schedule = #schedule}
   return
 }
 
@@ -101,7 +101,7 @@ func.func @matmul(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 #schedule = #mxgpu.schedule<tile = [64, 256, 64], stages = 3, epilogue = direct>
 func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
   mx.grouped_matmul ragged = rows ins(%x, %w, %ws : !x, !w, !ws)
-      offsets(%o : memref<4xi32>) outs(%y : !y) {mxgpu.schedule = #schedule}
+      offsets(%o : memref<4xi32>) outs(%y : !y) b_order = #mxgpu.fragment_64x64 {mxgpu.schedule = #schedule}
   return
 }
 
@@ -126,6 +126,6 @@ func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 !y = memref<16x160xbf16>
 #schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab, epilogue = direct>
 func.func @swapped(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) b_order = #mxgpu.fragment_64x64 {mxgpu.schedule = #schedule}
   return
 }

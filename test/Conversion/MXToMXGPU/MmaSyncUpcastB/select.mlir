@@ -4,7 +4,7 @@
 // and 128 columns of each.
 
 !x = tensor<4096x2048xbf16>
-!w = tensor<8x4096x2048xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!w = tensor<8x4096x2048xf4E2M1FN, #mxgpu.fragment_64x64>
 !ws = tensor<8x4096x64xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !q = tensor<4096x2048xf8E4M3FN>
 !qs = tensor<4096x64xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>

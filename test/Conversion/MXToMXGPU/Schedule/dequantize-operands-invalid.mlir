@@ -15,11 +15,11 @@ func.func @numbers(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
 // -----
 
 !a = tensor<256x256xbf16>
-!b = tensor<256x256xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!b = tensor<256x256xf4E2M1FN, #mxgpu.fragment_64x64>
 !s = tensor<2x2x32x4x4xf8E8M0FNU>
 !y = tensor<256x256xf32>
 func.func @packed(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected b that is not packed with workspace = b, found tensor<256x256xf4E2M1FN, #mx.weight_layout<fragment_64x64>>}}
+  // expected-error @below {{expected b that is not packed with workspace = b, found it packed}}
   %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = b>} -> !y
   return %0 : !y
 }

@@ -93,8 +93,8 @@ func.func @reduction(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: 
 !y = tensor<?x256xf32>
 
 // CHECK-LABEL: func @permuted(
-// CHECK:         %[[X:.*]] = mx.permute_reduction ins(%{{.*}} : tensor<?x512xf8E4M3FN>) scales(%{{.*}} : tensor<?x4x32x4x4xf8E8M0FNU>) outs(%{{.*}} : tensor<?x512xbf16>)
-// CHECK:         mx.matmul ins(%[[X]], %{{.*}}, %{{.*}} : tensor<?x512xbf16>, {{.*}}) {{.*}} strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>
+// CHECK:         %[[X:.*]] = mx.pack_operand order = #mxgpu.k_order<64> ins(%{{.*}} : tensor<?x512xf8E4M3FN>) scales(%{{.*}} : tensor<?x4x32x4x4xf8E8M0FNU>) outs(%{{.*}} : tensor<?x512xbf16>)
+// CHECK:         mx.matmul ins(%[[X]], %{{.*}}, %{{.*}} : tensor<?x512xbf16>, {{.*}}) {{.*}} a_order = #mxgpu.k_order<64> {{.*}} strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>
 func.func @permuted(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], workspace = a, strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
@@ -109,7 +109,7 @@ func.func @permuted(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 !y = tensor<300x48xf32>
 
 // CHECK-LABEL: func @permuted_rows(
-// CHECK:         %[[X:.*]] = mx.permute_reduction ins(%{{.*}} : tensor<300x96xbf16>) outs(%{{.*}} : tensor<300x96xbf16>) -> tensor<300x96xbf16>
+// CHECK:         %[[X:.*]] = mx.pack_operand order = #mxgpu.k_order<32> ins(%{{.*}} : tensor<300x96xbf16>) outs(%{{.*}} : tensor<300x96xbf16>) -> tensor<300x96xbf16>
 // CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{.*}}, %{{.*}} : {{.*}}) offsets
 func.func @permuted_rows(%a: !a, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) -> !y {
   %0 = mx.grouped_matmul ragged = rows ins(%a, %b, %bs : !a, !b, !bs) offsets(%o : tensor<4xi32>)

@@ -105,6 +105,7 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
   // expected-error @below {{expected no wgmma_swap_ab with packed weights and num_b, as a thread has the same row of both matrices, and of packed weights adjacent rows of one: leave it out, or pack no weights}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
+      b_order = #mxgpu.fragment_64x64
       {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>} epilogue {
     ^bb0(%a: f32, %b: f32, %row: index, %column: index):
       %v = arith.mulf %a, %b : f32

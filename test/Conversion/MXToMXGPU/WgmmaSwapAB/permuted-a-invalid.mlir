@@ -45,7 +45,7 @@ func.func @${name}(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
 // SET name = unknown
 // expected-error @below {{'mx.matmul' op expected a reduction that types know with permuted_a, found an unknown one: leave it out}}
 
-// SET b = f4E2M1FN, #mx.weight_layout<fragment_64x64>
+// SET b = f4E2M1FN, #mxgpu.fragment_64x64
 // SET name = packed
 // expected-error @below {{'mx.matmul' op expected no permuted_a with packed weights, of which a thread reads adjacent elements as they are: leave it out}}
 
@@ -58,22 +58,9 @@ func.func @${name}(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
 !bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<64x64xf32>
 func.func @destination(%x: !x, %b: !b, %bs: !bs, %y: !y) -> (!x, !y) {
-  %p = mx.permute_reduction ins(%x : !x) outs(%x : !x) -> !x
+  %p = mx.pack_operand order = #mxgpu.k_order<64> ins(%x : !x) outs(%x : !x) -> !x
   // expected-error @below {{'mx.matmul' op expected workspace = a with permuted_a, found none}}
   %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
   return %p, %0 : !x, !y
-}
-
-// What a program permutes itself has another meaning than the schedule says.
-!x = tensor<64x128xbf16>
-!b = tensor<64x128xf4E2M1FN>
-!bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<64x64xf32>
-func.func @by_hand(%x: !x, %e: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
-  %p = mx.permute_reduction ins(%x : !x) outs(%e : !x) -> !x
-  // expected-error @below {{'mx.matmul' op expected workspace = a with permuted_a, found none}}
-  %0 = mx.matmul ins(%p, %b, %bs : !x, !b, !bs) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
-  return %0 : !y
 }

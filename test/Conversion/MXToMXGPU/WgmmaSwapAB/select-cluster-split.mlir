@@ -2,7 +2,7 @@
 
 // Clusters whose CTAs share a reduction are chosen where all of them run at a time.
 
-!w = tensor<4608x4608xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!w = tensor<4608x4608xf4E2M1FN, #mxgpu.fragment_64x64>
 !ws = tensor<36x36x32x4x4xf8E8M0FNU>
 
 // 18 tiles of 256 columns: clusters of 6 would be 108 CTAs, of which an H100 runs 102. Weights are read once, which the L2 is told.
@@ -20,10 +20,10 @@ func.func @six(%x: tensor<3x4608xbf16>, %w: !w, %ws: !ws) -> tensor<3x4608xbf16>
 // CHECK-LABEL: mx.matmul in @seventeen:
 // CHECK:       102 work tiles in 1 wave
 // CHECK:       1  16x256x128 s9 swap k/6c
-func.func @seventeen(%x: tensor<3x4608xbf16>, %w: tensor<4352x4608xf4E2M1FN, #mx.weight_layout<fragment_64x64>>,
+func.func @seventeen(%x: tensor<3x4608xbf16>, %w: tensor<4352x4608xf4E2M1FN, #mxgpu.fragment_64x64>,
                      %ws: tensor<34x36x32x4x4xf8E8M0FNU>) -> tensor<3x4352xbf16> {
   %init = tensor.empty() : tensor<3x4352xbf16>
-  %y = mx.matmul ins(%x, %w, %ws : tensor<3x4608xbf16>, tensor<4352x4608xf4E2M1FN, #mx.weight_layout<fragment_64x64>>,
+  %y = mx.matmul ins(%x, %w, %ws : tensor<3x4608xbf16>, tensor<4352x4608xf4E2M1FN, #mxgpu.fragment_64x64>,
       tensor<34x36x32x4x4xf8E8M0FNU>) outs(%init : tensor<3x4352xbf16>) -> tensor<3x4352xbf16>
   return %y : tensor<3x4352xbf16>
 }

@@ -60,8 +60,8 @@ func.func @dense(%a: !a, %as: !as, %b: !b, %y: !y) {
 !y = memref<?x768xbf16>
 #schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 2, strategy = #mxgpu.wgmma_upcast_a<permuted_b = true>>
 func.func @rows(%a: !a, %as: !as, %w: !w, %b: !b, %o: memref<4xi32>, %y: !y) {
-  mx.permute_reduction ins(%w : !w) outs(%b : !b)
+  mx.pack_operand order = #mxgpu.k_order<64> ins(%w : !w) outs(%b : !b)
   mx.grouped_matmul ragged = rows ins(%a, %as, %b : !a, !as, !b)
-      offsets(%o : memref<4xi32>) outs(%y : !y) {mxgpu.schedule = #schedule}
+      offsets(%o : memref<4xi32>) outs(%y : !y) b_order = #mxgpu.k_order<64> {mxgpu.schedule = #schedule}
   return
 }

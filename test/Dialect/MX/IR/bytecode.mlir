@@ -1,15 +1,15 @@
 // RUN: mx-opt %s --emit-bytecode -o %t.mlirbc
 // RUN: mx-opt %t.mlirbc | FileCheck %s
-// RUN: %python %S/Inputs/change-version.py %t.mlirbc 6 %t.later.mlirbc
+// RUN: %python %S/Inputs/change-version.py %t.mlirbc 7 %t.later.mlirbc
 // RUN: not mx-opt %t.later.mlirbc 2>&1 | FileCheck %s --check-prefix=LATER
-// RUN: %python %S/Inputs/change-version.py %t.mlirbc 4 %t.former.mlirbc
+// RUN: %python %S/Inputs/change-version.py %t.mlirbc 5 %t.former.mlirbc
 // RUN: not mx-opt %t.former.mlirbc 2>&1 | FileCheck %s --check-prefix=FORMER
 
 // Properties, layouts, regions and optional operands survive, and a file of
 // another version is refused by name.
 
-// LATER: error: expected mx bytecode of version 5, found 6
-// FORMER: error: expected mx bytecode of version 5, found 4
+// LATER: error: expected mx bytecode of version 6, found 7
+// FORMER: error: expected mx bytecode of version 6, found 5
 
 // CHECK-LABEL: func @f
 // CHECK:         mx.quantize ragged = rows

@@ -564,14 +564,14 @@ func.func @relayout_of_second_value(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E
 // Packed weights are written whole: what was there does not matter.
 // CHECK-LABEL: func @pack_over_packed(
 // CHECK-SAME:      %{{[^:]*}}: tensor<64x64xf4E2M1FN>, %[[V:[^:]*]]: tensor<64x64xf4E2M1FN>, %[[INIT:[^:]*]]:
-// CHECK-NEXT:    %[[P:.*]] = mx.pack_weights ins(%[[V]] : {{.*}}) outs(%[[INIT]]
+// CHECK-NEXT:    %[[P:.*]] = mx.pack_operand ins(%[[V]] : {{.*}}) outs(%[[INIT]]
 // CHECK-NEXT:    return %[[P]]
 func.func @pack_over_packed(%w: tensor<64x64xf4E2M1FN>, %v: tensor<64x64xf4E2M1FN>,
-                            %init: tensor<64x64xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
-    -> tensor<64x64xf4E2M1FN, #mx.weight_layout<fragment_64x64>> {
-  %0 = mx.pack_weights ins(%w : tensor<64x64xf4E2M1FN>) outs(%init : tensor<64x64xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
-      -> tensor<64x64xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
-  %1 = mx.pack_weights ins(%v : tensor<64x64xf4E2M1FN>) outs(%0 : tensor<64x64xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
-      -> tensor<64x64xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
-  return %1 : tensor<64x64xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+                            %init: tensor<64x64xf4E2M1FN, #mxgpu.fragment_64x64>)
+    -> tensor<64x64xf4E2M1FN, #mxgpu.fragment_64x64> {
+  %0 = mx.pack_operand ins(%w : tensor<64x64xf4E2M1FN>) outs(%init : tensor<64x64xf4E2M1FN, #mxgpu.fragment_64x64>)
+      -> tensor<64x64xf4E2M1FN, #mxgpu.fragment_64x64>
+  %1 = mx.pack_operand ins(%v : tensor<64x64xf4E2M1FN>) outs(%0 : tensor<64x64xf4E2M1FN, #mxgpu.fragment_64x64>)
+      -> tensor<64x64xf4E2M1FN, #mxgpu.fragment_64x64>
+  return %1 : tensor<64x64xf4E2M1FN, #mxgpu.fragment_64x64>
 }

@@ -210,15 +210,10 @@ func.func ${function} {
 // expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with b of bf16 alone, found reduction: quantize both operands, or neither}}
 %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b : tensor<64x384xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, tensor<64x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, tensor<48x384xbf16, #mx.ragged<groups = 2, align = 128>>) offsets(%offsets : tensor<2xi32>) outs(%o0 : tensor<2x64x48xf32>) -> tensor<2x64x48xf32>
 
-// SET function = @grouped_matmul_c21(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xf32>, %g: tensor<4xi32>)
-// expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected b that is not packed with a_scales, found 'tensor<4x48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>': leave out mx.pack_weights, or give a as bf16 or f16}}
-%r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
-
-// SET function = @grouped_matmul_c21_tiles(%a: tensor<300x64xbf16>, %b: tensor<4x1x2x128x32xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xf32>, %g: tensor<4xi32>)
+// SET function = @grouped_matmul_c21(%a: tensor<300x64xbf16>, %b: tensor<4x1x2x128x32xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xf32>, %g: tensor<4xi32>)
 // expected-note @above {{b is defined here}}
 // expected-error @below {{'mx.grouped_matmul' op expected dimension 2 of b to be 1, found 2}}
-%r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x1x2x128x32xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
+%r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x1x2x128x32xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) b_order = #mxgpu.fragment_64x64 -> tensor<300x48xf32>
 
 // SET function = @grouped_matmul_c22(%a: tensor<300x64xbf16>, %b: tensor<4x48x64xbf16>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
 // expected-note @above {{b is defined here}}

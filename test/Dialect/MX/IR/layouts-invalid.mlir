@@ -27,14 +27,14 @@ func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>
 // expected-error @below {{expected one of [linear, sf_128x4] for physical layout of the scales of a tensor, got: swizzled}}
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 
-// expected-error @below {{expected a tensor of weights of rank 2 or more, found rank 1}}
-func.func private @weight_layout_c1(tensor<128xf8E4M3FN, #mx.weight_layout<fragment_64x64>>)
+// expected-error @below {{expected an operand of rank 2 or more in order #mxgpu.fragment_64x64, found rank 1}}
+func.func private @operand_order_c1(tensor<128xf8E4M3FN, #mxgpu.fragment_64x64>)
 
-// expected-error @below {{expected weights of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN, found 'i8'}}
-func.func private @weight_layout_c2(tensor<128x64xi8, #mx.weight_layout<fragment_64x64>>)
+// expected-error @below {{expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN in order #mxgpu.fragment_64x64, found 'i8'}}
+func.func private @operand_order_c2(tensor<128x64xi8, #mxgpu.fragment_64x64>)
 
-// expected-error @below {{expected one of [fragment_64x64] for physical layout of a matrix of weights, got: rows}}
-func.func private @weight_layout_syntax(tensor<128x64xf8E4M3FN, #mx.weight_layout<rows>>)
+// expected-error @below {{expected an operand of whole tiles of 1 x 64 elements in order #mxgpu.k_order<64>, found a size of 96}}
+func.func private @operand_order_c3(tensor<128x96xbf16, #mxgpu.k_order<64>>)
 
 // expected-error @below {{expected 1 to 2147483648 expert groups, found 0}}
 func.func private @ragged_c1(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 0, align = 128>>)

@@ -149,35 +149,40 @@ func.func ${function} {
 // expected-error @below {{expected 3 types, found 2}}
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
-// SET function = @matmul_c15(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
-// expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected b that is not packed with a_scales, found 'tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>': leave out mx.pack_weights, or give a as bf16 or f16}}
-%r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+// SET function = @matmul_c15(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// expected-note @above {{a is defined here}}
+// expected-error @below {{'mx.matmul' op expected a in an order that keeps its shape, found #mxgpu.fragment_64x64}}
+%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) a_order = #mxgpu.fragment_64x64 -> tensor<64x48xf32>
 
-// SET function = @matmul_c15_materialized(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<1x1x128x32xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// SET function = @matmul_c15_element(%a: tensor<64x64xbf16>, %b: tensor<1x1x128x32xbf16>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected b that is not packed with a_scales, found 'tensor<1x1x128x32xf8E4M3FN>': leave out mx.pack_weights, or give a as bf16 or f16}}
-%r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<1x1x128x32xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+// expected-error @below {{'mx.matmul' op expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN in order #mxgpu.fragment_64x64, found 'bf16'}}
+%r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<1x1x128x32xbf16>) outs(%o0 : tensor<64x48xf32>) b_order = #mxgpu.fragment_64x64 -> tensor<64x48xf32>
 
 // SET function = @matmul_c15_tiles(%a: tensor<64x64xbf16>, %b: tensor<1x2x128x32xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
 // expected-error @below {{'mx.matmul' op expected dimension 1 of b to be 1, found 2}}
-%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x2x128x32xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x2x128x32xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) b_order = #mxgpu.fragment_64x64 -> tensor<64x48xf32>
 
-// SET function = @matmul_c15_order(%a: tensor<64x64xbf16>, %b: tensor<1x1x32x128xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// SET function = @matmul_c15_stored(%a: tensor<64x64xbf16>, %b: tensor<1x1x32x128xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
 // expected-error @below {{'mx.matmul' op expected dimension 2 of b to be 128, found 32}}
-%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x1x32x128xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x1x32x128xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) b_order = #mxgpu.fragment_64x64 -> tensor<64x48xf32>
 
-// SET function = @matmul_c15_encoding(%a: tensor<64x64xbf16>, %b: tensor<1x1x128x32xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// SET function = @matmul_c15_order(%a: tensor<64x64xbf16, #mxgpu.k_order<64>>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// expected-note @above {{a is defined here}}
+// expected-error @below {{'mx.matmul' op expected a in order #mxgpu.k_order<32>, found #mxgpu.k_order<64>}}
+%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16, #mxgpu.k_order<64>>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) a_order = #mxgpu.k_order<32> -> tensor<64x48xf32>
+
+// SET function = @matmul_c15_none(%a: tensor<64x64xbf16>, %b: tensor<1x1x64x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected b without encoding, found #mx.weight_layout<fragment_64x64>}}
-%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x1x128x32xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+// expected-error @below {{'mx.matmul' op expected b of rank 2, found rank 4}}
+%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x1x64x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
-// SET function = @matmul_c8_packed(%a: tensor<64x64xbf16>, %b: tensor<40x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// SET function = @matmul_c8_packed(%a: tensor<64x64xbf16>, %b: tensor<40x64xf8E4M3FN, #mxgpu.fragment_64x64>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{outs is defined here}}
 // expected-error @below {{'mx.matmul' op expected dimension 1 of outs to be 40, found 48}}
-%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<40x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+%r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<40x64xf8E4M3FN, #mxgpu.fragment_64x64>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c16(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
@@ -202,8 +207,3 @@ func.func ${function} {
 // SET function = @matmul_c16_block(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)
 // expected-error @below {{'mx.matmul' op expected no block_size without scales, found 16}}
 %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) block_size = 16 -> tensor<64x48xf32>
-
-// SET function = @matmul_c15_numbers(%a: tensor<64x64xbf16>, %b: tensor<1x1x4x2xbf16>, %o0: tensor<64x48xf32>)
-// expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected b that is not packed without b_scales, found 'tensor<1x1x4x2xbf16>': rows of bf16 are multiplied as they are}}
-%r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<1x1x4x2xbf16>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>

@@ -99,16 +99,17 @@ func.func @quantize_ragged_materialized(%x: tensor<300x64xbf16>, %o: tensor<4xi3
   return
 }
 
-// CHECK-LABEL: func @permute_reduction(
-// CHECK:         mx.permute_reduction ins(%{{[^ ]*}} : tensor<?x512xbf16>) outs(%{{[^ ]*}} : tensor<?x512xbf16>) -> tensor<?x512xbf16>
-// CHECK:         mx.permute_reduction ragged = rows ins(%{{[^ ]*}} : tensor<?x512xf4E2M1FN>) scales(%{{[^ ]*}} : tensor<?x8x32x4x4xf8E4M3FN>) offsets(%{{[^ ]*}} : tensor<4xi32>)
+// CHECK-LABEL: func @pack_k_order(
+// CHECK:         mx.pack_operand ins(%{{[^ ]*}} : tensor<?x512xbf16>) outs(%{{[^ ]*}} : tensor<?x512xbf16, #mxgpu.k_order<64>>) -> tensor<?x512xbf16, #mxgpu.k_order<64>>
+// CHECK:         mx.pack_operand order = #mxgpu.k_order<64> ragged = rows ins(%{{[^ ]*}} : tensor<?x512xf4E2M1FN>) scales(%{{[^ ]*}} : tensor<?x8x32x4x4xf8E4M3FN>) offsets(%{{[^ ]*}} : tensor<4xi32>)
 // CHECK-SAME:      outs(%{{[^ ]*}} : tensor<?x512xbf16>) block_size = 16 -> tensor<?x512xbf16>
-func.func @permute_reduction(%x: tensor<?x512xbf16>, %q: tensor<?x512xf4E2M1FN>, %s: tensor<?x8x32x4x4xf8E4M3FN>,
-                             %o: tensor<4xi32>, %init: tensor<?x512xbf16>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
-  %y = mx.permute_reduction ins(%x : tensor<?x512xbf16>) outs(%init : tensor<?x512xbf16>) -> tensor<?x512xbf16>
-  %z = mx.permute_reduction ragged = rows ins(%q : tensor<?x512xf4E2M1FN>) scales(%s : tensor<?x8x32x4x4xf8E4M3FN>)
+!k = tensor<?x512xbf16, #mxgpu.k_order<64>>
+func.func @pack_k_order(%x: tensor<?x512xbf16>, %q: tensor<?x512xf4E2M1FN>, %s: tensor<?x8x32x4x4xf8E4M3FN>,
+                        %o: tensor<4xi32>, %init: tensor<?x512xbf16>, %k: !k) -> (!k, tensor<?x512xbf16>) {
+  %y = mx.pack_operand ins(%x : tensor<?x512xbf16>) outs(%k : !k) -> !k
+  %z = mx.pack_operand order = #mxgpu.k_order<64> ragged = rows ins(%q : tensor<?x512xf4E2M1FN>) scales(%s : tensor<?x8x32x4x4xf8E4M3FN>)
       offsets(%o : tensor<4xi32>) outs(%init : tensor<?x512xbf16>) block_size = 16 -> tensor<?x512xbf16>
-  return %y, %z : tensor<?x512xbf16>, tensor<?x512xbf16>
+  return %y, %z : !k, tensor<?x512xbf16>
 }
 
 // CHECK-LABEL: func @dequantize
@@ -152,27 +153,28 @@ func.func @relayout(%s: tensor<256x16xf8E8M0FNU>,
   return %0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
-// CHECK-LABEL: func @pack_weights
-// CHECK:         mx.pack_weights ins(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN>)
-// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
-// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x512xbf16>, tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, tensor<128x16xf8E8M0FNU>)
-// CHECK:         mx.pack_weights ins(%{{[^ ,)]+}} : memref<4x100x96xf8E5M2>) outs(%{{[^ ,)]+}} : memref<4x2x2x128x32xf8E5M2>){{$}}
+// CHECK-LABEL: func @pack_operand
+// CHECK:         mx.pack_operand ins(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>) -> tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>
+// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x512xbf16>, tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>, tensor<128x16xf8E8M0FNU>)
+// CHECK:         mx.pack_operand order = #mxgpu.fragment_64x64 ins(%{{[^ ,)]+}} : memref<4x100x96xf8E5M2>) outs(%{{[^ ,)]+}} : memref<4x2x2x128x32xf8E5M2>){{$}}
 // CHECK:         mx.grouped_matmul ragged = rows ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<300x96xbf16>, memref<4x2x2x128x32xf8E5M2>, memref<4x100x3xf8E8M0FNU>)
-func.func @pack_weights(%w: tensor<128x512xf4E2M1FN>, %ws: tensor<128x16xf8E8M0FNU>,
-                        %init: tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>,
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : memref<300x100xf32>) b_order = #mxgpu.fragment_64x64
+func.func @pack_operand(%w: tensor<128x512xf4E2M1FN>, %ws: tensor<128x16xf8E8M0FNU>,
+                        %init: tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>,
                         %x: tensor<?x512xbf16>, %out: tensor<?x128xbf16>,
                         %e: memref<4x100x96xf8E5M2>, %es: memref<4x100x3xf8E8M0FNU>,
                         %p: memref<4x2x2x128x32xf8E5M2>, %a: memref<300x96xbf16>,
                         %o: memref<4xi32>, %c: memref<300x100xf32>) -> tensor<?x128xbf16> {
-  %0 = mx.pack_weights ins(%w : tensor<128x512xf4E2M1FN>)
-      outs(%init : tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
-      -> tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  %0 = mx.pack_operand ins(%w : tensor<128x512xf4E2M1FN>)
+      outs(%init : tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>)
+      -> tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>
   %1 = mx.matmul ins(%x, %0, %ws : tensor<?x512xbf16>,
-        tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, tensor<128x16xf8E8M0FNU>)
+        tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>, tensor<128x16xf8E8M0FNU>)
       outs(%out : tensor<?x128xbf16>) -> tensor<?x128xbf16>
-  mx.pack_weights ins(%e : memref<4x100x96xf8E5M2>) outs(%p : memref<4x2x2x128x32xf8E5M2>)
+  mx.pack_operand order = #mxgpu.fragment_64x64 ins(%e : memref<4x100x96xf8E5M2>) outs(%p : memref<4x2x2x128x32xf8E5M2>)
   mx.grouped_matmul ragged = rows ins(%a, %p, %es : memref<300x96xbf16>, memref<4x2x2x128x32xf8E5M2>,
-        memref<4x100x3xf8E8M0FNU>) offsets(%o : memref<4xi32>) outs(%c : memref<300x100xf32>)
+        memref<4x100x3xf8E8M0FNU>) offsets(%o : memref<4xi32>) outs(%c : memref<300x100xf32>) b_order = #mxgpu.fragment_64x64
   return %1 : tensor<?x128xbf16>
 }
 

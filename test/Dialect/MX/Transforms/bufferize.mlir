@@ -76,11 +76,11 @@ func.func @two_writers(%s: tensor<256x16xf8E8M0FNU>, %r: tensor<256x16xf8E8M0FNU
 
 // Packed weights are written whole.
 // CHECK-LABEL: func @pack_weights
-// CHECK:         mx.pack_weights ins(%{{.*}} : memref<100x96xf4E2M1FN{{.*}}>) outs(%{{.*}} : memref<2x2x128x32xf4E2M1FN{{.*}}>){{$}}
+// CHECK:         mx.pack_operand order = #mxgpu.fragment_64x64 ins(%{{.*}} : memref<100x96xf4E2M1FN{{.*}}>) outs(%{{.*}} : memref<2x2x128x32xf4E2M1FN{{.*}}>){{$}}
 // CHECK-NOT:     memref.copy
 func.func @pack_weights(%w: tensor<100x96xf4E2M1FN>) -> tensor<2x2x128x32xf4E2M1FN> {
   %e = tensor.empty() : tensor<2x2x128x32xf4E2M1FN>
-  %p = mx.pack_weights ins(%w : tensor<100x96xf4E2M1FN>) outs(%e : tensor<2x2x128x32xf4E2M1FN>)
+  %p = mx.pack_operand order = #mxgpu.fragment_64x64 ins(%w : tensor<100x96xf4E2M1FN>) outs(%e : tensor<2x2x128x32xf4E2M1FN>)
       -> tensor<2x2x128x32xf4E2M1FN>
   return %p : tensor<2x2x128x32xf4E2M1FN>
 }

@@ -97,15 +97,15 @@ func.func @dimension_out_of_range(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> index
 }
 
 // Three tiles of rows may be 129 rows or 192.
-func.func @lost_size_of_weights(%w: tensor<?x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>) -> index {
+func.func @lost_size_of_weights(%w: tensor<?x64xf8E4M3FN, #mxgpu.fragment_64x64>) -> index {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that gives the logical size of dimension 0 of a tensor in layout #mx.weight_layout<fragment_64x64>, found none}}
-  %0 = tensor.dim %w, %c0 : tensor<?x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
+  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that gives the logical size of dimension 0 of a tensor in layout #mxgpu.fragment_64x64, found none}}
+  %0 = tensor.dim %w, %c0 : tensor<?x64xf8E4M3FN, #mxgpu.fragment_64x64>
   return %0 : index
 }
 
-func.func @slice_of_weights(%w: tensor<128x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>) -> tensor<64x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>> {
-  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.weight_layout<fragment_64x64> to a physical tensor}}
-  %0 = tensor.extract_slice %w[64, 0] [64, 64] [1, 1] : tensor<128x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>> to tensor<64x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
-  return %0 : tensor<64x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
+func.func @slice_of_weights(%w: tensor<128x64xf8E4M3FN, #mxgpu.fragment_64x64>) -> tensor<64x64xf8E4M3FN, #mxgpu.fragment_64x64> {
+  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mxgpu.fragment_64x64 to a physical tensor}}
+  %0 = tensor.extract_slice %w[64, 0] [64, 64] [1, 1] : tensor<128x64xf8E4M3FN, #mxgpu.fragment_64x64> to tensor<64x64xf8E4M3FN, #mxgpu.fragment_64x64>
+  return %0 : tensor<64x64xf8E4M3FN, #mxgpu.fragment_64x64>
 }

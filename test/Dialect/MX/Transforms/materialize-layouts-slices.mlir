@@ -25,8 +25,8 @@ func.func @some(%s: !dynamic, %i: index, %n: index, %x: tensor<?x?x128xf8E4M3FN>
 
 // CHECK-LABEL: func.func @weights
 // CHECK:         tensor.extract_slice %arg0[%arg1, 0, 0, 0, 0] [1, 1, 2, 128, 32] [1, 1, 1, 1, 1]
-!packed = tensor<4x64x128xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
-!matrix = tensor<64x128xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
+!packed = tensor<4x64x128xf8E4M3FN, #mxgpu.fragment_64x64>
+!matrix = tensor<64x128xf8E4M3FN, #mxgpu.fragment_64x64>
 func.func @weights(%w: !packed, %i: index) -> !matrix {
   %0 = tensor.extract_slice %w[%i, 0, 0] [1, 64, 128] [1, 1, 1] : !packed to !matrix
   return %0 : !matrix

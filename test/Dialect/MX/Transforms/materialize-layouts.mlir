@@ -262,17 +262,17 @@ func.func @input_scales(%q: tensor<?x64xf4E2M1FN>, %s: tensor<?x4xf8E4M3FN, #til
 
 // -----
 
-#packed = #mx.weight_layout<fragment_64x64>
+#packed = #mxgpu.fragment_64x64
 #tiled = #mx.scale_layout<sf_128x4>
 
 // Packed weights, static and dynamic.
 // CHECK-LABEL: func @pack(
 // CHECK-SAME:      %[[W:[^:]*]]: tensor<4x100x96xf4E2M1FN>) -> tensor<4x2x2x128x32xf4E2M1FN>
 // CHECK:         %[[P:.*]] = tensor.empty() : tensor<4x2x2x128x32xf4E2M1FN>
-// CHECK:         mx.pack_weights ins(%[[W]] : tensor<4x100x96xf4E2M1FN>) outs(%[[P]] : tensor<4x2x2x128x32xf4E2M1FN>) -> tensor<4x2x2x128x32xf4E2M1FN>
+// CHECK:         mx.pack_operand order = #mxgpu.fragment_64x64 ins(%[[W]] : tensor<4x100x96xf4E2M1FN>) outs(%[[P]] : tensor<4x2x2x128x32xf4E2M1FN>) -> tensor<4x2x2x128x32xf4E2M1FN>
 func.func @pack(%w: tensor<4x100x96xf4E2M1FN>) -> tensor<4x100x96xf4E2M1FN, #packed> {
   %e = tensor.empty() : tensor<4x100x96xf4E2M1FN, #packed>
-  %p = mx.pack_weights ins(%w : tensor<4x100x96xf4E2M1FN>) outs(%e : tensor<4x100x96xf4E2M1FN, #packed>)
+  %p = mx.pack_operand ins(%w : tensor<4x100x96xf4E2M1FN>) outs(%e : tensor<4x100x96xf4E2M1FN, #packed>)
       -> tensor<4x100x96xf4E2M1FN, #packed>
   return %p : tensor<4x100x96xf4E2M1FN, #packed>
 }
@@ -295,7 +295,7 @@ func.func @empty_of_weights(%n: index, %k: index) -> tensor<?x?xf8E4M3FN, #packe
 // CHECK-NEXT:    return %[[K]]
 func.func @dim_of_packed(%w: tensor<?x?xf8E4M3FN>, %e: tensor<?x?xf8E4M3FN, #packed>) -> index {
   %c1 = arith.constant 1 : index
-  %p = mx.pack_weights ins(%w : tensor<?x?xf8E4M3FN>) outs(%e : tensor<?x?xf8E4M3FN, #packed>)
+  %p = mx.pack_operand ins(%w : tensor<?x?xf8E4M3FN>) outs(%e : tensor<?x?xf8E4M3FN, #packed>)
       -> tensor<?x?xf8E4M3FN, #packed>
   %k = tensor.dim %p, %c1 : tensor<?x?xf8E4M3FN, #packed>
   return %k : index

@@ -95,13 +95,13 @@ module attributes {transform.with_named_sequence} {
 
 // CASES tile function
 // A tile of packed weights has 64 rows.
-// SET name = pack_weights
+// SET name = pack_operand
 // SET sizes = 32
 func.func @f(%w: tensor<192x96xf8E4M3FN>, %init: tensor<3x2x128x32xf8E4M3FN>) -> tensor<3x2x128x32xf8E4M3FN> {
 // BLOCK error
-// expected-error @below {{'mx.pack_weights' op expected tiles of rows in multiples of 64, found 32}}
+// expected-error @below {{'mx.pack_operand' op expected tiles of rows in multiples of 64, found 32}}
 // BLOCK op
-%0 = mx.pack_weights ins(%w : tensor<192x96xf8E4M3FN>) outs(%init : tensor<3x2x128x32xf8E4M3FN>)
+%0 = mx.pack_operand order = #mxgpu.fragment_64x64 ins(%w : tensor<192x96xf8E4M3FN>) outs(%init : tensor<3x2x128x32xf8E4M3FN>)
     -> tensor<3x2x128x32xf8E4M3FN>
 return %0 : tensor<3x2x128x32xf8E4M3FN>
 

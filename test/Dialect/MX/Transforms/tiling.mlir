@@ -189,20 +189,20 @@ module attributes {transform.with_named_sequence} {
 // CHECK:         scf.for
 // CHECK:           tensor.extract_slice %{{.*}}[%{{.*}}, 0] [64, 96] [1, 1] : tensor<192x96xf8E4M3FN>
 // CHECK:           tensor.extract_slice %{{.*}}[%{{.*}}, 0, 0, 0] [1, 2, 128, 32] [1, 1, 1, 1] : tensor<3x2x128x32xf8E4M3FN>
-// CHECK:           mx.pack_weights {{.*}} -> tensor<1x2x128x32xf8E4M3FN>
+// CHECK:           mx.pack_operand {{.*}} -> tensor<1x2x128x32xf8E4M3FN>
 // CHECK:         scf.for
-// CHECK:           mx.matmul ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<32x96xbf16>, tensor<1x2x128x32xf8E4M3FN>, tensor<64x3xf8E8M0FNU>) outs(%{{.*}} : tensor<32x64xf32>)
+// CHECK:           mx.matmul ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<32x96xbf16>, tensor<1x2x128x32xf8E4M3FN>, tensor<64x3xf8E8M0FNU>) outs(%{{.*}} : tensor<32x64xf32>) b_order = #mxgpu.fragment_64x64
 func.func @packed_weights(%x: tensor<32x96xbf16>, %w: tensor<192x96xf8E4M3FN>, %s: tensor<192x3xf8E8M0FNU>,
                           %init: tensor<3x2x128x32xf8E4M3FN>, %out: tensor<32x192xf32>) -> tensor<32x192xf32> {
-  %0 = mx.pack_weights ins(%w : tensor<192x96xf8E4M3FN>) outs(%init : tensor<3x2x128x32xf8E4M3FN>)
+  %0 = mx.pack_operand order = #mxgpu.fragment_64x64 ins(%w : tensor<192x96xf8E4M3FN>) outs(%init : tensor<3x2x128x32xf8E4M3FN>)
       -> tensor<3x2x128x32xf8E4M3FN>
   %1 = mx.matmul ins(%x, %0, %s : tensor<32x96xbf16>, tensor<3x2x128x32xf8E4M3FN>, tensor<192x3xf8E8M0FNU>)
-      outs(%out : tensor<32x192xf32>) -> tensor<32x192xf32>
+      outs(%out : tensor<32x192xf32>) b_order = #mxgpu.fragment_64x64 -> tensor<32x192xf32>
   return %1 : tensor<32x192xf32>
 }
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.pack_weights"]} in %root : (!transform.any_op) -> !transform.any_op
+    %op = transform.structured.match ops{["mx.pack_operand"]} in %root : (!transform.any_op) -> !transform.any_op
     %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [64]
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     %op2 = transform.structured.match ops{["mx.matmul"]} in %root : (!transform.any_op) -> !transform.any_op

@@ -239,6 +239,18 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 // expected-error @below {{expected cluster_split only with split_k from 2 to 8, the CTAs of a cluster, found 9}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 9>
 
+// fragment_64x64 C1
+// expected-error @below {{expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN in order #mxgpu.fragment_64x64, found 'bf16'}}
+!packed = tensor<128x64xbf16, #mxgpu.fragment_64x64>
+
+// k_order C1
+// expected-error @below {{expected blocks of 32 or 64 columns, found 16}}
+#order = #mxgpu.k_order<16>
+
+// k_order C2
+// expected-error @below {{expected bf16 in order #mxgpu.k_order<32>, found 'f16'}}
+!ordered = tensor<128x96xf16, #mxgpu.k_order<32>>
+
 // raster C1
 // expected-error @below {{expected group_m(n) with n from 1 to 1048576, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = group_m(0)>

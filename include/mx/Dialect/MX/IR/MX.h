@@ -79,11 +79,17 @@ mlir::FailureOr<MatmulOpInterface> attachEpilogue(MatmulOpInterface matmul,
 
 namespace mx {
 
-/// Whether the right operand of a matmul is packed weights, in either form.
+/// The order of an operand of a matmul, in either form, or null.
+OperandOrderAttrInterface getOrderOfA(MatmulOpInterface op);
+OperandOrderAttrInterface getOrderOfB(MatmulOpInterface op);
+/// Gives the operands of `to` the orders of the operands of `from`.
+void copyOrders(MatmulOpInterface from, MatmulOpInterface to);
+
+/// Whether the right operand of a matmul is stored in tiles, in either form.
 bool hasPackedB(MatmulOpInterface op);
 
-/// Its logical shape, `[b...] x N x K`: of materialized packed weights what the
-/// result and the left operand tell.
+/// Logical shape of the right operand, `[b...] x N x K`: of materialized tiles
+/// the one that the result and the left operand imply.
 llvm::SmallVector<int64_t> getLogicalShapeOfB(MatmulOpInterface op);
 
 } // namespace mx

@@ -10,6 +10,7 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/TensorEncoding.td"
 include "mx/Dialect/MX/IR/MXDialect.td"
 include "mx/Dialect/MX/IR/MXEnums.td"
+include "mx/Dialect/Shared/OperandOrder.td"
 include "mx/Dialect/Shared/ScaleRounding.td"
 
 def MX_ScaleRoundingAttr
@@ -65,34 +66,6 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     /// The layout of `type`: its encoding, or `linear` where there is none.
     static ScaleLayoutAttr get(::mlir::ShapedType type);
   }];
-}
-
-def MX_WeightLayoutAttr : MX_Attr<"WeightLayout", "weight_layout",
-    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "layout of packed weights in memory";
-  let description = [{
-    A tensor of packed weights, which `mx.pack_weights` writes, keeps its
-    logical shape, `[batch...] x N x K`; its encoding says where element
-    `(r, c)` lies:
-
-    - `fragment_64x64`: tiles of 64 rows by 64 columns, each in the order in
-      which the 128 threads of a warpgroup hold a tile of A in registers (PTX
-      ISA, "Register Fragments for wgmma.mma_async.m64nNk16", A), but with the
-      two rows of a thread adjacent. Of thread t the 32 elements are adjacent in
-      memory; element e of tile `(i, j)` is
-
-      row `64 i + 16 (t / 32) + 2 (t % 32 / 4) + e / 2 % 2`,
-      column `64 j + 2 (t % 4) + e % 2 + 8 (e / 4 % 2) + 16 (e / 8)`.
-
-    Once materialized by `mx-materialize-layouts`, the tensor has the physical
-    shape `[batch...] x ceil(N/64) x ceil(K/64) x 128 x 32` and no encoding.
-    Every operation that takes packed weights accepts both forms. What lies
-    beyond row N or column K is 0.
-
-    Example: `#mx.weight_layout<fragment_64x64>`.
-  }];
-  let parameters = (ins EnumParameter<MX_WeightLayoutKind>:$kind);
-  let assemblyFormat = "`<` custom<Keyword>($kind) `>`";
 }
 
 def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",

@@ -19,10 +19,6 @@ def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
       I32EnumAttrCase<"Linear", 0, "linear">,
       I32EnumAttrCase<"Sf128x4", 1, "sf_128x4">]>;
 
-def MX_WeightLayoutKind : MX_I32Enum<"WeightLayoutKind",
-    "physical layout of a matrix of weights", [
-      I32EnumAttrCase<"Fragment64x64", 0, "fragment_64x64">]>;
-
 def MX_RaggedKind : MX_I32Enum<"RaggedKind",
     "which dimension the expert groups of a ragged tensor divide", [
       I32EnumAttrCase<"None", 0, "none">,

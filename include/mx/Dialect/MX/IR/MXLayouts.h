@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What verifiers, tiling, materialization and lowerings ask about the shape of
-// a scale tensor or of weights: a type says where scales lie either by its
+// a scale tensor: a type says where scales lie either by its
 // encoding (logical shape) or by its physical shape (materialized). Sizes may
 // be dynamic, which is ShapedType::kDynamic here and stays so.
 //
@@ -14,6 +14,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mx/Dialect/MX/IR/MXEnums.h.inc"
+#include "mx/Dialect/Shared/OperandOrder.h"
 #include "mx/Dialect/Shared/ScaleRounding.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -33,27 +34,16 @@ llvm::SmallVector<int64_t> getMaterializedShape(llvm::ArrayRef<int64_t> logical,
                                                 int64_t groups);
 
 /// `type` without its encoding: the physical tensor of a sf_128x4 layout or of
-/// packed weights, and the same shape for `linear` and `#mx.ragged`. A type
-/// without an encoding of this dialect is returned as it is.
+/// an order, and the same shape for `linear` and `#mx.ragged`. A type without a
+/// layout or order is returned as it is.
 mlir::RankedTensorType getMaterializedType(mlir::RankedTensorType type);
 
 /// True if the physical tensor of `type` has tiles, and so does not tell the
 /// logical shape.
 bool hasTiledLayout(mlir::RankedTensorType type);
 
-/// True if the encoding of `type` is one of this dialect's.
+/// True if the encoding of `type` is a layout of this dialect or an order.
 bool hasMXEncoding(mlir::Type type);
-
-/// Dimensions that materialized packed weights have beyond their logical ones.
-inline constexpr int64_t kWeightTileRank = 2;
-
-/// True if `weights` are packed, in either form, given the rank of their
-/// logical shape.
-bool isPacked(mlir::ShapedType weights, int64_t logicalRank);
-
-/// [batch..., tile rows, tile columns, 128, 32] for logical weights
-/// [batch..., N, K].
-llvm::SmallVector<int64_t> getPackedShape(llvm::ArrayRef<int64_t> logical);
 
 /// Size of the last dimension of a ragged reduction over `total` elements in
 /// `groups` groups: the capacity, rounded up so that every row starts at an

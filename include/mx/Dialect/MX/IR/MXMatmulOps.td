@@ -22,14 +22,17 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     accumulator is rounded to the element type of `outs`.
 
     Without `a_scales` A is bf16 or f16 and multiplied as it is: activations
-    with quantized weights B. These may be packed by `mx.pack_weights`, in the
-    type's encoding or materialized; results are the same.
+    with quantized weights B.
 
     Without `b_scales` B is bf16 and multiplied as it is, by an A of elements;
     the three operands are then `a`, `a_scales` and `b`.
 
     Without scales of either both are bf16: values that a quantizer wrote, or
     that were dequantized before. There is no `block_size` then.
+
+    An operand may be in an order of `mx.pack_operand`, in the type's encoding
+    or, once materialized, as `a_order` and `b_order`; results are the same. A
+    keeps its shape.
 
     Example:
 
@@ -63,7 +66,9 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     Optional<F32>:$alpha,
     MX_FloatTensorOrMemRef:$out,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
-    UnitAttr:$accumulate);
+    UnitAttr:$accumulate,
+    OptionalAttr<MX_OperandOrderAttrInterface>:$a_order,
+    OptionalAttr<MX_OperandOrderAttrInterface>:$b_order);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
   let assemblyFormat = [{
@@ -72,6 +77,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     (`alpha` `(` $alpha^ `)`)?
     `outs` `(` $out `:` type($out) `)`
     (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
+    (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($result)^)? (`epilogue` $epilogue^)?
   }];
   // The block size is that of the scales; a memref as `out` gives no result.
@@ -121,7 +127,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     writes zeros, or with `accumulate` leaves `outs` as it is; an epilogue gets
     these numbers as it gets sums. Rows that belong to no expert group are unspecified.
 
-    Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`. The
+    Scales, orders, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`. The
     row and column that a region gets are a row of A and a column of the group's
     matrix (`rows`), or those within `outs[g]` (`reduction`).
 
@@ -194,7 +200,9 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     DefaultValuedAttr<I64Attr, "1">:$num_b,
     UnitAttr:$accumulate,
-    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
+    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding,
+    OptionalAttr<MX_OperandOrderAttrInterface>:$a_order,
+    OptionalAttr<MX_OperandOrderAttrInterface>:$b_order);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
   let assemblyFormat = [{
@@ -207,6 +215,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     `outs` `(` $outs `:` type($outs) `)`
     (`block_size` `=` $block_size^)? (`num_b` `=` $num_b^)?
     (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
+    (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
   // An absent region rather than an empty one: upstream's mlir::clone, which

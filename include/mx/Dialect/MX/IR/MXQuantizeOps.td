@@ -408,51 +408,6 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
-def MX_PermuteReductionOp : MX_StructuredOp<"permute_reduction"> {
-  let summary = "bf16 values with the reduction in the order of threads";
-  let description = [{
-    The values of a matrix, rows by K, or of a batch, with the columns of each 64 in another order: column `16 t + 4 s + 2 h + j` of them, where t and
-    s are less than 4 and h and j less than 2, becomes column
-    `16 s + 8 h + 2 t + j`. If 64 do not divide K, it is column
-    `8 t + 4 s + 2 h + j` of each 32, with s less than 2.
-
-    A matmul whose schedule has `#mxgpu.wgmma_swap_ab<permuted_a = true>` takes
-    its A in this order, in which a thread multiplies adjacent elements of B,
-    and with `#mxgpu.wgmma_upcast_a<permuted_b = true>` its B (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
-
-    With `scales` the input is elements, whose values are those of
-    `mx.dequantize`, and with `ragged = rows` and `offsets` the scales of expert groups
-    of rows; without, the input is bf16.
-
-    Example:
-
-    ```mlir
-    %x = mx.permute_reduction ins(%a : tensor<?x512xbf16>)
-        outs(%init : tensor<?x512xbf16>) -> tensor<?x512xbf16>
-    %y = mx.permute_reduction ins(%q : tensor<?x512xf8E4M3FN>)
-        scales(%s : tensor<?x16xf8E8M0FNU>)
-        outs(%init : tensor<?x512xbf16>) -> tensor<?x512xbf16>
-    ```
-  }];
-  let arguments = (ins
-    AnyTypeOf<[MX_ElementTensorOrMemRef, MX_FloatTensorOrMemRef]>:$input,
-    Optional<MX_ScaleTensorOrMemRef>:$scales,
-    Optional<MX_Offsets>:$offsets,
-    Variadic<MX_FloatTensorOrMemRef>:$outs,
-    OptionalAttr<MX_RaggedKindAttr>:$ragged,
-    DefaultValuedAttr<I64Attr, "32">:$block_size);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = [{
-    (`ragged` `=` $ragged^)?
-    `ins` `(` $input `:` type($input) `)`
-    (`scales` `(` $scales^ `:` type($scales) `)`)?
-    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
-    `outs` `(` $outs `:` type($outs) `)`
-    (`block_size` `=` $block_size^)? attr-dict (`->` type($results)^)?
-  }];
-  let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
-}
-
 def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let summary = "write the same scales in another physical layout";
   let description = [{
@@ -487,31 +442,50 @@ def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
-def MX_PackWeightsOp : MX_StructuredOp<"pack_weights", []> {
-  let summary = "write weights in the order in which threads hold them";
+def MX_PackOperandOp : MX_StructuredOp<"pack_operand"> {
+  let summary = "write an operand of matmuls in the order that kernels read";
   let description = [{
-    The same elements in the layout of `outs`, `#mx.weight_layout`: the `N x K`
-    weights of a matmul, or a batch of them, ahead of time, once for all
-    matmuls that read them. `mx.matmul` and `mx.grouped_matmul` take them as B,
-    if A has no scales; the scales of B stay as they are. Padding of the layout
-    is written as 0.
+    The elements of a matrix, or of a batch, in an order that a strategy
+    defines (`OperandOrderAttrInterface`): weights are packed once, ahead of
+    time, for all matmuls that read them. The order is the encoding of `outs`
+    or, once materialized, the attribute `order`. Padding is written as 0.
+
+    With `scales` the input is elements, and the values of `mx.dequantize` are
+    packed. With `ragged = rows` and `offsets` the scales are those of expert
+    groups of rows.
 
     Example:
 
     ```mlir
-    %p = mx.pack_weights ins(%w : tensor<128x512xf4E2M1FN>)
-        outs(%init : tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
-        -> tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+    %p = mx.pack_operand ins(%w : tensor<128x512xf4E2M1FN>)
+        outs(%init : tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>)
+        -> tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>
+    %y = mx.pack_operand order = #mxgpu.k_order<64>
+        ins(%q : tensor<?x512xf8E4M3FN>) scales(%s : tensor<?x16xf8E8M0FNU>)
+        outs(%out : tensor<?x512xbf16>) -> tensor<?x512xbf16>
     ```
   }];
-  let arguments = (ins MX_FloatElementTensorOrMemRef:$input,
-                       Variadic<MX_FloatElementTensorOrMemRef>:$outs);
+  let arguments = (ins MX_QuantizableTensorOrMemRef:$input,
+    Optional<MX_ScaleTensorOrMemRef>:$scales,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_QuantizableTensorOrMemRef>:$outs,
+    OptionalAttr<MX_OperandOrderAttrInterface>:$order,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
+    DefaultValuedAttr<I64Attr, "32">:$block_size);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
+    (`order` `=` $order^)? (`ragged` `=` $ragged^)?
     `ins` `(` $input `:` type($input) `)`
-    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+    (`scales` `(` $scales^ `:` type($scales) `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    (`block_size` `=` $block_size^)? attr-dict (`->` type($results)^)?
   }];
   let hasCanonicalizer = 1;
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration # [{
+    /// The order of `outs` in either form, or null.
+    ::mx::OperandOrderAttrInterface getOutOrder();
+  }];
 }
 
 #endif // MX_DIALECT_MX_IR_MXQUANTIZEOPS_TD

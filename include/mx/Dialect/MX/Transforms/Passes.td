@@ -130,8 +130,9 @@ def MXTileScales : Pass<"mx-tile-scales"> {
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "Turn layout encodings into explicit physical tensors";
   let description = [{
-    Replaces every tensor that has a `#mx.scale_layout`, `#mx.weight_layout` or
-    `#mx.ragged` encoding by the physical tensor that the encoding describes, everywhere:
+    Replaces every tensor that has a `#mx.scale_layout`, `#mx.ragged` or the
+    order of an operand as its encoding by the physical tensor that the encoding
+    describes, everywhere:
     functions, calls, `scf.for`, `scf.if`, `scf.while`, `arith.select`,
     `tensor.empty`, `tensor.dim` and the mx operations.
 
@@ -140,7 +141,9 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
     | `linear`, `#mx.ragged` | `R x C` |
     | `sf_128x4` | `ceil(R/128) x ceil(C/4) x 32 x 4 x 4` |
     | `sf_128x4`, ragged rows of G expert groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
-    | `fragment_64x64` | `ceil(R/64) x ceil(C/64) x 128 x 32` |
+    | an order, with tiles of r x c stored as S | `ceil(R/r) x ceil(C/c) x S`, or `R x C` if tiles stay in place |
+
+    Operations then name the order of an operand by an attribute.
 
     It must run before bufferization, which would silently drop encodings and
     create a row-major memref. Any other operation that carries or changes an

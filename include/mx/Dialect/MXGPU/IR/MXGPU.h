@@ -26,6 +26,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Dialect/MXGPU/IR/Mma.h"
+#include "mx/Dialect/Shared/OperandOrder.h"
 #include "mx/Dialect/Shared/ScaleRounding.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"

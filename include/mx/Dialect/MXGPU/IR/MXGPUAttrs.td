@@ -7,6 +7,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
+include "mx/Dialect/MXGPU/IR/MXGPUOrders.td"
 include "mx/Dialect/MXGPU/IR/MXGPUStrategies.td"
 include "mx/Dialect/Shared/ScaleRounding.td"
 

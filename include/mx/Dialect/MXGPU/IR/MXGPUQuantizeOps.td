@@ -247,7 +247,7 @@ def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
     Adjacent lanes, the first of which is a multiple of their number, have eight
     adjacent elements each: eight lanes of 64 with `run = 16`, four of 32 with
     `run = 8`. Lane `2 t + u` of eight gets elements `8 (4 u + t)` and following
-    in the order of `mx.permute_reduction`: elements `2 p` and `2 p + 1` are
+    in `#mxgpu.k_order`: elements `2 p` and `2 p + 1` are
     those that lane `2 p + u` had as `2 t` and `2 t + 1`. Of four lanes, lane t
     gets those of lane p. All lanes of a warp execute it together.
 

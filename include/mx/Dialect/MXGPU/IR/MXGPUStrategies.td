@@ -35,8 +35,7 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
         registers.
       }], "int64_t", "getCtasPerSm", (ins), "", "return 1;">,
     InterfaceMethod<[{
-        The operand that is in the order of mx.permute_reduction: `a`, `b` or
-        `none`.
+        The operand that is in `#mxgpu.k_order`: `a`, `b` or `none`.
       }], "::mx::mxgpu::Workspace", "getPermuted", (ins), "",
       "return ::mx::mxgpu::Workspace::None;">,
     InterfaceMethod<"How a CTA gets its next work tile.",
@@ -183,7 +182,7 @@ def MXGPU_WgmmaSwapABAttr
     |---|---|---|
     | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b`; each CTA adds and stores some rows |
     | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a share of its shared memory and registers |
-    | `permuted_a = b` | `false` | A is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 32 elements, and a B that is not packed |
+    | `permuted_a = b` | `false` | A is in `#mxgpu.k_order`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 32 elements, and a B that is not packed |
 
     Tiles have a multiple of 16 rows, up to 256 of 64 or 128 columns, 160 of 192
     and 96 of 256; and 64 or 128 elements of the reduction. Results are stored
@@ -209,7 +208,7 @@ def MXGPU_WgmmaUpcastAAttr
 
     | field | default | meaning |
     |---|---|---|
-    | `permuted_b = b` | `false` | B is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of A: with `workspace = b`, and a reduction of a multiple of 32 elements |
+    | `permuted_b = b` | `false` | B is in `#mxgpu.k_order`, so that a thread reads adjacent elements of A: with `workspace = b`, and a reduction of a multiple of 32 elements |
 
     Tiles have 64, 128, 192 or 256 rows, with expert groups 128 or 256; a multiple of
     16 columns, up to 256 of 64 or 128 rows, 160 of 192 and 96 of 256; and 64 or

@@ -13,7 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 
 using namespace mlir;
 using namespace mx;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 
 using namespace mlir;
 using namespace mx;
@@ -131,30 +131,6 @@ FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,
                                                int64_t threads, int64_t rows,
                                                int64_t columns) {
   return getRows(context, {threads, rows, columns}, 2, 8, 16);
-}
-
-/// What each bit of a number adds to a place. Sizes of modes are powers of
-/// two.
-static SmallVector<std::pair<int64_t, int64_t>>
-getBits(ArrayRef<FragmentMode> modes) {
-  SmallVector<std::pair<int64_t, int64_t>> bits;
-  for (const FragmentMode &mode : modes)
-    for (int64_t size = 1; size < mode.size; size *= 2)
-      bits.push_back({size * mode.rows, size * mode.columns});
-  return bits;
-}
-
-bool mx::mxgpu::isOfPackedWeights(FragmentLayoutAttr layout) {
-  auto [rows, columns] = layout.getShape();
-  int64_t threads = layout.getNumThreads();
-  // Each warpgroup has as many whole tiles.
-  if (threads % kWeightTileThreads || columns % kWeightTileColumns ||
-      rows % (threads / kWeightTileThreads * kWeightTileRows))
-    return false;
-  FragmentLayoutAttr packed =
-      getPackedWeights(layout.getContext(), threads, rows, columns);
-  return getBits(layout.getThreads()) == getBits(packed.getThreads()) &&
-         getBits(layout.getValues()) == getBits(packed.getValues());
 }
 
 FragmentLayoutAttr mx::mxgpu::getPackedOperand(MLIRContext *context,

@@ -82,7 +82,7 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
   problem.strategies.clear();
   auto ask = [&](const Strategy &strategy) {
     auto mma = strategy.match(types, target);
-    if (!mma)
+    if (!mma || !strategy.readsOrders(problem))
       return;
     if (problem.strategies.empty())
       problem.mma = *mma;
@@ -96,6 +96,14 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
   for (const Strategy *strategy : getRegistered())
     ask(*strategy);
   return !problem.strategies.empty();
+}
+
+bool Strategy::readsOrders(const MatmulProblem &problem) const {
+  if (problem.aOrder && !isa<KOrderAttr>(problem.aOrder))
+    return false;
+  if (problem.isPackedB)
+    return !problem.hasScalesOfA() && problem.hasScalesOfB();
+  return !problem.bOrder || isa<KOrderAttr>(problem.bOrder);
 }
 
 const Strategy *mx::mxgpu::lookupStrategy(const MatmulProblem &problem,

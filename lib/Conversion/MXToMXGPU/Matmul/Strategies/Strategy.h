@@ -41,6 +41,11 @@ public:
   virtual std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
 
+  /// Whether its kernels read operands in the orders of `problem`. By default
+  /// they read weights of activations in #mxgpu.fragment_64x64; #mxgpu.k_order
+  /// is a choice of the schedule.
+  virtual bool readsOrders(const MatmulProblem &problem) const;
+
   // Schedules.
 
   /// The name of its attribute.

@@ -9,7 +9,7 @@
 #include "GroupedWork.h"
 #include "../../Builder/HostChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 
 using namespace mlir;
 using namespace mx;

@@ -115,10 +115,8 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     QuantizeOp::attachInterface<MXOpInterface<QuantizeOp>>(*context);
     AmaxOp::attachInterface<MXOpInterface<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXOpInterface<DequantizeOp>>(*context);
-    PermuteReductionOp::attachInterface<MXOpInterface<PermuteReductionOp>>(
-        *context);
     RelayoutOp::attachInterface<MXOpInterface<RelayoutOp>>(*context);
-    PackWeightsOp::attachInterface<MXOpInterface<PackWeightsOp>>(*context);
+    PackOperandOp::attachInterface<MXOpInterface<PackOperandOp>>(*context);
     MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);
     GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
     CombineOp::attachInterface<MXOpInterface<CombineOp>>(*context);

@@ -29,13 +29,13 @@ struct SizeSource {
 };
 } // namespace
 
-static bool hasWeightLayout(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  return isa_and_present<WeightLayoutAttr>(type.getEncoding());
+static bool isPacked(Value tensor) {
+  OperandOrderAttrInterface order = getOrder(tensor.getType());
+  return order && !order.keepsShape();
 }
 
-/// The rows of packed weights are columns of the result, and their columns are
-/// those of the left operand.
+/// The rows of a right operand in tiles are columns of the result, and its
+/// columns are those of the left operand.
 static SizeSource getSizeFromMatmul(MatmulOpInterface op, bool isRow) {
   Value tensor = isRow ? op.getOut() : op.getA();
   int64_t last = cast<RankedTensorType>(tensor.getType()).getRank() - 1;
@@ -58,9 +58,6 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
     if (is(dequantize.getScalesMutable()))
       return {dequantize.getInput(), dequantize.getBlockSize()};
-  } else if (auto permute = dyn_cast<PermuteReductionOp>(op)) {
-    if (permute.getScales() && is(permute.getScalesMutable()[0]))
-      return {permute.getInput(), permute.getBlockSize()};
   } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
     if (matmul.getAScales() && is(matmul.getAScalesMutable()[0]))
       return {matmul.getA(), matmul.getBlockSize()};
@@ -79,8 +76,9 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
                                                  : relayout.getInput();
     if (&relayout.getOutsMutable()[0] == &use || is(relayout.getInputMutable()))
       return {other, 0};
-  } else if (auto pack = dyn_cast<PackWeightsOp>(op)) {
-    return {pack.getInput(), 0};
+  } else if (auto pack = dyn_cast<PackOperandOp>(op)) {
+    bool isScales = pack.getScales() && is(pack.getScalesMutable()[0]);
+    return {pack.getInput(), isScales ? pack.getBlockSize() : 0};
   }
   return {};
 }
@@ -102,7 +100,7 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
 
   auto fromElements = [&](OpOperand &use) -> std::optional<SizeSource> {
     auto matmul = dyn_cast<MatmulOpInterface>(use.getOwner());
-    if (matmul && hasWeightLayout(scales)) {
+    if (matmul && isPacked(scales)) {
       SizeSource source = getSizeFromMatmul(matmul, dim == type.getRank() - 2);
       if (dominance.properlyDominates(source.tensor, user))
         return source;
@@ -112,7 +110,7 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
     if (!other || !dominance.properlyDominates(other, user))
       return std::nullopt;
     int64_t divisor = dim == type.getRank() - 1 ? blockSize : 1;
-    if (blockSize != 0 && hasWeightLayout(other)) {
+    if (blockSize != 0 && isPacked(other)) {
       auto source = findSize(other, dim, user, dominance, depth + 1);
       if (source)
         source->divisor = divisor;

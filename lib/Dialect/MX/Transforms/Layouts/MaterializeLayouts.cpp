@@ -21,7 +21,6 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/Statistic.h"
 
 using namespace mlir;
@@ -138,7 +137,7 @@ static LogicalResult verifyCarriers(ModuleOp module) {
                   ? ", or a slice of whole matrices: make this slice a tensor "
                     "of "
                     "its own, an argument or what mx.relayout or "
-                    "mx.pack_weights gives"
+                    "mx.pack_operand gives"
                   : "");
       failed = true;
     }
@@ -187,8 +186,8 @@ struct ConvertTypes final : ConversionPattern {
 
 /// The rows and columns of a tile of a layout.
 std::pair<int64_t, int64_t> getTileShape(RankedTensorType type) {
-  if (isa_and_present<WeightLayoutAttr>(type.getEncoding()))
-    return {kWeightTileRows, kWeightTileColumns};
+  if (OperandOrderAttrInterface order = getOrder(type))
+    return {order.getTiles().rows, order.getTiles().columns};
   return {kScaleTileRows, kScaleTileBlocks};
 }
 
@@ -285,12 +284,25 @@ struct ConvertCollapse final : OpConversionPattern<tensor::CollapseShapeOp> {
   }
 };
 
+/// Makes the orders of operands attributes of the operations.
+void nameOrders(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (auto pack = dyn_cast<PackOperandOp>(op)) {
+      pack.setOrderAttr(pack.getOutOrder());
+    } else if (auto matmul = dyn_cast<MatmulOpInterface>(op)) {
+      matmul.setAOrderAttr(getOrderOfA(matmul));
+      matmul.setBOrderAttr(getOrderOfB(matmul));
+    }
+  });
+}
+
 struct MaterializeLayouts final
     : mx::impl::MXMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(verifyCarriers(module)) || failed(resolveSizes(module)))
       return signalPassFailure();
+    nameOrders(module);
     module.walk([&](Operation *op) {
       for (Type type : op->getResultTypes())
         numMaterialized += hasMXEncoding(type);

@@ -130,12 +130,18 @@ LoopNest mx::tiling::getLoopNest(RelayoutOp op) {
   return nest;
 }
 
-LoopNest mx::tiling::getLoopNest(PackWeightsOp op) {
+LoopNest mx::tiling::getLoopNest(PackOperandOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
   LoopNest nest = makeNest(batch, {"rows", "columns"});
   SmallVector<int64_t> loops = withBatch(batch, {batch, batch + 1});
   nest.add(op.getInputMutable(), loops);
-  nest.addWeights(op.getOutsMutable()[0], loops);
+  nest.addOrdered(op.getOutsMutable()[0], loops, op.getOutOrder());
+  if (op.getRagged()) {
+    nest.whole.push_back({batch, kRaggedReason});
+    loops[batch] = DimMap::kWhole;
+  }
+  for (OpOperand &scales : op.getScalesMutable())
+    nest.addScales(scales, loops, op.getBlockSize());
   return nest;
 }
 
@@ -155,10 +161,10 @@ LoopNest mx::tiling::getLoopNest(MatmulOp op) {
   int64_t batch = op.getA().getType().getRank() - 2;
   int64_t m = batch, n = batch + 1, k = batch + 2;
   LoopNest nest = makeNest(batch, {"M", "N", "K"});
-  nest.add(op.getAMutable(), withBatch(batch, {m, k}));
+  nest.addOrdered(op.getAMutable(), withBatch(batch, {m, k}), getOrderOfA(op));
   for (OpOperand &scales : op.getAScalesMutable())
     nest.addScales(scales, withBatch(batch, {m, k}), op.getBlockSize());
-  nest.addWeights(op.getBMutable(), withBatch(batch, {n, k}));
+  nest.addOrdered(op.getBMutable(), withBatch(batch, {n, k}), getOrderOfB(op));
   for (OpOperand &scales : op.getBScalesMutable())
     nest.addScales(scales, withBatch(batch, {n, k}), op.getBlockSize());
   nest.add(op.getOutMutable(), withBatch(batch, {m, n}));
@@ -184,8 +190,8 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
                  op.getMasked();
   if (hasForm)
     nest.whole.append({{n, kFormReason}, {k, kFormReason}});
-  nest.add(op.getAMutable(), a);
-  nest.addWeights(op.getBMutable(), b);
+  nest.addOrdered(op.getAMutable(), a, getOrderOfA(op));
+  nest.addOrdered(op.getBMutable(), b, getOrderOfB(op));
   nest.add(op.getOutsMutable()[0], c);
   // The ragged loop stays whole, and so the dimension of ragged scales, which
   // has another number of tiles than the elements suggest.

@@ -4,7 +4,7 @@
 //
 // Each dimension of an operand follows one loop of its operation, divided by a
 // constant: 1 for elements, the block size for scales, 128 rows or 4 blocks for
-// tiles of scales, 64 for tiles of packed weights.
+// tiles of scales, a tile of their order for operands in tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,6 @@
 
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Support/WeightLayout.h"
 
 namespace mx::tiling {
 
@@ -64,16 +63,23 @@ struct LoopNest {
     operands.push_back(std::move(map));
   }
 
-  /// Weights whose dimensions walk along `loops`, in rows or packed.
-  void addWeights(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops) {
+  /// Elements whose dimensions walk along `loops`, in `order` or in rows.
+  void addOrdered(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops,
+                  OperandOrderAttrInterface order) {
     add(operand, loops);
-    auto type = mlir::cast<mlir::ShapedType>(operand.get().getType());
-    if (type.getRank() == static_cast<int64_t>(loops.size()))
+    if (!order)
       return;
+    OperandTiles tiles = order.getTiles();
+    int64_t rank = loops.size();
     llvm::SmallVector<DimMap> &dims = operands.back().dims;
-    dims[loops.size() - 2].factor = kWeightTileRows;
-    dims[loops.size() - 1].factor = kWeightTileColumns;
-    dims.append(kWeightTileRank, DimMap{});
+    for (auto [dim, tile] :
+         {std::pair(rank - 2, tiles.rows), {rank - 1, tiles.columns}}) {
+      if (!tiles.stored.empty())
+        dims[dim].factor = tile;
+      else if (tile > 1 && loops[dim] != DimMap::kWhole)
+        whole.push_back({loops[dim], "an order moves elements along it"});
+    }
+    dims.append(tiles.stored.size(), DimMap{});
   }
 
   const OperandMap *find(mlir::OpOperand &operand) const {
@@ -100,7 +106,7 @@ LoopNest getLoopNest(QuantizeOp op);
 LoopNest getLoopNest(AmaxOp op);
 LoopNest getLoopNest(DequantizeOp op);
 LoopNest getLoopNest(RelayoutOp op);
-LoopNest getLoopNest(PackWeightsOp op);
+LoopNest getLoopNest(PackOperandOp op);
 LoopNest getLoopNest(MatmulOp op);
 LoopNest getLoopNest(GroupedMatmulOp op);
 

@@ -292,7 +292,7 @@ void mx::registerTilingInterfaceExternalModels(DialectRegistry &registry) {
     AmaxOp::attachInterface<MXTiling<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXTiling<DequantizeOp>>(*context);
     RelayoutOp::attachInterface<MXTiling<RelayoutOp>>(*context);
-    PackWeightsOp::attachInterface<MXTiling<PackWeightsOp>>(*context);
+    PackOperandOp::attachInterface<MXTiling<PackOperandOp>>(*context);
     MatmulOp::attachInterface<MXTiling<MatmulOp>>(*context);
     GroupedMatmulOp::attachInterface<MXTiling<GroupedMatmulOp>>(*context);
     context->loadDialect<affine::AffineDialect, arith::ArithDialect,

@@ -8,7 +8,7 @@ import sys
 data = open(sys.argv[1], "rb").read()
 # Section 7 (dialect version), one byte long, holding a varint of one byte, whose
 # lowest bit is set. Only mx has a version of its own in the file.
-section = b"\x07\x03" + bytes([5 << 1 | 1])
+section = b"\x07\x03" + bytes([6 << 1 | 1])
 if data.count(section) != 1:
     sys.exit(f"expected 1 dialect version section, found {data.count(section)}")
 other = b"\x07\x03" + bytes([int(sys.argv[2]) << 1 | 1])

@@ -10,7 +10,7 @@
 
 #include "RegisterOperandLayouts.h"
 #include "WgmmaLayouts.h"
-#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/OperandOrders.h"
 
 using namespace mlir;
 using namespace mx;

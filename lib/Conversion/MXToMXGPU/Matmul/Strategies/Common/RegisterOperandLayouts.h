@@ -8,7 +8,7 @@
 //
 // The reduction is as in memory, where wgmma gives a thread two adjacent
 // elements of each eight: of narrow elements a byte, or two. With the other
-// operand in the order of mx.permute_reduction (mx/Support/ReductionOrder.h)
+// operand in #mxgpu.k_order (mx/Support/OperandOrders.h)
 // they are adjacent.
 //
 //===----------------------------------------------------------------------===//
@@ -36,8 +36,8 @@ struct RowSteps {
 
 class RegisterOperandLayouts {
 public:
-  /// If `permuted` is not 0, the other operand is in the order of
-  /// mx.permute_reduction, blocks of `permuted` columns each on its own.
+  /// If `permuted` is not 0, the other operand is in
+  /// #mxgpu.k_order, blocks of `permuted` columns each on its own.
   RegisterOperandLayouts(WgmmaAttr mma, int64_t tileK, RowSteps steps,
                          int64_t permuted)
       : mma(mma), tileK(tileK), steps(steps), permuted(permuted) {}

@@ -9,7 +9,7 @@
 #include "UpcastMainLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 
 using namespace mlir;
 using namespace mx;

@@ -14,7 +14,7 @@
 #include "../Common/UpcastMainLoop.h"
 #include "../Common/WarpColumns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -20,9 +20,7 @@
 #include "../Common/RegisterOperandMainLoop.h"
 #include "../Common/RegisterOperandTile.h"
 #include "../Common/RingTypes.h"
-#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "mx/Support/ReductionOrder.h"
-#include "mx/Support/WeightLayout.h"
+#include "mx/Support/OperandOrders.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -107,16 +105,9 @@ private:
 
 /// Matrices of B, of which a thread has a row each.
 static constexpr int64_t kMaxMatricesOfB = 2;
-/// Whether threads hold of B what packed weights give them, if it is packed.
+/// Packed weights have the rows of `RowSteps::ofPairs`.
 static bool canReadB(const MatmulProblem &problem) {
-  if (!problem.isPackedB)
-    return true;
-  ScheduleFields fields;
-  fields.tile = {target::kWgmmaNMin, target::kWgmmaM, kWeightTileColumns};
-  return isOfPackedWeights(
-      RegisterOperandLayouts(getSwapABMma(problem, fields), kWeightTileColumns,
-                             getSwapABRows(problem, fields), /*permuted=*/0)
-          .getLoad());
+  return !problem.isPackedB || problem.numB == 1;
 }
 
 /// Where an SM has several CTAs, ptxas divides its registers: a thread needs

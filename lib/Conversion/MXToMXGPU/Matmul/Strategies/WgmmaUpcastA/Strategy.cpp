@@ -14,7 +14,7 @@
 #include "../Common/RegisterOperandMainLoop.h"
 #include "../Common/RegisterOperandTile.h"
 #include "../Common/RingTypes.h"
-#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/OperandOrders.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Wgmma.h"
 
