@@ -17,6 +17,7 @@ extern "C" {
 
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(MX, mx);
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(MXGPU, mxgpu);
+MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(MXBar, mxbar);
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(MXPlan, mxplan);
 
 /* Adds the dialects of mx, and the interface models that its pipelines look up,

@@ -16,6 +16,7 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/InitAll.h"
@@ -25,6 +26,7 @@ using namespace mlir;
 
 MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(MX, mx, mx::MXDialect)
 MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(MXGPU, mxgpu, mx::mxgpu::MXGPUDialect)
+MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(MXBar, mxbar, mx::mxbar::MXBarDialect)
 MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(MXPlan, mxplan, mx::mxplan::MXPlanDialect)
 
 void mx::capi::registerEverything(DialectRegistry &registry) {

@@ -20,6 +20,7 @@
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
@@ -27,7 +28,7 @@
 
 void mx::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect,
-                  mx::mxplan::MXPlanDialect>();
+                  mx::mxbar::MXBarDialect, mx::mxplan::MXPlanDialect>();
   mx::registerTilingInterfaceExternalModels(registry);
   mx::registerBufferizableOpInterfaceExternalModels(registry);
   // mx-check-accesses asks them what to ask at run time.

@@ -153,7 +153,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
     pm.addNestedPass<gpu::GPUModuleOp>(
         mxgpu::createMXGPUUnrollK({options.unrollK}));
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUVerifyPipelines());
-  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAllocate());
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUVerifyResources());
 }
 
 void mx::buildMXToMatmulsPipeline(OpPassManager &pm,

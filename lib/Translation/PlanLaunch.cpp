@@ -126,8 +126,7 @@ LogicalResult PlanBuilder::translateLaunch(mxplan::LaunchOp op) {
   auto kernel = llvm::find_if(
       manifest.kernels, [&](const plan::Kernel &k) { return k.name == name; });
   if (kernel == manifest.kernels.end())
-    return op.emitOpError("expected an allocated kernel: run mxgpu-allocate "
-                          "first");
+    return op.emitOpError("expected a kernel of the module, found ") << name;
   Step step;
   step.kind = Step::Launch;
   step.kernel = kernel - manifest.kernels.begin();

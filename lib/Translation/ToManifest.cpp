@@ -16,6 +16,7 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Translation/ToPTX.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -24,13 +25,13 @@ using namespace mx;
 
 static FailureOr<plan::Kernel> describeKernel(Operation *op) {
   auto kernelOp = dyn_cast<mxgpu::KernelOp>(op);
-  if (!kernelOp || !kernelOp.getSmemBytes())
-    return op->emitOpError("expected an allocated mxgpu.kernel, as mx-opt "
-                           "--mx-to-plan leaves it, found this operation");
+  if (!kernelOp)
+    return op->emitOpError("expected an mxgpu.kernel, as mx-opt --mx-to-plan "
+                           "leaves it, found this operation");
   plan::Kernel kernel;
   kernel.name = kernelOp.getSymName();
   kernel.block[0] = kernelOp.getNumThreads();
-  kernel.dynamicSharedMemory = *kernelOp.getSmemBytes();
+  kernel.dynamicSharedMemory = mxgpu::getSharedBytes(kernelOp);
   kernelOp.walk([&](mxgpu::WaitDependenciesOp) { kernel.programmatic = true; });
   if (mxgpu::ScheduleAttr schedule = kernelOp.getScheduleAttr())
     llvm::raw_string_ostream(kernel.schedule) << schedule;

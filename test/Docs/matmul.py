@@ -1,7 +1,9 @@
 """The memory maps of docs/design/Matmul.md follow from the IR that the page shows, which
-another test compares with what mx-opt prints.
+another test compares with what mx-opt prints, and from its placed rings.
 
-RUN: %python %s %mx_src/docs/design/Matmul.md
+REQUIRES: compiler
+RUN: mx-opt %mx_src/examples/matmul_schedule.mlir --mx-to-nvvm --mlir-print-ir-after=mxgpu-lower-rings -o /dev/null 2> %t
+RUN: %python %s %mx_src/docs/design/Matmul.md %t
 """
 
 import re
@@ -9,6 +11,7 @@ import sys
 
 page = open(sys.argv[1]).read()
 ir = re.search(r"^```mlir\n(.*?)^```", page, re.M | re.S)[1]
+placed = re.search(r"mxgpu\.kernel @main_matmul.*?^  }", open(sys.argv[2]).read(), re.M | re.S)[0]
 tables = page.split("## Where everything lies", 1)[1]
 
 
@@ -28,8 +31,9 @@ def expect(expected, found, what):
 BYTES = {"f8E4M3FN": 1, "f8E8M0FNU": 1, "f32": 4}
 smem, tmem, barriers = [], [], []
 for alias, stages, fields in re.findall(r"^(!\w+) = !mxgpu\.ring<(\d+) x \((.*?)\), producer", ir, re.M):
-    name, offsets, barrier, stride = re.search(
-        rf'mxgpu\.ring "(\w+)" offsets \[(.*?)\] barriers\((\d+)\) stride\((\d+)\) : {alias}$', ir, re.M
+    name = re.search(rf'mxgpu\.ring "(\w+)" : {alias}$', ir, re.M)[1]
+    offsets, stride, barrier = re.search(
+        rf'mxbar\.placed_ring "{name}" offsets \[(.*?)\] stride\((\d+)\) barriers\((\d+)\)', placed
     ).groups()
     stages, barrier, stride = int(stages), int(barrier), int(stride)
     for offset, (field, space, shape, element) in zip(
@@ -54,14 +58,15 @@ for alias, stages, fields in re.findall(r"^(!\w+) = !mxgpu\.ring<(\d+) x \((.*?)
     else:
         end = barrier + stride * stages - 1
         barriers.append((barrier, end, f"barriers of `{name}`: {stages} full, {stages} empty"))
-total, columns, slot = map(int, re.search(r"smem\((\d+)\) tmem\((\d+) at (\d+) warp \d+\)", ir).groups())
-barriers.append((slot, total - 1, "the address of tensor memory"))
-for field, column, rows in re.findall(r'copy_scales %(\w+) column\((\d+)\).*scales<(\d+)>', ir):
+columns, slot = map(int, re.search(r"tensor_memory columns\((\d+)\) slot\((\d+)\)", placed).groups())
+barriers.append((slot, slot + 3, "the address of tensor memory"))
+for field, column, rows in re.findall(r"copy_to_columns %(\w+) .* column\((\d+)\).*scales<(\d+)>", placed):
     tmem.append((int(column), int(column) + int(rows) // 32 - 1, f"the scales `{field}`"))
 tmem.append((tmem[-1][1] + 1, columns - 1, "unused"))
-warps = []
-for role, count, first in re.findall(r"mxgpu\.role @(\w+) warps\((\d+)\).* first_warp\((\d+)\)", ir):
-    warps.append((int(first), int(first) + int(count) - 1, f"`@{role}`"))
+warps, first = [], 0
+for role, count in re.findall(r"mxgpu\.role @(\w+) warps\((\d+)\)", ir):
+    warps.append((first, first + int(count) - 1, f"`@{role}`"))
+    first += int(count)
 
 for after, computed in [
     ("Shared memory:", sorted(smem) + sorted(barriers)),

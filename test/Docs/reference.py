@@ -23,17 +23,21 @@ def generate(tree):
 done = generate(root)
 assert done.returncode == 0 and not done.stderr, done
 pages = {path.stem: path.read_text() for path in (work / "reference").glob("*.md")}
-assert pages.keys() == {"MX", "MXGPU", "MXPlan", "Passes", "PythonAPI", "TorchAPI"}, pages.keys()
+assert pages.keys() == {"MX", "MXBar", "MXGPU", "MXPlan", "Passes", "PythonAPI", "TorchAPI"}, pages.keys()
 for name, text in pages.items():
     assert "[TOC]" not in text and "<!--" not in text, name
 
 tables = [path.read_text() for path in root.glob("include/mx/**/Passes.td")]
 passes = {name for table in tables for name in re.findall(r'Pass<\s*"([^"]+)"', table)}
 assert len(passes) > 50 and set(re.findall(r"^### `-([\w-]+)`", pages["Passes"], re.M)) == passes
-for dialect in ("MX", "MXGPU", "MXPlan"):
+kernel_ops = []
+for dialect in ("MX", "MXBar", "MXGPU", "MXPlan"):
     sources = "".join(path.read_text() for path in (root / f"include/mx/Dialect/{dialect}/IR").glob("*.td"))
     for name in re.findall(r"^def \w+ *: *\w*Op<\s*\"(\w+)\"", sources, re.M):
         assert f"`{dialect.lower()}.{name}`" in pages[dialect], f"{dialect}.md has no {name}"
+        kernel_ops += [name] * (dialect in ("MXBar", "MXGPU"))
+# Both levels of a kernel together: a new operation replaces one.
+assert len(kernel_ops) <= 79, f"{len(kernel_ops)} operations of kernels"
 
 # A tree whose package has a public name that nothing describes.
 tree = work / "tree"

@@ -90,7 +90,7 @@ func.func @blocks_within(%n: index) attributes {mxplan.arguments = [#mxplan.valu
 
 module attributes {gpu.container_module} {
   gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-    // expected-error @below {{'llvm.func' op expected an allocated mxgpu.kernel, as mx-opt --mx-to-plan leaves it, found this operation}}
+    // expected-error @below {{'llvm.func' op expected an mxgpu.kernel, as mx-opt --mx-to-plan leaves it, found this operation}}
     llvm.func @kernel() {
       llvm.return
     }

@@ -139,8 +139,8 @@ module attributes {gpu.container_module} {
     return
   }
   gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-    mxgpu.kernel @kernel(%map: !map, %y: memref<16xi32>, %n: i32) smem(0) {
-      mxgpu.role @a warps(1) first_warp(0) {
+    mxgpu.kernel @kernel(%map: !map, %y: memref<16xi32>, %n: i32) {
+      mxgpu.role @a warps(1) {
       }
     }
   }
@@ -232,8 +232,8 @@ module attributes {gpu.container_module} {
     return %g : f32
   }
   gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-    mxgpu.kernel @kernel(%a: f32, %b: f32, %c: f32, %d: i1) smem(0) {
-      mxgpu.role @a warps(1) first_warp(0) {
+    mxgpu.kernel @kernel(%a: f32, %b: f32, %c: f32, %d: i1) {
+      mxgpu.role @a warps(1) {
       }
     }
   }

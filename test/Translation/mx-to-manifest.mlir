@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --split-input-file --mxgpu-allocate --mx-describe-entries --convert-mxgpu-host-to-plan --canonicalize --cse | mx-translate --split-input-file --mx-to-manifest | FileCheck %s
+// RUN: mx-opt %s --split-input-file --mxgpu-verify-resources --mx-describe-entries --convert-mxgpu-host-to-plan --canonicalize --cse | mx-translate --split-input-file --mx-to-manifest | FileCheck %s
 
 // Arguments, arithmetic, a tensor map, a launch. Constants are folded, equal
 // expressions are listed once, and what is known to hold is not required.

@@ -297,7 +297,7 @@ private:
     PassManager passes(module.getContext(),
                        gpu::GPUModuleOp::getOperationName());
     passes.addPass(createMXGPUVerifyPipelines());
-    passes.addPass(createMXGPUAllocate());
+    passes.addPass(createMXGPUVerifyResources());
     if (error.empty() && succeeded(verify(*copy)) &&
         succeeded(passes.run(*copy)))
       return "accepted";

@@ -2,7 +2,7 @@
 """Compare the pages of constraints with the verifiers and their negative tests.
 
 PAGES lists them: docs/reference/Spec.md is that of mx, docs/reference/KernelSpec.md and
-KernelOperations.md beside it are those of mxgpu.
+KernelOperations.md beside it are those of mxgpu and mxbar.
 Each constraint `C<n>` of a section headed `<name>` needs the comment
 `// <name> C<n>` beside its check, and a case that expects an error:
 
@@ -66,8 +66,9 @@ PAGES = [
                                          "lib/Dialect/Shared/*.cpp"),
           "test/Dialect/MX/IR/*-invalid.mlir", functions),
     Pages(("docs/reference/KernelSpec.md", "docs/reference/KernelOperations.md"),
-          ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h", "include/mx/Dialect/MXGPU/IR/*.td"),
-          "test/Dialect/MXGPU/**/*.mlir", comments),
+          ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h", "include/mx/Dialect/MXGPU/IR/*.td",
+           "lib/Dialect/MXBar/**/*.cpp"),
+          "test/Dialect/MX[GB]*/**/*.mlir", comments),
 ]
 
 

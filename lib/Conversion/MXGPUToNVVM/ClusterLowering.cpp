@@ -16,9 +16,11 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
 
 namespace {
 
@@ -26,13 +28,13 @@ namespace {
 /// threads, so that adjacent threads have adjacent ones.
 class PartialWords {
 public:
-  PartialWords(NVVMBuilder &builder, AddPartialsOp op, Value thread,
+  PartialWords(NVVMBuilder &builder, ExchangePartialsOp op, Value thread,
                int64_t words)
       : builder(builder), chunk(words % kPartialChunk ? 1 : kPartialChunk),
         count(words / chunk),
         stride(chunk * 4 * op.getType().getLayout().getNumThreads()) {
     Value bytes = builder.mul(thread, builder.i32(chunk * 4));
-    own = builder.offset(builder.shared(*op.getOffset()), bytes);
+    own = builder.offset(builder.shared(op.getOffset()), bytes);
   }
 
   void store(ArrayRef<Value> words) {
@@ -121,11 +123,12 @@ static std::optional<int64_t> getClusterSize(Operation *op) {
 }
 
 /// All partials are there when the cluster has met.
-static LogicalResult lowerAddPartials(AddPartialsOp op,
-                                      AddPartialsOp::Adaptor adaptor,
-                                      ConversionPatternRewriter &rewriter) {
+static LogicalResult
+lowerExchangePartials(ExchangePartialsOp op,
+                      ExchangePartialsOp::Adaptor adaptor,
+                      ConversionPatternRewriter &rewriter) {
   std::optional<int64_t> ctas = getClusterSize(op);
-  if (!ctas || !op.getOffset())
+  if (!ctas)
     return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
   auto type = cast<VectorType>(adaptor.getAccumulator().getType());
@@ -179,7 +182,7 @@ static Values lowerLaunchDependents(NVVMBuilder &builder, LaunchDependentsOp,
 
 void mx::mxgpu::populateClusterPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter) {
-  addPatterns<lowerAddPartials, lowerEndPartials, lowerCtaRank,
+  addPatterns<lowerExchangePartials, lowerEndPartials, lowerCtaRank,
               lowerWaitDependencies, lowerLaunchDependents>(converter,
                                                             patterns);
 }

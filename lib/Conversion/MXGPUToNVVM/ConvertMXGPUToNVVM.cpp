@@ -1,4 +1,4 @@
-//===- ConvertMXGPUToNVVM.cpp - Operations of mxgpu to NVVM ---------------===//
+//===- ConvertMXGPUToNVVM.cpp - Operations of mxgpu and mxbar to NVVM -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
 
 using namespace mlir;
@@ -50,12 +51,6 @@ struct ConvertMXGPUToNVVMPass final
     for (auto kernel : getOperation().getOps<KernelOp>())
       return kernel.emitOpError("expected a function in its place: run "
                                 "mxgpu-lower-kernels first");
-    WalkResult rings = getOperation().walk([](RingOp ring) {
-      if (ring.getOffsets())
-        return WalkResult::advance();
-      ring.emitOpError("expected an allocated ring: run mxgpu-allocate first");
-      return WalkResult::interrupt();
-    });
     WalkResult columns = getOperation().walk([](ExtractColumnsOp extract) {
       if (matchPattern(extract.getColumn(), m_Constant()))
         return WalkResult::advance();
@@ -65,7 +60,8 @@ struct ConvertMXGPUToNVVMPass final
       return WalkResult::interrupt();
     });
     WalkResult fragments = getOperation().walk([](Operation *op) {
-      if (isa_and_present<MXGPUDialect, scf::SCFDialect>(op->getDialect()) ||
+      if (isa_and_present<MXGPUDialect, mx::mxbar::MXBarDialect,
+                          scf::SCFDialect>(op->getDialect()) ||
           isa<arith::SelectOp>(op) || !op->isRegistered() ||
           llvm::none_of(op->getResultTypes(), llvm::IsaPred<FragmentType>))
         return WalkResult::advance();
@@ -73,8 +69,7 @@ struct ConvertMXGPUToNVVMPass final
                       "scf or arith.select: take rows of them to compute");
       return WalkResult::interrupt();
     });
-    return failure(rings.wasInterrupted() || columns.wasInterrupted() ||
-                   fragments.wasInterrupted());
+    return failure(columns.wasInterrupted() || fragments.wasInterrupted());
   }
 
   static LogicalResult convert(LLVM::LLVMFuncOp function) {
@@ -86,7 +81,7 @@ struct ConvertMXGPUToNVVMPass final
     });
     converter.addConversion(
         [](StageType type) { return convertStageType(type); });
-    converter.addConversion([](BarrierType type) {
+    converter.addConversion([](mx::mxbar::BarrierType type) {
       return LLVM::LLVMPointerType::get(type.getContext(), 3);
     });
     converter.addConversion([](BufferType type) -> Type {
@@ -114,8 +109,8 @@ struct ConvertMXGPUToNVVMPass final
 
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalDialect<MXGPUDialect>();
-    target.addLegalOp<RingOp>();
+    target.addIllegalDialect<MXGPUDialect, mx::mxbar::MXBarDialect>();
+    target.addLegalOp<mx::mxbar::PlacedRingOp>();
     target.addDynamicallyLegalOp<arith::SelectOp>(
         [](arith::SelectOp op) { return !isa<FragmentType>(op.getType()); });
     // Upstream lowers other kinds.
@@ -148,7 +143,7 @@ struct ConvertMXGPUToNVVMPass final
     if (failed(applyPartialConversion(function, target, std::move(patterns))))
       return failure();
     // Nothing uses them any more.
-    function->walk([](RingOp ring) { ring.erase(); });
+    function->walk([](mx::mxbar::PlacedRingOp ring) { ring.erase(); });
     return success();
   }
 };

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
@@ -27,6 +28,7 @@
 
 using namespace mlir;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
 
 namespace mx::mxgpu {
 #define GEN_PASS_DEF_MXGPULOWERKERNELS
@@ -50,29 +52,20 @@ static void enterIf(NVVMBuilder &builder, Value condition) {
 }
 
 /// Numbers of the role's threads follow from those of the CTA's.
-static void lowerThreadIds(RoleOp role) {
+static void lowerThreadIds(RoleOp role, int64_t firstWarp) {
   SmallVector<ThreadIdOp> ids;
   role.walk([&](ThreadIdOp id) { ids.push_back(id); });
   for (ThreadIdOp id : ids) {
     NVVMBuilder builder(id.getLoc(), id.getContext());
     builder.setInsertionPoint(id);
-    Value inRole = arith::SubIOp::create(
-        builder, builder.threadId(),
-        builder.i32(*role.getFirstWarp() * mx::target::kWarpSize));
+    Value inRole =
+        arith::SubIOp::create(builder, builder.threadId(),
+                              builder.i32(firstWarp * mx::target::kWarpSize));
     Value index =
         arith::IndexCastUIOp::create(builder, builder.getIndexType(), inRole);
     id.replaceAllUsesWith(index);
     id.erase();
   }
-}
-
-/// So do those of warps that issue a matrix instruction together.
-static void numberWarps(RoleOp role) {
-  if (int64_t first = *role.getFirstWarp())
-    role.walk([&](MmaOp mma) {
-      if (mma.getKind().getRoles().threads > 1)
-        mma.setFirstWarp(first);
-    });
 }
 
 /// Puts what the warps of a role do here, or one thread of them if it is
@@ -98,19 +91,20 @@ static void inlineRole(NVVMBuilder &builder, RoleOp role,
                                 role.getBody().front().getOperations());
 }
 
-/// Puts allocated roles, which are adjacent, into branches on the warp number.
+/// Puts roles, which are adjacent, into branches on the warp number.
 static void lowerRoles(KernelOp kernel) {
   SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
-  std::optional<int64_t> registers = kernel.getRegisters();
+  std::optional<int64_t> registers = kernel.getLaunchRegisters();
   NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
   builder.setInsertionPointAfter(roles.back());
   Value warp = builder.warpInCta();
+  int64_t firstWarp = 0;
   for (RoleOp role : roles) {
-    lowerThreadIds(role);
-    numberWarps(role);
+    lowerThreadIds(role, firstWarp);
     bool isLast = role == roles.back() && !registers;
     Value relative =
-        arith::SubIOp::create(builder, warp, builder.i32(*role.getFirstWarp()));
+        arith::SubIOp::create(builder, warp, builder.i32(firstWarp));
+    firstWarp += role.getWarps();
     Value isRole = builder.isBelow(relative, builder.i32(role.getWarps()));
     auto ifOp = scf::IfOp::create(builder, isRole, /*withElse=*/!isLast);
     OpBuilder::InsertPoint next = builder.saveInsertionPoint();
@@ -182,7 +176,7 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
 
 /// Initializes all barriers by one thread and makes them visible to the copy
 /// engine and the tensor core.
-static void initBarriers(NVVMBuilder &builder, ArrayRef<InitBarriersOp> inits,
+static void initBarriers(NVVMBuilder &builder, KernelOp kernel,
                          ArrayRef<Value> maps) {
   Value thread = builder.threadId();
   Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
@@ -192,18 +186,19 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<InitBarriersOp> inits,
   builder.setInsertionPointToStart(ifOp.thenBlock());
   for (Value map : maps)
     builder.prefetchTensorMap(map);
-  for (InitBarriersOp init : inits) {
-    auto ring = init.getRing().getDefiningOp<RingOp>();
-    Value empty = builder.i32(init.getEmpty());
-    if (std::optional<int64_t> other = init.getOtherEmpty())
+  for (auto ring : kernel.getBody().getOps<PlacedRingOp>()) {
+    if (!ring.getBarriers())
+      continue;
+    Value empty = builder.i32(*ring.getEmpty());
+    if (std::optional<int64_t> other = ring.getOtherEmpty())
       empty = arith::SelectOp::create(builder, builder.isLeader(), empty,
                                       builder.i32(*other));
-    int64_t step = *ring.getStride();
+    int64_t step = ring.getStride();
     if (hasBarriersBehind(ring.getType()))
       step >>= getBarrierShift(step);
     for (int64_t i = 0; i < ring.getType().getStages(); ++i) {
       int64_t full = *ring.getBarriers() + i * step;
-      builder.initBarrier(builder.shared(full), builder.i32(init.getFull()));
+      builder.initBarrier(builder.shared(full), builder.i32(*ring.getFull()));
       builder.initBarrier(builder.shared(full + mx::target::kMBarrierBytes),
                           empty);
     }
@@ -218,15 +213,27 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   return scf::IfOp::create(builder, isWarp, /*withElse=*/false);
 }
 
+/// Returns what allocates the kernel's tensor memory, or null.
+static TensorMemoryOp getTensorMemory(KernelOp kernel) {
+  auto memories = kernel.getBody().getOps<TensorMemoryOp>();
+  return memories.empty() ? TensorMemoryOp() : *memories.begin();
+}
+
 /// Bounds the registers of a thread. Where roles divide them, each takes its
 /// own later: ptxas counts with those only in code after setmaxnreg that no
 /// other role runs.
 static void boundRegisters(NVVMBuilder &builder, KernelOp kernel,
                            LLVM::LLVMFuncOp function) {
-  if (std::optional<int64_t> registers = kernel.getRegisters())
+  std::optional<int64_t> registers = kernel.getLaunchRegisters();
+  if (registers)
     function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                       builder.getI32IntegerAttr(*registers));
-  if (std::optional<int64_t> ctas = kernel.getMinCtas())
+  // Few CTAs with tensor memory fit an SM beside each other. Told nothing,
+  // ptxas gives their threads too few registers and spills.
+  std::optional<int64_t> ctas = kernel.getMinCtas();
+  if (!ctas && !registers && getTensorMemory(kernel))
+    ctas = 1;
+  if (ctas)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(*ctas));
 }
@@ -264,58 +271,53 @@ static SmallVector<Value> getMaps(LLVM::LLVMFuncOp function) {
 }
 
 /// What happens before any role begins. Returns the first column of the
-/// kernel's tensor memory, if it has any.
-static Value setUp(NVVMBuilder &builder, KernelOp kernel,
+/// tensor memory `memory`, if that is not null.
+static Value setUp(NVVMBuilder &builder, KernelOp kernel, TensorMemoryOp memory,
                    ArrayRef<Value> maps) {
-  SmallVector<InitBarriersOp> inits(kernel.getBody().getOps<InitBarriersOp>());
-  bool hasRings = !kernel.getBody().getOps<RingOp>().empty();
+  bool hasRings = !kernel.getBody().getOps<PlacedRingOp>().empty();
   if (hasRings) {
-    initBarriers(builder, inits, maps);
+    initBarriers(builder, kernel, maps);
     builder.syncWarp();
   }
-  for (InitBarriersOp init : inits)
-    init.erase();
   // No CTA of a pair touches the other's barriers, or allocates for both,
   // before both are there.
   if (kernel.isPair())
     builder.syncCluster();
-  std::optional<int64_t> columns = kernel.getTmemColumns();
-  if (columns) {
-    auto ifOp = ifWarp(builder, *kernel.getTmemWarp());
+  if (memory) {
+    auto ifOp = ifWarp(builder, memory.getWarp());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.allocTensorMemory(builder.shared(*kernel.getTmemSlot()), *columns,
-                              kernel.isPair());
+    builder.allocTensorMemory(builder.shared(memory.getSlot()),
+                              memory.getColumns(), kernel.isPair());
   }
   if (hasRings) {
-    if (columns)
+    if (memory)
       builder.fenceBeforeSync();
     builder.syncCta();
   }
-  if (!columns)
+  if (!memory)
     return {};
   builder.fenceAfterSync();
   return LLVM::LoadOp::create(builder, builder.getI32Type(),
-                              builder.shared(*kernel.getTmemSlot()));
+                              builder.shared(memory.getSlot()));
 }
 
 /// What happens after all roles have ended.
 static void tearDown(NVVMBuilder &builder, KernelOp kernel,
-                     Value tensorMemory) {
-  if (tensorMemory)
+                     TensorMemoryOp memory, Value firstColumn) {
+  if (memory)
     builder.fenceBeforeSync();
   // Neither CTA of a pair ends while the other may still touch its memory.
   if (kernel.isPair())
     builder.syncCluster();
-  else if (tensorMemory)
+  else if (memory)
     builder.syncCta();
-  if (tensorMemory) {
+  if (memory) {
     builder.fenceAfterSync();
-    auto ifOp = ifWarp(builder, *kernel.getTmemWarp());
+    auto ifOp = ifWarp(builder, memory.getWarp());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.freeTensorMemory(tensorMemory, *kernel.getTmemColumns(),
-                             kernel.isPair());
+    builder.freeTensorMemory(firstColumn, memory.getColumns(), kernel.isPair());
   }
   LLVM::ReturnOp::create(builder, ValueRange());
 }
@@ -328,16 +330,17 @@ static void lower(KernelOp kernel) {
   Block *entry = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   mapArguments(builder, kernel, function);
-  Value tensorMemory = setUp(builder, kernel, getMaps(function));
-  Block &body = kernel.getBody().front();
-  for (auto op : llvm::make_early_inc_range(body.getOps<TensorMemoryOp>())) {
-    op.replaceAllUsesWith(tensorMemory);
-    op.erase();
-  }
+  TensorMemoryOp memory = getTensorMemory(kernel);
+  Value firstColumn = setUp(builder, kernel, memory, getMaps(function));
+  if (memory)
+    memory.replaceAllUsesWith(firstColumn);
   lowerRoles(kernel);
-  entry->getOperations().splice(entry->end(), body.getOperations());
+  entry->getOperations().splice(entry->end(),
+                                kernel.getBody().front().getOperations());
   builder.setInsertionPointToEnd(entry);
-  tearDown(builder, kernel, tensorMemory);
+  tearDown(builder, kernel, memory, firstColumn);
+  if (memory)
+    memory.erase();
   kernel.erase();
 }
 
@@ -354,11 +357,8 @@ struct LowerKernelsPass final
   }
 
   static LogicalResult verify(KernelOp kernel) {
-    if (!isAllocated(kernel))
-      return kernel.emitOpError("expected an allocated kernel: run "
-                                "mxgpu-allocate first");
-    return verifyLowered<ProducerAcquireOp, ConsumerWaitOp, ForEachWorkTileOp,
-                         ForEachKOp, TileSchedulerOp>(
+    return verifyLowered<RingOp, ForEachWorkTileOp, ForEachKOp, TileSchedulerOp,
+                         AddPartialsOp>(
         kernel,
         "kernels are: run mxgpu-lower-work and mxgpu-lower-rings first");
   }

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 #include "mx/Target/MmaShapes.h"
@@ -20,16 +21,14 @@
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
 
 //===----------------------------------------------------------------------===//
 // Operands and MMAs
 //===----------------------------------------------------------------------===//
 
-static LogicalResult lowerTmaLoad(TmaLoadOp op, TmaLoadOp::Adaptor adaptor,
-                                  ConversionPatternRewriter &rewriter) {
-  if (!isa<BarrierType>(op.getStage().getType()))
-    return failure();
-  NVVMBuilder builder(op.getLoc(), rewriter);
+static Values lowerLoadBox(NVVMBuilder &builder, LoadBoxOp op,
+                           LoadBoxOp::Adaptor adaptor) {
   SmallVector<Value> coords;
   for (Value coord : adaptor.getCoords())
     coords.push_back(builder.toI32(coord));
@@ -42,41 +41,30 @@ static LogicalResult lowerTmaLoad(TmaLoadOp op, TmaLoadOp::Adaptor adaptor,
     dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),
                                dest, ArrayRef<LLVM::GEPArg>{offset});
   }
-  Value barrier = adaptor.getStage();
+  Value barrier = adaptor.getBarrier();
   Value policy = getCachePolicy(builder, op.getCache());
-  if (cast<BarrierType>(op.getStage().getType()).getScope() == Scope::Pair)
+  if (op.getBarrier().getType().getScope() == Scope::Pair)
     builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
                              op.getMulticast());
   else if (op.getMulticast())
     builder.loadTensorToBoth(dest, adaptor.getMap(), coords, barrier, policy);
   else
     builder.loadTensor(dest, adaptor.getMap(), coords, barrier, policy);
-  rewriter.eraseOp(op);
-  return success();
+  return {};
 }
 
 /// A tile of 128 rows by 4 scales is 512 bytes of shared memory and 4 columns
 /// of tensor memory. There, tiles of the same scales stand side by side, as one
 /// instruction reads them.
-static LogicalResult lowerCopyScales(CopyScalesOp op,
-                                     CopyScalesOp::Adaptor adaptor,
-                                     ConversionPatternRewriter &rewriter) {
-  if (!op.getColumn() || !op.getTensorMemory() ||
-      !op.getBuffer().getDefiningOp<StageBuffersOp>())
-    return rewriter.notifyMatchFailure(op, "the scales have no column yet");
-  NVVMBuilder builder(op.getLoc(), rewriter);
+static Values lowerCopyToColumns(NVVMBuilder &builder, CopyToColumnsOp op,
+                                 CopyToColumnsOp::Adaptor adaptor) {
   Value descriptor = builder.matrixDescriptor(
       target::encode(target::scaleTileDescriptor()), adaptor.getBuffer());
   Value column =
-      builder.add(adaptor.getTensorMemory(), builder.i32(*op.getColumn()));
+      builder.add(adaptor.getTensorMemory(), builder.i32(op.getColumn()));
   if (Value place = adaptor.getPlace())
     column = builder.add(
         column, builder.mul(place, builder.i32(op.getType().getColumns())));
-  bool ofPair = op.getBuffer()
-                    .getDefiningOp<StageBuffersOp>()
-                    .getRing()
-                    .getType()
-                    .isPair();
   int64_t tiles = op.getType().getTiles();
   int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
   for (int64_t tile = 0; tile < tiles; ++tile)
@@ -87,10 +75,9 @@ static LogicalResult lowerCopyScales(CopyScalesOp op,
       Value tileDescriptor = builder.add(
           descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
                                   target::kDescriptorUnit));
-      builder.copyScaleTile(tileColumn, tileDescriptor, ofPair);
+      builder.copyScaleTile(tileColumn, tileDescriptor, op.getPair());
     }
-  rewriter.replaceOp(op, column);
-  return success();
+  return {column};
 }
 
 /// Registers that threads of the kernel around `op` are launched with, if that
@@ -109,7 +96,8 @@ static Values lowerMma(NVVMBuilder &builder, MmaOp op, MmaOp::Adaptor adaptor) {
       builder, op,
       {adaptor.getA(), adaptor.getB(), adaptor.getAScales(),
        adaptor.getBScales(), adaptor.getD(), adaptor.getBOffset(),
-       adaptor.getAccumulate(), adaptor.getExtent(), getLaunchRegisters(op)});
+       adaptor.getAccumulate(), adaptor.getExtent(), adaptor.getThread(),
+       getLaunchRegisters(op)});
   return accumulators ? Values{accumulators} : Values();
 }
 
@@ -194,6 +182,6 @@ static Values lowerEpilogueColumn(NVVMBuilder &builder, EpilogueColumnOp op,
 
 void mx::mxgpu::populateTensorCorePatterns(RewritePatternSet &patterns,
                                            const TypeConverter &converter) {
-  addPatterns<lowerTmaLoad, lowerCopyScales, lowerMma, lowerMmaWait,
+  addPatterns<lowerLoadBox, lowerCopyToColumns, lowerMma, lowerMmaWait,
               lowerEpilogueColumn, lowerLoadAccumulator>(converter, patterns);
 }

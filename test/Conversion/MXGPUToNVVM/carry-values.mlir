@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mxgpu-allocate --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
 // Stages and parities go through loops and branches around the takes, whatever these
 // carry themselves. lower-rings-invalid.mlir has what they cannot go through.
@@ -8,23 +8,23 @@
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: mxgpu.kernel @branch(
   // CHECK:         mxgpu.role @produce
-  // CHECK:           %[[FIRST:.*]] = mxgpu.get_stage %{{.*}}[0]
+  // CHECK:           %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:           %[[PARITY:.*]] = arith.constant 1 : i32
   // CHECK:           scf.if %{{.*}} -> (!threads_stage, i32) {
-  // CHECK:             mxgpu.wait %{{.*}} parity(%[[PARITY]])
-  // CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[FIRST]], %[[PARITY]]
+  // CHECK:             mxbar.wait %{{.*}} parity(%[[PARITY]])
+  // CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[FIRST]], %[[PARITY]]
   // CHECK:             scf.yield %[[NEXT]], %[[NEXT_PARITY]] :
   // CHECK-NEXT:      } else {
   // CHECK-NEXT:        scf.yield %[[FIRST]], %[[PARITY]] :
   // CHECK-NEXT:      }
   // What the branch gave before comes last, and its uses stay.
   // CHECK:         mxgpu.role @consume
-  // CHECK:           %[[FIRST:.*]] = mxgpu.get_stage %{{.*}}[0]
+  // CHECK:           %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:           %[[PARITY:.*]] = arith.constant 0 : i32
   // CHECK:           %[[ALL:.*]]:3 = scf.if %{{.*}} -> (!threads_stage, i32, i32) {
   // CHECK-NEXT:        scf.yield %[[FIRST]], %[[PARITY]], %{{.*}} :
   // CHECK-NEXT:      } else {
-  // CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance
+  // CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance
   // CHECK:             scf.yield %[[NEXT]], %[[NEXT_PARITY]], %{{.*}} :
   // CHECK:           memref.store %[[ALL]]#2
   mxgpu.kernel @branch(%some: i1, %out: memref<1xi32>) {
@@ -51,10 +51,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
   // Both regions pass the values on, whatever else each of them has.
   // CHECK-LABEL: mxgpu.kernel @while(
-  // CHECK:         %[[FIRST:.*]] = mxgpu.get_stage %{{.*}}[0]
+  // CHECK:         %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:         scf.while (%[[STAGE:.*]] = %[[FIRST]], %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) : (!threads_stage, i32, i32) -> (!threads_stage, i32, i64) {
-  // CHECK:           mxgpu.wait %{{.*}} parity(%[[PARITY]])
-  // CHECK:           %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[STAGE]], %[[PARITY]]
+  // CHECK:           mxbar.wait %{{.*}} parity(%[[PARITY]])
+  // CHECK:           %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[STAGE]], %[[PARITY]]
   // CHECK:           scf.condition(%{{.*}}) %[[NEXT]], %[[NEXT_PARITY]], %{{.*}} :
   // CHECK:         ^bb0(%[[STAGE:.*]]: !threads_stage, %[[PARITY:.*]]: i32, %{{.*}}: i64):
   // CHECK:           scf.yield %[[STAGE]], %[[PARITY]], %{{.*}} :
@@ -79,7 +79,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: mxgpu.kernel @for(
   // CHECK:         %[[ALL:.*]]:3 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %c0) -> (!threads_stage, i32, index)
   // CHECK-NEXT:      scf.for %{{[^(]*}} {
-  // CHECK:           %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[STAGE]], %[[PARITY]]
+  // CHECK:           %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[STAGE]], %[[PARITY]]
   // CHECK:           scf.yield %[[NEXT]], %[[NEXT_PARITY]], %{{.*}} :
   // CHECK-NEXT:    } {marked}
   // CHECK-NEXT:    memref.store %[[ALL]]#2

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --canonicalize --mxgpu-allocate --convert-mxgpu-host-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -split-input-file --canonicalize --convert-mxgpu-host-to-gpu --canonicalize --cse | FileCheck %s
 
 // Texts of run-time checks carry the place of the operation; a '%' in it is not
 // a format.

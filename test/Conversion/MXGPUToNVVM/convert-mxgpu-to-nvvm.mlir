@@ -44,23 +44,23 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:      nvvm.mbarrier.arrive %[[EMPTY]], %c3_i32 :
   // CHECK-NEXT:      nvvm.tcgen05.commit %[[EMPTY]] :
   // CHECK-NEXT:      scf.yield %[[NEXT_STAGE]], %[[NEXT_PARITY]]
-  mxgpu.kernel @shared(%map: !map, %n: index, %parity: i32) smem(69632) {
-    %in = mxgpu.ring "in" offsets [0, 16384] barriers(16896) stride(17408) : !in
-    mxgpu.role @load warps(1) first_warp(0) {
-      %first = mxgpu.get_stage %in[0] : !in
-      %end = mxgpu.get_stage %in[4] : !in
+  mxgpu.kernel @shared(%map: !map, %n: index, %parity: i32) {
+    %in = mxbar.placed_ring "in" offsets [0, 16384] stride(17408) barriers(16896) full(1) empty(1) : !in
+    mxgpu.role @load warps(1) {
+      %first = mxbar.get_stage %in[0] : !in
+      %end = mxbar.get_stage %in[4] : !in
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %last:2 = scf.for %i = %c0 to %n step %c1 iter_args(%stage = %first, %odd = %parity) -> (!in_stage, i32) {
-        %full, %empty = mxgpu.stage_barriers %in, %stage : !in, !in_stage
-        mxgpu.wait %empty parity(%odd)
-        %next, %next_odd = mxgpu.advance %stage, %odd in(%first, %end) : !in_stage
-        mxgpu.arrive %full expect(16896) : !mxgpu.barrier
-        %a, %sf = mxgpu.stage_buffers %in, %stage : !in, !in_stage
-        mxgpu.tma_load %map[%i, %n] into %a for %full : !map, !a, !mxgpu.barrier
-        mxgpu.arrive %empty : !mxgpu.barrier
-        mxgpu.arrive %empty count(3) : !mxgpu.barrier
-        mxgpu.commit %empty
+        %full, %empty = mxbar.stage_barriers %in, %stage : !in, !in_stage
+        mxbar.wait %empty parity(%odd)
+        %next, %next_odd = mxbar.advance %stage, %odd in(%first, %end) : !in_stage
+        mxbar.arrive %full expect(16896) : !mxbar.barrier
+        %a, %sf = mxbar.stage_buffers %in, %stage : !in, !in_stage
+        mxbar.load_box %map[%i, %n] into %a at %full : !map, !a, !mxbar.barrier
+        mxbar.arrive %empty : !mxbar.barrier
+        mxbar.arrive %empty count(3) : !mxbar.barrier
+        mxbar.commit %empty
         scf.yield %next, %next_odd : !in_stage, i32
       }
     }
@@ -87,25 +87,28 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:        nvvm.tcgen05.wait <load>
   // CHECK:             llvm.inline_asm has_side_effects ""
   // CHECK:           %[[OTHER:.*]] = arith.xori %[[STAGE]], %c1_i32
-  // CHECK-NEXT:      scf.yield %[[OTHER]]
-  mxgpu.kernel @tensor_memory(%n: index, %parity: i32, %out: memref<?x?xf32>, %none: i1) smem(36) tmem(256 at 32 warp 0) {
-    %tmem = mxgpu.tensor_memory
-    %acc = mxgpu.ring "acc" offsets [0] barriers(0) stride(16) : !acc
-    mxgpu.role @read warps(4) first_warp(0) {
-      %first = mxgpu.get_stage %acc[0] : !acc
-      %end = mxgpu.get_stage %acc[2] : !acc
-      %stage, %odd = mxgpu.advance %first, %parity in(%first, %end) : !acc_stage
-      %other, %even = mxgpu.advance %stage, %odd in(%first, %end) : !acc_stage
+  // CHECK-NEXT:      %[[OTHER_PARITY:.*]] = arith.xori %{{.*}}, %[[STAGE]]
+  // CHECK:             nvvm.mbarrier.try_wait %{{.*}}, %[[OTHER_PARITY]]
+  // CHECK:           scf.yield %[[OTHER]]
+  mxgpu.kernel @tensor_memory(%n: index, %parity: i32, %out: memref<?x?xf32>, %none: i1) {
+    %tmem = mxbar.tensor_memory columns(256) slot(32) warp(0)
+    %acc = mxbar.placed_ring "acc" offsets [0] stride(16) barriers(0) full(1) empty(1) : !acc
+    mxgpu.role @read warps(4) {
+      %first = mxbar.get_stage %acc[0] : !acc
+      %end = mxbar.get_stage %acc[2] : !acc
+      %stage, %odd = mxbar.advance %first, %parity in(%first, %end) : !acc_stage
+      %other, %even = mxbar.advance %stage, %odd in(%first, %end) : !acc_stage
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%x = %first) -> !acc_stage {
-        %full, %empty = mxgpu.stage_barriers %acc, %x : !acc, !acc_stage
-        mxgpu.wait %full parity(%parity)
-        %d = mxgpu.stage_buffers %acc, %x tensor_memory(%tmem) : !acc, !acc_stage
+        %full, %empty = mxbar.stage_barriers %acc, %x : !acc, !acc_stage
+        mxbar.wait %full parity(%parity)
+        %d = mxbar.stage_buffers %acc, %x tensor_memory(%tmem) : !acc, !acc_stage
         %f_fragment = mxgpu.load_accumulator %d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
         %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>> -> vector<4xf32>
         mxgpu.store_fragment %f, %out[%i, %n] when(%none) : vector<4xf32>, memref<?x?xf32>
-        %y = mxgpu.other_stage %x : !acc_stage
+        %y, %parity_y = mxbar.previous_stage %x, %parity : !acc_stage
+        mxbar.wait %empty parity(%parity_y)
         scf.yield %y : !acc_stage
       }
     }
@@ -126,17 +129,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:         %[[OF1:.*]] = nvvm.mapa %[[EMPTY]], %c1_i32
   // CHECK-NEXT:    nvvm.mbarrier.arrive %[[OF1]]
   // CHECK-NEXT:    nvvm.tcgen05.commit %[[EMPTY]], multicast_mask = %c3_i16 {group = #nvvm.cta_group<cta_2>}
-  mxgpu.kernel @pair(%map: !map, %parity: i32) cluster(2) smem(69632) {
-    %in = mxgpu.ring "in" offsets [0, 16384] barriers(16896) stride(17408) : !in
-    mxgpu.role @load warps(1) first_warp(0) {
-      %stage = mxgpu.get_stage %in[1] : !in
-      %full, %empty = mxgpu.stage_barriers %in, %stage : !in, !in_stage
-      %leaders = mxgpu.leader_barrier %full
-      mxgpu.wait %empty parity(%parity) pair
-      mxgpu.arrive %leaders expect(16896) : !mxgpu.barrier<pair>
-      mxgpu.arrive %leaders : !mxgpu.barrier<pair>
-      mxgpu.arrive_both %empty
-      mxgpu.commit %empty pair
+  mxgpu.kernel @pair(%map: !map, %parity: i32) cluster(2) {
+    %in = mxbar.placed_ring "in" offsets [0, 16384] stride(17408) barriers(16896) full(1) empty(1) : !in
+    mxgpu.role @load warps(1) {
+      %stage = mxbar.get_stage %in[1] : !in
+      %full, %empty = mxbar.stage_barriers %in, %stage : !in, !in_stage
+      %leaders = mxbar.leader_barrier %full
+      mxbar.wait %empty parity(%parity) pair
+      mxbar.arrive %leaders expect(16896) : !mxbar.barrier<pair>
+      mxbar.arrive %leaders : !mxbar.barrier<pair>
+      mxbar.arrive %empty both : !mxbar.barrier
+      mxbar.commit %empty pair
     }
   }
 
@@ -171,16 +174,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:        scf.if %[[IN2]] {
   // CHECK:               nvvm.tcgen05.mma.block_scale
   // CHECK-NOT:     nvvm.tcgen05.mma
-  mxgpu.kernel @mma(%more: i1, %extent: index) smem(69640) tmem(512 at 69632 warp 0) {
-    %tmem = mxgpu.tensor_memory
-    %in = mxgpu.ring "in" offsets [0, 16384] barriers(16896) stride(17408) : !in
-    %acc = mxgpu.ring "acc" offsets [0] barriers(69632) stride(16) : !acc
-    mxgpu.role @mma warps(1) elected first_warp(0) {
-      %stage = mxgpu.get_stage %in[1] : !in
-      %a, %x = mxgpu.stage_buffers %in, %stage : !in, !in_stage
-      %to = mxgpu.get_stage %acc[1] : !acc
-      %d = mxgpu.stage_buffers %acc, %to tensor_memory(%tmem) : !acc, !acc_stage
-      %sf = mxgpu.copy_scales %x tensor_memory(%tmem) column(256) : !sf -> !mxgpu.scales<128>
+  mxgpu.kernel @mma(%more: i1, %extent: index) {
+    %tmem = mxbar.tensor_memory columns(512) slot(69632) warp(0)
+    %in = mxbar.placed_ring "in" offsets [0, 16384] stride(17408) barriers(16896) full(1) empty(1) : !in
+    %acc = mxbar.placed_ring "acc" offsets [0] stride(16) barriers(69632) full(1) empty(1) : !acc
+    mxgpu.role @mma warps(1) elected {
+      %stage = mxbar.get_stage %in[1] : !in
+      %a, %x = mxbar.stage_buffers %in, %stage : !in, !in_stage
+      %to = mxbar.get_stage %acc[1] : !acc
+      %d = mxbar.stage_buffers %acc, %to tensor_memory(%tmem) : !acc, !acc_stage
+      %sf = mxbar.copy_to_columns %x tensor_memory(%tmem) column(256) : !sf -> !mxgpu.scales<128>
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d accumulate(%more) extent(%extent) : !a, !a, !d
     }
   }
@@ -193,13 +196,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:         nvvm.tcgen05.cp
   // CHECK:         nvvm.tcgen05.cp
   // CHECK-NOT:     nvvm.tcgen05.cp
-  mxgpu.kernel @places(%place: i32) smem(4096) tmem(32 at 4000 warp 0) {
-    %tmem = mxgpu.tensor_memory
-    %in = mxgpu.ring "in" offsets [0] barriers(1024) stride(1152) : !scales
-    mxgpu.role @mma warps(1) elected first_warp(0) {
-      %stage = mxgpu.get_stage %in[0] : !scales
-      %x = mxgpu.stage_buffers %in, %stage : !scales, !mxgpu.stage<!scales>
-      %sf = mxgpu.copy_scales %x tensor_memory(%tmem) place(%place) stages(2) column(4) : !mxgpu.buffer<smem<1024xi8>> -> !mxgpu.scales<256>
+  mxgpu.kernel @places(%place: i32) {
+    %tmem = mxbar.tensor_memory columns(32) slot(4000) warp(0)
+    %in = mxbar.placed_ring "in" offsets [0] stride(1152) barriers(1024) full(1) empty(1) : !scales
+    mxgpu.role @mma warps(1) elected {
+      %stage = mxbar.get_stage %in[0] : !scales
+      %x = mxbar.stage_buffers %in, %stage : !scales, !mxgpu.stage<!scales>
+      %sf = mxbar.copy_to_columns %x tensor_memory(%tmem) column(4) place(%place) : !mxgpu.buffer<smem<1024xi8>> -> !mxgpu.scales<256>
     }
   }
 
@@ -216,19 +219,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:           %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c3_i32
   // CHECK:           %[[NEXT_STAGE:.*]] = arith.select %[[WRAPS]], %c0_i32, %[[NEXT]]
   // CHECK-NEXT:      scf.yield %[[NEXT_STAGE]]
-  mxgpu.kernel @stores(%map: !out_map, %warp: i32, %n: index, %f: f32) smem(49152) {
+  mxgpu.kernel @stores(%map: !out_map, %warp: i32, %n: index, %f: f32) {
     %x = vector.broadcast %f : f32 to vector<32xf32>
-    %ring = mxgpu.ring "staging" offsets [0] stride(4096) : !out
-    mxgpu.role @store warps(4) first_warp(0) {
-      %first = mxgpu.get_stage %ring[0] : !out
+    %ring = mxbar.placed_ring "staging" offsets [0] stride(4096) : !out
+    mxgpu.role @store warps(4) {
+      %first = mxbar.get_stage %ring[0] : !out
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%stage = %first) -> !mxgpu.stage<!out> {
-        %c = mxgpu.stage_buffers %ring, %stage warp(%warp) : !out, !mxgpu.stage<!out>
+        %c = mxbar.stage_buffers %ring, %stage warp(%warp) : !out, !mxgpu.stage<!out>
         %rows1 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
         mxgpu.store_shared %rows1, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%i, %n] : !c, !out_map
-        %next = mxgpu.next_stage %stage : !mxgpu.stage<!out>
+        %next = mxbar.next_stage %stage : !mxgpu.stage<!out>
         scf.yield %next : !mxgpu.stage<!out>
       }
     }

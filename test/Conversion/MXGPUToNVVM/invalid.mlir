@@ -2,63 +2,15 @@
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mxgpu-host-to-gpu --mxgpu-lower-kernels
 
 // CASES
-gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
-  mxgpu.kernel @kernel() {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
-
-// Sizes alone are not enough.
-gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
-  mxgpu.kernel @kernel() smem(0) {
-    mxgpu.role @role warps(1) {
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
-  mxgpu.kernel @kernel() smem(1024) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @role warps(1) first_warp(0) {
-    }
-  }
-}
-
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
-  mxgpu.kernel @kernel() smem(1024) {
-    %acc = mxgpu.ring "acc" offsets [0] barriers(0) stride(16) : !acc
-    mxgpu.role @role warps(1) first_warp(0) {
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
-gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
-  mxgpu.kernel @kernel() smem(1024) tmem(32 at 1020 warp 0) {
-    %in = mxgpu.ring "in" offsets [0] barriers(512) stride(640) : !in
-    mxgpu.role @role warps(1) first_warp(0) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      %scales = mxgpu.copy_scales %sf : !mxgpu.buffer<smem<512xi8>> -> !mxgpu.scales<128>
-    }
-  }
-}
-
 module attributes {gpu.container_module} {
   func.func @main(%n: index) {
-    // expected-error @below {{'mxgpu.launch' op expected an allocated kernel: run mxgpu-allocate first}}
+    // expected-error @below {{'mxgpu.launch' op expected a kernel with rings: run convert-mxgpu-host-to-gpu before mxgpu-lower-rings}}
     mxgpu.launch @kernels::@kernel grid(%n) args()
     return
   }
   gpu.module @kernels {
     mxgpu.kernel @kernel() {
+      %ring = mxbar.placed_ring "ring" offsets [0] stride(128) barriers(16) full(1) empty(1) : !mxgpu.ring<1 x (x: smem<16xi8>), producer = threads(32), consumer = threads(32)>
       mxgpu.role @role warps(1) {
       }
     }

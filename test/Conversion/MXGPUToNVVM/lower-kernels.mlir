@@ -12,7 +12,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:       llvm.mlir.global external @mx_dynamic_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
   // CHECK-LABEL: llvm.func @all(
   // CHECK-SAME:    %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
-  // CHECK-SAME:    attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 192, 1, 1>}
+  // CHECK-SAME:    attributes {gpu.kernel, nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 192, 1, 1>}
   // CHECK:         %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared
   // CHECK:         %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
   // CHECK:         %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c0_i32
@@ -40,8 +40,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         %[[COLUMN:.*]] = llvm.load %[[PLACE]]
   // Rings stay, for the operations on their stages. Each way through the branches runs
   // one role; a warp of which one thread is elected meets again.
-  // CHECK:         mxgpu.ring "ring"
-  // CHECK:         mxgpu.ring "acc"
+  // CHECK:         mxbar.placed_ring "ring"
+  // CHECK:         mxbar.placed_ring "acc"
   // CHECK:         %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
   // CHECK-NEXT:    scf.if %[[IS_LOAD]] {
   // CHECK-NEXT:      %[[ELECTED:.*]] = nvvm.elect.sync
@@ -56,7 +56,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:             %[[IN_ROLE:.*]] = arith.index_castui %[[NUMBER]]
   // CHECK:             memref.store %[[COLUMN]], %{{.*}}[%[[IN_ROLE]]]
   // CHECK-NEXT:      } else {
-  // CHECK:             mxgpu.get_stage
+  // CHECK:             mxbar.get_stage
   // CHECK:         nvvm.tcgen05.fence <before>
   // CHECK-NEXT:    nvvm.barrier0
   // CHECK-NEXT:    nvvm.tcgen05.fence <after>
@@ -64,24 +64,22 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:           %[[POINTER:.*]] = llvm.inttoptr %[[COLUMN]]
   // CHECK-NEXT:      nvvm.tcgen05.dealloc %[[POINTER]], %c256_i32
   // CHECK:         llvm.return
-  mxgpu.kernel @all(%map: !map, %n: index, %to: memref<?xi32>)
-      smem(292) tmem(256 at 288 warp 5) {
-    %tmem = mxgpu.tensor_memory
-    %ring = mxgpu.ring "ring" offsets [0] barriers(16) stride(128) : !ring
-    mxgpu.init_barriers %ring full(1) empty(4) : !ring
-    %acc = mxgpu.ring "acc" offsets [0] barriers(256) stride(16) : !acc
-    mxgpu.init_barriers %acc full(1) empty(4) : !acc
-    mxgpu.role @load warps(1) elected first_warp(0) {
+  mxgpu.kernel @all(%map: !map, %n: index, %to: memref<?xi32>) {
+    %tmem = mxbar.tensor_memory columns(256) slot(288) warp(5)
+    %ring = mxbar.placed_ring "ring" offsets [0] stride(128) barriers(16) full(1) empty(4) : !ring
+    %acc = mxbar.placed_ring "acc" offsets [0] stride(16) barriers(256) full(1) empty(4) : !acc
+    mxgpu.role @load warps(1) elected {
       memref.store %tmem, %to[%n] : memref<?xi32>
     }
-    mxgpu.role @epilogue warps(4) first_warp(1) {
+    mxgpu.role @epilogue warps(4) {
       %thread = mxgpu.thread_id
       memref.store %tmem, %to[%thread] : memref<?xi32>
     }
-    mxgpu.role @mma warps(1) elected first_warp(5) {
-      %stage = mxgpu.get_stage %acc[1] : !acc
-      %number = mxgpu.stage_number %stage : !acc_stage
-      memref.store %number, %to[%n] : memref<?xi32>
+    mxgpu.role @mma warps(1) elected {
+      %stage = mxbar.get_stage %acc[1] : !acc
+      %parity = arith.constant 0 : i32
+      %full, %empty = mxbar.stage_barriers %acc, %stage : !acc, !acc_stage
+      mxbar.wait %full parity(%parity)
     }
   }
 
@@ -103,11 +101,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         nvvm.cluster.arrive
   // CHECK-NEXT:    nvvm.cluster.wait
   // CHECK-NEXT:    llvm.return
-  mxgpu.kernel @pair(%to: memref<?xi32>) cluster(2) smem(256) {
+  mxgpu.kernel @pair(%to: memref<?xi32>) cluster(2) {
     %c0 = arith.constant 0 : index
-    %ring = mxgpu.ring "ring" offsets [0] barriers(16) stride(128) : !ring
-    mxgpu.init_barriers %ring full(1) empty(4) other_empty(3) : !ring
-    mxgpu.role @leading warps(1) on_leader first_warp(0) {
+    %ring = mxbar.placed_ring "ring" offsets [0] stride(128) barriers(16) full(1) empty(4) other_empty(3) : !ring
+    mxgpu.role @leading warps(1) on_leader {
       %c1 = arith.constant 1 : i32
       memref.store %c1, %to[%c0] : memref<?xi32>
     }
@@ -118,9 +115,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-SAME:    nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 64, 1, 1>
   // CHECK-NOT:     nvvm.{{barrier|mbarrier|fence|bar|tcgen05}}
   // CHECK:         llvm.return
-  mxgpu.kernel @bare(%to: memref<?xi32>) min_ctas(2) smem(0) {
+  mxgpu.kernel @bare(%to: memref<?xi32>) min_ctas(2) {
     %c0 = arith.constant 0 : index
-    mxgpu.role @only warps(2) first_warp(0) {
+    mxgpu.role @only warps(2) {
       %c1 = arith.constant 1 : i32
       memref.store %c1, %to[%c0] : memref<?xi32>
     }
@@ -133,9 +130,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-DAG:     llvm.insertvalue %[[OFFSET]], %{{.*}}[2]
   // CHECK-DAG:     llvm.insertvalue %[[ROWS]], %{{.*}}[3, 0]
   // CHECK-DAG:     llvm.insertvalue %[[STRIDE]], %{{.*}}[4, 0]
-  mxgpu.kernel @parameters(%map: !map, %m: memref<?x64xbf16, strided<[?, 1], offset: ?>>, %n: index, %i: i1, %f: f32, %to: memref<4xf32>) smem(0) {
+  mxgpu.kernel @parameters(%map: !map, %m: memref<?x64xbf16, strided<[?, 1], offset: ?>>, %n: index, %i: i1, %f: f32, %to: memref<4xf32>) {
     %c0 = arith.constant 0 : index
-    mxgpu.role @only warps(1) first_warp(0) {
+    mxgpu.role @only warps(1) {
       %x = memref.load %m[%n, %c0] : memref<?x64xbf16, strided<[?, 1], offset: ?>>
       %y = arith.extf %x : bf16 to f32
       scf.if %i {
@@ -145,10 +142,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Where roles divide the registers, whole warpgroups are launched, and warps without a
+  // Where roles divide the registers, whole warpgroups are launched, each thread with the
+  // average of (208 + 56) / 2, rounded up to a multiple of 8, and warps without a
   // role set theirs, too.
   // CHECK-LABEL: llvm.func @registers(
-  // CHECK-SAME:    nvvm.maxnreg = 128 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
+  // CHECK-SAME:    nvvm.maxnreg = 136 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
   // CHECK:         scf.if
   // CHECK-NEXT:      nvvm.setmaxregister {{ ?}}increase 208
   // CHECK:         } else {
@@ -157,13 +155,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:        nvvm.elect.sync
   // CHECK:           } else {
   // CHECK-NEXT:        nvvm.setmaxregister {{ ?}}decrease 56
-  mxgpu.kernel @registers(%to: memref<?xi32>) registers(128) smem(0) {
+  mxgpu.kernel @registers(%to: memref<?xi32>) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : i32
-    mxgpu.role @sum warps(4) registers(208) first_warp(0) {
+    mxgpu.role @sum warps(4) registers(208) {
       memref.store %c1, %to[%c0] : memref<?xi32>
     }
-    mxgpu.role @load warps(1) elected registers(56) first_warp(4) {
+    mxgpu.role @load warps(1) elected registers(56) {
       memref.store %c1, %to[%c0] : memref<?xi32>
     }
   }

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-allocate --mxgpu-lower-rings
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-lower-rings
 
 // Stages go through scf.for, scf.if and scf.while only.
 
@@ -105,6 +105,25 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       // expected-error @below {{'mxgpu.for_each_work_tile' op expected to be lowered before rings are: run mxgpu-lower-work first}}
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
       }
+    }
+  }
+}
+
+// -----
+
+// Scales are placed by the ring of their buffer.
+
+!in = !mxgpu.ring<2 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
+!sf = !mxgpu.buffer<smem<512xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @branch(%some: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      %either = arith.select %some, %sf, %sf : !sf
+      // expected-error @below {{'mxgpu.copy_scales' op expected a buffer of mxgpu.consumer_wait}}
+      %scales = mxgpu.copy_scales %either : !sf -> !mxgpu.scales<128>
+      mxgpu.consumer_release %stage : !mxgpu.stage<!in>
     }
   }
 }

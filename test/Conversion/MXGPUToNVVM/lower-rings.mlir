@@ -1,49 +1,48 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-allocate --mxgpu-insert-proxy-fences --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
 // The copy engine fills stages for the tensor core. Loops carry a role's stage and
 // the parity that it waits for there. A producer begins with parity 1, the phase
 // before the first, which is complete from the start.
 
 // CHECK-LABEL: mxgpu.kernel @tma(
-// CHECK:         %[[IN:.*]] = mxgpu.ring "in"
-// CHECK-NEXT:    mxgpu.init_barriers %[[IN]] full(1) empty(1) : !bulk_copy_ring
+// CHECK:         %[[IN:.*]] = mxbar.placed_ring "in" offsets [0, 16384] stride(17408) barriers(16896) full(1) empty(1) : !bulk_copy_ring
 // CHECK:         mxgpu.role @load
-// CHECK-DAG:       %[[FIRST:.*]] = mxgpu.get_stage %[[IN]][0]
-// CHECK-DAG:       %[[END:.*]] = mxgpu.get_stage %[[IN]][4]
+// CHECK-DAG:       %[[FIRST:.*]] = mxbar.get_stage %[[IN]][0]
+// CHECK-DAG:       %[[END:.*]] = mxbar.get_stage %[[IN]][4]
 // CHECK-DAG:       %[[ONE:.*]] = arith.constant 1 : i32
 // CHECK:           %[[LAST:.*]]:2 = scf.for {{.*}} iter_args(%[[OUTER:.*]] = %[[FIRST]], %[[OUTER_PARITY:.*]] = %[[ONE]])
 // CHECK:             %[[INNER_LAST:.*]]:2 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %[[OUTER]], %[[PARITY:.*]] = %[[OUTER_PARITY]])
-// CHECK:               %[[FULL:.*]], %[[EMPTY:.*]] = mxgpu.stage_barriers %[[IN]], %[[STAGE]]
-// CHECK:               mxgpu.wait %[[EMPTY]] parity(%[[PARITY]]){{$}}
-// CHECK:               %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[STAGE]], %[[PARITY]] in(%[[FIRST]], %[[END]])
+// CHECK:               %[[FULL:.*]], %[[EMPTY:.*]] = mxbar.stage_barriers %[[IN]], %[[STAGE]]
+// CHECK:               mxbar.wait %[[EMPTY]] parity(%[[PARITY]]){{$}}
+// CHECK:               %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[STAGE]], %[[PARITY]] in(%[[FIRST]], %[[END]])
 
 // The bytes of all fields are announced before the first copy, which arrives at the
 // same barrier. The commit is nothing more.
-// CHECK:               %[[FILLED:.*]], %{{.*}} = mxgpu.stage_barriers %[[IN]], %[[STAGE]]
-// CHECK:               mxgpu.arrive %[[FILLED]] expect(16896) : !mxgpu.barrier
-// CHECK:               %[[A:.*]], %{{.*}} = mxgpu.stage_buffers %[[IN]], %[[STAGE]]
-// CHECK:               mxgpu.tma_load %{{.*}} into %[[A]] for %[[FILLED]] : !map, !smem, !mxgpu.barrier
+// CHECK:               %[[FILLED:.*]], %{{.*}} = mxbar.stage_barriers %[[IN]], %[[STAGE]]
+// CHECK:               mxbar.arrive %[[FILLED]] expect(16896) : !mxbar.barrier
+// CHECK:               %[[A:.*]], %{{.*}} = mxbar.stage_buffers %[[IN]], %[[STAGE]]
+// CHECK:               mxbar.load_box %{{.*}} into %[[A]] at %[[FILLED]] : !map, !smem, !mxbar.barrier
 // CHECK-NEXT:          scf.yield %[[NEXT]], %[[NEXT_PARITY]]
 // CHECK:             scf.yield %[[INNER_LAST]]#0, %[[INNER_LAST]]#1
 
 // At its end the role waits until all four stages are empty: the tensor core arrives
 // by itself, and no arrival may still be under way when the CTA ends.
 // CHECK:           scf.for %{{.*}} = %c0_i32 to %c4_i32 {{.*}} iter_args(%[[DRAIN:.*]] = %[[LAST]]#0, %[[DRAIN_PARITY:.*]] = %[[LAST]]#1)
-// CHECK:             %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %[[IN]], %[[DRAIN]]
-// CHECK:             mxgpu.wait %[[EMPTY]] parity(%[[DRAIN_PARITY]])
-// CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[DRAIN]], %[[DRAIN_PARITY]]
+// CHECK:             %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers %[[IN]], %[[DRAIN]]
+// CHECK:             mxbar.wait %[[EMPTY]] parity(%[[DRAIN_PARITY]])
+// CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[DRAIN]], %[[DRAIN_PARITY]]
 // CHECK:             scf.yield %[[NEXT]], %[[NEXT_PARITY]]
 
 // A consumer begins with parity 0, the first phase. The tensor core gives the stage
 // back when it has done what was started.
 // CHECK:         mxgpu.role @mma
 // CHECK:           %[[ZERO:.*]] = arith.constant 0 : i32
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
-// CHECK:           mxgpu.wait %[[FULL]] parity(%[[ZERO]]){{$}}
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
+// CHECK:           mxbar.wait %[[FULL]] parity(%[[ZERO]]){{$}}
 // CHECK:           nvvm.tcgen05.fence <after>
-// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
-// CHECK-NEXT:      mxgpu.commit %[[EMPTY]]{{$}}
-// CHECK-NOT:       mxgpu.wait
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers
+// CHECK-NEXT:      mxbar.commit %[[EMPTY]]{{$}}
+// CHECK-NOT:       mxbar.wait
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
@@ -78,35 +77,34 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // CHECK-LABEL: mxgpu.kernel @mma(
 // CHECK-SAME:    %[[NONE:.*]]: i1
-// CHECK:         %[[TMEM:.*]] = mxgpu.tensor_memory
-// CHECK:         %[[ACC:.*]] = mxgpu.ring "acc"
-// CHECK-NEXT:    mxgpu.init_barriers %[[ACC]] full(1) empty(4)
+// CHECK:         %[[TMEM:.*]] = mxbar.tensor_memory columns(256) slot(32) warp(4)
+// CHECK:         %[[ACC:.*]] = mxbar.placed_ring "acc" offsets [0] stride(16) barriers(0) full(1) empty(4)
 // CHECK:         mxgpu.role @epilogue
-// CHECK:           mxgpu.wait
+// CHECK:           mxbar.wait
 // CHECK:           nvvm.tcgen05.fence <after>
-// CHECK:           mxgpu.stage_buffers %[[ACC]], %{{.*}} tensor_memory(%[[TMEM]])
+// CHECK:           mxbar.stage_buffers %[[ACC]], %{{.*}} tensor_memory(%[[TMEM]])
 // CHECK:           mxgpu.load_accumulator
-// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers
 // CHECK:           nvvm.tcgen05.fence <before>
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           %[[LANE:.*]] = nvvm.read.ptx.sreg.laneid
 // CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[LANE]], %c0_i32
 // CHECK:           scf.if %[[IS_FIRST]] {
-// CHECK-NEXT:        mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
+// CHECK-NEXT:        mxbar.arrive %[[EMPTY]] : !mxbar.barrier
 
 // What was never started cannot complete: then the thread arrives by itself.
 // CHECK:         mxgpu.role @mma
 // CHECK:           scf.for
-// CHECK:             mxgpu.wait
+// CHECK:             mxbar.wait
 // CHECK:             nvvm.tcgen05.fence <after>
-// CHECK:             %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK:             %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
 // CHECK-NEXT:        scf.if %[[NONE]] {
-// CHECK-NEXT:          mxgpu.arrive %[[FULL]] : !mxgpu.barrier
+// CHECK-NEXT:          mxbar.arrive %[[FULL]] : !mxbar.barrier
 // CHECK-NEXT:        } else {
-// CHECK-NEXT:          mxgpu.commit %[[FULL]]{{$}}
+// CHECK-NEXT:          mxbar.commit %[[FULL]]{{$}}
 // CHECK-NEXT:        }
 // Threads empty the stages: they end by themselves, and nothing is waited for.
-// CHECK-NOT:       mxgpu.wait
+// CHECK-NOT:       mxbar.wait
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
@@ -141,18 +139,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // CHECK-LABEL: mxgpu.kernel @overlap(
 // CHECK:         mxgpu.role @epilogue
-// CHECK-NOT:       mxgpu.other_stage
+// CHECK-NOT:       mxbar.previous_stage
 // CHECK:         mxgpu.role @mma
-// CHECK:           %[[STAGE:.*]] = mxgpu.get_stage %{{.*}}[0]
+// CHECK:           %[[STAGE:.*]] = mxbar.get_stage %{{.*}}[0]
 // CHECK:           %[[PARITY:.*]] = arith.constant 1 : i32
-// CHECK:           %[[NUMBER:.*]] = mxgpu.stage_number %[[STAGE]]
-// CHECK-NEXT:      %[[OTHER:.*]] = mxgpu.other_stage %[[STAGE]]
-// CHECK-NEXT:      %[[AWAITED:.*]] = arith.xori %[[PARITY]], %[[NUMBER]]
-// CHECK-NEXT:      %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %{{.*}}, %[[OTHER]]
-// CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%[[AWAITED]])
-// CHECK-NEXT:      mxgpu.advance %[[STAGE]], %[[PARITY]] in
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}}, %[[STAGE]]
-// CHECK-NEXT:      mxgpu.commit %[[FULL]]
+// CHECK-NEXT:      %[[OTHER:.*]], %[[AWAITED:.*]] = mxbar.previous_stage %[[STAGE]], %[[PARITY]]
+// CHECK-NEXT:      %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers %{{.*}}, %[[OTHER]]
+// CHECK-NEXT:      mxbar.wait %[[EMPTY]] parity(%[[AWAITED]])
+// CHECK-NEXT:      mxbar.advance %[[STAGE]], %[[PARITY]] in
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers %{{.*}}, %[[STAGE]]
+// CHECK-NEXT:      mxbar.commit %[[FULL]]
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128), overlap = 32>
 !acc_stage = !mxgpu.stage<!acc>
@@ -177,32 +173,32 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // empty accumulators at the leader's barrier: 2 x 4 warps. The tensor core tells both.
 
 // CHECK-LABEL: mxgpu.kernel @pair(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(1) : !bulk_copy_ring
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(8) : !mma_commit_ring
+// CHECK:         mxbar.placed_ring {{.*}} full(2) empty(1) : !bulk_copy_ring
+// CHECK:         mxbar.placed_ring {{.*}} full(1) empty(8) : !mma_commit_ring
 // CHECK:         mxgpu.role @epilogue
-// CHECK:           mxgpu.wait %{{.*}} parity(%{{.*}}) pair
-// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
-// CHECK:           %[[LEADERS:.*]] = mxgpu.leader_barrier %[[EMPTY]]
+// CHECK:           mxbar.wait %{{.*}} parity(%{{.*}}) pair
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers
+// CHECK:           %[[LEADERS:.*]] = mxbar.leader_barrier %[[EMPTY]]
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
+// CHECK-NEXT:        mxbar.arrive %[[LEADERS]] : !mxbar.barrier<pair>
 // CHECK:         mxgpu.role @load
-// CHECK:           mxgpu.wait %{{.*}} parity(%{{.*}}) pair
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
-// CHECK-NEXT:      %[[LEADERS:.*]] = mxgpu.leader_barrier %[[FULL]]
-// CHECK-NEXT:      mxgpu.arrive %[[LEADERS]] expect(16384) : !mxgpu.barrier<pair>
-// CHECK:           mxgpu.tma_load %{{.*}} for %[[LEADERS]] : !map, !smem, !mxgpu.barrier<pair>
+// CHECK:           mxbar.wait %{{.*}} parity(%{{.*}}) pair
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
+// CHECK-NEXT:      %[[LEADERS:.*]] = mxbar.leader_barrier %[[FULL]]
+// CHECK-NEXT:      mxbar.arrive %[[LEADERS]] expect(16384) : !mxbar.barrier<pair>
+// CHECK:           mxbar.load_box %{{.*}} at %[[LEADERS]] : !map, !smem, !mxbar.barrier<pair>
 // CHECK:           scf.for
-// CHECK:             mxgpu.wait %{{.*}} parity(%{{.*}}) pair
+// CHECK:             mxbar.wait %{{.*}} parity(%{{.*}}) pair
 // CHECK:         mxgpu.role @mma
-// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %{{.*}} : !mma_commit_ring
-// CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%{{.*}}) pair
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}} : !bulk_copy_ring
-// CHECK-NEXT:      mxgpu.wait %[[FULL]] parity(%{{.*}}) pair
-// CHECK:           mxgpu.commit %{{.*}} pair
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers %{{.*}} : !mma_commit_ring
+// CHECK-NEXT:      mxbar.wait %[[EMPTY]] parity(%{{.*}}) pair
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers %{{.*}} : !bulk_copy_ring
+// CHECK-NEXT:      mxbar.wait %[[FULL]] parity(%{{.*}}) pair
+// CHECK:           mxbar.commit %{{.*}} pair
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive_both
+// CHECK-NEXT:        mxbar.arrive %{{.*}} both :
 // CHECK:           } else {
-// CHECK-NEXT:        mxgpu.commit %{{.*}} pair
+// CHECK-NEXT:        mxbar.commit %{{.*}} pair
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
@@ -237,20 +233,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // Threads fill stages for threads: each arrives for itself, and no fence is needed.
 
 // CHECK-LABEL: mxgpu.kernel @threads(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(64) empty(128)
+// CHECK:         mxbar.placed_ring {{.*}} full(64) empty(128)
 // CHECK:         mxgpu.role @produce
 // CHECK:           %[[ONE:.*]] = arith.constant 1 : i32
-// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
-// CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%[[ONE]])
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers
+// CHECK-NEXT:      mxbar.wait %[[EMPTY]] parity(%[[ONE]])
 // CHECK:           mxgpu.store_shared
-// CHECK-NEXT:      %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
-// CHECK-NEXT:      mxgpu.arrive %[[FULL]] : !mxgpu.barrier
+// CHECK-NEXT:      %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
+// CHECK-NEXT:      mxbar.arrive %[[FULL]] : !mxbar.barrier
 // CHECK:         mxgpu.role @read
 // CHECK:           %[[ZERO:.*]] = arith.constant 0 : i32
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
-// CHECK-NEXT:      mxgpu.wait %[[FULL]] parity(%[[ZERO]])
-// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
-// CHECK-NEXT:      mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
+// CHECK-NEXT:      mxbar.wait %[[FULL]] parity(%[[ZERO]])
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers
+// CHECK-NEXT:      mxbar.arrive %[[EMPTY]] : !mxbar.barrier
 // CHECK-NOT:       {{nvvm.bar|nvvm.fence|scf.if}}
 
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(128)>
@@ -278,7 +274,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // read the copy engine writes next, so a fence comes before.
 
 // CHECK-LABEL: mxgpu.kernel @two_readers(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(5)
+// CHECK:         mxbar.placed_ring {{.*}} full(1) empty(5)
 // CHECK:         mxgpu.role @load
 // Threads empty the stages: the role does not wait for them.
 // CHECK-NOT:       scf.for
@@ -286,12 +282,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive
+// CHECK-NEXT:        mxbar.arrive
 // CHECK:         mxgpu.role @columns
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive
+// CHECK-NEXT:        mxbar.arrive
 
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(160)>
 !stage = !mxgpu.stage<!ring>
@@ -324,13 +320,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // releases the stage, and nothing that a fence orders lies between.
 
 // CHECK-LABEL: mxgpu.kernel @wgmma(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(4)
+// CHECK:         mxbar.placed_ring {{.*}} full(1) empty(4)
 // CHECK:         mxgpu.role @multiply
 // CHECK:           mxgpu.mma_wait
 // CHECK-NOT:       nvvm.fence
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive
+// CHECK-NEXT:        mxbar.arrive
 // Threads that read it, too, keep the fence.
 // CHECK-LABEL: mxgpu.kernel @wgmma_and_threads(
 // CHECK:         mxgpu.role @multiply
@@ -341,17 +337,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // Threads that fill it make each what it wrote visible; nothing is needed where the
 // instructions are done.
 // CHECK-LABEL: mxgpu.kernel @wgmma_filled(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(4)
+// CHECK:         mxbar.placed_ring {{.*}} full(2) empty(4)
 // CHECK:         mxgpu.role @multiply
 // CHECK:           mxgpu.mma_wait
 // CHECK-NOT:       nvvm.fence
-// CHECK:           mxgpu.arrive
+// CHECK:           mxbar.arrive
 // CHECK:         mxgpu.role @fill
 // CHECK:           mxgpu.store_shared
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive
+// CHECK-NEXT:        mxbar.arrive
 
 !ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !stage = !mxgpu.stage<!ring>
@@ -422,20 +418,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // wait for all stages before they end.
 
 // CHECK-LABEL: mxgpu.kernel @mma_filled(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(1)
+// CHECK:         mxbar.placed_ring {{.*}} full(2) empty(1)
 // CHECK:         mxgpu.role @multiply
 // CHECK:           nvvm.tcgen05.fence <after>
 // CHECK:           mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128>
 // CHECK-NOT:       nvvm.fence
-// CHECK:           mxgpu.commit
+// CHECK:           mxbar.commit
 // CHECK:         mxgpu.role @fill
 // CHECK:           mxgpu.store_shared
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive
+// CHECK-NEXT:        mxbar.arrive
 // CHECK:           scf.for
-// CHECK:             mxgpu.wait
+// CHECK:             mxbar.wait
 
 !ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
@@ -473,18 +469,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // Of 2 x 2 warps one lane each arrives; the tensor core tells both.
 
 // CHECK-LABEL: mxgpu.kernel @mma_filled_pair(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(4) empty(1)
+// CHECK:         mxbar.placed_ring {{.*}} full(4) empty(1)
 // CHECK:         mxgpu.role @multiply
-// CHECK:           mxgpu.wait %{{.*}} pair
+// CHECK:           mxbar.wait %{{.*}} pair
 // CHECK:           mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 256, n = 256, ctas = 2>
-// CHECK:           mxgpu.commit %{{.*}} pair
+// CHECK:           mxbar.commit %{{.*}} pair
 // CHECK:         mxgpu.role @fill
 // CHECK:           mxgpu.store_shared
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
-// CHECK:           %[[LEADERS:.*]] = mxgpu.leader_barrier
+// CHECK:           %[[LEADERS:.*]] = mxbar.leader_barrier
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
+// CHECK-NEXT:        mxbar.arrive %[[LEADERS]] : !mxbar.barrier<pair>
 
 !ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>
@@ -523,27 +519,27 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // once, others once for each warp, at the leader's barrier: 2 x (1 + 2) + 1.
 
 // CHECK-LABEL: mxgpu.kernel @clc_pair(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(7)
+// CHECK:         mxbar.placed_ring {{.*}} full(1) empty(7)
 // CHECK:         mxgpu.role @schedule
 // CHECK:           %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
 // CHECK:           %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32
 // CHECK:           scf.if %[[LEADS]] {
-// CHECK:             mxgpu.wait %{{.*}} parity(%c1_i32) pair
+// CHECK:             mxbar.wait %{{.*}} parity(%c1_i32) pair
 // CHECK:           }
-// CHECK:           mxgpu.arrive %{{.*}} expect(16) : !mxgpu.barrier{{$}}
-// CHECK:           %[[UNIT:.*]] = mxgpu.stage_buffers
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK:           mxbar.arrive %{{.*}} expect(16) : !mxbar.barrier{{$}}
+// CHECK:           %[[UNIT:.*]] = mxbar.stage_buffers
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.request_work_tile %[[UNIT]], %[[FULL]] pair
-// CHECK:           mxgpu.wait %{{.*}} parity(%c0_i32) pair
-// CHECK:           %[[LEADERS:.*]] = mxgpu.leader_barrier
-// CHECK-NEXT:      mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
+// CHECK-NEXT:        mxbar.request_work_tile %[[UNIT]], %[[FULL]] pair
+// CHECK:           mxbar.wait %{{.*}} parity(%c0_i32) pair
+// CHECK:           %[[LEADERS:.*]] = mxbar.leader_barrier
+// CHECK-NEXT:      mxbar.arrive %[[LEADERS]] : !mxbar.barrier<pair>
 // CHECK:         mxgpu.role @other
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive %{{.*}} : !mxgpu.barrier<pair>
+// CHECK-NEXT:        mxbar.arrive %{{.*}} : !mxbar.barrier<pair>
 // CHECK:         mxgpu.role @leading
-// CHECK:           mxgpu.arrive %{{.*}} : !mxgpu.barrier<pair>
+// CHECK:           mxbar.arrive %{{.*}} : !mxbar.barrier<pair>
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
 !stage = !mxgpu.stage<!ring>
@@ -573,20 +569,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // What threads have written is not for the copy engine: no fence.
 
 // CHECK-LABEL: mxgpu.kernel @tickets(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(2)
+// CHECK:         mxbar.placed_ring {{.*}} full(1) empty(2)
 // CHECK:         mxgpu.role @schedule
 // CHECK-NOT:       scf.if
-// CHECK:           mxgpu.arrive
+// CHECK:           mxbar.arrive
 // CHECK:         mxgpu.role @work
 // CHECK-NOT:       nvvm.fence
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive
+// CHECK-NEXT:        mxbar.arrive
 // CHECK-LABEL: mxgpu.kernel @groups(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(2)
+// CHECK:         mxbar.placed_ring {{.*}} full(1) empty(2)
 // CHECK:         mxgpu.role @schedule
 // CHECK:           nvvm.read.ptx.sreg.laneid
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive
+// CHECK-NEXT:        mxbar.arrive
 
 !tickets = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = atomic_counter, consumer = roles>
 !atomic_counter_stage = !mxgpu.stage<!tickets>
@@ -623,15 +619,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // own, which begins at 0. One place needs no number.
 
 // CHECK-LABEL: mxgpu.kernel @places(
-// CHECK:         %[[TMEM:.*]] = mxgpu.tensor_memory
+// CHECK:         %[[TMEM:.*]] = mxbar.tensor_memory
 // CHECK:         mxgpu.role @mma
 // CHECK:           %[[FIRST:.*]] = arith.constant 0 : i32
 // CHECK:           scf.for {{.*}} iter_args(%[[PLACE:[^ ]*]] = %[[FIRST]],
-// CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) column(0) :
+// CHECK:             mxbar.copy_to_columns %{{.*}} tensor_memory(%[[TMEM]]) column(0) :
 // CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE]], %{{.*}}
 // CHECK:             %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c3_i32
 // CHECK:             %[[WRAPPED:.*]] = arith.select %[[WRAPS]], %{{.*}}, %[[NEXT]]
-// CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) place(%[[PLACE]]) stages(3) column(4) :
+// CHECK:             mxbar.copy_to_columns %{{.*}} tensor_memory(%[[TMEM]]) column(4) place(%[[PLACE]]) :
 // CHECK:             scf.yield %[[WRAPPED]], {{.*}} :
 
 !in = !mxgpu.ring<3 x (sfa: smem<512xi8>, sfb: smem<1024xi8>), producer = bulk_copy, consumer = mma_commit>
@@ -664,13 +660,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           %[[AFTER:[^:]*]]:{{.*}} = scf.for {{.*}} iter_args(%[[PLACE:[^ ]*]] = %[[FIRST]],
 // CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE]], %{{.*}}
 // CHECK:             %[[PLACE1:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NEXT]]
-// CHECK:             mxgpu.copy_scales %{{.*}} place(%[[PLACE]]) stages(2) column(0) :
+// CHECK:             mxbar.copy_to_columns %{{.*}} tensor_memory({{.*}}) column(0) place(%[[PLACE]]) :
 // CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE1]], %{{.*}}
 // CHECK:             %[[PLACE2:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NEXT]]
-// CHECK:             mxgpu.copy_scales %{{.*}} place(%[[PLACE1]]) stages(2) column(0) :
+// CHECK:             mxbar.copy_to_columns %{{.*}} tensor_memory({{.*}}) column(0) place(%[[PLACE1]]) :
 // CHECK:             scf.yield %[[PLACE2]], {{.*}} :
 // CHECK:           scf.for {{.*}} iter_args(%[[PLACE:[^ ]*]] = %[[AFTER]]#0,
-// CHECK:             mxgpu.copy_scales %{{.*}} place(%[[PLACE]]) stages(2) column(0) :
+// CHECK:             mxbar.copy_to_columns %{{.*}} tensor_memory({{.*}}) column(0) place(%[[PLACE]]) :
 
 !in = !mxgpu.ring<3 x (sfa: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
@@ -703,7 +699,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // Barriers are set up while the kernels before still run.
 
 // CHECK-LABEL: mxgpu.kernel @dependent(
-// CHECK:         mxgpu.init_barriers
+// CHECK:         mxbar.placed_ring
 // CHECK:         mxgpu.wait_dependencies
 // CHECK:         mxgpu.role @load
 
@@ -730,19 +726,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // it expects the bytes of all of it, and tells both that it is empty.
 
 // CHECK-LABEL: mxgpu.kernel @wgmma_pair(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(8)
+// CHECK:         mxbar.placed_ring {{.*}} full(1) empty(8)
 // CHECK:         mxgpu.role @multiply
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
-// CHECK-NEXT:      mxgpu.wait %[[FULL]]
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
+// CHECK-NEXT:      mxbar.wait %[[FULL]]
 // CHECK-NOT:       pair
 // CHECK:           mxgpu.mma_wait
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.arrive_both %{{.*}} of_async
+// CHECK-NEXT:        mxbar.arrive %{{.*}} both of_async : !mxbar.barrier
 // CHECK:         mxgpu.role @load
-// CHECK-NOT:       mxgpu.leader_barrier
-// CHECK:           mxgpu.arrive %[[FILLED:.*]] expect(16384)
-// CHECK:           mxgpu.tma_load %{{.*}} into %{{.*}} box(%{{.*}}) for %[[FILLED]] multicast
+// CHECK-NOT:       mxbar.leader_barrier
+// CHECK:           mxbar.arrive %[[FILLED:.*]] expect(16384)
+// CHECK:           mxbar.load_box %{{.*}} into %{{.*}} box(%{{.*}}) at %[[FILLED]] multicast
 
 !ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128), scope = pair>
 !stage = !mxgpu.stage<!ring>

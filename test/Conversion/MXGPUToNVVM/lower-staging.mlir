@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-allocate --mxgpu-insert-proxy-fences --mxgpu-lower-rings --canonicalize --cse --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-lower-rings --canonicalize --cse --verify-roundtrip | FileCheck %s
 
 // Stages that bulk copies store have no barriers: the thread that starts the copies
 // counts them.
@@ -14,10 +14,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // second.
   // CHECK-LABEL: mxgpu.kernel @warps(
   // CHECK-SAME:    %[[SOME:[a-z0-9]*]]: i1)
-  // CHECK:         %[[RING:.*]] = mxgpu.ring "staging"
-  // CHECK-NOT:     mxgpu.init_barriers
+  // CHECK:         %[[RING:.*]] = mxbar.placed_ring "staging" offsets [0] stride(4096) : !threads_ring
   // CHECK:         mxgpu.role @epilogue
-  // CHECK:           %[[FIRST:.*]] = mxgpu.get_stage %[[RING]][0]
+  // CHECK:           %[[FIRST:.*]] = mxbar.get_stage %[[RING]][0]
   // CHECK:           scf.for {{.*}} iter_args(%[[STAGE:.*]] = %[[FIRST]])
   // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
   // CHECK-NEXT:        scf.if %[[ELECTED]] {
@@ -26,8 +25,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:             %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
   // CHECK:             %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
   // CHECK:             %[[OWN:.*]] = arith.subi %[[WARP]], %c1_i32
-  // CHECK:             %[[C:.*]] = mxgpu.stage_buffers %[[RING]], %[[STAGE]] warp(%[[OWN]])
-  // CHECK:             %[[NEXT:.*]] = mxgpu.next_stage %[[STAGE]]
+  // CHECK:             %[[C:.*]] = mxbar.stage_buffers %[[RING]], %[[STAGE]] warp(%[[OWN]])
+  // CHECK:             %[[NEXT:.*]] = mxbar.next_stage %[[STAGE]]
   // CHECK:             %[[ROWS:.*]] = mxgpu.from_rows
   // CHECK-NEXT:        mxgpu.store_shared %[[ROWS]], %[[C]]
   // A copy takes 32 bits of each coordinate. They are cut off outside its branch.
@@ -68,16 +67,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // A loop that takes all stages in each round begins each at the same one: stages are
   // constants.
   // CHECK-LABEL: mxgpu.kernel @all_stages(
-  // CHECK:         %[[RING:.*]] = mxgpu.ring "staging"
-  // CHECK:         %[[S0:.*]] = mxgpu.get_stage %[[RING]][0]
+  // CHECK:         %[[RING:.*]] = mxbar.placed_ring "staging"
+  // CHECK:         %[[S0:.*]] = mxbar.get_stage %[[RING]][0]
   // CHECK:         scf.for
   // CHECK-NOT:     iter_args
-  // CHECK:           mxgpu.stage_buffers %[[RING]], %[[S0]]
-  // CHECK:           %[[S1:.*]] = mxgpu.get_stage %[[RING]][1]
-  // CHECK:           mxgpu.stage_buffers %[[RING]], %[[S1]]
-  // CHECK:           %[[S2:.*]] = mxgpu.get_stage %[[RING]][2]
-  // CHECK:           mxgpu.stage_buffers %[[RING]], %[[S2]]
-  // CHECK-NOT:     mxgpu.next_stage
+  // CHECK:           mxbar.stage_buffers %[[RING]], %[[S0]]
+  // CHECK:           %[[S1:.*]] = mxbar.get_stage %[[RING]][1]
+  // CHECK:           mxbar.stage_buffers %[[RING]], %[[S1]]
+  // CHECK:           %[[S2:.*]] = mxbar.get_stage %[[RING]][2]
+  // CHECK:           mxbar.stage_buffers %[[RING]], %[[S2]]
+  // CHECK-NOT:     mxbar.next_stage
   mxgpu.kernel @all_stages(%map: !map, %n: index, %f: f32) {
     %x = vector.broadcast %f : f32 to vector<32xf32>
     %staging = mxgpu.ring "staging" : !ring
@@ -114,13 +113,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // CHECK-LABEL: mxgpu.kernel @roles(
 // CHECK-SAME:    %{{.*}}: index, %{{.*}}: i8, %[[SOME:.*]]: i1)
-// CHECK:         mxgpu.role @quantize {{.*}} first_warp(2) barrier(2)
+// CHECK:         mxgpu.role @quantize
 // CHECK:           %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c64_i32
 // CHECK-NEXT:      scf.if %[[IS_FIRST]] {
 // CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 1 {read}
 // CHECK:           llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
-// CHECK:           %[[Q:.*]], %[[S:.*]] = mxgpu.stage_buffers
+// CHECK:           %[[Q:.*]], %[[S:.*]] = mxbar.stage_buffers
 // CHECK:           mxgpu.store_scale %{{.*}}, %[[S]]
 // CHECK:           arith.index_cast
 // CHECK:           arith.index_castui

@@ -212,7 +212,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:         scf.while (%[[UNIT:.*]] = %[[CTA]]) : (i32) -> i128 {
 // CHECK:           memref.store
 // CHECK-NEXT:      %[[STAGE:.*]], %[[BUFFER:.*]] = mxgpu.consumer_wait
-// CHECK:           %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]] : !smem -> !llvm.ptr<3>
+// CHECK:           %[[ADDRESS:.*]] = mxbar.buffer_address %[[BUFFER]] : !smem -> !llvm.ptr<3>
 // CHECK:           %[[ANSWER:.*]] = llvm.load %[[ADDRESS]] {alignment = 16 : i64} : !llvm.ptr<3> -> i128
 // CHECK-NEXT:      %[[MORE:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = {{ ?}}is_canceled, %[[ANSWER]] : i1
 // CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]]
@@ -285,11 +285,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:           %[[NUMBER:.*]] = arith.addi %[[TICKET]], %[[CTAS]]
 // CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[NUMBER]], %[[UNITS]]
 // CHECK:           %[[TOLD:.*]] = arith.select %[[EXISTS]], %[[NUMBER]], %c-1_i32
-// CHECK:           %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
+// CHECK:           %[[ADDRESS:.*]] = mxbar.buffer_address %[[BUFFER]]
 // CHECK:           llvm.store %[[TOLD]], %[[ADDRESS]]
 // CHECK-NEXT:      mxgpu.producer_commit %[[STAGE]]
 // CHECK-NEXT:      %{{.*}}, %[[BUFFER:.*]] = mxgpu.consumer_wait
-// CHECK:           %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
+// CHECK:           %[[ADDRESS:.*]] = mxbar.buffer_address %[[BUFFER]]
 // CHECK:           %[[NEXT:.*]] = llvm.load %[[ADDRESS]]
 // CHECK:           %[[MORE:.*]] = arith.cmpi ne, %[[NEXT]], %c-1_i32
 // CHECK:           scf.condition(%[[MORE]]) %[[NEXT]]
@@ -336,12 +336,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:               arith.addi %[[NUMBER]], %[[CTAS]]
   // CHECK:               nvvm.vote.sync ballot
   // CHECK:               scf.if
-  // CHECK:                 %[[TO:.*]] = mxgpu.buffer_address %[[BUFFER]]
+  // CHECK:                 %[[TO:.*]] = mxbar.buffer_address %[[BUFFER]]
   // CHECK:                 llvm.store %{{.*}}, %[[TO]] {alignment = 16 : i64} : vector<4xi32>
   // CHECK:                 llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>
   // CHECK:               mxgpu.producer_commit %[[STAGE]]
   // CHECK-NEXT:          %{{.*}}, %[[BUFFER:.*]] = mxgpu.consumer_wait
-  // CHECK:               %[[FROM:.*]] = mxgpu.buffer_address %[[BUFFER]]
+  // CHECK:               %[[FROM:.*]] = mxbar.buffer_address %[[BUFFER]]
   // CHECK:               llvm.load %[[FROM]] {alignment = 16 : i64}
   // CHECK:               %[[MORE:.*]] = arith.cmpi ne, %[[NEXT:.*]], %c-1_i32
   // CHECK:               scf.condition(%[[MORE]]) {{.*}}, %[[NEXT]] :

@@ -11,9 +11,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-COUNT-5: nvvm.shfl.sync bfly
   // CHECK:         llvm.intr.minimum
   // CHECK-NOT:     nvvm.shfl.sync
-  mxgpu.kernel @lanes(%x: memref<32xf32>, %n: index) smem(0) {
+  mxgpu.kernel @lanes(%x: memref<32xf32>, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [1, 1] of(%n, %n, %n)
-    mxgpu.role @reduce warps(1) first_warp(0) {
+    mxgpu.role @reduce warps(1) {
       %thread = mxgpu.thread_id
       %v = memref.load %x[%thread] : memref<32xf32>
       %a = mxgpu.reduce_lanes add %v : f32

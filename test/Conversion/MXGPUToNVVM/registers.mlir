@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-allocate --mxgpu-lower-kernels --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-lower-kernels --canonicalize --cse | FileCheck %s
 
 // Threads are launched with the mean of their warpgroups' registers, (208 + 56) / 2
 // rounded up to a multiple of 8. Each warp takes its own in the one role that it

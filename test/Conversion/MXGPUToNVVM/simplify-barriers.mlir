@@ -34,76 +34,76 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // Another parity, another barrier, and what is visible to a pair, are other waits; a
   // store, a branch and its end begin anew.
   // CHECK-LABEL: mxgpu.kernel @waits(
-  // CHECK:         %[[FULL:.*]], %[[EMPTY:.*]] = mxgpu.stage_barriers
-  // CHECK-NEXT:    mxgpu.wait %[[FULL]] parity(%[[EVEN:.*]])
-  // CHECK-NEXT:    mxgpu.wait %[[FULL]] parity(%[[ODD:.*]])
-  // CHECK-NEXT:    mxgpu.wait %[[EMPTY]] parity(%[[ODD]])
-  // CHECK-NEXT:    mxgpu.wait %[[EMPTY]] parity(%[[ODD]]) pair
+  // CHECK:         %[[FULL:.*]], %[[EMPTY:.*]] = mxbar.stage_barriers
+  // CHECK-NEXT:    mxbar.wait %[[FULL]] parity(%[[EVEN:.*]])
+  // CHECK-NEXT:    mxbar.wait %[[FULL]] parity(%[[ODD:.*]])
+  // CHECK-NEXT:    mxbar.wait %[[EMPTY]] parity(%[[ODD]])
+  // CHECK-NEXT:    mxbar.wait %[[EMPTY]] parity(%[[ODD]]) pair
   // CHECK-NEXT:    memref.store
-  // CHECK-NEXT:    mxgpu.wait %[[EMPTY]] parity(%[[ODD]]) pair
+  // CHECK-NEXT:    mxbar.wait %[[EMPTY]] parity(%[[ODD]]) pair
   // CHECK-NEXT:    scf.if %{{.*}} {
-  // CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%[[ODD]]) pair
+  // CHECK-NEXT:      mxbar.wait %[[EMPTY]] parity(%[[ODD]]) pair
   // CHECK-NEXT:    }
-  // CHECK-NEXT:    mxgpu.wait %[[EMPTY]] parity(%[[ODD]]) pair
+  // CHECK-NEXT:    mxbar.wait %[[EMPTY]] parity(%[[ODD]]) pair
   // CHECK-NEXT:  }
   mxgpu.kernel @waits(%some: i1, %m: memref<1xi32>, %x: i32) {
     %c0 = arith.constant 0 : index
     %even = arith.constant 0 : i32
     %odd = arith.constant 1 : i32
-    %ring = mxgpu.ring "ring" : !ring
+    %ring = mxbar.placed_ring "ring" offsets [0] stride(32) barriers(16) full(1) empty(1) : !ring
     mxgpu.role @only warps(1) {
-      %stage = mxgpu.get_stage %ring[0] : !ring
-      %full, %empty = mxgpu.stage_barriers %ring, %stage : !ring, !stage
-      mxgpu.wait %full parity(%even)
-      mxgpu.wait %full parity(%even)
-      mxgpu.wait %full parity(%odd)
-      mxgpu.wait %empty parity(%odd)
-      mxgpu.wait %empty parity(%odd) pair
+      %stage = mxbar.get_stage %ring[0] : !ring
+      %full, %empty = mxbar.stage_barriers %ring, %stage : !ring, !stage
+      mxbar.wait %full parity(%even)
+      mxbar.wait %full parity(%even)
+      mxbar.wait %full parity(%odd)
+      mxbar.wait %empty parity(%odd)
+      mxbar.wait %empty parity(%odd) pair
       memref.store %x, %m[%c0] : memref<1xi32>
-      mxgpu.wait %empty parity(%odd) pair
+      mxbar.wait %empty parity(%odd) pair
       scf.if %some {
-        mxgpu.wait %empty parity(%odd) pair
-        mxgpu.wait %empty parity(%odd) pair
+        mxbar.wait %empty parity(%odd) pair
+        mxbar.wait %empty parity(%odd) pair
       }
-      mxgpu.wait %empty parity(%odd) pair
+      mxbar.wait %empty parity(%odd) pair
     }
   }
 
   // An arrival that announces bytes is one by itself.
   // CHECK-LABEL: mxgpu.kernel @arrivals(
-  // CHECK:         %[[FULL:.*]], %[[EMPTY:.*]] = mxgpu.stage_barriers
-  // CHECK-NEXT:    mxgpu.arrive %[[FULL]] count(5) : !mxgpu.barrier
-  // CHECK-NEXT:    mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
+  // CHECK:         %[[FULL:.*]], %[[EMPTY:.*]] = mxbar.stage_barriers
+  // CHECK-NEXT:    mxbar.arrive %[[FULL]] count(5) : !mxbar.barrier
+  // CHECK-NEXT:    mxbar.arrive %[[EMPTY]] : !mxbar.barrier
   // CHECK-NEXT:    memref.store
-  // CHECK-NEXT:    mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
+  // CHECK-NEXT:    mxbar.arrive %[[EMPTY]] : !mxbar.barrier
   // CHECK-NEXT:    scf.if %{{.*}} {
-  // CHECK-NEXT:      mxgpu.arrive %[[EMPTY]] count(2) : !mxgpu.barrier
+  // CHECK-NEXT:      mxbar.arrive %[[EMPTY]] count(2) : !mxbar.barrier
   // CHECK-NEXT:    }
-  // CHECK-NEXT:    mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
-  // CHECK-NEXT:    mxgpu.arrive %[[EMPTY]] expect(16) : !mxgpu.barrier
-  // CHECK-NEXT:    mxgpu.arrive %[[EMPTY]] expect(16) : !mxgpu.barrier
-  // CHECK-NEXT:    mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
+  // CHECK-NEXT:    mxbar.arrive %[[EMPTY]] : !mxbar.barrier
+  // CHECK-NEXT:    mxbar.arrive %[[EMPTY]] expect(16) : !mxbar.barrier
+  // CHECK-NEXT:    mxbar.arrive %[[EMPTY]] expect(16) : !mxbar.barrier
+  // CHECK-NEXT:    mxbar.arrive %[[EMPTY]] : !mxbar.barrier
   // CHECK-NEXT:  }
   mxgpu.kernel @arrivals(%some: i1, %m: memref<1xi32>, %x: i32) {
     %c0 = arith.constant 0 : index
-    %ring = mxgpu.ring "ring" : !ring
+    %ring = mxbar.placed_ring "ring" offsets [0] stride(32) barriers(16) full(1) empty(1) : !ring
     mxgpu.role @only warps(1) {
-      %stage = mxgpu.get_stage %ring[0] : !ring
-      %full, %empty = mxgpu.stage_barriers %ring, %stage : !ring, !stage
-      mxgpu.arrive %full : !mxgpu.barrier
-      mxgpu.arrive %full : !mxgpu.barrier
-      mxgpu.arrive %full count(3) : !mxgpu.barrier
-      mxgpu.arrive %empty : !mxgpu.barrier
+      %stage = mxbar.get_stage %ring[0] : !ring
+      %full, %empty = mxbar.stage_barriers %ring, %stage : !ring, !stage
+      mxbar.arrive %full : !mxbar.barrier
+      mxbar.arrive %full : !mxbar.barrier
+      mxbar.arrive %full count(3) : !mxbar.barrier
+      mxbar.arrive %empty : !mxbar.barrier
       memref.store %x, %m[%c0] : memref<1xi32>
-      mxgpu.arrive %empty : !mxgpu.barrier
+      mxbar.arrive %empty : !mxbar.barrier
       scf.if %some {
-        mxgpu.arrive %empty : !mxgpu.barrier
-        mxgpu.arrive %empty : !mxgpu.barrier
+        mxbar.arrive %empty : !mxbar.barrier
+        mxbar.arrive %empty : !mxbar.barrier
       }
-      mxgpu.arrive %empty : !mxgpu.barrier
-      mxgpu.arrive %empty expect(16) : !mxgpu.barrier
-      mxgpu.arrive %empty expect(16) : !mxgpu.barrier
-      mxgpu.arrive %empty : !mxgpu.barrier
+      mxbar.arrive %empty : !mxbar.barrier
+      mxbar.arrive %empty expect(16) : !mxbar.barrier
+      mxbar.arrive %empty expect(16) : !mxbar.barrier
+      mxbar.arrive %empty : !mxbar.barrier
     }
   }
 }

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mxgpu-allocate --mxgpu-lower-work --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s --mxgpu-lower-work --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
 // wgmma.mma_async: what one MMA of a stage becomes, for each pair of types.
 
@@ -230,11 +230,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // A in shared memory: a warpgroup begins at its 128 rows, 4 units of 16 bytes each,
   // whatever its number in the CTA; the second block is 64 rows below.
   // CHECK-LABEL: llvm.func @blocks(
-  // CHECK:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK:       %[[IN_CTA:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK:       %[[THREAD:.*]] = arith.subi %[[IN_CTA]], %c128_i32
   // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
   // CHECK:       %[[START:.*]] = arith.addi %[[UNITS]], %
-  // CHECK:       %[[IN_CTA:.*]] = arith.shrui %[[THREAD]], %c7_i32
-  // CHECK:       %[[GROUP:.*]] = arith.addi %[[IN_CTA]], %c-1_i32
+  // CHECK:       %[[GROUP:.*]] = arith.shrui %[[THREAD]], %c7_i32
   // CHECK:       %[[ROWS:.*]] = arith.muli %[[GROUP]], %c512_i32
   // CHECK:       %[[MORE:.*]] = arith.extui %[[ROWS]]
   // CHECK:       %[[A00:.*]] = arith.addi %[[START]], %[[MORE]]
@@ -257,7 +257,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     mxgpu.role @multiply warps(8) {
       %zero = mxgpu.zero_fragment : !blocks_sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !blocks_in
-      %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 16, k = 16, warpgroups = 2> %a, %b into %zero : !blocks_a, !blocks_b, !blocks_sums -> !blocks_sums
+      %thread = mxgpu.thread_id
+      %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 16, k = 16, warpgroups = 2> %a, %b into %zero thread(%thread) : !blocks_a, !blocks_b, !blocks_sums -> !blocks_sums
       %accumulator = mxgpu.mma_wait %started pending(0) : !blocks_sums
       mxgpu.consumer_release %stage : !mxgpu.stage<!blocks_in>
     }

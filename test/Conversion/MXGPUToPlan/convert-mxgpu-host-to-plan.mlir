@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --split-input-file --mxgpu-allocate --convert-mxgpu-host-to-plan --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s --split-input-file --mxgpu-verify-resources --convert-mxgpu-host-to-plan --canonicalize --cse | FileCheck %s
 
 // A memref is its buffer and what its type leaves open; a kernel is given the
 // same, with i64 for numbers. Bytes of narrow elements are counted as such in a

@@ -1,5 +1,5 @@
 """Compares the memories that --mx-explain prints with those of the kernels that
-mxgpu-allocate has laid out.
+mxgpu-lower-rings has placed.
 
 usage: budgets.py MX_OPT DIRECTORY
 
@@ -54,7 +54,7 @@ for (pair, n, k), slots, (own, extra) in itertools.product(tiles, accumulators, 
 
 PIPELINE = """builtin.module(mx-select-schedule{explain}, mx-materialize-layouts,
     one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},
-    convert-mx-to-mxgpu, gpu.module(mxgpu-verify-pipelines, mxgpu-allocate))"""
+    convert-mx-to-mxgpu, gpu.module(mxgpu-verify-pipelines, mxgpu-verify-resources, mxgpu-lower-work, mxgpu-lower-rings))"""
 
 path = f"{directory}/kernels.mlir"
 with open(path, "w") as file:
@@ -73,9 +73,9 @@ if done.returncode not in (0, 1):
     sys.exit(f"exit status {done.returncode}\n{done.stderr[-2000:]}")
 
 kernels = {
-    int(number): (int(smem), int(tmem))
-    for number, smem, tmem in re.findall(
-        r"mxgpu\.kernel @f(\d+)_matmul\(.*smem\((\d+)\) tmem\((\d+) at", done.stdout
+    int(number): (int(slot) + 4, int(columns))  # the address of tensor memory comes last
+    for number, columns, slot in re.findall(
+        r"mxgpu\.kernel @f(\d+)_matmul\(.*\n *%\w+ = mxbar\.tensor_memory columns\((\d+)\) slot\((\d+)\)", done.stdout
     )
 }
 explained = re.split(r"^mx\.matmul in @f(\d+):", done.stderr, flags=re.M)[1:]

@@ -149,6 +149,7 @@ def multiply(case):
         places.append(f"    %a_none = arith.constant dense<0.0> : vector<{run}x{c.a}>")
     begin = [f"      %row{r} = arith.addi %row, %in_row{r} : index" for r in range(rows)]
     read_a = hold(c) if c.held else ""
+    number = " thread(%thread)" * (c.warpgroups > 1 and not c.held)
     return "\n".join([f"  mxgpu.role @multiply warps({4 * c.warpgroups}){c.registers} {{", *places, f"""\
     %in_column = mxgpu.fragment_column 0 of !{name}_sums
     %zero = mxgpu.zero_fragment : !{name}_sums
@@ -156,7 +157,8 @@ def multiply(case):
       %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step {c.step} iter_args(%old = %zero : !{name}_sums) {{
 {read_a}
         %stage, {tiles} = mxgpu.consumer_wait %in : !{name}_in
-        %started = mxgpu.mma #{name} {of_a}, %b_tile into %old : {type_a}, !{name}_b, !{name}_sums -> !{name}_sums
+        %thread = mxgpu.thread_id
+        %started = mxgpu.mma #{name} {of_a}, %b_tile into %old{number} : {type_a}, !{name}_b, !{name}_sums -> !{name}_sums
         %new = mxgpu.mma_wait %started pending(0) : !{name}_sums
         mxgpu.consumer_release %stage : !{name}_input
         mxgpu.yield %new : !{name}_sums

@@ -119,7 +119,7 @@ Value TestMainLoop::multiply(ForEachWorkTileOp workTile) {
   auto next = MmaOp::create(body, zero.getType(), mma, a, b, aScales, bScales,
                             step.getRegionIterArgs()[0], /*b_offset=*/Value(),
                             /*accumulate=*/Value(), /*extent=*/Value(),
-                            /*first_warp=*/IntegerAttr(),
+                            /*thread=*/Value(),
                             /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(next.getAccumulator());

@@ -56,13 +56,16 @@ def MXGPULowerWork : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect"];
+    "::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect",
+    "::mx::mxbar::MXBarDialect"];
 }
 
 def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn acquires and releases of stages into waits and arrivals";
   let description = [{
-    Each stage has a barrier whose phase completes when the stage is full, and
+    Places rings, scales and partial accumulators in shared and tensor memory,
+    and replaces what `mxgpu` says of stages by operations of `mxbar`. Each
+    stage has a barrier whose phase completes when the stage is full, and
     another one for when it is empty. A role's loops carry the next stage and
     the parity to wait for. A producer starts with the phase before the first,
     which counts as complete, so all stages start empty (PTX ISA,
@@ -72,12 +75,12 @@ def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
     for the operations that it started. Rings for bulk stores use groups of
     copies instead of barriers.
 
-    Requires allocated kernels whose loops are those of scf
-    (`mxgpu-lower-work`).
+    Requires kernels whose loops are those of scf (`mxgpu-lower-work`).
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mx::mxbar::MXBarDialect"];
 }
 
 def MXGPUSimplifyBarriers
@@ -123,7 +126,7 @@ def MXGPUResolveLocations
 
 def ConvertMXGPUToNVVM
     : Pass<"convert-mxgpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Lower mxgpu operations to NVVM, one by one";
+  let summary = "Lower mxgpu and mxbar operations to NVVM, one by one";
   let description = [{
     The last step for kernels, after `mxgpu-lower-kernels` has turned them into
     functions. Control flow stays in `scf`, arithmetic in `arith`, vectors in

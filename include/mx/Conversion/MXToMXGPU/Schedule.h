@@ -5,7 +5,7 @@
 // The one place that says what a stage of each ring of a matmul holds, and
 // which rule forbids a schedule for given operands. Kernels are built from
 // these rings. The choice of schedules filters by their layout, which is the
-// same that mxgpu-allocate computes for the finished kernel and that
+// same that mxgpu-lower-rings places for the finished kernel and that
 // --mx-explain draws.
 //
 //===----------------------------------------------------------------------===//

@@ -87,10 +87,6 @@ llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                         mlir::Value pointer, mlir::ValueRange numbers);
 
-/// Whether mxgpu-allocate has run: the attributes that it sets are used without
-/// checks.
-bool isAllocated(KernelOp kernel);
-
 /// Fails at an operation of these kinds, which an earlier pass should have
 /// lowered. `order` follows the word "before" in the message.
 template <typename... Ops>

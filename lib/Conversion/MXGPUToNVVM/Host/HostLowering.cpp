@@ -23,8 +23,9 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Dialect/MXGPU/IR/TensorMaps.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
@@ -123,8 +124,8 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
                           ConversionPatternRewriter &rewriter) {
   auto kernel =
       SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
-  if (!kernel || !kernel.getSmemBytes())
-    return rewriter.notifyMatchFailure(op, "expected an allocated kernel");
+  if (!kernel)
+    return rewriter.notifyMatchFailure(op, "expected a kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
   rewriter.modifyOpInPlace(kernel, [&] { // gpu.launch_func asks for it
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
@@ -154,7 +155,7 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
   Value ctas = arith::IndexCastOp::create(builder, builder.getI64Type(),
                                           adaptor.getGrid());
   Value threads = builder.i64(kernel.getNumThreads());
-  Value bytes = builder.i32(*kernel.getSmemBytes());
+  Value bytes = builder.i32(getSharedBytes(kernel));
   Value stream = getDefaultStream(builder);
   // The translation of gpu.launch_func to LLVM IR allocates the parameters on
   // the stack where the launch is. The runtime copies them, so that a loop
@@ -259,9 +260,10 @@ struct ConvertMXGPUHostToGPUPass final
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
           op, launch.getKernelAttr());
-      if (!kernel || !kernel.getSmemBytes())
-        return op->emitOpError("expected an allocated kernel: run "
-                               "mxgpu-allocate first");
+      if (kernel && !kernel.getBody().getOps<mx::mxbar::PlacedRingOp>().empty())
+        return op->emitOpError("expected a kernel with rings: run "
+                               "convert-mxgpu-host-to-gpu before "
+                               "mxgpu-lower-rings");
     }
     if (auto memset = dyn_cast<gpu::MemsetOp>(op))
       if (!mx::isZeroBits(memset.getValue()) ||

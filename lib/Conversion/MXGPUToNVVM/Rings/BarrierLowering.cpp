@@ -15,12 +15,13 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
 
 namespace mx::mxgpu {
 #define GEN_PASS_DEF_MXGPUSIMPLIFYBARRIERS
@@ -53,7 +54,8 @@ static bool isRedundant(Operation *earlier, Operation *later) {
 static bool merge(Operation *earlier, Operation *later) {
   auto first = dyn_cast<ArriveOp>(earlier), second = dyn_cast<ArriveOp>(later);
   if (!first || !second || first.getBarrier() != second.getBarrier() ||
-      first.getBytes() || second.getBytes())
+      first.getBytes() || second.getBytes() || first.getBoth() ||
+      second.getBoth())
     return false;
   second.setCount(first.getCount() + second.getCount());
   first.erase();
@@ -113,12 +115,12 @@ Type mx::mxgpu::convertStageType(StageType type) {
 /// What is `offset` bytes from the start of shared memory for the first stage.
 /// The constant is added last, where instructions take it as part of the
 /// address.
-static Value getInStage(NVVMBuilder &builder, RingOp ring, int64_t offset,
+static Value getInStage(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
                         Value stage) {
   if (isKnownByAddress(ring.getType()))
-    return builder.offset(stage, offset - ring.getOffsets()->front());
+    return builder.offset(stage, offset - ring.getOffsets().front());
   return builder.offset(
-      builder.shared(builder.mul(stage, builder.i32(*ring.getStride()))),
+      builder.shared(builder.mul(stage, builder.i32(ring.getStride()))),
       offset);
 }
 
@@ -131,27 +133,22 @@ static Value atUse(NVVMBuilder &builder, Value pointer) {
 
 static Values lowerGetStage(NVVMBuilder &builder, GetStageOp op,
                             GetStageOp::Adaptor) {
-  auto ring = op.getRing().getDefiningOp<RingOp>();
+  auto ring = op.getRing().getDefiningOp<PlacedRingOp>();
   int64_t number = op.getNumber();
   if (!isKnownByAddress(ring.getType())) {
     return {builder.i32(number)};
   }
-  int64_t offset = ring.getOffsets()->front() + number * *ring.getStride();
+  int64_t offset = ring.getOffsets().front() + number * ring.getStride();
   return {builder.keep(builder.shared(offset))};
-}
-
-static Values lowerOtherStage(NVVMBuilder &builder, OtherStageOp,
-                              OtherStageOp::Adaptor adaptor) {
-  return {arith::XOrIOp::create(builder, adaptor.getStage(), builder.i32(1))};
 }
 
 /// Bytes from one stage to the next: the ring's, which `first` is of.
 static int64_t getStride(AdvanceOp op) {
-  return *op.getFirst()
-              .getDefiningOp<GetStageOp>()
-              .getRing()
-              .getDefiningOp<RingOp>()
-              .getStride();
+  return op.getFirst()
+      .getDefiningOp<GetStageOp>()
+      .getRing()
+      .getDefiningOp<PlacedRingOp>()
+      .getStride();
 }
 
 /// Steps to the next stage; the parity changes with each round.
@@ -172,6 +169,15 @@ static Values lowerAdvance(NVVMBuilder &builder, AdvanceOp op,
   return {wrapped, flipped};
 }
 
+/// Stage 0 follows stage 1 of the round before.
+static Values lowerPreviousStage(NVVMBuilder &builder, PreviousStageOp,
+                                 PreviousStageOp::Adaptor adaptor) {
+  Value stage = adaptor.getStage();
+  Value previous = arith::XOrIOp::create(builder, stage, builder.i32(1));
+  Value parity = arith::XOrIOp::create(builder, adaptor.getParity(), stage);
+  return {previous, parity};
+}
+
 static Values lowerNextStage(NVVMBuilder &builder, NextStageOp op,
                              NextStageOp::Adaptor adaptor) {
   Value next = builder.add(adaptor.getStage(), builder.i32(1));
@@ -181,7 +187,7 @@ static Values lowerNextStage(NVVMBuilder &builder, NextStageOp op,
   return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
 }
 
-static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
+static Value getColumn(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
                        BufferType buffer, StageBuffersOp::Adaptor adaptor) {
   Value start = builder.add(adaptor.getTensorMemory(), builder.i32(offset));
   int64_t step = buffer.getShape()[1] - ring.getType().getOverlap();
@@ -189,9 +195,9 @@ static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
 }
 
 /// Returns the address of a warp's stages, after the stages of earlier warps.
-static Value getStaged(NVVMBuilder &builder, RingOp ring, int64_t offset,
+static Value getStaged(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
                        StageBuffersOp::Adaptor adaptor) {
-  int64_t stride = *ring.getStride();
+  int64_t stride = ring.getStride();
   Value start = builder.i32(offset);
   if (Value warp = adaptor.getWarp()) {
     int64_t ofWarp = ring.getType().getStages() * stride;
@@ -203,10 +209,10 @@ static Value getStaged(NVVMBuilder &builder, RingOp ring, int64_t offset,
 
 static Values lowerStageBuffers(NVVMBuilder &builder, StageBuffersOp op,
                                 StageBuffersOp::Adaptor adaptor) {
-  auto ring = op.getRing().getDefiningOp<RingOp>();
+  auto ring = op.getRing().getDefiningOp<PlacedRingOp>();
   SmallVector<Value> views;
   for (auto [offset, buffer] :
-       llvm::zip_equal(*ring.getOffsets(), ring.getType().getBuffers())) {
+       llvm::zip_equal(ring.getOffsets(), ring.getType().getBuffers())) {
     if (buffer.getSpace() == Space::Tmem)
       views.push_back(getColumn(builder, ring, offset, buffer, adaptor));
     else if (ring.getType().isStaging())
@@ -219,18 +225,18 @@ static Values lowerStageBuffers(NVVMBuilder &builder, StageBuffersOp op,
 
 /// Returns the start of shared memory plus the stage's index times the distance
 /// between the barriers of two stages.
-static Value getBehind(NVVMBuilder &builder, RingOp ring, Value stage) {
-  Value first = builder.shared(ring.getOffsets()->front());
+static Value getBehind(NVVMBuilder &builder, PlacedRingOp ring, Value stage) {
+  Value first = builder.shared(ring.getOffsets().front());
   Value distance = arith::SubIOp::create(builder, builder.sharedAddress(stage),
                                          builder.sharedAddress(first));
   Value steps = arith::ShRUIOp::create(
-      builder, distance, builder.i32(getBarrierShift(*ring.getStride())));
+      builder, distance, builder.i32(getBarrierShift(ring.getStride())));
   return builder.shared(steps);
 }
 
 static Values lowerStageBarriers(NVVMBuilder &builder, StageBarriersOp op,
                                  StageBarriersOp::Adaptor adaptor) {
-  auto ring = op.getRing().getDefiningOp<RingOp>();
+  auto ring = op.getRing().getDefiningOp<PlacedRingOp>();
   int64_t full = *ring.getBarriers();
   int64_t empty = full + mx::target::kMBarrierBytes;
   if (hasBarriersBehind(ring.getType())) {
@@ -256,8 +262,13 @@ static Values lowerWait(NVVMBuilder &builder, WaitOp op,
 
 static Values lowerArrive(NVVMBuilder &builder, ArriveOp op,
                           ArriveOp::Adaptor adaptor) {
-  bool ofPair =
-      cast<BarrierType>(op.getBarrier().getType()).getScope() == Scope::Pair;
+  if (op.getBoth()) {
+    for (int64_t rank : {0, 1})
+      builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
+                       /*isOrdered=*/!op.getOfAsync());
+    return {};
+  }
+  bool ofPair = op.getBarrier().getType().getScope() == Scope::Pair;
   Value barrier = atUse(builder, adaptor.getBarrier());
   if (std::optional<int64_t> bytes = op.getBytes())
     ofPair ? builder.arriveExpectBytesInCluster(barrier, *bytes)
@@ -265,14 +276,6 @@ static Values lowerArrive(NVVMBuilder &builder, ArriveOp op,
   else
     ofPair ? builder.arriveInCluster(barrier, op.getCount())
            : builder.arrive(barrier, op.getCount());
-  return {};
-}
-
-static Values lowerArriveBoth(NVVMBuilder &builder, ArriveBothOp op,
-                              ArriveBothOp::Adaptor adaptor) {
-  for (int64_t rank : {0, 1})
-    builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
-                     /*isOrdered=*/!op.getOfAsync());
   return {};
 }
 
@@ -292,9 +295,8 @@ static Values lowerRequestWorkTile(NVVMBuilder &builder, RequestWorkTileOp op,
 
 void mx::mxgpu::populateBarrierPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter) {
-  addPatterns<lowerGetStage, lowerOtherStage, forwardOperand<StageNumberOp>,
-              lowerAdvance, lowerNextStage, lowerStageBuffers,
-              forwardOperand<BufferAddressOp>, lowerStageBarriers,
-              lowerLeaderBarrier, lowerWait, lowerArrive, lowerArriveBoth,
+  addPatterns<lowerGetStage, lowerPreviousStage, lowerAdvance, lowerNextStage,
+              lowerStageBuffers, forwardOperand<BufferAddressOp>,
+              lowerStageBarriers, lowerLeaderBarrier, lowerWait, lowerArrive,
               lowerCommit, lowerRequestWorkTile>(converter, patterns);
 }

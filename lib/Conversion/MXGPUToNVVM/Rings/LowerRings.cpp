@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each stage has two barriers: one whose phase completes when the stage is
-// full, one when it is empty. This file makes them, with the numbers of
-// arrivals that they count; LowerStages.cpp lowers how the roles use them.
+// Places rings, scales and partial accumulators. Each stage has two barriers:
+// one whose phase completes when the stage is full, one when it is empty. This
+// file counts their arrivals; LowerStages.cpp lowers how the roles use them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -21,6 +22,7 @@
 
 using namespace mlir;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
 
 namespace mx::mxgpu {
 #define GEN_PASS_DEF_MXGPULOWERRINGS
@@ -197,27 +199,6 @@ void mx::mxgpu::replaceTake(Operation *take, Value stage, ValueRange buffers) {
   take->erase();
 }
 
-bool mx::mxgpu::isAllocated(KernelOp kernel) {
-  bool allocated = kernel.getSmemBytes().has_value();
-  kernel.walk([&](Operation *op) {
-    if (auto ring = dyn_cast<RingOp>(op)) {
-      allocated &= ring.getOffsets().has_value();
-      for (BufferType buffer : ring.getType().getBuffers())
-        allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
-    } else if (auto role = dyn_cast<RoleOp>(op)) {
-      allocated &=
-          role.getFirstWarp().has_value() &&
-          (role.getBarrier() || !role.needsBarrier()) &&
-          role.getRegisters().has_value() == kernel.getRegisters().has_value();
-    } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
-      allocated &= copy.getColumn() && kernel.getTmemSlot();
-    } else if (isa<TensorMemoryOp>(op)) {
-      allocated &= kernel.getTmemSlot().has_value();
-    }
-  });
-  return allocated;
-}
-
 void mx::mxgpu::byElected(NVVMBuilder &builder,
                           llvm::function_ref<void()> body) {
   auto ifOp =
@@ -228,10 +209,7 @@ void mx::mxgpu::byElected(NVVMBuilder &builder,
 }
 
 Value mx::mxgpu::getTensorMemory(KernelOp kernel) {
-  for (auto known : kernel.getBody().getOps<TensorMemoryOp>())
-    return known;
-  auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  return TensorMemoryOp::create(builder, kernel.getLoc());
+  return *kernel.getBody().getOps<TensorMemoryOp>().begin();
 }
 
 namespace {
@@ -277,25 +255,53 @@ struct EmptyingArrivals {
   }
 };
 
-/// Places for scales in tensor memory, which the stages that a role consumes
-/// use in turn: `copies` are those of the role that share the places.
-LogicalResult numberPlaces(ArrayRef<CopyScalesOp> copies) {
+/// Replaces `copy` by a copy to `column` of tensor memory, or to `place` of
+/// several.
+void lowerCopy(CopyScalesOp copy, int64_t column, Value place) {
+  OpBuilder builder(copy);
+  auto views = copy.getBuffer().getDefiningOp<StageBuffersOp>();
+  Value columns = getTensorMemory(copy->getParentOfType<KernelOp>());
+  Value scales = CopyToColumnsOp::create(
+      builder, copy.getLoc(), copy.getType(), copy.getBuffer(), columns, place,
+      column, views.getRing().getType().isPair());
+  copy.replaceAllUsesWith(scales);
+  copy.erase();
+}
+
+/// Lowers `copies` of a role, which share columns from `column` on: the stages
+/// that the role consumes use the places in turn.
+LogicalResult lowerCopies(ArrayRef<CopyScalesOp> copies, int64_t column) {
   CopyScalesOp any = copies.front();
   NVVMBuilder builder(any.getLoc(), any.getContext());
   Block &body = getRole(any).getBody().front();
   builder.setInsertionPointToStart(&body);
   SmallVector<Value> start = {builder.i32(0)};
-  auto isCopy = [&](Operation *op) { return llvm::is_contained(copies, op); };
+  auto isCopy = [&](Operation *op) {
+    return isa<CopyScalesOp>(op) &&
+           llvm::is_contained(copies, cast<CopyScalesOp>(op));
+  };
   auto afterCopy = [&](Operation *op, ValueRange at) -> SmallVector<Value> {
     auto copy = cast<CopyScalesOp>(op);
     builder.setInsertionPoint(copy);
-    copy.getPlaceMutable().assign(at[0]);
     Value next = builder.add(at[0], builder.i32(1));
     Value wraps = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next,
                                         builder.i32(copy.getStages()));
-    return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
+    Value wrapped =
+        arith::SelectOp::create(builder, wraps, builder.i32(0), next);
+    lowerCopy(copy, column, at[0]);
+    return {wrapped};
   };
   return carryThrough(body, start, {isCopy, afterCopy});
+}
+
+/// The warp that allocates tensor memory: the first of the role that fills it.
+int64_t getAllocatingWarp(KernelOp kernel) {
+  int64_t warp = 0;
+  kernel.walk([&](ProducerAcquireOp acquire) {
+    if (acquire.getRing().getType().getProducer() == AsyncKind::MmaCommit)
+      warp = getRole(acquire).getFirstWarp();
+  });
+  return warp;
 }
 
 struct LowerRingsPass final
@@ -310,41 +316,81 @@ struct LowerRingsPass final
   using Side = std::tuple<RoleOp, RingOp, unsigned>;
 
   static LogicalResult lower(KernelOp kernel) {
-    if (!isAllocated(kernel))
-      return kernel.emitOpError("expected an allocated kernel: run "
-                                "mxgpu-allocate first");
     if (failed(verifyLowered<ForEachWorkTileOp, ForEachKOp>(
             kernel, "rings are: run mxgpu-lower-work first")))
       return failure();
     if (failed(verifyThreadsNamed(kernel)))
       return failure();
-    for (auto ring : kernel.getBody().getOps<RingOp>())
-      if (failed(initBarriers(ring)))
+    KernelMemory memory = placeMemory(kernel);
+    WalkResult copied = kernel.walk([&](CopyScalesOp copy) {
+      if (memory.columns.contains(copy))
+        return WalkResult::advance();
+      copy.emitOpError("expected a buffer of mxgpu.consumer_wait");
+      return WalkResult::interrupt();
+    });
+    if (copied.wasInterrupted())
+      return failure();
+    auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    if (memory.layout.tmemSlot)
+      TensorMemoryOp::create(
+          builder, kernel.getLoc(), builder.getI32Type(),
+          std::max<int64_t>(mx::target::kTmemAllocMin,
+                            llvm::PowerOf2Ceil(memory.layout.tmem.getUsed())),
+          *memory.layout.tmemSlot, getAllocatingWarp(kernel));
+    SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
+    SmallVector<PlacedRingOp> placed;
+    for (auto [ring, at] : llvm::zip_equal(rings, memory.layout.rings)) {
+      FailureOr<PlacedRingOp> result = place(ring, at);
+      if (failed(result))
         return failure();
+      placed.push_back(*result);
+    }
+    if (failed(lowerSides(kernel)) || failed(lowerScales(kernel, memory)))
+      return failure();
+    kernel.walk([&](AddPartialsOp add) {
+      builder.setInsertionPoint(add);
+      Value added = ExchangePartialsOp::create(
+          builder, add.getLoc(), add.getType(), add.getAccumulator(),
+          add.getThread(), add.getDistributed(), memory.layout.partials);
+      add.replaceAllUsesWith(added);
+      add.erase();
+    });
+    for (auto [ring, result] : llvm::zip_equal(rings, placed)) {
+      ring.replaceAllUsesWith(result.getResult());
+      ring.erase();
+    }
+    return success();
+  }
+
+  static LogicalResult lowerSides(KernelOp kernel) {
     llvm::SetVector<Side> sides;
-    SmallVector<CopyScalesOp> copies;
     kernel.walk([&](Operation *op) {
       if (isa<ProducerAcquireOp, ConsumerWaitOp>(op))
         sides.insert({getRole(op), op->getOperand(0).getDefiningOp<RingOp>(),
                       isa<ProducerAcquireOp>(op)});
-      else if (auto copy = dyn_cast<CopyScalesOp>(op))
-        copies.push_back(copy);
     });
     for (auto [role, ring, isProducer] : sides)
       if (failed(ring.getType().isStaging()
                      ? lowerStaging(ring, role)
                      : lowerStages(ring, role, isProducer)))
         return failure();
-    // Copies of a role into the same columns share their places.
+    return success();
+  }
+
+  /// Copies of a role into the same columns share their places.
+  static LogicalResult lowerScales(KernelOp kernel,
+                                   const KernelMemory &memory) {
     llvm::MapVector<std::pair<RoleOp, int64_t>, SmallVector<CopyScalesOp>>
         ofPlaces;
-    for (CopyScalesOp copy : copies) {
-      copy.getTensorMemoryMutable().assign(getTensorMemory(kernel));
+    kernel.walk([&](CopyScalesOp copy) {
+      int64_t column = memory.columns.lookup(copy);
       if (copy.getStages() > 1)
-        ofPlaces[{getRole(copy), *copy.getColumn()}].push_back(copy);
-    }
+        ofPlaces[{getRole(copy), column}].push_back(copy);
+      else
+        lowerCopy(copy, column, /*place=*/Value());
+    });
     for (auto &[place, sharing] : ofPlaces)
-      if (failed(numberPlaces(sharing)))
+      if (failed(lowerCopies(sharing, place.second)))
         return failure();
     return success();
   }
@@ -369,22 +415,26 @@ struct LowerRingsPass final
     return failure(result.wasInterrupted());
   }
 
-  static LogicalResult initBarriers(RingOp ring) {
-    if (ring.getType().isStaging())
-      return success();
-    OpBuilder builder(ring.getContext());
-    builder.setInsertionPointAfter(ring);
-    auto emptying = EmptyingArrivals::get(ring);
-    if (!emptying.leader || emptying.other == 0)
-      return ring.emitOpError("expected a role in each CTA that waits for its "
-                              "stages and releases them, found none");
-    IntegerAttr other;
-    if (emptying.other)
-      other = builder.getI64IntegerAttr(*emptying.other);
-    InitBarriersOp::create(builder, ring.getLoc(), ring,
-                           getFillingArrivals(ring.getType()), emptying.leader,
-                           other);
-    return success();
+  /// Creates the ring at its place, with the arrivals of its barriers.
+  static FailureOr<PlacedRingOp> place(RingOp ring, const RingPlace &at) {
+    OpBuilder builder(ring);
+    IntegerAttr barriers, full, empty, otherEmpty;
+    if (!ring.getType().isStaging()) {
+      auto emptying = EmptyingArrivals::get(ring);
+      if (!emptying.leader || emptying.other == 0)
+        return ring.emitOpError("expected a role in each CTA that waits for "
+                                "its stages and releases them, found none");
+      barriers = builder.getI64IntegerAttr(*at.barriers);
+      full = builder.getI64IntegerAttr(getFillingArrivals(ring.getType()));
+      empty = builder.getI64IntegerAttr(emptying.leader);
+      if (emptying.other)
+        otherEmpty = builder.getI64IntegerAttr(*emptying.other);
+    }
+    return PlacedRingOp::create(builder, ring.getLoc(), ring.getType(),
+                                ring.getNameAttr(),
+                                builder.getDenseI64ArrayAttr(at.offsets),
+                                builder.getI64IntegerAttr(at.stride), barriers,
+                                full, empty, otherEmpty);
   }
 };
 

@@ -11,6 +11,7 @@
 #define MX_LIB_CONVERSION_MXGPUTONVVM_RINGS_LOWERRINGS_H
 
 #include "../Common/Lowering.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 
 namespace mx::mxgpu {
 
@@ -37,7 +38,7 @@ void replaceTake(mlir::Operation *take, mlir::Value stage,
 /// Calls `body` where one thread of each warp stands, the same one each time.
 void byElected(NVVMBuilder &builder, llvm::function_ref<void()> body);
 
-/// The kernel's tensor memory, the same for all roles.
+/// First column of the kernel's tensor memory, the same for all roles.
 mlir::Value getTensorMemory(KernelOp kernel);
 
 /// A role keeps a few values that change as it runs, like its place in a ring.

@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
 
 namespace {
 
@@ -124,9 +125,9 @@ private:
       // The previous stage, the other one of two, must be released: in this
       // round if this is stage 1, in the round before if it is stage 0. Its
       // columns that are not shared were read before those of this stage.
-      Value number = StageNumberOp::create(builder, awaited);
-      awaited = OtherStageOp::create(builder, awaited);
-      parity = arith::XOrIOp::create(builder, parity, number);
+      auto previous = PreviousStageOp::create(builder, awaited, parity);
+      awaited = previous.getPrevious();
+      parity = previous.getPreviousParity();
     }
     auto waitNow = [&] {
       auto barriers = StageBarriersOp::create(builder, ring, awaited);
@@ -172,11 +173,19 @@ private:
       if (isa<ProducerCommitOp, ConsumerReleaseOp>(user))
         gives.push_back(user);
       else if (auto load = dyn_cast<TmaLoadOp>(user))
-        load.getStageMutable().assign(filled);
+        lowerLoad(load);
     for (Operation *give : gives)
       lowerGive(give, at);
     replaceTake(take, at[0], buffers);
     return next;
+  }
+
+  void lowerLoad(TmaLoadOp load) {
+    OpBuilder at(load);
+    LoadBoxOp::create(at, load.getLoc(), load.getMap(), load.getCoords(),
+                      load.getBuffer(), filled, load.getBox(),
+                      load.getMulticast(), load.getCache());
+    load.erase();
   }
 
   /// At each use: columns are cheap to compute, and a role that holds
@@ -224,6 +233,11 @@ private:
 
   void arrive(Value barrier) {
     ArriveOp::create(builder, barrier, /*bytes=*/IntegerAttr());
+  }
+
+  void arriveAtBoth(Value barrier, bool ofAsync) {
+    ArriveOp::create(builder, barrier, /*bytes=*/IntegerAttr(), /*count=*/1,
+                     /*both=*/true, ofAsync);
   }
 
   void expect(Value barrier) {
@@ -287,7 +301,7 @@ private:
     auto ifOp = scf::IfOp::create(builder, empty, /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     if (pair)
-      ArriveBothOp::create(builder, barrier, /*of_async=*/false);
+      arriveAtBoth(barrier, /*ofAsync=*/false);
     else
       arrive(barrier);
     builder.setInsertionPointToStart(ifOp.elseBlock());
@@ -316,38 +330,29 @@ private:
     if (isOfTensorCore(type))
       builder.fenceBeforeSync();
     if (type.isFilledByBoth())
-      return arriveAtBoth(empty);
+      return arriveByWarps([&] { arriveAtBoth(empty, /*ofAsync=*/true); });
     if (type.isPair())
       empty = LeaderBarrierOp::create(builder, empty);
     arriveByRole(empty);
   }
 
-  /// Of each warp one lane arrives in both CTAs, whose loads write what its
-  /// instructions have read.
-  void arriveAtBoth(Value barrier) {
-    builder.syncWarp();
-    auto ifOp =
-        scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    ArriveBothOp::create(builder, barrier, /*of_async=*/true);
-  }
-
   /// The role arrives, by as many threads as getArrivals says.
   void arriveByRole(Value barrier) {
     constexpr int64_t warp = mx::target::kWarpSize;
-    if (role.getElected() || getArrivals(type, warp) == warp) {
-      arrive(barrier);
-      return;
-    }
-    // One lane arrives when all of its warp are done: a barrier of the pair is
-    // then told 8 times, not 256.
+    if (role.getElected() || getArrivals(type, warp) == warp)
+      return arrive(barrier);
+    arriveByWarps([&] { arrive(barrier); });
+  }
+
+  /// One lane arrives when all of its warp are done: a barrier of the pair is
+  /// then told 8 times, not 256.
+  void arriveByWarps(llvm::function_ref<void()> arriveNow) {
     builder.syncWarp();
     auto ifOp =
         scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    arrive(barrier);
+    arriveNow();
   }
 
   /// Waits until every stage is empty.

@@ -22,6 +22,7 @@
 
 using namespace mlir;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
 
 namespace {
 
@@ -57,7 +58,7 @@ private:
   void byStoringThread(llvm::function_ref<void()> body) {
     if (ofWarp)
       return byElected(builder, body);
-    Value first = builder.i32(*role.getFirstWarp() * mx::target::kWarpSize);
+    Value first = builder.i32(role.getFirstWarp() * mx::target::kWarpSize);
     Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
                                           builder.threadId(), first);
     auto ifOp = scf::IfOp::create(builder, isFirst, /*withElse=*/false);
@@ -70,7 +71,7 @@ private:
   void syncSharers() {
     if (ofWarp)
       return builder.syncWarp();
-    builder.syncThreads(*role.getBarrier(),
+    builder.syncThreads(role.getNamedBarrier(),
                         role.getWarps() * mx::target::kWarpSize);
   }
 
@@ -83,7 +84,7 @@ private:
     Value warp;
     if (ofWarp)
       warp = arith::SubIOp::create(builder, builder.warpInCta(),
-                                   builder.i32(*role.getFirstWarp()));
+                                   builder.i32(role.getFirstWarp()));
     auto buffers = StageBuffersOp::create(builder, ring, stage,
                                           /*tensor_memory=*/Value(), warp);
     Value next = builder.createOrFold<NextStageOp>(stage);

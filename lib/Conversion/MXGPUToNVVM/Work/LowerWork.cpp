@@ -20,8 +20,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
@@ -32,7 +34,7 @@ namespace mx::mxgpu {
 namespace {
 
 Value getAddress(NVVMBuilder &builder, Value buffer) {
-  return BufferAddressOp::create(
+  return mxbar::BufferAddressOp::create(
       builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), buffer);
 }
 

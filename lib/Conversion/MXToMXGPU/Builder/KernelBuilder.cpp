@@ -76,8 +76,7 @@ void KernelBuilder::launch(KernelOp kernel, Value grid, ValueRange arguments) {
 }
 
 Value KernelBuilder::ring(RingType type, StringRef name) {
-  return RingOp::create(*this, type, name, DenseI64ArrayAttr(), IntegerAttr(),
-                        IntegerAttr());
+  return RingOp::create(*this, type, name);
 }
 
 std::pair<Value, Value> KernelBuilder::warpAndLane() {
@@ -90,9 +89,7 @@ std::pair<Value, Value> KernelBuilder::warpAndLane() {
 RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
                            bool onLeader) {
   auto role = RoleOp::create(*this, name, warps, elected, onLeader,
-                             /*registers=*/IntegerAttr(),
-                             /*first_warp=*/IntegerAttr(),
-                             /*barrier=*/IntegerAttr());
+                             /*registers=*/IntegerAttr());
   setInsertionPointToStart(&role.getBody().emplaceBlock());
   return role;
 }

@@ -232,7 +232,7 @@ static bool fitsCopies(QuantizeOp op, const TargetInfo &target,
          (canCopyInputs(op) && getTileBytes(op, schedule) <= target.smemPerCta);
 }
 
-/// What does not fit at all is left to the message of mxgpu-allocate.
+/// What does not fit at all is left to the message of mxgpu-verify-resources.
 static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
                                                        const TargetInfo &target,
                                                        HasRoom hasRoom) {

@@ -201,7 +201,7 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
   // What follows the stages may need a larger alignment.
   trial.stages = std::min<int64_t>(
       kMaxStages,
-      1 + llvm::divideCeil(available - used, *one.rings.front().stride));
+      1 + llvm::divideCeil(available - used, one.rings.front().stride));
   while (getBudget(problem, trial, target).smem.getUsed() > available)
     --trial.stages;
   return trial.stages;

@@ -361,8 +361,8 @@ LogicalResult PermuteBlockOp::verify() {
 
 /// A matrix of scales, or tiles of them, and one of its scales. A matrix that
 /// is read may be a slice.
-static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale,
-                                  bool mayBeSlice) {
+static LogicalResult verifyMemoryScales(Operation *op, MemRefType type,
+                                        Type scale, bool mayBeSlice) {
   bool isTiles = hasScaleTiles(type) && type.getShape().drop_front(2) ==
                                             ArrayRef<int64_t>(kScaleTileShape);
   // shared C16
@@ -383,13 +383,14 @@ static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale,
 }
 
 LogicalResult LoadScaleOp::verify() {
-  return verifyScales(*this, cast<MemRefType>(getSource().getType()), getType(),
-                      /*mayBeSlice=*/true);
+  return verifyMemoryScales(*this, cast<MemRefType>(getSource().getType()),
+                            getType(),
+                            /*mayBeSlice=*/true);
 }
 
 LogicalResult StoreScalesOp::verify() {
-  if (failed(verifyScales(*this, cast<MemRefType>(getDest().getType()),
-                          getScale().getType(), /*mayBeSlice=*/false)))
+  if (failed(verifyMemoryScales(*this, cast<MemRefType>(getDest().getType()),
+                                getScale().getType(), /*mayBeSlice=*/false)))
     return failure();
   // Four groups lie in a warp.
   int64_t lanes = getLanes();

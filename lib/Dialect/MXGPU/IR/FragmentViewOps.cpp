@@ -130,11 +130,6 @@ LogicalResult RelabelFragmentOp::verify() {
   return success();
 }
 
-int64_t AddPartialsOp::getPartialBytes() {
-  FragmentType type = getAccumulator().getType();
-  return getPartialBytesOf(type.getLayout());
-}
-
 LogicalResult AddPartialsOp::verify() {
   if (failed(verifyInRole(*this)))
     return failure();

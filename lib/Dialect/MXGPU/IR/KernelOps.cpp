@@ -110,28 +110,10 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected 2 to 8 splits, of CTAs that are no pairs, "
                        "found ")
            << getClusterSplits();
-  // kernel C5
-  if (IntegerAttr bytes = getSmemBytesAttr(); bytes && bytes.getInt() < 0)
-    return emitOpError("expected smem_bytes of at least 0, found ")
-           << bytes.getInt();
   // kernel C6
   if (IntegerAttr ctas = getMinCtasAttr(); ctas && ctas.getInt() < 1)
     return emitOpError("expected min_ctas of at least 1, found ")
            << ctas.getInt();
-  IntegerAttr columns = getTmemColumnsAttr(), slot = getTmemSlotAttr();
-  if (!columns != !slot || !columns != !getTmemWarpAttr()) // kernel C7
-    return emitOpError("expected tmem_columns, tmem_slot and tmem_warp "
-                       "together");
-  if (slot && slot.getInt() < 0) // kernel C8
-    return emitOpError("expected tmem_slot of at least 0, found ")
-           << slot.getInt();
-  // kernel C9
-  if (columns && (columns.getInt() < target::kTmemAllocMin ||
-                  columns.getInt() > target::kTmemAllocMax ||
-                  !llvm::isPowerOf2_64(columns.getInt())))
-    return emitOpError("expected a power of two from ")
-           << target::kTmemAllocMin << " to " << target::kTmemAllocMax
-           << " tmem_columns, found " << columns.getInt();
   return success();
 }
 
@@ -171,11 +153,7 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
     if (warps % target::kWarpGroupWarps)
       ofWarpgroup = registers;
   }
-  if (kernel.getRegisters() && !all) // kernel C13
-    return kernel.emitOpError("expected registers only where roles divide "
-                              "them, found ")
-           << *kernel.getRegisters();
-  return verifyCount(kernel, kernel.getRegistersAttr());
+  return success();
 }
 
 LogicalResult KernelOp::verifyRegions() {
@@ -186,34 +164,15 @@ LogicalResult KernelOp::verifyRegions() {
            << target::kMaxThreadsPerCta << " threads, found "
            << getNumThreads();
   llvm::SmallDenseSet<StringAttr> names;
-  llvm::SmallDenseSet<int64_t> barriers;
-  int64_t warps = 0;
   for (RoleOp role : getBody().getOps<RoleOp>()) {
-    // role C4
-    if (std::optional<int64_t> barrier = role.getBarrier();
-        barrier && !barriers.insert(*barrier).second)
-      return role.emitOpError("expected roles with different barriers, found ")
-             << *barrier << " twice";
     if (!names.insert(role.getSymNameAttr()).second) // role C5
       return role.emitOpError("expected roles with different names, found ")
              << role.getSymNameAttr() << " twice";
-    // role C6
-    if (IntegerAttr first = role.getFirstWarpAttr();
-        first && first.getInt() != warps)
-      return role.emitOpError("expected first_warp ")
-             << warps << ", which follows the role before, found "
-             << first.getInt();
     if (role.getOnLeader() && !isPair()) // role C7
       return role.emitOpError("expected a kernel with cluster(2) around a role "
                               "on_leader, found cluster(")
              << getCluster() << ')';
-    warps += role.getWarps();
   }
-  // kernel C12
-  if (IntegerAttr warp = getTmemWarpAttr();
-      warp && (warp.getInt() < 0 || warp.getInt() >= warps))
-    return emitOpError("expected tmem_warp from 0 to ")
-           << warps - 1 << ", found " << warp.getInt();
   return verifyRegisters(*this);
 }
 
@@ -229,6 +188,22 @@ int64_t KernelOp::getNumThreads() {
   return warps * target::kWarpSize;
 }
 
+std::optional<int64_t> KernelOp::getLaunchRegisters() {
+  SmallVector<int64_t> groups; // registers of a thread, by warpgroup
+  int64_t warps = 0, sum = 0;
+  for (auto role : getBody().getOps<RoleOp>()) {
+    if (!role.getRegisters())
+      return std::nullopt;
+    warps += role.getWarps();
+    groups.resize(llvm::divideCeil(warps, target::kWarpGroupWarps),
+                  *role.getRegisters());
+  }
+  for (int64_t registers : groups)
+    sum += registers;
+  return llvm::alignTo(llvm::divideCeil(sum, groups.size()),
+                       target::kSetMaxNRegStep);
+}
+
 LogicalResult RoleOp::verify() {
   constexpr int64_t kMaxWarps = target::kMaxThreadsPerCta / target::kWarpSize;
   if (getWarps() > kMaxWarps) // role C1
@@ -236,13 +211,6 @@ LogicalResult RoleOp::verify() {
            << kMaxWarps << " warps, found " << getWarps();
   if (failed(verifyCount(*this, getRegistersAttr())))
     return failure();
-  // Barrier 0 is that of all threads.
-  // role C2
-  if (IntegerAttr barrier = getBarrierAttr();
-      barrier &&
-      (barrier.getInt() < 1 || barrier.getInt() >= target::kNamedBarriers))
-    return emitOpError("expected a barrier from 1 to ")
-           << target::kNamedBarriers - 1 << ", found " << barrier.getInt();
   if (getElected() && getWarps() != 1) // role C3
     return emitOpError("expected 1 warp in an elected role, found ")
            << getWarps();
@@ -259,6 +227,22 @@ bool RoleOp::needsBarrier() {
       })
       .wasInterrupted();
 }
+
+/// Returns the roles of the kernel before `role`.
+static SmallVector<RoleOp> getEarlierRoles(RoleOp role) {
+  SmallVector<RoleOp> roles(role->getBlock()->getOps<RoleOp>());
+  roles.truncate(llvm::find(roles, role) - roles.begin());
+  return roles;
+}
+
+int64_t RoleOp::getFirstWarp() {
+  int64_t warps = 0;
+  for (RoleOp role : getEarlierRoles(*this))
+    warps += role.getWarps();
+  return warps;
+}
+
+int64_t RoleOp::getNamedBarrier() { return getEarlierRoles(*this).size() + 1; }
 
 //===----------------------------------------------------------------------===//
 // In kernels and roles
@@ -297,8 +281,21 @@ LogicalResult CtaRankOp::verify() {
       "expected to be inside a kernel with cluster(2) or cluster_splits(n)");
 }
 
-/// What stands before is set-up; a tensor map is a parameter, and rings lie in
-/// the CTA's own memory.
+/// Returns true if `op` accesses no memory but that of the CTA.
+static bool isLocal(Operation &op) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  auto interface = dyn_cast<MemoryEffectOpInterface>(&op);
+  if (interface)
+    interface.getEffects(effects);
+  auto isOfCta = [](const MemoryEffects::EffectInstance &effect) {
+    return isa<SharedMemory, TensorMemory, Barriers>(effect.getResource());
+  };
+  return isa<RingOp>(op) || isMemoryEffectFree(&op) ||
+         (interface && llvm::all_of(effects, isOfCta));
+}
+
+/// Set-up comes before; tensor maps are parameters, and rings occupy the memory
+/// of the CTA.
 LogicalResult WaitDependenciesOp::verify() {
   if (failed(verifyInKernel(*this)))
     return failure();
@@ -307,7 +304,7 @@ LogicalResult WaitDependenciesOp::verify() {
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == getOperation())
       break;
-    if (isa<RingOp, InitBarriersOp>(op) || isMemoryEffectFree(&op))
+    if (isLocal(op))
       continue;
     // wait_dependencies C1
     InFlightDiagnostic error = emitOpError(

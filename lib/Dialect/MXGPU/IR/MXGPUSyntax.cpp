@@ -121,27 +121,17 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
       parseSchedule(QuantizeScheduleAttr(),
                     getQuantizeScheduleAttrName(result.name)))
     return failure();
-  auto parseSize = [&](StringAttr name) -> ParseResult {
-    IntegerAttr size;
-    return parser.parseAttribute(size, parser.getBuilder().getI64Type(),
-                                 name.getValue(), result.attributes);
-  };
+  IntegerAttr size;
   for (auto [keyword, name] :
        {std::pair("cluster", getClusterAttrName(result.name)),
         std::pair("cluster_splits", getClusterSplitsAttrName(result.name)),
-        std::pair("min_ctas", getMinCtasAttrName(result.name)),
-        std::pair("registers", getRegistersAttrName(result.name)),
-        std::pair("smem", getSmemBytesAttrName(result.name))})
+        std::pair("min_ctas", getMinCtasAttrName(result.name))})
     if (succeeded(parser.parseOptionalKeyword(keyword)) &&
-        (parser.parseLParen() || parseSize(name) || parser.parseRParen()))
+        (parser.parseLParen() ||
+         parser.parseAttribute(size, parser.getBuilder().getI64Type(),
+                               name.getValue(), result.attributes) ||
+         parser.parseRParen()))
       return failure();
-  if (succeeded(parser.parseOptionalKeyword("tmem")) &&
-      (parser.parseLParen() || parseSize(getTmemColumnsAttrName(result.name)) ||
-       parser.parseKeyword("at") ||
-       parseSize(getTmemSlotAttrName(result.name)) ||
-       parser.parseKeyword("warp") ||
-       parseSize(getTmemWarpAttrName(result.name)) || parser.parseRParen()))
-    return failure();
   SmallVector<Type> types;
   for (OpAsmParser::Argument &argument : arguments)
     types.push_back(argument.type);
@@ -181,20 +171,11 @@ void KernelOp::print(OpAsmPrinter &printer) {
     printer << " cluster_splits(" << getClusterSplits() << ')';
   if (getMinCtas())
     printer << " min_ctas(" << *getMinCtas() << ')';
-  if (getRegisters())
-    printer << " registers(" << *getRegisters() << ')';
-  if (getSmemBytes())
-    printer << " smem(" << *getSmemBytes() << ')';
-  if (getTmemColumns())
-    printer << " tmem(" << *getTmemColumns() << " at " << *getTmemSlot()
-            << " warp " << *getTmemWarp() << ')';
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
        getQuantizeScheduleAttrName(), getClusterAttrName(),
-       getClusterSplitsAttrName(), getMinCtasAttrName(), getRegistersAttrName(),
-       getSmemBytesAttrName(), getTmemColumnsAttrName(), getTmemSlotAttrName(),
-       getTmemWarpAttrName()});
+       getClusterSplitsAttrName(), getMinCtasAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

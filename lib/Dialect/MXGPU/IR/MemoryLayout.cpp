@@ -135,3 +135,55 @@ MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
   if (tmem.getUsed())
     tmemSlot = smem.take({"address of tensor memory", "", "", 1, 4}, 4);
 }
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Returns how many copies of its stages a ring takes: one per warp that uses
+/// them if each warp has its own stages.
+static int64_t getCopies(RingOp ring) {
+  if (ring.getType().getScope() == Scope::Warp)
+    for (Operation *user : ring.getResult().getUsers())
+      if (RoleOp role = getRole(user))
+        return role.getWarps();
+  return 1;
+}
+
+KernelMemory mx::mxgpu::placeMemory(KernelOp kernel) {
+  SmallVector<RingRequest> rings;
+  for (auto ring : kernel.getBody().getOps<RingOp>())
+    rings.push_back({ring.getName(), ring.getType(), getCopies(ring)});
+  // Copies of one buffer of one ring share their columns: copies and MMAs of a
+  // thread execute in order.
+  DenseMap<std::tuple<Value, unsigned, Type, int64_t>, size_t> known;
+  SmallVector<ScalesRequest> scales;
+  DenseMap<Operation *, int64_t> columns;
+  int64_t partialBytes = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto add = dyn_cast<AddPartialsOp>(op))
+      partialBytes =
+          std::max(partialBytes, getPartialBytesOf(add.getType().getLayout()));
+    auto copy = dyn_cast<CopyScalesOp>(op);
+    auto wait = copy ? copy.getBuffer().getDefiningOp<ConsumerWaitOp>()
+                     : ConsumerWaitOp();
+    if (!wait)
+      return;
+    int64_t places = copy.getStages();
+    unsigned number = cast<OpResult>(copy.getBuffer()).getResultNumber();
+    auto [it, isNew] = known.try_emplace(
+        {wait.getRing(), number, copy.getType(), places}, scales.size());
+    if (isNew)
+      scales.push_back(
+          {getBufferName(copy.getBuffer()), copy.getType(), places});
+    columns[copy] = it->second;
+  });
+  MemoryLayout layout(rings, scales, partialBytes);
+  for (auto &[copy, column] : columns)
+    column = layout.scales[column];
+  return {std::move(layout), std::move(columns)};
+}
+
+int64_t mx::mxgpu::getSharedBytes(KernelOp kernel) {
+  return placeMemory(kernel).layout.smem.getUsed();
+}

@@ -256,35 +256,7 @@ int64_t RingType::getTransactionBytes() const {
 // The operations
 //===----------------------------------------------------------------------===//
 
-LogicalResult RingOp::verify() {
-  if (failed(verifyInKernel(*this)))
-    return failure();
-  size_t fields = getType().getBuffers().size();
-  if (getOffsets() && getOffsets()->size() != fields) // ring C10
-    return emitOpError("expected ")
-           << fields << " offsets, found " << getOffsets()->size();
-  bool placed = getOffsets().has_value();
-  if (getStride().has_value() != placed) // ring C11
-    return emitOpError("expected offsets and a stride together");
-  bool hasBarriers = !getType().isStaging();
-  if (getBarriers().has_value() != (placed && hasBarriers)) // ring C12
-    return emitOpError(hasBarriers
-                           ? "expected offsets and barriers together"
-                           : "expected no barriers for stages of bulk_store");
-  if (DenseI64ArrayAttr offsets = getOffsetsAttr()) // ring C13
-    for (int64_t start : offsets.asArrayRef())
-      if (start < 0)
-        return emitOpError("expected offsets of at least 0, found ") << start;
-  // ring C14
-  if (IntegerAttr start = getBarriersAttr(); start && start.getInt() < 0)
-    return emitOpError("expected barriers at 0 or above, found ")
-           << start.getInt();
-  // ring C15
-  if (IntegerAttr stride = getStrideAttr(); stride && stride.getInt() < 1)
-    return emitOpError("expected a stride of at least 1, found ")
-           << stride.getInt();
-  return success();
-}
+LogicalResult RingOp::verify() { return verifyInKernel(*this); }
 
 /// A role keeps its place in a ring that it knows by name.
 static LogicalResult verifyTake(Operation *op, Value ring) {

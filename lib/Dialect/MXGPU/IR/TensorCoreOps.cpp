@@ -46,57 +46,61 @@ int64_t TmaLoadOp::getNumBoxes() {
          getMap().getType().getSizeInBytes();
 }
 
-LogicalResult TmaLoadOp::verify() {
-  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
-    return failure();
-  BufferType buffer = getBuffer().getType();
-  auto stage = dyn_cast<StageType>(getStage().getType());
-  RingType ring = stage ? stage.getRing() : RingType();
+LogicalResult mxgpu::verifyLoad(Operation *op, TensorMapType map, size_t coords,
+                                BufferType buffer, Value box, bool multicast) {
   if (buffer.getSpace() != Space::Smem) // tma_load C1
-    return emitOpError("expected a buffer in shared memory, found ") << buffer;
-  auto acquire = getBuffer().getDefiningOp<ProducerAcquireOp>();
-  if (stage && (!acquire || acquire.getStage() != getStage())) // tma_load C2
-    return emitOpError("expected a buffer of the stage that it fills");
-  TensorMapType map = getMap().getType();
-  if (getCoords().size() > map.getBox().size()) // tma_load C3
-    return emitOpError("expected at most ")
-           << map.getBox().size() << " coordinates, found "
-           << getCoords().size();
-  if (ring && ring.getProducer() != AsyncKind::BulkCopy) // tma_load C4
-    return emitOpError("expected a ring with producer bulk_copy, found ")
-           << stringifyAsyncKind(ring.getProducer());
+    return op->emitOpError("expected a buffer in shared memory, found ")
+           << buffer;
+  if (coords > map.getBox().size()) // tma_load C3
+    return op->emitOpError("expected at most ")
+           << map.getBox().size() << " coordinates, found " << coords;
   if (map.getSwizzle() != buffer.getSwizzle()) // tma_load C5
-    return emitOpError("expected a map with swizzle ")
+    return op->emitOpError("expected a map with swizzle ")
            << stringifySwizzle(buffer.getSwizzle()) << ", found "
            << stringifySwizzle(map.getSwizzle());
   // The bytes that a ring waits for follow from its own elements.
   // tma_load C6
   if (map.getElementType() != buffer.getElementType() ||
       map.getPadded() != buffer.getPadded())
-    return emitOpError("expected a map of the elements of ")
+    return op->emitOpError("expected a map of the elements of ")
            << buffer << ", found " << map;
   int64_t found = map.getSizeInBytes(), expected = buffer.getSizeInBytes();
-  if (!getBox() && found != expected) // tma_load C7
-    return emitOpError("expected a box of ")
+  if (!box && found != expected) // tma_load C7
+    return op->emitOpError("expected a box of ")
            << expected << " bytes, found " << found;
-  if (getBox() && expected % found) // tma_load C8
-    return emitOpError("expected a box of which a number fills ")
+  if (box && expected % found) // tma_load C8
+    return op->emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
-  // After mxgpu-lower-rings the kernel may be gone, and a barrier may be that
-  // of either CTA.
-  bool ofPair = isa<BarrierType>(getStage().getType()) || isInPair(*this);
-  // tma_load C9
+  int64_t boxes = expected / found;
+  if (multicast && (!box || boxes != 2)) // tma_load C9
+    return op->emitOpError("expected a multicast of 2 boxes to a pair, this "
+                           "CTA's being its mxgpu.cta_rank");
+  IntegerAttr number;
+  // tma_load C10
+  if (box && matchPattern(box, m_Constant(&number)) &&
+      (number.getInt() < 0 || number.getInt() >= boxes))
+    return op->emitOpError("expected a box from 0 to ")
+           << boxes - 1 << ", found " << number.getInt();
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())) ||
+      failed(verifyLoad(*this, getMap().getType(), getCoords().size(), buffer,
+                        getBox(), getMulticast())))
+    return failure();
+  auto acquire = getBuffer().getDefiningOp<ProducerAcquireOp>();
+  if (!acquire || acquire.getStage() != getStage()) // tma_load C2
+    return emitOpError("expected a buffer of the stage that it fills");
+  RingType ring = getStage().getType().getRing();
+  if (ring.getProducer() != AsyncKind::BulkCopy) // tma_load C4
+    return emitOpError("expected a ring with producer bulk_copy, found ")
+           << stringifyAsyncKind(ring.getProducer());
   if (getMulticast() &&
-      (!ofPair || !getBox() || (ring && !getBox().getDefiningOp<CtaRankOp>()) ||
-       getNumBoxes() != 2))
+      (!isInPair(*this) || !getBox().getDefiningOp<CtaRankOp>()))
     return emitOpError("expected a multicast of 2 boxes to a pair, this CTA's "
                        "being its mxgpu.cta_rank");
-  IntegerAttr box;
-  // tma_load C10
-  if (getBox() && matchPattern(getBox(), m_Constant(&box)) &&
-      (box.getInt() < 0 || box.getInt() >= getNumBoxes()))
-    return emitOpError("expected a box from 0 to ")
-           << getNumBoxes() - 1 << ", found " << box.getInt();
   return success();
 }
 
@@ -127,23 +131,27 @@ LogicalResult EncodeTensorMapOp::verify() {
 // Scales
 //===----------------------------------------------------------------------===//
 
-LogicalResult CopyScalesOp::verify() {
-  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())))
-    return failure();
-  BufferType buffer = getBuffer().getType();
-  int64_t bytes = getType().getRows() * 4 * getType().getTiles();
+LogicalResult mxgpu::verifyScales(Operation *op, BufferType buffer,
+                                  ScalesType scales) {
+  int64_t bytes = scales.getRows() * 4 * scales.getTiles();
   // copy_scales C1
   if (buffer.getSpace() != Space::Smem || buffer.getSizeInBytes() != bytes)
-    return emitOpError("expected ")
+    return op->emitOpError("expected ")
            << bytes << " bytes of scales in shared memory, found "
            << buffer.getSizeInBytes() << " in "
            << stringifySpace(buffer.getSpace());
   // copy_scales C2
   if (findBlockFormat(buffer.getElementType()) &&
-      buffer.getElementType() != getType().getElementType())
-    return emitOpError("expected scales of ")
-           << buffer.getElementType() << ", found "
-           << getType().getElementType();
+      buffer.getElementType() != scales.getElementType())
+    return op->emitOpError("expected scales of ")
+           << buffer.getElementType() << ", found " << scales.getElementType();
+  return success();
+}
+
+LogicalResult CopyScalesOp::verify() {
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())) ||
+      failed(verifyScales(*this, getBuffer().getType(), getType())))
+    return failure();
   RingType ring = findRing(getBuffer());
   int64_t stages = ring ? ring.getStages() : kMaxStages;
   // copy_scales C3
@@ -151,10 +159,5 @@ LogicalResult CopyScalesOp::verify() {
     return emitOpError("expected 1 to ")
            << stages << " stages, as many as the ring has at most, found "
            << slots;
-  // copy_scales C4
-  if (IntegerAttr column = getColumnAttr();
-      column && (column.getInt() < 0 || column.getInt() % 4))
-    return emitOpError("expected a column that is a multiple of 4, found ")
-           << column.getInt();
   return success();
 }

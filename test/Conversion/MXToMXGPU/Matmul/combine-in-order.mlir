@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
+// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
 // Sums of rows in order: four kernels list the rows of each token, and one adds
 // them up.

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
+// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
 // A counting sort in four kernels. Atomic additions only count.
 

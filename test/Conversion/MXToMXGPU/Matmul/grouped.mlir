@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
+// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
 // Grouped matmuls: a warp of each CTA finds the units, and the other roles
 // are told of them by a ring. The matrices b of all expert groups are one.
@@ -33,7 +33,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 
 // Another kernel may have written the ends of the expert groups.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
-// CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" {{.*}} : !groups_ring
+// CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" : !groups_ring
 // CHECK-NEXT:    mxgpu.wait_dependencies
 // CHECK:         %[[WORK:.*]] = mxgpu.tile_scheduler groups(%[[UNITS]] : !groups_ring) raster = linear tile [256, 128] ragged(%{{.*}} : memref<4xi32>) of(%c300, %c200, %c256)
 
@@ -58,7 +58,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 // CHECK:               mxgpu.tma_load %sfb_map[%[[COLUMN_TILE]], %{{.*}}
 
 // Each CTA of a pair looks for its units by itself.
-// CHECK:         mxgpu.role @schedule warps(1) first_warp({{.*}}) {
+// CHECK:         mxgpu.role @schedule warps(1) {
 // CHECK:           mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
 // CHECK-NEXT:        %[[STAGE:.*]], %{{.*}} = mxgpu.producer_acquire %[[UNITS]]
 // CHECK-NEXT:        mxgpu.producer_commit %[[STAGE]]

@@ -1,4 +1,5 @@
-// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
+// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
+// RUN: mx-opt %s --convert-mx-to-mxgpu --convert-mxgpu-host-to-gpu | FileCheck %s --check-prefix=BYTES
 
 // Quantizers along columns go through shared memory: one thread loads a tile,
 // the others read it in fragments, and bulk copies store what they leave.
@@ -14,6 +15,7 @@
 // CHECK:         %[[X:.*]] = mxgpu.encode_tensor_map %arg0 l2_promotion = b128 : memref<?x?xbf16> -> !map
 // CHECK:         %[[Q:.*]] = mxgpu.encode_tensor_map %arg1 : memref<?x?xf8E4M3FN> -> !map1
 // CHECK:         mxgpu.launch @kernels::@columns_quantize grid(%{{.*}}) args(%[[X]], %[[Q]], %arg2, %[[M:.*]], %[[K:.*]] : !map, !map1, memref<?x?x32x4x4xf8E8M0FNU>, index, index)
+// BYTES: gpu.launch_func {{.*}}@columns_quantize {{.*}} dynamic_shared_memory_size %c50688_i32
 func.func @columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
@@ -37,6 +39,7 @@ func.func @other_rows(%x: memref<?x320xbf16>, %e: memref<320x?xf8E4M3FN>, %s: me
 
 // CHECK-LABEL: func.func @both(
 // CHECK:         mxgpu.encode_tensor_map %arg0 l2_promotion = b64 : memref<?x?xbf16> -> !map
+// BYTES: gpu.launch_func {{.*}}@both_quantize {{.*}} dynamic_shared_memory_size %c68096_i32
 func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] scale_rounding = even
   return
@@ -140,7 +143,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // Along columns only, tiles below each other come one after the other.
 // CHECK-LABEL: mxgpu.kernel @columns_quantize(
 // CHECK-SAME:    %[[X:.*]]: !map, %[[Q:.*]]: !map1, %[[F:.*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[M:.*]]: index, %[[K:.*]]: index)
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, ctas = 4, raster = columns>) min_ctas(4) smem(50688)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, ctas = 4, raster = columns>) min_ctas(4) {
 // CHECK:         %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] of(%[[M]], %[[K]], %c0)
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %scheduler {
@@ -172,7 +175,6 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 
 // A tile that is read once gives both, by a role for each axis.
 // CHECK-LABEL: mxgpu.kernel @both_quantize(
-// CHECK-SAME:    smem(68096)
 // CHECK:         mxgpu.role @quantize_rows warps(4)
 // CHECK:             %rows_stage, %[[ROWS:.*]], %rows_scales = mxgpu.producer_acquire %rows :
 // CHECK:             scf.for %{{.*}} = %c0 to %c4 step %c1 {
@@ -265,7 +267,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-SAME:    %[[GATE:[a-z0-9_]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9_]+]]: memref<?x?xbf16>, %[[W:[a-z0-9_]+]]: memref<?xf32>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, stages = 2, atomic_counter = true>)
 // CHECK:         mxgpu.tile_scheduler atomic_counter(
-// CHECK:         mxgpu.role @produce warps(16) first_warp(0) {
+// CHECK:         mxgpu.role @produce warps(16) {
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %scheduler {
 // CHECK:             %in_stage, %x = mxgpu.producer_acquire %in :
 // CHECK:               mxgpu.load_block %[[GATE]][%{{.*}}, %[[C:.*]]] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
@@ -354,7 +356,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-SAME:    %[[X:[a-z0-9_]+]]: memref<?x?xbf16>, %[[N:[a-z0-9_]+]]: memref<?xi64>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, raster = columns>)
 // CHECK:         %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(
-// CHECK:         mxgpu.role @produce warps(8) first_warp(0) {
+// CHECK:         mxgpu.role @produce warps(8) {
 // CHECK:             %in_stage, %x0, %x1 = mxgpu.producer_acquire %in :
 // CHECK:               %[[ROW:.*]] = arith.addi %start, %{{.*}} : index
 // CHECK:               memref.load %[[N]]

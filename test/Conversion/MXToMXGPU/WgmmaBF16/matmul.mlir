@@ -8,7 +8,8 @@
 // CHECK:         mxgpu.role @multiply warps(8)
 // CHECK:             mxgpu.for_each_k
 // CHECK-NEXT:          %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
-// CHECK-NEXT:          %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 256, k = 16, warpgroups = 2> %[[A]], %[[B]] into
+// CHECK-NEXT:          %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK-NEXT:          %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 256, k = 16, warpgroups = 2> %[[A]], %[[B]] into %{{.*}} thread(%[[THREAD]])
 // CHECK-NEXT:          mxgpu.mma_wait %[[STARTED]] pending(0)
 // CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]] :
 // CHECK:         mxgpu.role @load warps(1) elected

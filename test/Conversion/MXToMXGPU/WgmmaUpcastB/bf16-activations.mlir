@@ -17,7 +17,8 @@
 // CHECK:           mxgpu.role @multiply warps(8)
 // CHECK:               %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
 // CHECK-NEXT:          %[[TILE:.*]], %[[W:.*]] = mxgpu.consumer_wait %operands : ![[$OPERANDS]]
-// CHECK-NEXT:          mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %[[X]], %[[W]] into
+// CHECK-NEXT:          %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK-NEXT:          mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %[[X]], %[[W]] into %{{.*}} thread(%[[THREAD]])
 // CHECK-NEXT:          mxgpu.mma_wait
 // CHECK:           mxgpu.role @dequantize warps(4)
 // CHECK:               mxgpu.dequantize_fragment

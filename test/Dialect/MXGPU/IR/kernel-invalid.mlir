@@ -69,23 +69,6 @@ gpu.module @kernels {
 // -----
 
 // CASES head error
-// SET head = () smem(-1)
-// kernel C5
-// expected-error @below {{'mxgpu.kernel' op expected smem_bytes of at least 0, found -1}}
-
-// SET head = () attributes {tmem_columns = 128 : i64}
-// kernel C7
-// expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
-
-// SET head = () attributes {tmem_columns = 128 : i64, tmem_slot = 0 : i64}
-// kernel C7
-// expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
-
-// SET head = () tmem(32 at 0 warp 3)
-// SET warps = 3
-// kernel C12
-// expected-error @below {{'mxgpu.kernel' op expected tmem_warp from 0 to 2, found 3}}
-
 // SET head = () cluster_splits(9)
 // kernel C69
 // expected-error @below {{'mxgpu.kernel' op expected 2 to 8 splits, of CTAs that are no pairs, found 9}}
@@ -97,27 +80,6 @@ gpu.module @kernels {
 // SET head = () min_ctas(0)
 // kernel C6
 // expected-error @below {{'mxgpu.kernel' op expected min_ctas of at least 1, found 0}}
-
-// SET head = () registers(64)
-// kernel C13
-// expected-error @below {{'mxgpu.kernel' op expected registers only where roles divide them, found 64}}
-
-// SET head = () registers(20)
-// SET warps = 1) registers(24
-// shared C9
-// expected-error @below {{'mxgpu.kernel' op expected registers in multiples of 8 from 24 to 256, found 20}}
-
-// SET head = () tmem(16 at 0 warp 0)
-// kernel C9
-// expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 16}}
-
-// SET head = () tmem(96 at 0 warp 0)
-// kernel C9
-// expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 96}}
-
-// SET head = () tmem(1024 at 0 warp 0)
-// kernel C9
-// expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 1024}}
 
 // -----
 
@@ -154,10 +116,6 @@ mxgpu.kernel @kernel() {
 // kernel C4
 // expected-error @below {{'mxgpu.kernel' op expected a cluster of 1 or 2 CTAs, found 3}}
 
-// SET head = () tmem(32 at -4 warp 0)
-// kernel C8
-// expected-error @below {{'mxgpu.kernel' op expected tmem_slot of at least 0, found -4}}
-
 // -----
 
 // TEMPLATE kernel
@@ -171,16 +129,9 @@ gpu.module @kernels {
 // -----
 
 // CASES kernel body
-// role C2
-// expected-error @below {{'mxgpu.role' op expected a barrier from 1 to 15, found 16}}
-mxgpu.role @role warps(1) first_warp(0) barrier(16) {
-}
-
-mxgpu.role @a warps(1) barrier(2) {
-}
-// role C4
-// expected-error @below {{'mxgpu.role' op expected roles with different barriers, found 2 twice}}
-mxgpu.role @b warps(1) barrier(2) {
+// shared C9
+// expected-error @below {{'mxgpu.role' op expected registers in multiples of 8 from 24 to 256, found 20}}
+mxgpu.role @role warps(1) registers(20) {
 }
 
 // expected-error @below {{'mxgpu.role' op attribute 'warps' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
@@ -202,13 +153,6 @@ mxgpu.role @role warps(1) {
 // role C5
 // expected-error @below {{'mxgpu.role' op expected roles with different names, found "role" twice}}
 mxgpu.role @role warps(1) {
-}
-
-mxgpu.role @a warps(4) first_warp(0) {
-}
-// role C6
-// expected-error @below {{'mxgpu.role' op expected first_warp 4, which follows the role before, found 5}}
-mxgpu.role @b warps(1) first_warp(5) {
 }
 
 // -----

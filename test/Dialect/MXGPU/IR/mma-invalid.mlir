@@ -394,10 +394,11 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
 
 // BLOCK use
-// Warpgroups begin at every fourth warp.
+// Only warpgroups that divide an A in shared memory have numbers.
+%thread = mxgpu.thread_id
 // wgmma C10
-// expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
-%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !accumulator -> !accumulator
+// expected-error @below {{'mxgpu.mma' op expected no thread but where warpgroups divide an a in shared memory}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero thread(%thread) : !held, !b, !accumulator -> !accumulator
 
 // -----
 
@@ -454,6 +455,16 @@ gpu.module @kernels {
 // BLOCK use
 // wgmma C9
 // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
+%new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+
+// the number of each thread,
+// SET a = 128x64xbf16, sw128
+// SET consumer = async_threads(256)
+// SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// SET warps = 8
+// BLOCK use
+// wgmma C10
+// expected-error @below {{'mxgpu.mma' op expected thread where warpgroups divide an a in shared memory}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // their sums,

@@ -14,51 +14,6 @@ gpu.module @kernels {
 
 // -----
 
-// CASES kernel body
-// ring C10
-// expected-error @below {{'mxgpu.ring' op expected 4 offsets, found 1}}
-%in = mxgpu.ring "in" offsets [0] barriers(0) stride(16) : !in
-mxgpu.role @role warps(1) {
-}
-
-// ring C12
-// expected-error @below {{'mxgpu.ring' op expected offsets and barriers together}}
-%acc = mxgpu.ring "acc" offsets [0] stride(16) : !acc
-mxgpu.role @role warps(1) {
-}
-
-// ring C13
-// expected-error @below {{'mxgpu.ring' op expected offsets of at least 0, found -4}}
-%acc = mxgpu.ring "acc" offsets [-4] barriers(0) stride(16) : !acc
-mxgpu.role @role warps(1) {
-}
-
-// ring C14
-// expected-error @below {{'mxgpu.ring' op expected barriers at 0 or above, found -8}}
-%acc = mxgpu.ring "acc" offsets [0] barriers(-8) stride(16) : !acc
-mxgpu.role @role warps(1) {
-}
-
-// ring C11
-// expected-error @below {{'mxgpu.ring' op expected offsets and a stride together}}
-%acc = mxgpu.ring "acc" offsets [0] barriers(0) : !acc
-mxgpu.role @role warps(1) {
-}
-
-// ring C15
-// expected-error @below {{'mxgpu.ring' op expected a stride of at least 1, found 0}}
-%acc = mxgpu.ring "acc" offsets [0] barriers(0) stride(0) : !acc
-mxgpu.role @role warps(1) {
-}
-
-// ring C12
-// expected-error @below {{'mxgpu.ring' op expected no barriers for stages of bulk_store}}
-%staging = mxgpu.ring "staging" offsets [0] barriers(0) stride(4096) : !staging
-mxgpu.role @role warps(1) {
-}
-
-// -----
-
 // TEMPLATE role
 // SET arguments = 
 // SET role = warps(1) elected

@@ -82,13 +82,6 @@ gpu.module @kernels {
 // BLOCK mma
 // BLOCK body
 %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
-// copy_scales C4
-// expected-error @below {{'mxgpu.copy_scales' op expected a column that is a multiple of 4, found 2}}
-%sfa = mxgpu.copy_scales %s_sfa column(2) : !sfa -> !mxgpu.scales<128>
-
-// BLOCK mma
-// BLOCK body
-%s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
 // copy_scales C2
 // expected-error @below {{'mxgpu.copy_scales' op expected scales of 'f8E8M0FNU', found 'f8E4M3FN'}}
 %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128, f8E4M3FN>

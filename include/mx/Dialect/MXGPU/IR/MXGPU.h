@@ -144,6 +144,15 @@ std::optional<std::pair<int64_t, int64_t>> getScaleTiles(BufferType buffer);
 /// where no take of a stage gave it.
 llvm::StringRef getBufferName(mlir::Value buffer);
 
+/// Fails unless a copy of boxes of `map` can fill `buffer`, of several boxes
+/// the one with number `box`.
+llvm::LogicalResult verifyLoad(mlir::Operation *op, TensorMapType map,
+                               size_t coords, BufferType buffer,
+                               mlir::Value box, bool multicast);
+/// Fails unless `buffer` holds the scale factors of `scales`.
+llvm::LogicalResult verifyScales(mlir::Operation *op, BufferType buffer,
+                                 ScalesType scales);
+
 /// Whether the CTAs of the kernel around an operation come in pairs. False
 /// outside a kernel: functions that kernels become say it in each operation.
 bool isInPair(mlir::Operation *op);

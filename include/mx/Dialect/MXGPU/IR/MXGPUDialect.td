@@ -16,7 +16,7 @@ def MXGPU_Dialect : Dialect {
     have, which rings of buffers connect the roles, how work is divided, and
     what each role does with a stage of a ring. Barriers, parities, expected
     byte counts, fences and addresses do not appear: they follow from the rings'
-    types, and the lowering creates them.
+    types, and `mxgpu-lower-rings` creates them, in `mxbar`.
 
     A kernel is a symbol in a `gpu.module`; the host part is
     `mxgpu.encode_tensor_map` and `mxgpu.launch`.

@@ -100,8 +100,7 @@ def MXGPU_AddPartialsOp : MXGPU_NamedOp<"add_partials", "added", [
     threads of the kernel wait for the cluster. `mxgpu.end_partials` follows
     the last use of the sum that other CTAs may wait for.
 
-    `thread` is the thread's number within its role. `mxgpu-allocate` sets the
-    `offset` of the partial accumulator in shared memory.
+    `thread` is the thread's number within its role.
 
     Example:
 
@@ -114,15 +113,11 @@ def MXGPU_AddPartialsOp : MXGPU_NamedOp<"add_partials", "added", [
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$accumulator, Index:$thread,
-                       UnitAttr:$distributed, OptionalAttr<I64Attr>:$offset);
+                       UnitAttr:$distributed);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
     $accumulator `thread` `(` $thread `)` (`distributed` $distributed^)?
-    (`offset` `(` $offset^ `)`)? attr-dict `:` type($accumulator)
-  }];
-  let extraClassDeclaration = [{
-    /// Bytes of a partial accumulator in shared memory.
-    int64_t getPartialBytes();
+    attr-dict `:` type($accumulator)
   }];
 }
 

@@ -74,10 +74,9 @@ def MXGPU_LaunchOp : MXGPU_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launch a kernel on a grid of CTAs";
   let description = [{
-    An empty grid launches nothing. The block size and shared memory are those
-    of the kernel, known after `mxgpu-allocate`: `gpu.launch_func`, which
-    `convert-mxgpu-host-to-gpu` makes of a launch, needs them as operands, and
-    flat parameters in place of memrefs.
+    An empty grid launches nothing. The block size and shared memory follow from
+    the kernel: `gpu.launch_func`, which `convert-mxgpu-host-to-gpu` makes of a
+    launch, needs them as operands, and flat parameters in place of memrefs.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
                        Variadic<AnyType>:$args);

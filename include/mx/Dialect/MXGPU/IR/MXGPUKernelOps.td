@@ -24,17 +24,10 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     its reduction, the one of its rank. `min_ctas(n)`
     limits the registers so that an SM can hold n CTAs at a time.
 
-    `mxgpu-allocate` adds the bytes of shared memory; the columns of tensor
-    memory, with the shared-memory offset of their address and the warp that
-    allocates them; and, if roles have different numbers of registers, how many
-    each thread is launched with.
-
     Example:
 
     ```mlir
-    mxgpu.kernel @scale(%x: memref<?x?xbf16>, %n: index) min_ctas(2)
-        smem(4100) tmem(256 at 4096 warp 5) { ... }
-    mxgpu.kernel @divided() registers(104) smem(0) { ... }
+    mxgpu.kernel @scale(%x: memref<?x?xbf16>, %n: index) min_ctas(2) { ... }
     ```
 
     Arguments are tensor maps (passed by value), memrefs with strides (passed as
@@ -50,11 +43,6 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     DefaultValuedAttr<I64Attr, "1">:$cluster,
     DefaultValuedAttr<I64Attr, "1">:$cluster_splits,
     OptionalAttr<I64Attr>:$min_ctas,
-    OptionalAttr<I64Attr>:$registers,
-    OptionalAttr<I64Attr>:$smem_bytes,
-    OptionalAttr<I64Attr>:$tmem_columns,
-    OptionalAttr<I64Attr>:$tmem_slot,
-    OptionalAttr<I64Attr>:$tmem_warp,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
@@ -72,6 +60,9 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     /// Threads of a CTA: those of all roles, in whole warpgroups where roles
     /// divide the registers.
     int64_t getNumThreads();
+    /// Registers of a thread at launch, if roles divide the registers: the
+    /// average of the warpgroups.
+    std::optional<int64_t> getLaunchRegisters();
     /// Whether CTAs come in pairs.
     bool isPair() { return getCluster() == 2; }
     /// CTAs of a cluster.
@@ -86,9 +77,7 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     `warps` warps execute the body; with `elected`, only one thread of the
     (single) warp; with `on_leader`, only the warps of a pair's leading CTA.
     Each thread of the role has `registers` registers (PTX ISA, setmaxnreg): the
-    same for all roles that share a warpgroup. `mxgpu-allocate` sets
-    `first_warp` and, if the role's threads wait for each other, the number of
-    the named `barrier` that they use.
+    same for all roles that share a warpgroup.
 
     Example:
 
@@ -101,20 +90,23 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     ConfinedAttr<I64Attr, [IntPositive]>:$warps,
     UnitAttr:$elected,
     UnitAttr:$on_leader,
-    OptionalAttr<I64Attr>:$registers,
-    OptionalAttr<I64Attr>:$first_warp,
-    OptionalAttr<I64Attr>:$barrier);
+    OptionalAttr<I64Attr>:$registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `warps` `(` $warps `)` (`elected` $elected^)?
     (`on_leader` $on_leader^)? (`registers` `(` $registers^ `)`)?
-    (`first_warp` `(` $first_warp^ `)`)? (`barrier` `(` $barrier^ `)`)?
     $body attr-dict
   }];
   let extraClassDeclaration = [{
     /// Whether the role's warps wait for each other: they share stages that
     /// they fill for bulk stores, which no barrier in memory guards.
     bool needsBarrier();
+    /// Number of the role's first warp in the CTA: warps follow the order of
+    /// roles.
+    int64_t getFirstWarp();
+    /// Number of the named barrier of the role's threads. Barrier 0 is that of
+    /// the CTA.
+    int64_t getNamedBarrier();
   }];
 }
 
@@ -353,8 +345,7 @@ def MXGPU_CtaRankOp : MXGPU_NamedOp<"cta_rank", "rank", [Pure]> {
 def MXGPU_ThreadIdOp : MXGPU_NamedOp<"thread_id", "thread", [Pure]> {
   let summary = "number of this thread within its role";
   let description = [{
-    `gpu.thread_id` counts the threads of the CTA. Where a role begins in it is
-    known after `mxgpu-allocate`.
+    `gpu.thread_id` counts the threads of the CTA.
   }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";

@@ -7,7 +7,6 @@
 
 include "mx/Dialect/MXGPU/IR/MXGPUKernelOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUPipelineOps.td"
-include "mx/Dialect/MXGPU/IR/MXGPUBarrierOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUFragmentOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUFragmentViewOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUOperandOps.td"

@@ -14,15 +14,8 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
   let summary = "make a ring of buffers between two roles";
   let description = [{
-    `mxgpu-allocate` adds where it lies. `offsets` gives where each field of the
-    first stage starts: bytes from the start of shared memory, or a column of
-    tensor memory. `barriers` gives the bytes where the full barrier of the first
-    stage lies, followed by its empty barrier, and `stride` the bytes of shared
-    memory from one stage to the next. A stage in shared memory holds its fields
-    and its barriers, so that one address is all that a role has to keep of it;
-    where `async_threads` empty what copies fill, barriers follow all stages, so
-    close that a shift of the distance of stages gives that of barriers.
-    A stage of a warp (`scope = warp`) has no barriers.
+    Memory and barriers of the stages follow from the type; `mxgpu-lower-rings`
+    places them (`mxbar.placed_ring`).
 
     Example:
 
@@ -31,14 +24,9 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
                                    producer = bulk_copy, consumer = mma_commit>
     ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$offsets,
-                       OptionalAttr<I64Attr>:$barriers,
-                       OptionalAttr<I64Attr>:$stride);
+  let arguments = (ins StrAttr:$name);
   let results = (outs MXGPU_RingType:$result);
-  let assemblyFormat = [{
-    $name (`offsets` $offsets^)? (`barriers` `(` $barriers^ `)`)?
-    (`stride` `(` $stride^ `)`)? attr-dict `:` type($result)
-  }];
+  let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 
 /// Gives the ring's next stage: a token, and a view of each buffer in it.
@@ -158,9 +146,8 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   let description = [{
     `coords` are the box's first element, outermost dimension first; missing
     trailing coordinates are 0. The stage that has the buffer is full when the
-    copy, with the others into it, has completed; after `mxgpu-lower-rings` the
-    barrier whose phase then completes stands in its place. A buffer that holds
-    several boxes is filled one `box` at a time. `cache` says what the L2 cache should
+    copy, with the others into it, has completed. A buffer that holds several
+    boxes is filled one `box` at a time. `cache` says what the L2 cache should
     keep. With `multicast` both CTAs of a pair receive the box: each loads the
     box that has its number.
 
@@ -173,7 +160,7 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
                        Arg<MXGPU_BufferType, "", [MemWrite<MXGPU_SharedMemory>]>:$buffer,
-                       AnyTypeOf<[MXGPU_StageType, MXGPU_BarrierType]>:$stage,
+                       MXGPU_StageType:$stage,
                        Optional<Index>:$box, UnitAttr:$multicast,
                        DefaultValuedAttr<MXGPU_CacheHintAttr, "::mx::mxgpu::CacheHint::None">:$cache);
   let assemblyFormat = [{
@@ -194,19 +181,17 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   }];
 }
 
-def MXGPU_CopyScalesOp : MXGPU_NamedOp<"copy_scales", "scales", [
-    AttrSizedOperandSegments]> {
+def MXGPU_CopyScalesOp : MXGPU_NamedOp<"copy_scales", "scales"> {
   let summary = "copy scale factors from shared to tensor memory";
   let description = [{
     The buffer holds tiles of 128 rows by 4 scales, all those of one group of
     128 rows before those of the next.
 
-    `column` is set by `mxgpu-allocate`. Copies and MMAs of a thread execute in
-    order, so that one place in tensor memory serves all stages (PTX ISA, tcgen05
-    pipelined instructions). With `stages(n)` there are n places, which the stages
-    that a role consumes take in turn: with as many places as stages, no copy
-    needs that order. `mxgpu-lower-rings` says which `place` (i32) it is, and where the
-    kernel's `tensor_memory` begins.
+    Copies and MMAs of a thread execute in order, so that one place in tensor
+    memory serves all stages (PTX ISA, tcgen05 pipelined instructions), and
+    copies of one buffer of a ring share their columns. With `stages(n)` there
+    are n places, which the stages that a role consumes take in turn: with as
+    many places as stages, no copy needs that order.
 
     Example:
 
@@ -215,13 +200,10 @@ def MXGPU_CopyScalesOp : MXGPU_NamedOp<"copy_scales", "scales", [
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
-                       Optional<I32>:$tensor_memory, Optional<I32>:$place,
-                       DefaultValuedAttr<I64Attr, "1">:$stages,
-                       OptionalAttr<I64Attr>:$column);
+                       DefaultValuedAttr<I64Attr, "1">:$stages);
   let results = (outs Res<MXGPU_ScalesType, "", [MemWrite<MXGPU_TensorMemory>]>:$result);
   let assemblyFormat = [{
-    $buffer (`tensor_memory` `(` $tensor_memory^ `)`)?
-    (`place` `(` $place^ `)`)? (`stages` `(` $stages^ `)`)? (`column` `(` $column^ `)`)? attr-dict
+    $buffer (`stages` `(` $stages^ `)`)? attr-dict
     `:` type($buffer) `->` qualified(type($result))
   }];
 }
@@ -255,9 +237,9 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     Only the first `extent` elements of the tile's reduction dimension are
     multiplied, a multiple of what one instruction multiplies; elements beyond
     are not, whatever they hold. Without `accumulate` true the old accumulator is
-    not read. `first_warp` is that of its role, from which warps that issue it
-    together count; mxgpu-lower-kernels sets it. An A in registers may have part
-    of the reduction only: `column` is where that begins in a B in shared memory.
+    not read. Where several warpgroups divide an A in shared memory, `thread` is
+    the thread's number within its role. An A in registers may have part of the
+    reduction only: `column` is where that begins in a B in shared memory.
 
     `b_offset` is the row of `b_scales` that belongs to the first row of B: 0,
     the default, or 64.
@@ -283,14 +265,15 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     Optional<MXGPU_ScalesOrFragment>:$b_scales,
     MXGPU_BufferOrFragment:$d, Optional<Index>:$b_offset,
     Optional<I1>:$accumulate, Optional<Index>:$extent,
-    OptionalAttr<I64Attr>:$first_warp, OptionalAttr<I64Attr>:$column);
+    Optional<Index>:$thread, OptionalAttr<I64Attr>:$column);
   let results = (outs Optional<MXGPU_FragmentType>:$accumulator);
   let assemblyFormat = [{
     $kind $a `,` $b (`column` `(` $column^ `)`)?
     (`scales` `(` $a_scales^ `,` $b_scales `:` qualified(type($a_scales)) `,`
                   qualified(type($b_scales)) `)`)?
     (`b_offset` `(` $b_offset^ `)`)? `into` $d
-    (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
+    (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)?
+    (`thread` `(` $thread^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($d) (`->` type($accumulator)^)?
   }];
   let extraClassDeclaration = [{

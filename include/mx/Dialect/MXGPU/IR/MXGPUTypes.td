@@ -181,30 +181,11 @@ def MXGPU_StageType : MXGPU_Type<"Stage", "stage"> {
   let description = [{
     The result of `producer_acquire` or `consumer_wait`: a linear token, the
     right to fill or empty the stage. It is committed or released exactly once.
+    In `mxbar` it is a place in the ring, which loops carry.
   }];
   let parameters = (ins "::mx::mxgpu::RingType":$ring);
   let assemblyFormat = "`<` qualified($ring) `>`";
 }
-
-def MXGPU_BarrierType : MXGPU_Type<"Barrier", "barrier"> {
-  let summary = "a barrier in shared memory (PTX ISA, mbarrier)";
-  let description = [{
-    It belongs to this CTA, or with `pair` to the leading CTA of the pair.
-
-    Examples: `!mxgpu.barrier`, `!mxgpu.barrier<pair>`.
-  }];
-  let parameters = (ins DefaultValuedParameter<"::mx::mxgpu::Scope",
-                                               "::mx::mxgpu::Scope::Cta">:$scope);
-  let assemblyFormat = "(`<` $scope^ `>`)?";
-  let genVerifyDecl = 1;
-}
-
-class MXGPU_BarrierOf<string scope, string what>
-    : Type<CPred<"::llvm::cast<::mx::mxgpu::BarrierType>($_self).getScope() == "
-                 "::mx::mxgpu::Scope::" # scope>, what, "::mx::mxgpu::BarrierType">,
-      BuildableType<"::mx::mxgpu::BarrierType::get($_builder.getContext(), ::mx::mxgpu::Scope::" # scope # ")">;
-def MXGPU_LocalBarrier : MXGPU_BarrierOf<"Cta", "a barrier of this CTA">;
-def MXGPU_PairBarrier : MXGPU_BarrierOf<"Pair", "a barrier of the leading CTA">;
 
 def MXGPU_TileSchedulerType : MXGPU_Type<"TileScheduler", "tile_scheduler"> {
   let summary = "the source of a kernel's work tiles";

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The layout of shared and tensor memory follows from the types of a kernel's
-// rings and scales. mxgpu-allocate reads them from the finished kernel; the
-// planner of schedules asks before there is one.
+// rings and scales. Passes read them from the finished kernel; the planner of
+// schedules has the types before there is one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,12 +64,12 @@ struct ScalesRequest {
   int64_t slots = 1;
 };
 
-/// The attributes of mxgpu.ring: offsets of the fields of its first stage,
-/// bytes where the barriers of that lie, if it has any, and bytes to the next
-/// stage.
+/// The place of a ring: offsets of the fields of its first stage, bytes where
+/// the barriers of that lie, if it has any, and bytes to the next stage.
 struct RingPlace {
   llvm::SmallVector<int64_t> offsets;
-  std::optional<int64_t> barriers, stride;
+  std::optional<int64_t> barriers;
+  int64_t stride = 0;
 };
 
 /// Whether the barriers of a ring follow its stages and are not in them: stages
@@ -101,6 +101,20 @@ private:
   RingPlace placeSlots(const RingRequest &ring);
   RingPlace placeColumns(const RingRequest &ring);
 };
+
+/// The memories of the CTAs of a kernel with rings.
+struct KernelMemory {
+  /// Rings in their order in the kernel.
+  MemoryLayout layout;
+  /// First columns of each mxgpu.copy_scales that reads a stage of a ring.
+  llvm::DenseMap<mlir::Operation *, int64_t> columns;
+};
+
+/// Places the memory of a kernel with rings, whether it fits or not.
+KernelMemory placeMemory(KernelOp kernel);
+
+/// Bytes of shared memory of a CTA of a kernel with rings.
+int64_t getSharedBytes(KernelOp kernel);
 
 } // namespace mx::mxgpu
 

@@ -68,7 +68,7 @@ enum class MmaOperand : uint8_t { A, B, AScales, BScales };
 /// shared memory, columns (i32) of scales and accumulators in tensor memory,
 /// vectors of what is in registers; null for those that it does not have.
 struct MmaOperands {
-  mlir::Value a, b, aScales, bScales, d, bOffset, accumulate, extent;
+  mlir::Value a, b, aScales, bScales, d, bOffset, accumulate, extent, thread;
   /// Registers that threads of the kernel are launched with, where that is
   /// less than a thread can have.
   std::optional<int64_t> launchRegisters;

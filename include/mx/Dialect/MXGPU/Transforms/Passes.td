@@ -98,17 +98,15 @@ def MXGPUVerifyPipelines
   }];
 }
 
-def MXGPUAllocate : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Place rings, scales and roles in a CTA's memories and warps";
+def MXGPUVerifyResources
+    : Pass<"mxgpu-verify-resources", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Check that kernels fit the resources of a CTA";
   let description = [{
-    Gives each ring its bytes of shared memory, columns of tensor memory and
-    barriers, each `copy_scales` its columns, and each role its first warp and,
-    if its threads wait for each other, a named barrier. Copies of one buffer of
-    one ring share their columns, as copies and MMAs of a thread execute in
-    order. It sets the kernel's `smem_bytes` and `tmem_columns`, the warp that
-    allocates the columns, and the registers of a thread at launch. Limits are those of the chip of the
-    enclosing `gpu.module`. If something does not fit, the error lists how much
-    each part takes.
+    Checks the bytes of shared memory, columns of tensor memory, named barriers
+    and registers of each kernel, the warps of each role, and the matrix
+    instructions, against the chip of the enclosing `gpu.module`. If something
+    does not fit, the error lists how much each part takes. Changes nothing:
+    `mxgpu-lower-rings` places what the pass has checked.
   }];
 }
 

@@ -353,7 +353,7 @@ void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                            Value multiplied, Value empty) {
   multiplied = AddPartialsOp::create(body, multiplied.getType(), multiplied,
                                      ThreadIdOp::create(body),
-                                     /*distributed=*/true, IntegerAttr());
+                                     /*distributed=*/true);
   EndPartialsOp::create(body);
   for (int64_t rank = 0; rank < schedule.getClusterSplits(); ++rank) {
     OpBuilder::InsertionGuard guard(body);
@@ -368,7 +368,7 @@ void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
 Value MainLoop::addPartialsOfCluster(Value accumulator) {
   accumulator = AddPartialsOp::create(body, accumulator.getType(), accumulator,
                                       ThreadIdOp::create(body),
-                                      /*distributed=*/false, IntegerAttr());
+                                      /*distributed=*/false);
   auto ifOp = scf::IfOp::create(body, isRank(0), /*withElse=*/false);
   EndPartialsOp::create(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
@@ -401,11 +401,15 @@ ForEachKOp MainLoop::forEachTile(ForEachWorkTileOp workTile,
 
 Value MainLoop::start(MmaAttrInterface mma, Value a, Value b, Value accumulator,
                       IntegerAttr column) {
+  auto layout = cast<FragmentType>(accumulator.getType()).getLayout();
+  bool divides = isa<BufferType>(a.getType()) &&
+                 layout.getNumThreads() > mma.getRoles().threads;
   return MmaOp::create(body, accumulator.getType(), mma, a, b,
                        /*a_scales=*/Value(), /*b_scales=*/Value(), accumulator,
                        /*b_offset=*/Value(),
                        /*accumulate=*/Value(), /*extent=*/Value(),
-                       /*first_warp=*/IntegerAttr(), column)
+                       divides ? ThreadIdOp::create(body).getResult() : Value(),
+                       column)
       .getAccumulator();
 }
 

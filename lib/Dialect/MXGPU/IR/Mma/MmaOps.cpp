@@ -168,16 +168,16 @@ static LogicalResult verifyRings(MmaOp op, MmaCompletion completion) {
 }
 
 /// Tensor memory gets scales by copies, which stand before the instruction.
+/// They are known as long as the ring of the operand is.
 static LogicalResult verifyCopies(MmaOp op) {
   for (auto [scales, operand, name] :
        {std::tuple(Value(op.getAScales()), Value(op.getA()), "a"),
         std::tuple(Value(op.getBScales()), Value(op.getB()), "b")}) {
-    if (!scales || !isa<ScalesType>(scales.getType()))
+    if (!scales || !isa<ScalesType>(scales.getType()) || !findRing(operand))
       continue;
     auto copy = scales.getDefiningOp<CopyScalesOp>();
     // mma C4
-    if (!copy || (findRing(operand) &&
-                  copy.getBuffer().getDefiningOp() != operand.getDefiningOp()))
+    if (!copy || copy.getBuffer().getDefiningOp() != operand.getDefiningOp())
       return op.emitOpError("expected scales of ")
              << name << " copied from the stage that holds " << name;
   }

@@ -212,7 +212,7 @@ static Type getElement(Value fragment) {
   return cast<FragmentType>(fragment.getType()).getElementType();
 }
 
-static LogicalResult verifyScales(MmaSyncAttr kind, MmaOp op) {
+static LogicalResult verifyMmaScales(MmaSyncAttr kind, MmaOp op) {
   Type type = getElement(op.getAScales());
   const BlockFormat *format = findBlockFormat(type);
   std::string error;
@@ -244,7 +244,7 @@ LogicalResult MmaSyncAttr::verifyMma(MmaOp &op) const {
   if (op.getD().getType() != expected) // mma_sync C8
     return op.emitOpError("expected an accumulator of ")
            << expected << ", found " << op.getD().getType();
-  if (getBlock() && failed(verifyScales(*this, op)))
+  if (getBlock() && failed(verifyMmaScales(*this, op)))
     return failure();
   int64_t warps = getWarps() * getColumnWarps();
   // mma_sync C11

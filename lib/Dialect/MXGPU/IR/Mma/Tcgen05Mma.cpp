@@ -138,8 +138,8 @@ static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
   return success();
 }
 
-static LogicalResult verifyScales(MmaOp op,
-                                  const target::InstrDescriptor &instruction) {
+static LogicalResult
+verifyMmaScales(MmaOp op, const target::InstrDescriptor &instruction) {
   bool hasOffset = static_cast<bool>(op.getBOffset());
   // A CTA of a pair has the scales of its own rows of A, and of all of B.
   unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
@@ -211,7 +211,7 @@ LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
   if (failed(instruction))
     return failure();
   if (op.getAScales())
-    return verifyScales(op, *instruction);
+    return verifyMmaScales(op, *instruction);
   if (op.getBOffset()) // tcgen05_mma C6
     return op.emitOpError("expected no b_offset without scales");
   return success();

@@ -163,12 +163,6 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   if (accumulators != expected) // wgmma C8
     return op.emitOpError("expected an accumulator of ")
            << expected << ", found " << accumulators;
-  // wgmma C10
-  if (IntegerAttr warp = op.getFirstWarpAttr();
-      warp && (warp.getInt() < 0 || warp.getInt() % target::kWarpGroupWarps))
-    return op.emitOpError("expected first_warp to be a multiple of ")
-           << target::kWarpGroupWarps << ", where a warpgroup begins, found "
-           << warp.getInt();
   int64_t warps = getWarpgroups() * target::kWarpGroupWarps;
   // wgmma C9
   if (RoleOp role = getRole(op);
@@ -177,6 +171,13 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
            << warps << " warps, " << getWarpgroups()
            << (getWarpgroups() == 1 ? " warpgroup" : " warpgroups")
            << ", found " << role.getWarps();
+  bool divides = getWarpgroups() > 1 && op.getABuffer();
+  if (static_cast<bool>(op.getThread()) != divides) // wgmma C10
+    return op.emitOpError(divides
+                              ? "expected thread where warpgroups divide an a "
+                                "in shared memory"
+                              : "expected no thread but where warpgroups "
+                                "divide an a in shared memory");
   return success();
 }
 
@@ -215,9 +216,9 @@ private:
     int64_t groups = kind.getWarpgroups();
     if (groups == 1)
       return;
-    Value group = builder.warpgroupInCta();
-    if (int64_t first = op.getFirstWarp().value_or(0))
-      group = builder.add(group, builder.i32(-first / target::kWarpGroupWarps));
+    Value group = arith::ShRUIOp::create(
+        builder, builder.toI32(values.thread),
+        builder.i32(llvm::Log2_32(target::kWarpGroupSize)));
     described->addRows(builder,
                        builder.mul(group, builder.i32(kind.getM() / groups)));
   }

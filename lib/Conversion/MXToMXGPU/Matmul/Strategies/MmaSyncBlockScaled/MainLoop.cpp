@@ -137,7 +137,7 @@ Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
     MmaSyncAttr slice = mma.withFirstScale(k / int64_t(form.blockSize));
     sum = MmaOp::create(body, sum.getType(), slice, a, b, aScales, bScales, sum,
                         /*b_offset=*/Value(), /*accumulate=*/Value(), extent,
-                        /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr())
+                        /*thread=*/Value(), /*column=*/IntegerAttr())
               .getAccumulator();
   }
   step.getYield().getValuesMutable().assign(sum);

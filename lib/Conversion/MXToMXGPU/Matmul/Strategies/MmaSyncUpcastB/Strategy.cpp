@@ -306,7 +306,7 @@ Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
     sum = MmaOp::create(body, zero.getType(), kind, ofA, ofB,
                         /*a_scales=*/Value(), /*b_scales=*/Value(), sum,
                         /*b_offset=*/Value(), /*accumulate=*/Value(),
-                        /*extent=*/Value(), /*first_warp=*/IntegerAttr(),
+                        /*extent=*/Value(), /*thread=*/Value(),
                         /*column=*/IntegerAttr())
               .getAccumulator();
   }

@@ -106,8 +106,7 @@ void BlockScaledMainLoop::buildMma() {
   auto stage = ConsumerWaitOp::create(body, inputs);
   auto copyScales = [&](StringRef field, ScalesType type) -> Value {
     return CopyScalesOp::create(body, type, stage.getBuffer(field),
-                                /*tensor_memory=*/Value(), /*place=*/Value(),
-                                matmul.buffers.scaleStages, IntegerAttr());
+                                matmul.buffers.scaleStages);
   };
   Value aScales = copyScales("sfa", matmul.buffers.aScales);
   Value bScales = copyScales("sfb", matmul.buffers.bScales);
@@ -115,7 +114,7 @@ void BlockScaledMainLoop::buildMma() {
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
                 accumulator.getBuffer("d"), bOffset, accumulate,
                 areTilesWhole() ? Value() : Value(step.getExtent()),
-                /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
+                /*thread=*/Value(), /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
   ProducerCommitOp::create(body, accumulator.getStage(), empty);

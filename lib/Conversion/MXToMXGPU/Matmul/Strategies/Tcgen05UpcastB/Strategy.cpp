@@ -271,7 +271,7 @@ void Tcgen05UpcastMainLoop::buildMma() {
                 /*a_scales=*/Value(), /*b_scales=*/Value(),
                 accumulator.getBuffer("d"),
                 /*b_offset=*/Value(), isAdded(step), /*extent=*/Value(),
-                /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
+                /*thread=*/Value(), /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, tile.getStage());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);

@@ -1,5 +1,5 @@
-// RUN: mx-opt %s --mxgpu-allocate | FileCheck %s
-// RUN: mx-opt %s --mxgpu-allocate | mx-opt --mxgpu-allocate | FileCheck %s
+// RUN: mx-opt %s --mxgpu-verify-resources --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s --mxgpu-lower-rings --mxgpu-lower-kernels | FileCheck %s --check-prefix=LAUNCH
 
 // Buffers lie in the order of the rings, stage by stage: the fields of a stage in
 // their order, then its full and its empty barrier. Swizzled buffers start at
@@ -18,15 +18,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // 19456 (18704 rounded up to 1024); barriers of acc 58368 (3 * 19456), address
   // 58400. Columns: 2 * 48 + 2 * 16 + 4 for scales = 132.
   // CHECK-LABEL: mxgpu.kernel @all(
-  // CHECK-SAME:    min_ctas(1) smem(58404) tmem(256 at 58400 warp 0) {
-  // CHECK:         mxgpu.ring "in" offsets [0, 1024, 17408, 17664] barriers(18688) stride(19456)
-  // CHECK:         mxgpu.ring "acc" offsets [0, 96] barriers(58368) stride(16)
-  // CHECK:         mxgpu.role @epilogue warps(4) first_warp(0)
-  // CHECK:         mxgpu.role @load warps(1) elected first_warp(4)
-  // CHECK:         mxgpu.role @mma warps(1) elected first_warp(5)
-  // CHECK:           mxgpu.copy_scales %{{.*}} column(128)
+  // CHECK-NEXT:    mxbar.tensor_memory columns(256) slot(58400) warp(0)
+  // CHECK:         mxbar.placed_ring "in" offsets [0, 1024, 17408, 17664] stride(19456) barriers(18688)
+  // CHECK:         mxbar.placed_ring "acc" offsets [0, 96] stride(16) barriers(58368)
+  // CHECK:           mxbar.copy_to_columns %{{.*}} column(128)
   // Copies of one field share their columns.
-  // CHECK:           mxgpu.copy_scales %{{.*}} column(128)
+  // CHECK:           mxbar.copy_to_columns %{{.*}} column(128)
   mxgpu.kernel @all(%n: index) {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
@@ -46,8 +43,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
   // Without tensor memory there is no address of it.
   // CHECK-LABEL: mxgpu.kernel @none()
-  // CHECK-SAME:    smem(0) {
-  // CHECK-NEXT:    mxgpu.role @only warps(3) first_warp(0)
+  // CHECK-NEXT:    mxgpu.role @only warps(3)
   mxgpu.kernel @none() {
     mxgpu.role @only warps(3) {
     }
@@ -55,73 +51,51 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 }
 
 // The least that can be allocated is 32 columns.
+!few = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(32)>
 // CHECK: gpu.module @other
-gpu.module @other [#nvvm.target<chip = "sm_103a">] {
+gpu.module @other [#nvvm.target<chip = "sm_100a">] {
   // CHECK: mxgpu.kernel @few(
-  // CHECK-SAME: tmem(32 at 16 warp 0) {
+  // CHECK-NEXT: mxbar.tensor_memory columns(32) slot(16) warp(0)
   mxgpu.kernel @few() {
-    %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(32)>
+    %acc = mxgpu.ring "acc" : !few
     mxgpu.role @only warps(1) {
+      %s, %d = mxgpu.consumer_wait %acc : !few
     }
   }
 }
 
-// Roles whose threads wait for each other have a named barrier each; the warp
-// that allocates tensor memory is that of the role that fills it; and threads are
-// launched with what the warpgroups have on average: (152 + 56) / 2.
+// Roles whose threads wait for each other have a named barrier each; the first warp
+// of the role that fills tensor memory allocates it; and threads are launched with the
+// average of the warpgroups: (152 + 56) / 2.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !own = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store, scope = warp>
 !accumulator = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(128)>
 // CHECK: gpu.module @roles
 gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
-  // CHECK: mxgpu.kernel @waiting() registers(104) smem({{[0-9]+}}) tmem(32 at {{[0-9]+}} warp 6) {
+  // CHECK: mxgpu.kernel @waiting()
+  // CHECK: mxbar.tensor_memory columns(32) slot({{[0-9]+}}) warp(6)
+  // LAUNCH: llvm.func @waiting() attributes {{.*}}nvvm.maxnreg = 104
   mxgpu.kernel @waiting() {
     %first = mxgpu.ring "first" : !out
     %second = mxgpu.ring "second" : !out
     %own = mxgpu.ring "own" : !own
     %accumulator = mxgpu.ring "sums" : !accumulator
-    // CHECK: mxgpu.role @alone warps(2) registers(152) first_warp(0) {
     mxgpu.role @alone warps(2) registers(152) {
       %s, %s_f = mxgpu.producer_acquire %own : !own
+      %t, %t_d = mxgpu.consumer_wait %accumulator : !accumulator
     }
-    // CHECK: mxgpu.role @first warps(2) registers(152) first_warp(2) barrier(2) {
+    // CHECK: mxgpu.role @first
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c64_i32{{.*}})
     mxgpu.role @first warps(2) registers(152) {
       %s, %s_f = mxgpu.producer_acquire %first : !out
     }
-    // CHECK: mxgpu.role @second warps(2) registers(56) first_warp(4) barrier(3) {
+    // CHECK: mxgpu.role @second
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c3_i32, %c64_i32{{.*}})
     mxgpu.role @second warps(2) registers(56) {
       %s, %s_f = mxgpu.producer_acquire %second : !out
     }
-    // CHECK: mxgpu.role @mma warps(1) registers(56) first_warp(6) {
     mxgpu.role @mma warps(1) registers(56) {
       %s, %s_d = mxgpu.producer_acquire %accumulator : !accumulator
-    }
-  }
-
-  // What the builder asks for stands.
-  // CHECK: mxgpu.kernel @bounded() min_ctas(2) smem(0) {
-  mxgpu.kernel @bounded() min_ctas(2) {
-    mxgpu.role @only warps(32) {
-    }
-  }
-}
-
-// A role that multiplies together begins where a warpgroup does.
-!hopper_in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!hopper_a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!hopper_b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!hopper_sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-// CHECK-LABEL: gpu.module @hopper
-gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
-  mxgpu.kernel @warpgroup() {
-    %in = mxgpu.ring "in" : !hopper_in
-    mxgpu.role @store warps(4) {
-    }
-    // CHECK: mxgpu.role @multiply warps(4) first_warp(4) {
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !hopper_sums
-      %stage, %a, %b = mxgpu.consumer_wait %in : !hopper_in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !hopper_a, !hopper_b, !hopper_sums -> !hopper_sums
     }
   }
 }

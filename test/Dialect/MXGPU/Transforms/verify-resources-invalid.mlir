@@ -1,5 +1,5 @@
 // RUN: %expand_cases %s %t.mlir
-// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-allocate
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-resources
 
 // CASES
 !in = !mxgpu.ring<7 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>

@@ -1,24 +1,47 @@
-//===- BarrierOps.cpp - Rings as barriers and parities --------------------===//
+//===- MXBarDialect.cpp - Stages as addresses, barriers and parities ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verifiers, names and folding of what rings become: stages that loops carry,
-// and the barriers in them.
+// Registration, verifiers, names and folding of the level below rings. Numbers
+// beside checks are those of docs/reference/KernelOperations.md.
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpChecks.h"
-#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
+#include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+using namespace mx::mxbar;
+
+#include "mx/Dialect/MXBar/IR/MXBarDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "mx/Dialect/MXBar/IR/MXBarTypes.cpp.inc"
+
+void MXBarDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "mx/Dialect/MXBar/IR/MXBarTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "mx/Dialect/MXBar/IR/MXBarOps.cpp.inc"
+      >();
+}
 
 //===----------------------------------------------------------------------===//
 // Names in printed IR
 //===----------------------------------------------------------------------===//
+
+void PlacedRingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getName());
+}
 
 void GetStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   bool isEnd =
@@ -29,6 +52,11 @@ void GetStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void AdvanceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getNextStage(), "next");
   setName(getNextParity(), "next_parity");
+}
+
+void PreviousStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getPrevious(), "previous");
+  setName(getPreviousParity(), "previous_parity");
 }
 
 void StageBuffersOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -55,25 +83,56 @@ BarrierType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// What a ring's stages are follows from where it was placed.
-static LogicalResult verifyRing(Operation *op, Value ring) {
-  if (ring.getDefiningOp<RingOp>())
-    return success();
-  // shared C4
-  return op->emitOpError("expected a ring made in the kernel");
+LogicalResult PlacedRingOp::verify() {
+  size_t fields = getType().getBuffers().size();
+  if (getOffsets().size() != fields) // placed_ring C1
+    return emitOpError("expected ")
+           << fields << " offsets, found " << getOffsets().size();
+  bool hasBarriers = !getType().isStaging();
+  if (getBarriers().has_value() != hasBarriers) // placed_ring C2
+    return emitOpError(hasBarriers
+                           ? "expected barriers"
+                           : "expected no barriers for stages of bulk_store");
+  // placed_ring C3
+  if (getFull().has_value() != hasBarriers ||
+      getEmpty().has_value() != hasBarriers)
+    return emitOpError("expected full and empty with barriers, and only then");
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  // placed_ring C4
+  if (getOtherEmpty() && (!hasBarriers || (kernel && !kernel.isPair())))
+    return emitOpError("expected a kernel with cluster(2) around counts of "
+                       "another CTA");
+  return success();
 }
 
-LogicalResult AdvanceOp::verify() {
-  auto isStage = [](Value stage, int64_t number) {
-    auto known = stage.getDefiningOp<GetStageOp>();
-    return known && static_cast<int64_t>(known.getNumber()) == number;
-  };
-  int64_t stages = getStage().getType().getRing().getStages();
-  if (isStage(getFirst(), 0) && isStage(getEnd(), stages))
+LogicalResult TensorMemoryOp::verify() {
+  int64_t columns = getColumns();
+  if (columns >= target::kTmemAllocMin && columns <= target::kTmemAllocMax &&
+      llvm::isPowerOf2_64(columns))
     return success();
-  // advance C1
-  return emitOpError("expected stages 0 and ")
-         << stages << " by mxgpu.get_stage as first and end";
+  // tensor_memory C1
+  return emitOpError("expected a power of two from ")
+         << target::kTmemAllocMin << " to " << target::kTmemAllocMax
+         << " columns, found " << columns;
+}
+
+LogicalResult BufferAddressOp::verify() {
+  if (getBuffer().getType().getSpace() != Space::Smem) // buffer_address C1
+    return emitOpError("expected a buffer in shared memory, found ")
+           << getBuffer().getType();
+  auto pointer = dyn_cast<LLVM::LLVMPointerType>(getPointer().getType());
+  if (!pointer || pointer.getAddressSpace() != 3) // buffer_address C2
+    return emitOpError("expected an address of type '!llvm.ptr<3>', found ")
+           << getPointer().getType();
+  return success();
+}
+
+/// The addresses of stages follow from the place of their ring.
+static LogicalResult verifyRing(Operation *op, Value ring) {
+  if (ring.getDefiningOp<PlacedRingOp>())
+    return success();
+  // placed C1
+  return op->emitOpError("expected a ring of mxbar.placed_ring");
 }
 
 LogicalResult GetStageOp::verify() {
@@ -86,6 +145,30 @@ LogicalResult GetStageOp::verify() {
   return success();
 }
 
+LogicalResult AdvanceOp::verify() {
+  auto isStage = [](Value stage, int64_t number) {
+    auto known = stage.getDefiningOp<GetStageOp>();
+    return known && static_cast<int64_t>(known.getNumber()) == number;
+  };
+  int64_t stages = getStage().getType().getRing().getStages();
+  if (isStage(getFirst(), 0) && isStage(getEnd(), stages))
+    return success();
+  // advance C1
+  return emitOpError("expected stages 0 and ")
+         << stages << " by mxbar.get_stage as first and end";
+}
+
+/// The lowering computes with the number of the stage, which stages with
+/// barriers in shared memory lack.
+LogicalResult PreviousStageOp::verify() {
+  RingType ring = getStage().getType().getRing();
+  if (ring.getStages() == 2 && ring.getSpace() == Space::Tmem)
+    return success();
+  // previous_stage C1
+  return emitOpError("expected a ring of 2 stages in tensor memory, found ")
+         << ring;
+}
+
 /// A stage of the ring that stands beside it.
 static LogicalResult verifyOfRing(Operation *op, TypedValue<RingType> ring,
                                   TypedValue<StageType> stage) {
@@ -93,7 +176,7 @@ static LogicalResult verifyOfRing(Operation *op, TypedValue<RingType> ring,
     return failure();
   if (stage.getType().getRing() == ring.getType())
     return success();
-  // shared C5
+  // placed C2
   return op->emitOpError("expected a stage of the ring, found ")
          << stage.getType();
 }
@@ -133,61 +216,39 @@ LogicalResult StageBarriersOp::verify() {
   return verifyOfRing(*this, getRing(), getStage());
 }
 
-LogicalResult BufferAddressOp::verify() {
-  if (getBuffer().getType().getSpace() != Space::Smem) // buffer_address C1
-    return emitOpError("expected a buffer in shared memory, found ")
-           << getBuffer().getType();
-  auto pointer = dyn_cast<LLVM::LLVMPointerType>(getPointer().getType());
-  if (!pointer || pointer.getAddressSpace() != 3) // buffer_address C2
-    return emitOpError("expected an address of type '!llvm.ptr<3>', found ")
-           << getPointer().getType();
-  return success();
-}
-
-LogicalResult InitBarriersOp::verify() {
-  // init_barriers C1
-  if (!getRing().getDefiningOp<RingOp>() || getRing().getType().isStaging())
-    return emitOpError("expected a ring with barriers, made in the kernel");
-  auto kernel = (*this)->getParentOfType<KernelOp>();
-  if (getOtherEmpty() && kernel && !kernel.isPair()) // init_barriers C2
-    return emitOpError("expected a kernel with cluster(2) around counts of "
-                       "another CTA");
-  return success();
-}
-
-LogicalResult OtherStageOp::verify() {
-  int64_t stages = getStage().getType().getRing().getStages();
-  if (stages == 2)
-    return success();
-  // other_stage C1
-  return emitOpError("expected a ring of 2 stages, found ") << stages;
-}
-
-/// Stages with barriers in shared memory are known by where they start.
-LogicalResult StageNumberOp::verify() {
-  RingType ring = getStage().getType().getRing();
-  if (ring.getSpace() == Space::Tmem || ring.isStaging())
-    return success();
-  // stage_number C1
-  return emitOpError("expected a stage in tensor memory or for bulk stores, "
-                     "found ")
-         << getStage().getType();
-}
-
 LogicalResult ArriveOp::verify() {
   if (getBytes() && getCount() != 1) // arrive C1
     return emitOpError("expected one arrival with the bytes that it expects, "
                        "found ")
            << getCount();
+  // arrive C2
+  if (getBoth() && (getBytes() || getCount() != 1 ||
+                    getBarrier().getType().getScope() != Scope::Cta))
+    return emitOpError("expected one arrival without bytes, at the barrier of "
+                       "this CTA, with both");
+  if (getOfAsync() && !getBoth()) // arrive C3
+    return emitOpError("expected of_async only with both");
   return success();
+}
+
+LogicalResult LoadBoxOp::verify() {
+  return verifyLoad(*this, getMap().getType(), getCoords().size(),
+                    getBuffer().getType(), getBox(), getMulticast());
+}
+
+LogicalResult CopyToColumnsOp::verify() {
+  if (getColumn() % target::kScaleColumnsPerGroup) // copy_to_columns C1
+    return emitOpError("expected a column that is a multiple of ")
+           << target::kScaleColumnsPerGroup << ", found " << getColumn();
+  return verifyScales(*this, getBuffer().getType(), getType());
 }
 
 //===----------------------------------------------------------------------===//
 // Folding
 //===----------------------------------------------------------------------===//
 
-/// The stage from which so many steps lead to `stage`, at most `limit`, none of
-/// them before `origin`.
+/// Returns a stage and the number of its steps to `stage`: at most `limit`,
+/// none of them before `origin`.
 static std::pair<Value, int64_t> stepBack(Value stage, int64_t limit,
                                           Value origin = {}) {
   int64_t steps = 0;
@@ -264,3 +325,6 @@ void NextStageOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add(stepsOverAllStages);
   patterns.add(loopOverAllStages);
 }
+
+#define GET_OP_CLASSES
+#include "mx/Dialect/MXBar/IR/MXBarOps.cpp.inc"

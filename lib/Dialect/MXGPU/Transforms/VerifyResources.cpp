@@ -1,0 +1,169 @@
+//===- VerifyResources.cpp - Kernels fit the resources of a CTA -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Shared memory, tensor memory, warps, their registers and the named barriers
+// follow from the order of the ops in the kernel. Compares them with the limits
+// of the chip.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
+#include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXGPUVERIFYRESOURCES
+#include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
+} // namespace mx::mxgpu
+
+const target::TargetInfo *mxgpu::getTargetInfo(Operation *op) {
+  auto module = op->getParentOfType<gpu::GPUModuleOp>();
+  if (!module || !module.getTargetsAttr() || module.getTargetsAttr().empty()) {
+    op->emitOpError("expected a gpu.module with a target, found none");
+    return nullptr;
+  }
+  auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(module.getTargetsAttr()[0]);
+  if (!nvvm) {
+    op->emitOpError("expected a target #nvvm.target, found ")
+        << module.getTargetsAttr()[0];
+    return nullptr;
+  }
+  std::string error;
+  const target::TargetInfo *info =
+      target::lookupKernelTarget(nvvm.getChip().str(), error);
+  if (!info)
+    op->emitOpError() << error;
+  return info;
+}
+
+namespace {
+
+/// Fails with the table of what was taken if it does not fit.
+LogicalResult check(KernelOp kernel, const Memory &memory, int64_t available,
+                    StringRef unitOfSize, const target::TargetInfo &target) {
+  if (memory.getUsed() <= available)
+    return success();
+  InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
+                            << available << ' ' << unitOfSize << " on "
+                            << target.chip << ", found " << memory.getUsed()
+                            << ": take a smaller tile, fewer stages, or fewer "
+                               "values at a time";
+  for (const MemoryItem &item : memory.getItems())
+    diag.attachNote() << item.describe() << ": " << item.getTotal();
+  return diag;
+}
+
+struct VerifyResourcesPass final
+    : mxgpu::impl::MXGPUVerifyResourcesBase<VerifyResourcesPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<KernelOp>()) {
+      const target::TargetInfo *target = getTargetInfo(kernel);
+      if (!target || failed(verifyMmas(kernel, *target)) ||
+          failed(verifyBuffers(kernel, *target)) ||
+          failed(verifyWarps(kernel)) || failed(verifyBarriers(kernel)) ||
+          failed(verifyRegisters(kernel, *target)))
+        return signalPassFailure();
+      if (!kernel.getMinCtas())
+        continue;
+      std::string error = target::checkResidency(*target, *kernel.getMinCtas(),
+                                                 kernel.getNumThreads());
+      if (!error.empty()) {
+        kernel.emitOpError(error);
+        return signalPassFailure();
+      }
+    }
+  }
+
+  /// The chip has the kernel's matrix instructions.
+  static LogicalResult verifyMmas(KernelOp kernel,
+                                  const target::TargetInfo &target) {
+    WalkResult result = kernel.walk([&](MmaOp mma) {
+      std::string why = mma.getKind().checkTarget(target);
+      if (why.empty())
+        return WalkResult::advance();
+      mma.emitOpError(why);
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  static LogicalResult verifyBuffers(KernelOp kernel,
+                                     const target::TargetInfo &target) {
+    MemoryLayout layout = placeMemory(kernel).layout;
+    if (std::string why = target::checkTcgen05(target);
+        layout.tmemSlot && !why.empty())
+      return kernel.emitOpError(why);
+    return failure(failed(check(kernel, layout.tmem, target.tmemColumns,
+                                "columns of tensor memory", target)) ||
+                   failed(check(kernel, layout.smem, target.smemPerCta,
+                                "bytes of shared memory", target)));
+  }
+
+  /// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
+  /// tcgen05 access restrictions), and the warps of a warpgroup begin at such a
+  /// number: roles that read accumulators or multiply by warpgroups start
+  /// there.
+  static LogicalResult verifyWarps(KernelOp kernel) {
+    int64_t next = 0;
+    for (auto role : kernel.getBody().getOps<RoleOp>()) {
+      bool readsTensorMemory = false;
+      role.walk([&](LoadAccumulatorOp) { readsTensorMemory = true; });
+      int64_t together = 1; // warps that issue an instruction
+      role.walk([&](MmaOp mma) {
+        int64_t threads = mma.getKind().getRoles().threads;
+        together = std::max<int64_t>(
+            together, llvm::divideCeil(threads, target::kWarpSize));
+      });
+      constexpr int64_t kWarps = target::kWarpGroupWarps;
+      if (readsTensorMemory && (next % kWarps || role.getWarps() != kWarps))
+        return role.emitOpError("expected ")
+               << kWarps << " warps from a multiple of " << kWarps
+               << " in a role that reads accumulators, found "
+               << role.getWarps() << " from " << next;
+      int64_t warps = role.getWarps();
+      if (next % together || warps % together)
+        return role.emitOpError("expected a multiple of ")
+               << together << " warps, from a multiple of " << together
+               << ", in a role of which " << together
+               << " issue a matrix instruction together, found " << warps
+               << " from " << next;
+      next += role.getWarps();
+    }
+    return success();
+  }
+
+  /// Roles whose threads wait for each other use the named barrier of the role.
+  static LogicalResult verifyBarriers(KernelOp kernel) {
+    for (auto role : kernel.getBody().getOps<RoleOp>())
+      if (int64_t number = role.getNamedBarrier();
+          number >= target::kNamedBarriers && role.needsBarrier())
+        return role.emitOpError("expected roles whose threads wait for each "
+                                "other among the first ")
+               << target::kNamedBarriers - 1
+               << ", which have named barriers, found number " << number;
+    return success();
+  }
+
+  /// The registers at launch must suffice for all roles together.
+  static LogicalResult verifyRegisters(KernelOp kernel,
+                                       const target::TargetInfo &target) {
+    int64_t launched = kernel.getLaunchRegisters().value_or(0);
+    int64_t most =
+        std::min<int64_t>(target.registersPerThread,
+                          target.registersPerSm / kernel.getNumThreads());
+    if (launched > most)
+      return kernel.emitOpError("expected roles of at most ")
+             << most << " registers a thread on average, which is what "
+             << target.chip << " has for " << kernel.getNumThreads()
+             << " threads, found " << launched;
+    return success();
+  }
+};
+
+} // namespace
