@@ -97,12 +97,24 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   %blocks = arith.divui %capacity, %c32 : index
 
   // Rows of tokens, in the order of their experts, in both orientations.
+  %xp0 = tensor.empty(%p) : !tokens
+  %xp = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%tokens : !list) outs(%xp0 : !tokens) {
+  ^bb0(%token: i32, %out: bf16):
+    %row = arith.index_cast %token : i32 to index
+    %column = linalg.index 1 : index
+    %exists = arith.cmpi ult, %row, %t : index
+    %value = tensor.extract %x[%row, %column] : !tokens
+    %none = arith.constant 0.0 : bf16
+    %y = arith.select %exists, %value, %none : bf16
+    linalg.yield %y : bf16
+  } -> !tokens
   %xe0 = tensor.empty(%p) : !xe
   %xs0 = tensor.empty(%p) : !xs
   %xte0 = tensor.empty(%capacity) : !xte
   %xts0 = tensor.empty(%blocks) : !xts
-  %xq:4 = mx.quantize ragged = rows ins(%x : !tokens) gather(%tokens : !list)
-      offsets(%ends : !ends) outs(%xe0, %xs0, %xte0, %xts0 : !xe, !xs, !xte, !xts)
+  %xq:4 = mx.quantize ragged = rows ins(%xp : !tokens) offsets(%ends : !ends)
+      outs(%xe0, %xs0, %xte0, %xts0 : !xe, !xs, !xte, !xts)
       axes = [1, 0] -> !xe, !xs, !xte, !xts
 
   %gu0 = tensor.empty(%p) : !gu
@@ -165,12 +177,24 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   %capacity = tensor.dim %xte, %c1 : !xte
   %blocks = arith.divui %capacity, %c32 : index
 
+  %dyp0 = tensor.empty(%p) : !tokens
+  %dyp = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%tokens : !list) outs(%dyp0 : !tokens) {
+  ^bb0(%token: i32, %out: bf16):
+    %row = arith.index_cast %token : i32 to index
+    %column = linalg.index 1 : index
+    %exists = arith.cmpi ult, %row, %t : index
+    %value = tensor.extract %dy[%row, %column] : !tokens
+    %none = arith.constant 0.0 : bf16
+    %y = arith.select %exists, %value, %none : bf16
+    linalg.yield %y : bf16
+  } -> !tokens
   %ze0 = tensor.empty(%p) : !ze
   %zs0 = tensor.empty(%p) : !xs
   %zte0 = tensor.empty(%capacity) : !zte
   %zts0 = tensor.empty(%blocks) : !xts
-  %zq:4 = mx.quantize ragged = rows ins(%dy : !tokens) gather(%tokens : !list)
-      offsets(%ends : !ends) outs(%ze0, %zs0, %zte0, %zts0 : !ze, !xs, !zte, !xts)
+  %zq:4 = mx.quantize ragged = rows ins(%dyp : !tokens) offsets(%ends : !ends)
+      outs(%ze0, %zs0, %zte0, %zts0 : !ze, !xs, !zte, !xts)
       axes = [1, 0] -> !ze, !xs, !zte, !xts
 
   // dh = dz W2, dW2 = dz^T h.

@@ -155,7 +155,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
   %xs0 = tensor.empty(%p) : !xs
   %xte0 = tensor.empty(%columns) : !xte
   %xts0 = tensor.empty(%blocks) : !xts
-  %xq:4 = mx.quantize ragged = rows ins(%w#1 : !we) input_scales(%w#2 : !ws)
+  %xq:4 = mx.fused_quantize ragged = rows ins(%w#1 : !we) input_scales(%w#2 : !ws)
       gather(%sorted#0 : !list) offsets(%sorted#2 : !ends)
       outs(%xe0, %xs0, %xte0, %xts0 : !xe, !xs, !xte, !xts)
       axes = [1, 0] -> !xe, !xs, !xte, !xts
@@ -233,7 +233,7 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %zs0 = tensor.empty(%p) : !xs
   %zte0 = tensor.empty(%columns) : !zte
   %zts0 = tensor.empty(%blocks) : !xts
-  %zq:4 = mx.quantize ragged = rows ins(%w#1 : !wd) input_scales(%w#2 : !ws)
+  %zq:4 = mx.fused_quantize ragged = rows ins(%w#1 : !wd) input_scales(%w#2 : !ws)
       gather(%rows : !list) offsets(%ends : !ends)
       outs(%ze0, %zs0, %zte0, %zts0 : !ze, !xs, !zte, !xts)
       axes = [1, 0] -> !ze, !xs, !zte, !xts

@@ -96,21 +96,16 @@ class Case:
     def ir(self):
         x, outs = self.types()
         arguments, clauses, options = [f"%x: {x}"], [], []
-        ins = f"%x : {x}"
         if self.swiglu:
             arguments = [f"%gate: {x}", f"%up: {x}"]
-            ins = f"%gate, %up : {x}, {x}"
         if self.nvfp4:
             arguments.append("%encode: f32")
             clauses.append("global_scale(%encode)")
-            options.append("block_size = 16")
         if self.seed:
             arguments.append("%seed: i64")
             clauses.append("seed(%seed)")
         if self.square:
             options.append("square")
-        if self.amax:
-            options.append("amax")
         if self.groups:
             offsets = f"tensor<{self.groups}xi32>"
             arguments.append(f"%offsets: {offsets}")
@@ -118,25 +113,33 @@ class Case:
         if self.schedule:
             options.append("{mxgpu.quantize_schedule = "
                            f"#mxgpu.quantize_schedule<{self.schedule}>}}")
-        region = SWIGLU if self.swiglu else ""
+        before = SWIGLU.replace("!x", x) if self.swiglu else ""
+        if self.amax:
+            *outs, magnitude = outs
+            before += (f"  %m0 = tensor.empty() : {magnitude}\n"
+                       f"  %m = mx.amax ins(%x : {x}) outs(%m0 : {magnitude}) -> {magnitude}\n")
         empty = "".join(f"  %{i} = tensor.empty() : {t}\n"
                         for i, t in enumerate(outs))
         types = ", ".join(outs)
         names = ", ".join(f"%{i}" for i in range(len(outs)))
-        results = ", ".join(f"%q#{i}" for i in range(len(outs)))
+        results = ", ".join([f"%q#{i}" for i in range(len(outs))] + ["%m"] * self.amax)
+        returned = ", ".join([types] + ["tensor<f32>"] * self.amax)
         ragged = "ragged = rows " if self.groups else ""
-        return (f"func.func @main({', '.join(arguments)}) -> ({types}) {{\n"
-                f"{empty}"
-                f"  %q:{len(outs)} = mx.quantize {ragged}ins({ins}) "
+        return (f"func.func @main({', '.join(arguments)}) -> ({returned}) {{\n"
+                f"{before}{empty}"
+                f"  %q:{len(outs)} = mx.quantize {ragged}ins(%x : {x}) "
                 f"{' '.join(clauses)}\n      outs({names} : {types})\n"
                 f"      axes = {list(self.axes)} {' '.join(options)}\n"
-                f"      -> {types} {region}\n"
-                f"  return {results} : {types}\n}}\n")
+                f"      -> {types}\n"
+                f"  return {results} : {returned}\n}}\n")
 
 
 # silu(gate) * up in f32, rounded once.
-SWIGLU = """prologue {
-  ^bb0(%g: bf16, %u: bf16, %row: index, %column: index):
+SWIGLU = """  %h0 = tensor.empty() : !x
+  %x = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%gate, %up : !x, !x) outs(%h0 : !x) {
+  ^bb0(%g: bf16, %u: bf16, %out: bf16):
     %one = arith.constant 1.0 : f32
     %gate32 = arith.extf %g : bf16 to f32
     %up32 = arith.extf %u : bf16 to f32
@@ -146,8 +149,9 @@ SWIGLU = """prologue {
     %silu = arith.divf %gate32, %sum : f32
     %product = arith.mulf %silu, %up32 : f32
     %h = arith.truncf %product : f32 to bf16
-    mx.yield %h : bf16
-  }"""
+    linalg.yield %h : bf16
+  } -> !x
+"""
 
 
 def group_starts(offsets):

@@ -832,7 +832,7 @@ compareExactly(ReferencePrograms &programs, const ComparedOp &stage,
   if (!reference)
     return reference.takeError();
   OpComparison comparison;
-  auto quantize = dyn_cast<QuantizeOp>(stage.op);
+  auto quantize = dyn_cast<FusedQuantizeOp>(stage.op);
   for (auto [i, expected] : llvm::enumerate(*reference)) {
     NpyArray device = *arrays.results[i];
     if (quantize)

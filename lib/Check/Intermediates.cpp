@@ -42,7 +42,7 @@ public:
          llvm::zip(structured.getDpsInits(), op->getResults()))
       alike(init, result);
     llvm::TypeSwitch<Operation *>(op)
-        .Case<QuantizeOp>([&](QuantizeOp quantize) {
+        .Case<FusedQuantizeOp>([&](FusedQuantizeOp quantize) {
           if (quantize->getNumResults())
             for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
               if (!quantize.isDequantized(i))

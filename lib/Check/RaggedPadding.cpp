@@ -68,7 +68,7 @@ static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
   return defined;
 }
 
-void mx::ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
+void mx::ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
                        unsigned result, NpyArray &device,
                        const NpyArray &reference) {
   QuantizeOut out = op.getOut(result);

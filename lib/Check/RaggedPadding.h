@@ -23,7 +23,7 @@ int64_t countSegmentColumns(llvm::ArrayRef<int64_t> ends);
 
 /// Gives the bytes of a device's result that belong to no expert group those of
 /// the reference.
-void ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
+void ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
                    unsigned result, NpyArray &device,
                    const NpyArray &reference);
 

@@ -14,6 +14,6 @@ func.func @main(%x: !x) -> (!e, !s, tensor<f32>) {
   %g = arith.divf %c, %amax : f32
   %e0 = tensor.empty(%n) : !e
   %s0 = tensor.empty(%n) : !s
-  %q:2 = mx.quantize ins(%x : !x) global_scale(%g) outs(%e0, %s0 : !e, !s) block_size = 16 -> !e, !s
+  %q:2 = mx.quantize ins(%x : !x) global_scale(%g) outs(%e0, %s0 : !e, !s) -> !e, !s
   return %q#0, %q#1, %a : !e, !s, tensor<f32>
 }

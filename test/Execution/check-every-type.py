@@ -126,7 +126,7 @@ func.func @main(%x: tensor<24x64xf32>) -> ({types}, tensor<24x64xbf16>) {{
   %one = arith.constant 1.0 : f32
   %0 = tensor.empty() : tensor<24x64x{element}>
   %1 = tensor.empty() : tensor<24x{blocks}x{scale}>
-  %q:2 = mx.quantize ins(%x : tensor<24x64xf32>) {encode}outs(%0, %1 : {types}){size} -> {types}
+  %q:2 = mx.quantize ins(%x : tensor<24x64xf32>) {encode}outs(%0, %1 : {types}) -> {types}
   %2 = tensor.empty() : tensor<24x64xbf16>
   %d = mx.dequantize ins(%q#0, %q#1 : {types}) outs(%2 : tensor<24x64xbf16>){size} -> tensor<24x64xbf16>
   return %q#0, %q#1, %d : {types}, tensor<24x64xbf16>

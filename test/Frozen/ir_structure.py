@@ -115,6 +115,7 @@ def name_k_order(match):
 
 
 TILED = "mxgpu.fragment_64x64"
+NEVER = (r"(?!)", "")  # a program of that form is one of today
 # In the order in which they were made.
 CHANGES = (
     Change(2, "schedule", name_strategy, drop_strategy),
@@ -145,6 +146,27 @@ CHANGES = (
             r"(?: block_size = \d+)?(?: num_b = \d+)?(?: accumulate)?(?: scale_rounding = \w+)?)(?! b_order)",
             rf"\1 b_order = #{TILED}"),
            (rf" b_order = #{TILED}", "")),
+    Syntax(
+        4, "mx.fused_quantize",
+        (r"mx\.quantize\b(?=(?:(?!\n\s*(?:%|//|return|\}|mx\.))[\s\S])*?\b(?:"
+         r"block_size|input_scales|gather|amax|concat|dequantized|prologue)\b)", "mx.fused_quantize"),
+        (r"mx\.fused_quantize\b", "mx.quantize"),
+    ),
+    Syntax(  # of NVFP4, which alone has a factor
+        4, "mx.quantize",
+        NEVER,
+        (r"(mx\.quantize [^()]*(?:\w+\([^()]*\)\s*)*global_scale\([^()]*\)(?:\s*\w+\([^()]*\))*"
+         r"(?:\s*axes = \[[^]]*\])?)(?=\s*(?:square|amax|concat|dequantized|scale_rounding|\{|->))",
+         r"\1 block_size = 16"),
+    ),
+    Syntax(
+        4, "linalg.generic",
+        NEVER,
+        (r"(%\w+) = linalg\.generic \{[^}]*\}\s*ins\((%\w+ : [^)]+)\) outs\([^)]*\) \{\n\s*\^bb0[^\n]*\n"
+         r"(?:\s*%[^\n]*\n)*?\s*%\w+ = tensor\.extract (%\w+)\[%row, %column\] : (\S+)\n"
+         r"(?:\s*%[^\n]*\n)*\s*linalg\.yield[^\n]*\n\s*\}[^\n]*\n((?:[^\n]*\n)*?[^\n]*)ins\(\1 : [^)]+\)",
+         r"\5ins(\3 : \4) gather(\2)"),
+    ),
 )
 
 

@@ -34,7 +34,7 @@ func.func @copies(%gu: !wide) -> (!e, !s, !et, !st, !e, !s) {
   %q:4 = mx.quantize ins(%up : !half) outs(%e, %s, %et, %st : !e, !s, !et, !st) axes = [1, 0] -> !e, !s, !et, !st
   %e2 = tensor.empty(%p) : !e
   %s2 = tensor.empty(%p) : !s
-  %r:2 = mx.quantize ins(%gate, %up : !half, !half) outs(%e2, %s2 : !e, !s) -> !e, !s
+  %r:2 = mx.fused_quantize ins(%gate, %up : !half, !half) outs(%e2, %s2 : !e, !s) -> !e, !s
     prologue {
     ^bb0(%g: bf16, %u: bf16, %row: index, %col: index):
       %y = tensor.extract %gate[%row, %col] : !half

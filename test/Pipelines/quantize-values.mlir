@@ -16,7 +16,7 @@
 !e = tensor<512x256xf8E4M3FN>
 !s = tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @values(%x: !x, %e: !e, %s: !s) -> (!e, !s, !e, !s, !e, !s, !e, !s) {
-  %q:8 = mx.quantize ins(%x : !x)
+  %q:8 = mx.fused_quantize ins(%x : !x)
       outs(%e, %s, %e, %s, %e, %s, %e, %s : !e, !s, !e, !s, !e, !s, !e, !s)
       axes = [0] -> !e, !s, !e, !s, !e, !s, !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %column: index):
@@ -31,7 +31,7 @@ func.func @values(%x: !x, %e: !e, %s: !s) -> (!e, !s, !e, !s, !e, !s, !e, !s) {
 !e = tensor<512x256xf8E4M3FN>
 !s = tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @values(%x: !x, %e: !e, %s: !s) -> (!e, !s, !e, !s, !e, !s, !e, !s, !e, !s) {
-  %q:10 = mx.quantize ins(%x : !x)
+  %q:10 = mx.fused_quantize ins(%x : !x)
       outs(%e, %s, %e, %s, %e, %s, %e, %s, %e, %s : !e, !s, !e, !s, !e, !s, !e, !s, !e, !s)
       axes = [0] -> !e, !s, !e, !s, !e, !s, !e, !s, !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %column: index):

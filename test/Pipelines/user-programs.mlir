@@ -64,7 +64,7 @@ func.func @nvfp4_amax(%x: !m) -> (!e4, !s4) {
   %g = arith.divf %c, %amax : f32
   %e0 = tensor.empty() : !e4
   %s0 = tensor.empty() : !s4
-  %q:2 = mx.quantize ins(%x : !m) global_scale(%g) outs(%e0, %s0 : !e4, !s4) block_size = 16 -> !e4, !s4
+  %q:2 = mx.quantize ins(%x : !m) global_scale(%g) outs(%e0, %s0 : !e4, !s4) -> !e4, !s4
   return %q#0, %q#1 : !e4, !s4
 }
 

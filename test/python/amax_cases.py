@@ -72,7 +72,7 @@ class Case:
             f"OUTS axes = {self.axes} block_size = {16 if self.nvfp4 else 32}",
             "square" if self.square else "", f"amax {self.schedule}"]
         region = PROLOGUE.format(dtype, widen.format(dtype)) if self.produced else ""
-        return len(function.call(f"mx.quantize {' '.join(clauses)}", outs, region))
+        return len(function.call(f"mx.fused_quantize {' '.join(clauses)}", outs, region))
 
 
 def program(cases, dtype, x, index):

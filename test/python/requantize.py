@@ -158,7 +158,7 @@ class Program:
             numbers = ["bf16" if x == "y" else x[1] for x in case.inputs]
             listed = lambda some: f"({', '.join(some)} : {', '.join(types[v] for v in some)})"
             arguments = ", ".join(f"%a{k}: {n}" for k, n in enumerate(numbers))
-            lines.append(f"""%r{i}:{len(outs)} = mx.quantize ins{listed(inputs)} input_scales{listed(scales)} {case.operands}
+            lines.append(f"""%r{i}:{len(outs)} = mx.fused_quantize ins{listed(inputs)} input_scales{listed(scales)} {case.operands}
                 outs({", ".join(empties)} : {", ".join(outs)}) axes = {case.axes}
                 {"block_size = 16" if case.out == "nvfp4" else ""} {"amax" if case.amax else ""}
                 {"" if case.out == "nvfp4" else f"scale_rounding = {case.rounding}"} -> {", ".join(outs)} prologue {{

@@ -100,7 +100,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
   ASSERT_TRUE(succeeded(list));
   EXPECT_TRUE(list->hidden.empty());
   ASSERT_EQ(list->stages.size(), 2u);
-  EXPECT_TRUE(cast<QuantizeOp>(list->stages[0].op).getPrologueBlock());
+  EXPECT_TRUE(cast<FusedQuantizeOp>(list->stages[0].op).getPrologueBlock());
   EXPECT_TRUE(cast<MatmulOp>(list->stages[1].op).getEpilogueBlock());
   std::vector<NpyArray> results = run(*module);
 

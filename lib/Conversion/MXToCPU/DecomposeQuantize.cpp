@@ -38,7 +38,7 @@ Value mx::cpu::allocateLike(OpBuilder &builder, Location loc, Value out,
 
 /// Elements of a ragged reduction are dequantized as the matrix that they are,
 /// with zeros between groups; rows of no group have no particular values.
-static void decompose(QuantizeOp op) {
+static void decompose(FusedQuantizeOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   SmallVector<Value> outs;
@@ -67,11 +67,11 @@ static void decompose(QuantizeOp op) {
 }
 
 void mx::cpu::decomposeQuantizations(Operation *root) {
-  SmallVector<QuantizeOp> ops;
-  root->walk([&](QuantizeOp op) {
+  SmallVector<FusedQuantizeOp> ops;
+  root->walk([&](FusedQuantizeOp op) {
     if (op.getDequantized())
       ops.push_back(op);
   });
-  for (QuantizeOp op : ops)
+  for (FusedQuantizeOp op : ops)
     decompose(op);
 }

@@ -236,7 +236,7 @@ namespace {
 
 class Values {
 public:
-  Values(Emitter &emitter, QuantizeOp op, ValueRange inputs,
+  Values(Emitter &emitter, FusedQuantizeOp op, ValueRange inputs,
          ValueRange inputScales, Value gather)
       : emitter(emitter), builder(emitter.getBuilder()), loc(emitter.getLoc()),
         op(op), gather(gather) {
@@ -373,7 +373,7 @@ private:
   Emitter &emitter;
   OpBuilder &builder;
   Location loc;
-  QuantizeOp op;
+  FusedQuantizeOp op;
   SmallVector<Input, 2> inputs;
   Value gather;
   SmallVector<Value> arrays;
@@ -381,7 +381,7 @@ private:
 
 } // namespace
 
-SmallVector<Value> mx::cpu::computeValues(Emitter &emitter, QuantizeOp op,
+SmallVector<Value> mx::cpu::computeValues(Emitter &emitter, FusedQuantizeOp op,
                                           ValueRange inputs,
                                           ValueRange inputScales,
                                           Value gather) {

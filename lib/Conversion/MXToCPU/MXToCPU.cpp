@@ -98,7 +98,7 @@ private:
     int64_t block =
         getBlockFormat(getElementTypeOrSelf(op.getResultScales().getType()))
             .blockSize;
-    auto quantize = QuantizeOp::create(
+    auto quantize = FusedQuantizeOp::create(
         builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
         /*global_scale=*/Value(), /*decode_factors=*/ValueRange(),
         /*seed=*/Value(), /*gather=*/Value(),
@@ -213,6 +213,7 @@ struct ConvertMXToCPUPass final
   void runOnOperation() override {
     if (failed(checkInput(getOperation())))
       return signalPassFailure();
+    mx::generalizeQuantizations(getOperation());
     decomposeMatmuls(getOperation());
     mx::cpu::decomposeQuantizations(getOperation());
     mx::cpu::decomposePackings(getOperation());

@@ -63,10 +63,9 @@ Scales getScales(mlir::Value scales, int64_t logicalRank);
 
 /// Arrays of what is quantized, where it is not an input as it is: gathered
 /// rows, and what the prologue yields. Buffer deallocation frees them.
-llvm::SmallVector<mlir::Value> computeValues(Emitter &emitter, QuantizeOp op,
-                                             mlir::ValueRange inputs,
-                                             mlir::ValueRange inputScales,
-                                             mlir::Value gather);
+llvm::SmallVector<mlir::Value>
+computeValues(Emitter &emitter, FusedQuantizeOp op, mlir::ValueRange inputs,
+              mlir::ValueRange inputScales, mlir::Value gather);
 
 } // namespace mx::cpu
 

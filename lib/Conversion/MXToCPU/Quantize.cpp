@@ -271,8 +271,8 @@ static void storeMagnitude(Emitter &emitter, Value input, Value out,
   });
 }
 
-static void lowerQuantize(Emitter &emitter, QuantizeOp op,
-                          QuantizeOp::Adaptor adaptor) {
+static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
+                          FusedQuantizeOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
   emitter.checkExperts(adaptor.getOffsets());
   int64_t rank = op.getInput().getType().getRank();

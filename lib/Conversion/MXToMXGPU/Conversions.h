@@ -23,7 +23,7 @@ llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
-llvm::LogicalResult convertQuantize(QuantizeOp op,
+llvm::LogicalResult convertQuantize(FusedQuantizeOp op,
                                     mlir::gpu::GPUModuleOp module,
                                     const target::TargetInfo &target);
 

@@ -276,6 +276,7 @@ struct ConvertMXToMXGPUPass final
       getOperation().emitError() << error;
       return signalPassFailure();
     }
+    generalizeQuantizations(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<linalg::LinalgOp>(op) ||
@@ -324,7 +325,7 @@ struct ConvertMXToMXGPUPass final
       return convertReduction(linalgOp, module);
     if (auto amax = dyn_cast<AmaxOp>(op))
       return convertAmax(amax, module);
-    if (auto quantize = dyn_cast<QuantizeOp>(op))
+    if (auto quantize = dyn_cast<FusedQuantizeOp>(op))
       return convertQuantize(quantize, module, target);
     if (auto operands = DequantizeOperands::get(op))
       return convertDequantize(*operands, module, done);

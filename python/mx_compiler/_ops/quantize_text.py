@@ -70,7 +70,7 @@ def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
         encode, returned_factor = _factor(body, x.value, x.type, has_factor)
         factor = f"global_scale({encode}) "
     if gather:
-        factor += f"gather(%gather : tensor<?x{gather}>) "
+        x = x._replace(value=_gather(body, x, gather))
     operands = add_quantize(body, x, format, axes, rounding,
                             ExpertGroups(groups, index) if groups else None, layout, factor)
     results = [value for operand in operands for value in operand.values]
@@ -82,9 +82,9 @@ def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
 
 
 def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
-                 layout="sf_128x4", clauses=""):
-    """Adds mx.quantize of `x`: an Operand for each axis, all from one read. `clauses` are
-    what it has between its input and its expert groups."""
+                 layout="sf_128x4", factor=""):
+    """Adds mx.quantize of `x`: an Operand for each axis, all from one read. `factor` is
+    the clause of NVFP4's."""
     count = groups.count if groups else None
     outs, types = [], []
     for axis in axes:
@@ -107,10 +107,9 @@ def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
     kind = "ragged = rows " if groups else ""
     ends = f"offsets(%offsets : {groups.type}) " if groups else ""
     results = body.add(
-        f"mx.quantize {kind}ins({x.value} : {x.type}) {clauses}{ends}"
+        f"mx.quantize {kind}ins({x.value} : {x.type}) {factor}{ends}"
         f"outs({', '.join(outs)} : {', '.join(types)}) "
-        f"axes = [{', '.join(str(2 + axis) for axis in axes)}] "
-        f"block_size = {format.block} scale_rounding = {rounding} "
+        f"axes = [{', '.join(str(2 + axis) for axis in axes)}] scale_rounding = {rounding} "
         f"-> {', '.join(types)}", results=len(types))
     return [Operand(tuple(results[i:i + 2]), tuple(types[i:i + 2]))
             for i in range(0, len(types), 2)]
@@ -146,6 +145,25 @@ def _factor(body, value, type, is_given):
     encode = body.add(f"arith.divf {most}, {number} : f32")
     decode = body.add(f"arith.divf {number}, {most} : f32")
     return encode, body.add(f"tensor.from_elements {decode} : tensor<f32>")
+
+
+def _gather(body, x, index):
+    """Rows of %x, zeros where there is none."""
+    rows = body.dim("%x", x.type, 0)
+    out = body.empty(x.type, [x.count])
+    return body.add(f"""linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%gather : tensor<?x{index}>) outs({out} : {x.type}) {{
+  ^bb0(%i: {index}, %o: {x.element}):
+    %row = arith.index_cast %i : {index} to index
+    %column = linalg.index 1 : index
+    %exists = arith.cmpi ult, %row, {rows} : index
+    %value = tensor.extract %x[%row, %column] : {x.type}
+    %zero = arith.constant 0.0 : {x.element}
+    %element = arith.select %exists, %value, %zero : {x.element}
+    linalg.yield %element : {x.element}
+  }} -> {x.type}""")
 
 
 def _swiglu(body, given, source, columns, rows, has_probs):

@@ -84,7 +84,7 @@ func.func @nvfp4(%x: memref<4x32xf32>, %enc: f32, %q: memref<4x32xf4E2M1FN>,
                  %s: memref<4x2xf8E4M3FN>) {
   mx.quantize ins(%x : memref<4x32xf32>) global_scale(%enc)
       outs(%q, %s : memref<4x32xf4E2M1FN>, memref<4x2xf8E4M3FN>)
-      block_size = 16
+     
   return
 }
 
@@ -123,7 +123,7 @@ func.func @ragged_rows(%x: memref<300x64xf32>, %o: memref<4xi32>,
 // CHECK:         memref.load %[[VALUES]]
 func.func @prologue(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64xf8E4M3FN>,
                     %s: memref<4x2xf8E8M0FNU>) {
-  mx.quantize ins(%x, %y : memref<4x64xbf16>, memref<4x64xf32>)
+  mx.fused_quantize ins(%x, %y : memref<4x64xbf16>, memref<4x64xf32>)
       outs(%q, %s : memref<4x64xf8E4M3FN>, memref<4x2xf8E8M0FNU>)
       prologue {
       ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
@@ -145,7 +145,7 @@ func.func @prologue(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64
 // CHECK:         scf.if %[[WRONG]]
 func.func @prologue_of_unknown_sizes(%x: memref<4x64xbf16>, %y: memref<?x64xbf16>, %q: memref<4x64xf8E4M3FN>,
                                      %s: memref<4x2xf8E8M0FNU>) {
-  mx.quantize ins(%x, %y : memref<4x64xbf16>, memref<?x64xbf16>)
+  mx.fused_quantize ins(%x, %y : memref<4x64xbf16>, memref<?x64xbf16>)
       outs(%q, %s : memref<4x64xf8E4M3FN>, memref<4x2xf8E8M0FNU>)
       prologue {
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
@@ -188,7 +188,7 @@ func.func @square(%x: memref<40x64xbf16>, %q: memref<40x64xf8E4M3FN>, %s: memref
 // CHECK:           } else {
 // CHECK:             memref.store %{{.*}}, %[[ROWS]][%[[I]],
 func.func @gather(%x: memref<7x64xbf16>, %n: memref<5xi32>, %q: memref<5x64xf8E4M3FN>, %s: memref<5x2xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<7x64xbf16>) gather(%n : memref<5xi32>)
+  mx.fused_quantize ins(%x : memref<7x64xbf16>) gather(%n : memref<5xi32>)
       outs(%q, %s : memref<5x64xf8E4M3FN>, memref<5x2xf8E8M0FNU>)
       prologue {
       ^bb0(%a: bf16, %row: index, %col: index):

@@ -14,17 +14,17 @@ func.func @f(${arguments}) {
 // -----
 
 // CASES function body
-// expected-error @below {{'mx.quantize' op expected memrefs, found 'tensor<128x64xbf16>': bufferize first}}
-%0:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%e, %s : tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected memrefs, found 'tensor<128x64xbf16>': bufferize first}}
+%0:2 = mx.fused_quantize ins(%x : tensor<128x64xbf16>) outs(%e, %s : tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>
 
 // The host cannot reach the memory of the device.
 // SET arguments = %x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index
 // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
 memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
 // SET arguments = %x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index, %zero: bf16
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
 memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
 
@@ -38,7 +38,7 @@ memref.global "private" @variable : memref<128x64xbf16> = dense<1.0>
 func.func @main(%a: !a, %s: !s) {
   // expected-error @below {{'memref.get_global' op expected tensors in device memory, found one in the memory of the host}}
   %x = memref.get_global @variable : memref<128x64xbf16>
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
   return
 }
 
@@ -48,7 +48,7 @@ func.func @main(%a: !a, %s: !s) {
 // SET arguments = %a: !a, %s: !s
 // expected-error @below {{'memref.alloca' op expected tensors in device memory, found one in the memory of the host}}
 %x = memref.alloca() : memref<128x64xbf16>
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
 // -----
 
@@ -59,15 +59,15 @@ mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 %x = memref.alloc() : memref<128x64xbf16>
 %a = memref.alloc() : !a
 %s = memref.alloc() : !s
-// expected-error @below {{'mx.quantize' op expected to be inside a function of the host}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+// expected-error @below {{'mx.fused_quantize' op expected to be inside a function of the host}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 gpu.module @kernels {
   gpu.func @kernel(%x: memref<128x64xbf16>, %a: !a, %s: !s) kernel {
-    // expected-error @below {{'mx.quantize' op expected to be inside a function of the host}}
-    mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+    // expected-error @below {{'mx.fused_quantize' op expected to be inside a function of the host}}
+    mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
     gpu.return
   }
 }

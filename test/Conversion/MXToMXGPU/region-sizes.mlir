@@ -35,7 +35,7 @@ func.func @epilogue(%a: memref<256x256xf8E4M3FN>, %as: memref<2x2x32x4x4xf8E8M0F
 // CHECK-LABEL: func.func @prologue(
 // CHECK:         mxgpu.require {{.*}}"expected dimension 0 of a tensor that the region reads by rows to be at least %lld, found %lld"
 func.func @prologue(%x: memref<?x128xbf16>, %p: memref<?xf32>, %e: memref<?x128xf8E4M3FN>, %s: memref<?x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x128xbf16>) outs(%e, %s : memref<?x128xf8E4M3FN>, memref<?x4xf8E8M0FNU>)
+  mx.fused_quantize ins(%x : memref<?x128xbf16>) outs(%e, %s : memref<?x128xf8E4M3FN>, memref<?x4xf8E8M0FNU>)
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 16, ctas = 2>} prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %w = memref.load %p[%row] : memref<?xf32>

@@ -1,211 +1,20 @@
-// examples/moe_layer.mlir with a region around what becomes one kernel, instead of
-// fused forms of operations: see docs/design/MX.md. scf.execute_region stands for an
-// operation that does not exist.
+// The gradients of gate and up of examples/moe_layer.mlir with a region around what
+// becomes one kernel: see docs/design/MX.md. scf.execute_region stands for an operation
+// that does not exist.
 
-!tokens = tensor<?x384xbf16>
-!sums = tensor<?x384xf32>
-!list = tensor<?xi32>
 !probs = tensor<?xf32>
 !ends = tensor<8xi32>
-// P x H along H, and along P in groups (a ragged reduction); P x I and P x 2I.
-!xe = tensor<?x384xf8E4M3FN>
-!xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
-!xte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!xts = tensor<384x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
-!he = tensor<?x256xf8E4M3FN>
-!hs = tensor<?x8xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
-!hte = tensor<256x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!hts = tensor<256x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
 !ge = tensor<?x512xf8E4M3FN>
 !gs = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !gte = tensor<512x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
 !gts = tensor<512x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
 !gu = tensor<?x512xbf16>
 !h = tensor<?x256xbf16>
-// W1: G x 2I x H along H, and transposed along 2I. W2: G x H x I, the same.
-!w1 = tensor<8x512x384xbf16>
-!w1e = tensor<8x512x384xf8E4M3FN>
-!w1s = tensor<8x512x12xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!w1te = tensor<8x384x512xf8E4M3FN>
-!w1ts = tensor<8x384x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!w2 = tensor<8x384x256xbf16>
-!w2e = tensor<8x384x256xf8E4M3FN>
-!w2s = tensor<8x384x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!w2te = tensor<8x256x384xf8E4M3FN>
-!w2ts = tensor<8x256x12xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!dw1 = tensor<8x512x384xf32>
-!dw2 = tensor<8x384x256xf32>
-
 #id = affine_map<(p, i) -> (p, i)>
 #row = affine_map<(p, i) -> (p)>
 
-/// Both orientations of the weights, from one read each.
-func.func @quantize_weights(%w1: !w1, %w2: !w2)
-    -> (!w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts) {
-  %e0 = tensor.empty() : !w1e
-  %s0 = tensor.empty() : !w1s
-  %e1 = tensor.empty() : !w1te
-  %s1 = tensor.empty() : !w1ts
-  %q1:4 = scf.execute_region -> (!w1e, !w1s, !w1te, !w1ts) no_inline {
-    %r:2 = mx.quantize ins(%w1 : !w1) outs(%e0, %s0 : !w1e, !w1s) -> !w1e, !w1s
-    %c:2 = mx.quantize ins(%w1 : !w1) outs(%e1, %s1 : !w1te, !w1ts) axes = [0] -> !w1te, !w1ts
-    scf.yield %r#0, %r#1, %c#0, %c#1 : !w1e, !w1s, !w1te, !w1ts
-  }
-  %e2 = tensor.empty() : !w2e
-  %s2 = tensor.empty() : !w2s
-  %e3 = tensor.empty() : !w2te
-  %s3 = tensor.empty() : !w2ts
-  %q2:4 = scf.execute_region -> (!w2e, !w2s, !w2te, !w2ts) no_inline {
-    %r:2 = mx.quantize ins(%w2 : !w2) outs(%e2, %s2 : !w2e, !w2s) -> !w2e, !w2s
-    %c:2 = mx.quantize ins(%w2 : !w2) outs(%e3, %s3 : !w2te, !w2ts) axes = [0] -> !w2te, !w2ts
-    scf.yield %r#0, %r#1, %c#0, %c#1 : !w2e, !w2s, !w2te, !w2ts
-  }
-  return %q1#0, %q1#1, %q1#2, %q1#3, %q2#0, %q2#1, %q2#2, %q2#3
-      : !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
-}
-
-/// Y, and what the backward pass needs: gate and up, and x and h along P.
-func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
-                   %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
-    -> (!sums, !gu, !xte, !xts, !hte, !hts) {
-  %c0 = arith.constant 0 : index
-  %c32 = arith.constant 32 : index
-  %c128 = arith.constant 128 : index
-  %slack = arith.constant 1143 : index // 127 for each group, and 127
-  %zero = arith.constant 0.0 : f32
-  %t = tensor.dim %x, %c0 : !tokens
-  %p = tensor.dim %tokens, %c0 : !list
-  %most = arith.addi %p, %slack : index
-  %tiles = arith.divui %most, %c128 : index
-  %capacity = arith.muli %tiles, %c128 : index
-  %blocks = arith.divui %capacity, %c32 : index
-
-  // Rows of tokens, in the order of their experts, in both orientations.
-  %xe0 = tensor.empty(%p) : !xe
-  %xs0 = tensor.empty(%p) : !xs
-  %xte0 = tensor.empty(%capacity) : !xte
-  %xts0 = tensor.empty(%blocks) : !xts
-  %xq:4 = scf.execute_region -> (!xe, !xs, !xte, !xts) no_inline {
-    %r:2 = mx.quantize ragged = rows ins(%x : !tokens) gather(%tokens : !list) offsets(%ends : !ends)
-        outs(%xe0, %xs0 : !xe, !xs) -> !xe, !xs
-    %c:2 = mx.quantize ragged = rows ins(%x : !tokens) gather(%tokens : !list) offsets(%ends : !ends)
-        outs(%xte0, %xts0 : !xte, !xts) axes = [0] -> !xte, !xts
-    scf.yield %r#0, %r#1, %c#0, %c#1 : !xe, !xs, !xte, !xts
-  }
-
-  %gu0 = tensor.empty(%p) : !gu
-  %gu = mx.grouped_matmul ragged = rows
-      ins(%xq#0, %xq#1, %w1e, %w1s : !xe, !xs, !w1e, !w1s)
-      offsets(%ends : !ends) outs(%gu0 : !gu) -> !gu
-
-  // SwiGLU in f32, rounded once to bf16.
-  %gate = tensor.extract_slice %gu[0, 0] [%p, 256] [1, 1] : !gu to !h
-  %up = tensor.extract_slice %gu[0, 256] [%p, 256] [1, 1] : !gu to !h
-  %h0 = tensor.empty(%p) : !h
-  %he0 = tensor.empty(%p) : !he
-  %hs0 = tensor.empty(%p) : !hs
-  %hte0 = tensor.empty(%capacity) : !hte
-  %hts0 = tensor.empty(%blocks) : !hts
-  %hq:4 = scf.execute_region -> (!he, !hs, !hte, !hts) no_inline {
-    %h = linalg.generic {indexing_maps = [#id, #id, #row, #id],
-                         iterator_types = ["parallel", "parallel"]}
-        ins(%gate, %up, %probs : !h, !h, !probs) outs(%h0 : !h) {
-    ^bb0(%g: bf16, %u: bf16, %prob: f32, %out: bf16):
-      %one = arith.constant 1.0 : f32
-      %gf = arith.extf %g : bf16 to f32
-      %uf = arith.extf %u : bf16 to f32
-      %minus = arith.negf %gf : f32
-      %exp = math.exp %minus : f32
-      %d = arith.addf %one, %exp : f32
-      %silu = arith.divf %gf, %d : f32
-      %product = arith.mulf %silu, %uf : f32
-      %weighted = arith.mulf %product, %prob : f32
-      %y = arith.truncf %weighted : f32 to bf16
-      linalg.yield %y : bf16
-    } -> !h
-    %r:2 = mx.quantize ragged = rows ins(%h : !h) offsets(%ends : !ends)
-        outs(%he0, %hs0 : !he, !hs) -> !he, !hs
-    %c:2 = mx.quantize ragged = rows ins(%h : !h) offsets(%ends : !ends)
-        outs(%hte0, %hts0 : !hte, !hts) axes = [0] -> !hte, !hts
-    scf.yield %r#0, %r#1, %c#0, %c#1 : !he, !hs, !hte, !hts
-  }
-
-  // Each row is added to its token.
-  %z0 = tensor.empty(%p) : !sums
-  %y0 = tensor.empty(%t) : !sums
-  %none = linalg.fill ins(%zero : f32) outs(%y0 : !sums) -> !sums
-  %y = scf.execute_region -> !sums no_inline {
-    %z = mx.grouped_matmul ragged = rows
-        ins(%hq#0, %hq#1, %w2e, %w2s : !he, !hs, !w2e, !w2s)
-        offsets(%ends : !ends) outs(%z0 : !sums) -> !sums
-    %s = mx.combine ins(%z : !sums) rows(%tokens : !list) offsets(%ends : !ends)
-        outs(%none : !sums) -> !sums
-    scf.yield %s : !sums
-  }
-  return %y, %gu, %xq#2, %xq#3, %hq#2, %hq#3 : !sums, !gu, !xte, !xts, !hte, !hts
-}
-
-/// The gradients of X, W1, W2 and the probabilities, from that of Y, what the
-/// forward pass saved, and the weights along the other dimension.
-func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
-                    %gu: !gu, %xte: !xte, %xts: !xts, %hte: !hte, %hts: !hts,
-                    %w1e: !w1te, %w1s: !w1ts, %w2e: !w2te, %w2s: !w2ts)
-    -> (!sums, !dw1, !dw2, !probs) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
-  %zero = arith.constant 0.0 : f32
-  %t = tensor.dim %dy, %c0 : !tokens
-  %p = tensor.dim %tokens, %c0 : !list
-  %capacity = tensor.dim %xte, %c1 : !xte
-  %blocks = arith.divui %capacity, %c32 : index
-
-  %ze0 = tensor.empty(%p) : !xe
-  %zs0 = tensor.empty(%p) : !xs
-  %zte0 = tensor.empty(%capacity) : !xte
-  %zts0 = tensor.empty(%blocks) : !xts
-  %zq:4 = scf.execute_region -> (!xe, !xs, !xte, !xts) no_inline {
-    %r:2 = mx.quantize ragged = rows ins(%dy : !tokens) gather(%tokens : !list) offsets(%ends : !ends)
-        outs(%ze0, %zs0 : !xe, !xs) -> !xe, !xs
-    %c:2 = mx.quantize ragged = rows ins(%dy : !tokens) gather(%tokens : !list) offsets(%ends : !ends)
-        outs(%zte0, %zts0 : !xte, !xts) axes = [0] -> !xte, !xts
-    scf.yield %r#0, %r#1, %c#0, %c#1 : !xe, !xs, !xte, !xts
-  }
-
-  // dh = dz W2, dW2 = dz^T h.
-  %dh0 = tensor.empty(%p) : !h
-  %dh = mx.grouped_matmul ragged = rows
-      ins(%zq#0, %zq#1, %w2e, %w2s : !xe, !xs, !w2te, !w2ts)
-      offsets(%ends : !ends) outs(%dh0 : !h) -> !h
-  %dw20 = tensor.empty() : !dw2
-  %dw2 = mx.grouped_matmul ragged = reduction
-      ins(%zq#2, %zq#3, %hte, %hts : !xte, !xts, !hte, !hts)
-      offsets(%ends : !ends) outs(%dw20 : !dw2) -> !dw2
-
-  // dprobs: what the probability was multiplied by, times the gradient.
-  %gate = tensor.extract_slice %gu[0, 0] [%p, 256] [1, 1] : !gu to !h
-  %up = tensor.extract_slice %gu[0, 256] [%p, 256] [1, 1] : !gu to !h
-  %dp0 = tensor.empty(%p) : !probs
-  %dp1 = linalg.fill ins(%zero : f32) outs(%dp0 : !probs) -> !probs
-  %dprobs = linalg.generic {indexing_maps = [#id, #id, #id, #row],
-                            iterator_types = ["parallel", "reduction"]}
-      ins(%gate, %up, %dh : !h, !h, !h) outs(%dp1 : !probs) {
-  ^bb0(%g: bf16, %u: bf16, %d: bf16, %sum: f32):
-    %one = arith.constant 1.0 : f32
-    %gf = arith.extf %g : bf16 to f32
-    %uf = arith.extf %u : bf16 to f32
-    %df = arith.extf %d : bf16 to f32
-    %minus = arith.negf %gf : f32
-    %exp = math.exp %minus : f32
-    %e = arith.addf %one, %exp : f32
-    %silu = arith.divf %gf, %e : f32
-    %product = arith.mulf %silu, %uf : f32
-    %term = arith.mulf %product, %df : f32
-    %next = arith.addf %sum, %term : f32
-    linalg.yield %next : f32
-  } -> !probs
-
-  // The gradients of gate and up, side by side like their projections.
+func.func @gradients(%gate: !h, %up: !h, %dh: !h, %probs: !probs, %ends: !ends, %p: index,
+                     %capacity: index, %blocks: index) -> (!ge, !gs, !gte, !gts) {
   %dg0 = tensor.empty(%p) : !h
   %ge0 = tensor.empty(%p) : !ge
   %gs0 = tensor.empty(%p) : !gs
@@ -243,23 +52,5 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
         outs(%gte0, %gts0 : !gte, !gts) axes = [0] -> !gte, !gts
     scf.yield %r#0, %r#1, %c#0, %c#1 : !ge, !gs, !gte, !gts
   }
-
-  // dX = sum of dgu W1 over the rows of a token, dW1 = dgu^T x.
-  %dx0 = tensor.empty(%p) : !sums
-  %dx1 = tensor.empty(%t) : !sums
-  %none = linalg.fill ins(%zero : f32) outs(%dx1 : !sums) -> !sums
-  %dx = scf.execute_region -> !sums no_inline {
-    %dxp = mx.grouped_matmul ragged = rows
-        ins(%gq#0, %gq#1, %w1e, %w1s : !ge, !gs, !w1te, !w1ts)
-        offsets(%ends : !ends) outs(%dx0 : !sums) -> !sums
-    %s = mx.combine ins(%dxp : !sums) rows(%tokens : !list) offsets(%ends : !ends)
-        outs(%none : !sums) -> !sums
-    scf.yield %s : !sums
-  }
-  %dw10 = tensor.empty() : !dw1
-  %dw1 = mx.grouped_matmul ragged = reduction
-      ins(%gq#2, %gq#3, %xte, %xts : !gte, !gts, !xte, !xts)
-      offsets(%ends : !ends) outs(%dw10 : !dw1) -> !dw1
-  return %dx, %dw1, %dw2, %dprobs
-      : !sums, !dw1, !dw2, !probs
+  return %gq#0, %gq#1, %gq#2, %gq#3 : !ge, !gs, !gte, !gts
 }

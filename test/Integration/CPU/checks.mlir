@@ -129,7 +129,7 @@ func.func @encode() {
   %zero = arith.constant 0.0 : f32
   // ENCODE: error: expected a finite global_scale greater than 0, found the bits 0
   mx.quantize ins(%x : memref<8x32xf32>) global_scale(%zero)
-      outs(%e, %s : memref<8x32xf4E2M1FN>, memref<8x2xf8E4M3FN>) block_size = 16
+      outs(%e, %s : memref<8x32xf4E2M1FN>, memref<8x2xf8E4M3FN>)
   return
 }
 
@@ -143,7 +143,7 @@ func.func private @requantize(%columns: index, %scale_rows: index) {
   %s = memref.alloc(%columns, %c1) : !s
   // INPUT-SCALES: error: expected dimension 0 of input_scales to be 32, found 31
   // INPUT-BLOCKS: error: expected dimension 1 of input to be a multiple of 32, found 40; the nearest are 32 and 64
-  mx.quantize ins(%x : !e) input_scales(%n : !s) outs(%e, %s : !e, !s) axes = [0] prologue {
+  mx.fused_quantize ins(%x : !e) input_scales(%n : !s) outs(%e, %s : !e, !s) axes = [0] prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %a : bf16
   }

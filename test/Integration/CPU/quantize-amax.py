@@ -36,7 +36,7 @@ def batch(test):
       %e = tensor.empty(%b, %r) : tensor<?x?x64xf8E4M3FN>
       %s = tensor.empty(%b, %r) : tensor<?x?x2xf8E8M0FNU>
       %m = tensor.empty() : tensor<f32>
-      %q:3 = mx.quantize ins(%x : tensor<?x?x64xf32>) outs(%e, %s, %m : {types}) amax -> {types}
+      %q:3 = mx.fused_quantize ins(%x : tensor<?x?x64xf32>) outs(%e, %s, %m : {types}) amax -> {types}
       return %q#0, %q#1, %q#2 : {types}
     }}""", [x], 3)
     test.expect("batch", found[2], ref.largest(x))

@@ -78,8 +78,8 @@ def fuse(runner, text, inputs):
     done = subprocess.run([opt, "--mx-fuse-prologues"], input=text,
                           capture_output=True, text=True, check=True)
     assert "linalg" not in done.stdout, done.stdout
-    assert done.stdout.count("mx.quantize") == 1, done.stdout
-    ins = done.stdout.split("mx.quantize")[1].split("ins(")[1].split(":")[0]
+    assert done.stdout.count("mx.fused_quantize") == 1, done.stdout
+    ins = done.stdout.split("mx.fused_quantize")[1].split("ins(")[1].split(":")[0]
     assert ins.count("%") == inputs, done.stdout
     return done.stdout
 

@@ -25,7 +25,7 @@ def fuse(runner, text, isBatch):
     opt = os.path.join(os.path.dirname(runner.mx_run), "mx-opt")
     done = subprocess.run([opt, "--mx-fuse-prologues", "--cse"], input=text, capture_output=True, text=True,
                           check=True).stdout
-    assert ("mx.dequantize" in done and "linalg" in done) == isBatch and done.count("mx.quantize") == 1, done
+    assert ("mx.dequantize" in done and "linalg" in done) == isBatch and done.count("mx.fused_quantize") == 1, done
     return done
 
 

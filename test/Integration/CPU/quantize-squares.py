@@ -19,7 +19,7 @@ def squares(test, rows, columns, dtype, element, rounding, layout="linear", axes
     f, t = Function(), f"tensor<{rows}x{columns}x{dtype}>"
     f.argument(t, array, "x")
     factor = "" if encode is None else f"global_scale({f.argument('f32', np.float32(encode))})"
-    f.call(f"mx.quantize ins(%x : {t}) {factor} OUTS axes = {list(axes)} block_size = {outs[0].block} square "
+    f.call(f"mx.fused_quantize ins(%x : {t}) {factor} OUTS axes = {list(axes)} block_size = {outs[0].block} square "
            f"scale_rounding = {rounding}", sum((out.types(rows, columns) for out in outs), []))
     found = test.run(f)
     arrays, name = iter(found), f"squares {rows}x{columns} {dtype}"
@@ -42,7 +42,7 @@ def gather(test, total, count, columns, dtype, element, index="i32", prologue=Fa
     f.argument(t, array, "x"), f.argument(n, numbers, "n")
     if groups:
         f.argument(f"tensor<{groups}xi32>", ends, "o")
-    f.call(f"mx.quantize {'ragged = rows' if groups else ''} ins(%x : {t}) gather(%n : {n}) "
+    f.call(f"mx.fused_quantize {'ragged = rows' if groups else ''} ins(%x : {t}) gather(%n : {n}) "
            f"{f'offsets(%o : tensor<{groups}xi32>)' if groups else ''} OUTS axes = {[out.axis for out in outs]}",
            sum((out.types(count, columns) for out in outs), []), "" if not prologue else f"""prologue {{
         ^bb0(%a: {dtype}, %row: index, %col: index):
@@ -63,7 +63,7 @@ def gather_no_row(test):
     func.func @main(%x: tensor<8x32xf32>, %n: tensor<4xi32>) -> (tensor<4x32xf8E4M3FN>, tensor<4x1xf8E8M0FNU>) {
       %0 = tensor.empty() : tensor<4x32xf8E4M3FN>
       %1 = tensor.empty() : tensor<4x1xf8E8M0FNU>
-      %q:2 = mx.quantize ins(%x : tensor<8x32xf32>) gather(%n : tensor<4xi32>)
+      %q:2 = mx.fused_quantize ins(%x : tensor<8x32xf32>) gather(%n : tensor<4xi32>)
         outs(%0, %1 : tensor<4x32xf8E4M3FN>, tensor<4x1xf8E8M0FNU>) -> tensor<4x32xf8E4M3FN>, tensor<4x1xf8E8M0FNU>
       return %q#0, %q#1 : tensor<4x32xf8E4M3FN>, tensor<4x1xf8E8M0FNU>
     }"""

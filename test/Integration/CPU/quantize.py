@@ -54,7 +54,7 @@ def check(test, what, array, x, dtype, destinations, shape=None, ends=None, clau
     types = sum((d.types(rows, columns) for d in destinations), [])
     rounding = f"scale_rounding = {first.rounding}" if first.encode is None else ""
     f.call(f"mx.quantize {ragged} ins(%x : {t}) {clauses} {offsets} OUTS axes = {[d.axis for d in destinations]} "
-           f"block_size = {first.block} {'square' * first.square} {rounding}", types, sizes=sizes)
+           f"{'square' * first.square} {rounding}", types, sizes=sizes)
     found = iter(test.run(f))
     for d in destinations:
         d.compare(test, f"{what} {dtype} {d}", found, x, ends)

@@ -79,11 +79,11 @@ def largest_bits(x, block):
     return (bits & 0x7FFFFFFF).reshape(x.shape[0], -1, block).max(-1)
 
 
-def quantize(runner, x, types, options, extra=()):
+def quantize(runner, x, types, rounding="ceil", extra=()):
     """What mx.quantize gives for axes [1, 0], codes as bytes."""
     dtype = {2: "bf16", 4: "f32"}[x.itemsize]
     rows, columns = x.shape
-    (element, scale), block = types, options["block_size"]
+    (element, scale), block = types, 16 if extra else 32
     tensor = lambda *shape: "tensor<%dx%dx%s>" % shape
     outs = [tensor(rows, columns, element),
             tensor(rows, columns // block, scale),
@@ -97,8 +97,7 @@ def quantize(runner, x, types, options, extra=()):
            .replace("; ", chr(10))}
           %q:4 = mx.quantize ins(%x : {i}){operand if extra else ""}
             outs(%0, %1, %2, %3 : {", ".join(outs)}) axes = [1, 0]
-            {" ".join(f"{k} = {v}" for k, v in options.items())}
-            -> {", ".join(outs)}
+            scale_rounding = {rounding} -> {", ".join(outs)}
           return %q#0, %q#1, %q#2, %q#3 : {", ".join(outs)}
         }}"""
     numbers = x if dtype == "bf16" else x.view(np.float32)
@@ -127,8 +126,7 @@ def compare(runner, name, found, expected, same):
 
 def recipe(runner, x, element, rounding, excepted):
     dtype, mantissa, maximum = ELEMENTS[element]
-    found = quantize(runner, x, (element, "f8E8M0FNU"),
-                     {"block_size": 32, "scale_rounding": rounding})
+    found = quantize(runner, x, (element, "f8E8M0FNU"), rounding)
     for axis in (1, 0):
         y = x if axis else np.ascontiguousarray(x.T)
         mine, found = found[:2], found[2:]
@@ -154,8 +152,8 @@ def recipe(runner, x, element, rounding, excepted):
 
 
 def nvfp4(runner, x, decode, excepted):
-    found = quantize(runner, x, ("f4E2M1FN", "f8E4M3FN"), {"block_size": 16},
-                     [np.float32(1 / decode)])
+    found = quantize(runner, x, ("f4E2M1FN", "f8E4M3FN"),
+                     extra=[np.float32(1 / decode)])
     for axis in (1, 0):
         y = x if axis else np.ascontiguousarray(x.T)
         mine, found = found[:2], found[2:]
@@ -172,8 +170,7 @@ def nvfp4(runner, x, decode, excepted):
 def tiles(runner, rng):
     """The layout of scales that tcgen05 reads, with rows and blocks to fill up."""
     x = rng.integers(0, 0x7F80, (320, 224), np.uint16)
-    found = quantize(runner, x, ("f8E4M3FN", "f8E8M0FNU, #mx.scale_layout<sf_128x4>"),
-                     {"block_size": 32})
+    found = quantize(runner, x, ("f8E4M3FN", "f8E8M0FNU, #mx.scale_layout<sf_128x4>"))
     for y, tiled in ((x, found[1]), (np.ascontiguousarray(x.T), found[3])):
         scales, _ = mx_tensor.to_mx(as_torch(y.copy()), torch.float8_e4m3fn, 32,
                                     ROUNDINGS["ceil"])

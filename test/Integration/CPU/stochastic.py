@@ -119,7 +119,7 @@ def nvfp4(runner, rng):
           %1 = tensor.empty() : {s}
           %q:2 = mx.quantize ins(%x : tensor<{rows}x{columns}xf32>)
             global_scale(%g) seed(%seed) outs(%0, %1 : {e}, {s})
-            block_size = 16 -> {e}, {s}
+            -> {e}, {s}
           return %q#0, %q#1 : {e}, {s}
         }}""", [x, np.float32(enc), np.int64(7)], 2)
     elements, scales = quantize(x, "f4E2M1FN", draw(x.shape, 7), enc)

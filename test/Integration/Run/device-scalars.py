@@ -48,7 +48,7 @@ func.func @main(%x: !x{argument}) -> (!e, !s) {{
 {factor}
   %e0 = tensor.empty(%n) : !e
   %s0 = tensor.empty(%n) : !s
-  %q:2 = mx.quantize ins(%x : !x) global_scale(%g) outs(%e0, %s0 : !e, !s) block_size = 16 -> !e, !s
+  %q:2 = mx.quantize ins(%x : !x) global_scale(%g) outs(%e0, %s0 : !e, !s) -> !e, !s
   return %q#0, %q#1 : !e, !s
 }}
 """

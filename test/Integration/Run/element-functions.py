@@ -233,7 +233,7 @@ QUANTIZER = """
 func.func @main({parameters}, %qs: !qs) -> (!e, !es) {{
   %elements = tensor.empty() : !e
   %scales = tensor.empty() : !es
-  %0:2 = mx.quantize ins({ins}) input_scales(%qs : !qs) outs(%elements, %scales : !e, !es) -> !e, !es
+  %0:2 = mx.fused_quantize ins({ins}) input_scales(%qs : !qs) outs(%elements, %scales : !e, !es) -> !e, !es
   prologue {{
   ^bb0({arguments}, %row: index, %col: index):
     {loads}{region}{hash}

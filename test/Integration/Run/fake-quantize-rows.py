@@ -76,7 +76,7 @@ def text(case, returns_elements):
 func.func @main({arguments}) -> (!y{more}) {{
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
-  %q:2 = mx.quantize {ragged}ins({ins}) {before}{groups}outs(%e, %s : !e, !s) {after} -> !e, !s {region}
+  %q:2 = mx.fused_quantize {ragged}ins({ins}) {before}{groups}outs(%e, %s : !e, !s) {after} -> !e, !s {region}
   %i = tensor.empty() : !y
   %y = mx.dequantize {ragged}ins(%q#0, %q#1 : !e, !s) {decode}{groups}outs(%i : !y) block_size = {block} -> !y
   return {values} : !y{more}

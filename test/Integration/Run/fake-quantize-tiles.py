@@ -131,7 +131,7 @@ class Case:
         if self.schedule:
             schedule = adapt_quantize_schedule(self.schedule, chip)
             after += f"{{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<{schedule}>}} "
-        lines.append(f"%q:{len(names)} = mx.quantize {ragged}ins({ins}) {before}{offsets}"
+        lines.append(f"%q:{len(names)} = mx.fused_quantize {ragged}ins({ins}) {before}{offsets}"
                      f"outs({', '.join(names)} : {types}) {after}-> {types} {region}")
         results = [(f"%q#{2 * len(self.destinations()) + i}", "tensor<f32>")
                    for i in range(len(names) - len(outs))]

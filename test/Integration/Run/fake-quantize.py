@@ -94,7 +94,7 @@ def program(case, dequantized):
     return "\n".join([
         f"func.func @main(%x: tensor<{case.shape}xbf16>, %encode: f32, %decode: f32, "
         f"%ends: tensor<3xi32>) -> ({types}) {{", *empty,
-        f"%q:{names.count('%')} = mx.quantize {case.ragged} ins(%x : tensor<{case.shape}xbf16>) "
+        f"%q:{names.count('%')} = mx.fused_quantize {case.ragged} ins(%x : tensor<{case.shape}xbf16>) "
         f"{operands} outs({names} : {outs}) {case.axes} block_size = {case.block} {case.flags} "
         f"{said} {case.rounding} -> {outs} {case.prologue}", *lines,
         f"return {', '.join(returned)} : {types}", "}"])

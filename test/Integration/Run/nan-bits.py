@@ -20,7 +20,7 @@ func.func @main(%x: !x, %y: !x) -> (!e, !s, !i, !s) {{
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
   // The sign and a bit of the payload of x / y, and the sign as copysign has it.
-  %q:2 = mx.quantize ins(%x, %y : !x, !x) outs(%e, %s : !e, !s) -> !e, !s
+  %q:2 = mx.fused_quantize ins(%x, %y : !x, !x) outs(%e, %s : !e, !s) -> !e, !s
   prologue {{
   ^bb0(%a: f32, %b: f32, %row: index, %col: index):
     %c1 = arith.constant 1 : i32
@@ -37,7 +37,7 @@ func.func @main(%x: !x, %y: !x) -> (!e, !s, !i, !s) {{
     mx.yield %v : f32
   }}
   %i = tensor.empty() : !i
-  %q8:2 = mx.quantize ins(%x : !x) outs(%i, %s : !i, !s) -> !i, !s
+  %q8:2 = mx.fused_quantize ins(%x : !x) outs(%i, %s : !i, !s) -> !i, !s
   return %q#0, %q#1, %q8#0, %q8#1 : !e, !s, !i, !s
 }}
 """

@@ -54,7 +54,7 @@ def program(case, array):
     f.argument(x, array, "x"), f.argument("f32", np.float32(FACTOR), "g"), f.argument("i64", np.int64(SEED), "seed")
     if options == "negate":  # the kernel takes no operation before it
         f.lines.append(f"%in = arith.negf %x : {x}")
-    f.call(f"mx.quantize ins({'%in' if options == 'negate' else '%x'} : {x}) "
+    f.call(f"mx.fused_quantize ins({'%in' if options == 'negate' else '%x'} : {x}) "
            f"{'global_scale(%g)' if options == 'nvfp4' else ''} {'seed(%seed)' if options == 'seed' else ''} OUTS "
            f"axes = {axes} block_size = {outs[0].block} "
            f"{options if options in ('square', 'amax') or options.startswith('{') else ''}",

@@ -56,7 +56,7 @@ def program(dtype, x):
     for outs, schedule in cases(dtype):
         first = outs[0]
         factor = f"global_scale({factors[first.encode]})" if first.encode else ""
-        options = "block_size = 16" if first.encode else f"scale_rounding = {first.rounding}"
+        options = "" if first.encode else f"scale_rounding = {first.rounding}"
         f.call(f"mx.quantize ins(%x : {t}) {factor} OUTS axes = {[out.axis for out in outs]} {options} {schedule}",
                sum((out.types(*x.shape) for out in outs), []))
     return f

@@ -78,7 +78,7 @@ def program(case):
     f.lines += [f"%{name}_t = tensor.extract_slice %wide[0, {first}] {size} [1, 1] : {wide} to {part}"
                 for name, first in (("a", 0), ("b", case.columns))]
     types = sum((out.types(case.rows, case.count * case.columns) for out in outs), []) + ["tensor<f32>"] * case.amax
-    f.call(f"mx.quantize {'ragged = rows' if case.is_ragged() else ''} ins(%a_t, %b_t : {part}, {part}) "
+    f.call(f"mx.fused_quantize {'ragged = rows' if case.is_ragged() else ''} ins(%a_t, %b_t : {part}, {part}) "
            f"{'global_scale(%factor)' if case.nvfp4 else ''} {f'gather(%index : {index})' if case.kind == 'gather' else ''} "
            f"{f'offsets(%ends : {groups})' if case.is_ragged() else ''} OUTS axes = {case.axes} "
            f"block_size = {outs[0].block} {'square' if case.kind == 'square' else ''} {'amax' * case.amax} concat", types,
@@ -118,10 +118,10 @@ SEEDED = """
 func.func @main(%wide: !wide, %seed: i64) -> (!e, !s, !e, !s) {{
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
-  %one:2 = mx.quantize ins(%wide : !wide) seed(%seed) outs(%e, %s : !e, !s) axes = [{3}] -> !e, !s
+  %one:2 = mx.fused_quantize ins(%wide : !wide) seed(%seed) outs(%e, %s : !e, !s) axes = [{3}] -> !e, !s
   %a_t = tensor.extract_slice %wide[0, 0] [160, 128] [1, 1] : !wide to !half
   %b_t = tensor.extract_slice %wide[0, 128] [160, 128] [1, 1] : !wide to !half
-  %two:2 = mx.quantize ins(%a_t, %b_t : !half, !half) seed(%seed) outs(%e, %s : !e, !s) axes = [{3}] concat -> !e, !s
+  %two:2 = mx.fused_quantize ins(%a_t, %b_t : !half, !half) seed(%seed) outs(%e, %s : !e, !s) axes = [{3}] concat -> !e, !s
       prologue {{
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
         mx.yield %a, %b : bf16, bf16

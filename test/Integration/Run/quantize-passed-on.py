@@ -116,7 +116,7 @@ class Trial:
                 ("seed", "i64", np.int64(SEED))]:
             f.argument(type_, array, name)
         entries = ", ".join(out.element for out in outs)
-        f.call(f"mx.quantize {'ragged = rows' if case.groups else ''} ins(%x : {x[0]}) input_scales(%s : {x[1]}) "
+        f.call(f"mx.fused_quantize {'ragged = rows' if case.groups else ''} ins(%x : {x[0]}) input_scales(%s : {x[1]}) "
                f"{'seed(%seed)' * case.seeded} {f'gather(%n : {n})' if case.gathered else ''} "
                f"{f'offsets(%o : {o})' if case.groups else ''} OUTS axes = {case.axes} {'amax' * case.amax} "
                f"{f'dequantized = [{entries}]' if case.dequantized else ''} {case.schedule}",

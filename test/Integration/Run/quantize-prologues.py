@@ -102,7 +102,7 @@ def program(cases, arrays):
         f.argument(t if name.endswith("_t") else f"!{name}" if name in types else "f32", array, name)
     for inputs, operands, outs, options, region in cases(rows, columns, gathered):
         arguments = ", ".join(f"%{name}: bf16" for name in inputs)
-        f.call(f"mx.quantize ins({', '.join(f'%{name}_t' for name in inputs)} : {', '.join([t] * len(inputs))}) "
+        f.call(f"mx.fused_quantize ins({', '.join(f'%{name}_t' for name in inputs)} : {', '.join([t] * len(inputs))}) "
                f"{operands} OUTS {options}", outs,
                f"prologue {{\n^bb0({arguments}, %row: index, %col: index):{region}\n}}" if region else "")
     return f

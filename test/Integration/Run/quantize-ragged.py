@@ -80,7 +80,7 @@ def run(case, array, ends, rows=None, seeded=False, schedule="", device="sim"):
             ("x", x, array), ("o", o, ends.astype(index.replace("i", "int"))), ("g", "f32", np.float32(factor or 1)),
             ("n", n, np.zeros(total, np.int32) if rows is None else rows), ("seed", "i64", np.int64(SEED))]:
         f.argument(type_, value, name)
-    f.call(f"mx.quantize ragged = rows ins(%x : {x}) {'global_scale(%g)' if factor else ''} {'seed(%seed)' * seeded} "
+    f.call(f"mx.fused_quantize ragged = rows ins(%x : {x}) {'global_scale(%g)' if factor else ''} {'seed(%seed)' * seeded} "
            f"{'' if rows is None else f'gather(%n : {n})'} offsets(%o : {o}) OUTS axes = {axes} "
            f"block_size = {outs[0].block} {schedule}", sum((out.types(total, COLUMNS) for out in outs), []),
            "" if rows is None else REGION.format(dtype))

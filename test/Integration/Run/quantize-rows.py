@@ -67,7 +67,7 @@ def run(dtype, bits, chip, check):
     factors = {encode: f.argument("f32", np.float32(encode)) for encode in ENCODES}
     for case in cases():
         factor = f"global_scale({factors[case.encode]})" if case.encode else ""
-        options = "block_size = 16" if case.encode else f"scale_rounding = {case.rounding}"
+        options = "" if case.encode else f"scale_rounding = {case.rounding}"
         f.call(f"mx.quantize ins(%x : {t}) {factor} OUTS {options}", case.types(len(bits), COLUMNS))
     return iter(test.run(f, chip=chip, check=check))
 

@@ -21,8 +21,8 @@ def program(dtype, x):
     f.argument(t, x, "x"), f.argument("f32", np.float32(37.5), "g"), f.argument("i64", np.int64(SEED), "seed")
     for i, (element, encode) in enumerate([*((element, None) for element in ref.ELEMENTS), ("f4E2M1FN", 37.5)]):
         out = Blocks(element, 1, ["linear", "sf_128x4"][i % 2], encode=encode)
-        f.call(f"mx.quantize ins(%x : {t}) {'global_scale(%g)' if encode else ''} seed(%seed) OUTS "
-               f"block_size = {out.block}", out.types(rows, COLUMNS))
+        f.call(f"mx.quantize ins(%x : {t}) {'global_scale(%g)' if encode else ''} seed(%seed) OUTS",
+               out.types(rows, COLUMNS))
     f.call(f"mx.amax ins(%x : {t}) OUTS", ["tensor<f32>"])
     return f
 

@@ -86,7 +86,7 @@ def program(case):
                 f"{wide} to {part}" for name, first in (("a", case.first), ("b", case.second))]
     f.lines.append(f"%bias = tensor.extract_slice %wide[{BIAS_ROW}, {case.first}] [1, {case.columns}] [1, 1] : "
                    f"{wide} to tensor<{case.columns}x{case.dtype}>")
-    f.call(f"mx.quantize {'ragged = rows' if case.is_ragged() else ''} ins({'%a_t, %b_t' if produced else '%a_t'} : "
+    f.call(f"mx.fused_quantize {'ragged = rows' if case.is_ragged() else ''} ins({'%a_t, %b_t' if produced else '%a_t'} : "
            f"{', '.join([part] * (1 + produced))}) {f'gather(%index : {index})' if case.kind == 'gather' else ''} "
            f"{f'offsets(%ends : {groups})' if case.is_ragged() else ''} OUTS axes = {case.axes}",
            sum((out.types(case.rows, case.columns) for out in destinations(case)), []),

@@ -40,7 +40,7 @@ for i, (count, static, out) in enumerate(CASES):
     if not static:
         f.lines.append(f"%d{i} = tensor.dim {x}, {'%zero' if out.axis else '%one'} : {t}")
     f.call(f"mx.quantize ins({x} : {t}) {'global_scale(%g)' if out.encode else ''} OUTS axes = [{out.axis}] "
-           f"block_size = {out.block} square", out.types(*shape), sizes=[] if static else [f"%d{i}"] * 2)
+           "square", out.types(*shape), sizes=[] if static else [f"%d{i}"] * 2)
 found = iter(test.run(f, chip=test.chip, check=True))
 for (count, _, out), x in zip(CASES, numbers):
     out.compare(test, f"{count} lines, {out}", found, x)

@@ -44,7 +44,7 @@ def program(dtype, x):
     for outs, seed, schedule in cases(dtype):
         first = outs[0]
         f.call(f"mx.quantize ins(%x : {t}) {'global_scale(%g)' if first.encode else ''} {'seed(%seed)' * seed} OUTS "
-               f"axes = {[out.axis for out in outs]} block_size = {first.block} {'square' * first.square} "
+               f"axes = {[out.axis for out in outs]} {'square' * first.square} "
                f"scale_rounding = {first.rounding} {schedule}", sum((out.types(*SHAPE) for out in outs), []))
     return f
 

@@ -45,7 +45,7 @@ def add_results(text, values):
 
 def import_program(text):
     text = test.rewrite(text, *IMPORT)
-    expected = {" mx.matmul ": 2, " mx.grouped_matmul ": 2, " mx.quantize ": 2, " mx.dequantize ": 0, " gather(": 1,
+    expected = {" mx.matmul ": 2, " mx.grouped_matmul ": 2, " mx.quantize ": 1, " mx.dequantize ": 0, " gather(": 1,
                 "scf.for": 0, "scaling_extf": 0, " linalg.matmul ": 1}
     counts = {word: text.count(word) for word in expected}
     test.require(f"{expected} in the imported program", counts == expected, counts)
@@ -56,7 +56,7 @@ def observe(text):
     """An imported program that returns what stages give; `text` is the example."""
     text = add_results(text, [("%" + value, type_) for value, type_ in block.OBSERVED.items()])
     text = import_program(text)
-    quantizers = re.findall(r"^ +(%\w+):2 = mx\.quantize .* -> (.*)$", text, re.M)
+    quantizers = re.findall(r"^ +(%\w+):2 = mx\.(?:fused_)?quantize .* -> (.*)$", text, re.M)
     values = []
     for number, types in quantizers:
         elements, scales = re.match(r"(tensor<[^,]*>), (.*)$", types).groups()

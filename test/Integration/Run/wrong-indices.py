@@ -359,7 +359,7 @@ func.func @main(%x: !x, %at: tensor<64xi32>, %table: tensor<?x128xf32>, %blocks:
   %n = tensor.dim %x, %c1 : !x
   %0 = tensor.empty(%n) : !e
   %1 = tensor.empty(%blocks) : !s
-  %q:2 = mx.quantize ins(%x : !x) outs(%0, %1 : !e, !s) -> !e, !s prologue {
+  %q:2 = mx.fused_quantize ins(%x : !x) outs(%0, %1 : !e, !s) -> !e, !s prologue {
   ^bb0(%a: f32, %row: index, %col: index):
     %i = tensor.extract %at[%row] : tensor<64xi32>
     %p = arith.index_cast %i : i32 to index

@@ -24,7 +24,7 @@ func.func @{name}(%a: memref<512x512xf8E4M3FN>, %s: memref<4x4x32x4x4xf8E8M0FNU>
 }}"""
 PROLOGUE = """
 func.func @{name}(%input: !x, %e: !e, %s: !s) -> (!e, !s) {{
-  %q:2 = mx.quantize ins(%input, %input : !x, !x) outs(%e, %s : !e, !s) -> !e, !s prologue {{
+  %q:2 = mx.fused_quantize ins(%input, %input : !x, !x) outs(%e, %s : !e, !s) -> !e, !s prologue {{
   ^bb0(%x0: bf16, %p0: bf16, %row: index, %col: index):
     %x = arith.extf %x0 : bf16 to f32
     %p = arith.extf %p0 : bf16 to f32

@@ -18,7 +18,7 @@ def quantizer(name, source, element, scale, layout, options, factor=""):
     s = f"tensor<?x?x{scale}{layout}>"
     return f"""
 func.func @{name}(%x: {x}, %e: {e}, %s: {s}, %g: f32) -> ({e}, {s}) {{
-  %q:2 = mx.quantize ins(%x : {x}) {factor}outs(%e, %s : {e}, {s}) {options} -> {e}, {s}
+  %q:2 = mx.fused_quantize ins(%x : {x}) {factor}outs(%e, %s : {e}, {s}) {options} -> {e}, {s}
   return %q#0, %q#1 : {e}, {s}
 }}"""
 
@@ -28,7 +28,7 @@ def with_amax(name, source, element, scale, options, factor=""):
     s = f"tensor<?x?x{scale}{LAYOUTS[1]}>"
     return f"""
 func.func @{name}(%x: {x}, %e: {e}, %s: {s}, %m: {m}, %g: f32) -> ({e}, {s}, {m}) {{
-  %q:3 = mx.quantize ins(%x : {x}) {factor}outs(%e, %s, %m : {e}, {s}, {m}) {options} amax -> {e}, {s}, {m}
+  %q:3 = mx.fused_quantize ins(%x : {x}) {factor}outs(%e, %s, %m : {e}, {s}, {m}) {options} amax -> {e}, {s}, {m}
   return %q#0, %q#1, %q#2 : {e}, {s}, {m}
 }}"""
 
@@ -88,7 +88,7 @@ def program(name, inputs, values, gather, element, body, amax=False):
     results = 2 * values + numbers
     return f"""
 func.func @{name}({arguments}, %ps: tensor<?xf32>, %n: tensor<?xi32>) -> ({types}) {{
-  %q:{results} = mx.quantize ins({ins} : {", ".join([x] * len(inputs))}) {"gather(%n : tensor<?xi32>)" if gather else ""}
+  %q:{results} = mx.fused_quantize ins({ins} : {", ".join([x] * len(inputs))}) {"gather(%n : tensor<?xi32>)" if gather else ""}
     outs({outs} : {types}) {"amax" if amax else ""} -> {types} prologue {{
   ^bb0({", ".join(f"%{i}: bf16" for i in inputs)}, %row: index, %col: index):{body}
   }}

@@ -38,7 +38,7 @@ def quantizer(names, numbers, out, axes, body, gather=False):
     function = f"""
 func.func @k{count}({", ".join(f"{a}: {t}" for a, t in zip(arguments, types))}, %ps: tensor<?xf32>, %n: tensor<?xi32>,
     %g: f32) -> ({", ".join(outs)}) {{
-  %q:{len(outs)} = mx.quantize ins({", ".join(inputs)} : {", ".join(s[0] for s in sources)})
+  %q:{len(outs)} = mx.fused_quantize ins({", ".join(inputs)} : {", ".join(s[0] for s in sources)})
     input_scales({", ".join(scales)} : {", ".join(s[1] for s in sources)})
     {"global_scale(%g)" if out == "nvfp4" else ""} {"gather(%n : tensor<?xi32>)" if gather else ""}
     outs({", ".join(empties)} : {", ".join(outs)}) axes = {axes} {"block_size = 16" if out == "nvfp4" else ""}

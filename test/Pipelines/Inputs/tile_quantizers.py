@@ -65,7 +65,7 @@ def quantizer(source, axes, element, layout, ragged=False, schedule="", square="
                     f"{adapt_quantize_schedule(schedule, chip)}>}}")
     emit(f"""
 func.func @k{count}(%x: {x}, %o: {o}, %g: f32, %seed: i64, {arguments}) -> ({results}) {{
-  %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins(%x : {x}) {factor}{seed}{offsets}outs({outs} : {results}) axes = {axes} {options} {schedule} -> {results}
+  %q:{len(types)} = mx.fused_quantize {"ragged = rows" if ragged else ""} ins(%x : {x}) {factor}{seed}{offsets}outs({outs} : {results}) axes = {axes} {options} {schedule} -> {results}
   return {", ".join(f"%q#{i}" for i in range(len(types)))} : {results}
 }}""")
 
@@ -107,7 +107,7 @@ def produced(inputs, values, axes, element, body="", source="bf16", gather=False
     emit(f"""
 func.func @k{count}({"".join(f"%{i}_t: {x}, " for i in inputs)}%ps: tensor<?xf32>, %n: {n}, %o: {o}, %g: f32,
     {", ".join(f"{name}: {t}" for name, t in zip(names, types))}) -> ({", ".join(types)}) {{
-  %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins({", ".join(f"%{i}_t" for i in inputs)} : {", ".join([x] * len(inputs))})
+  %q:{len(types)} = mx.fused_quantize {"ragged = rows" if ragged else ""} ins({", ".join(f"%{i}_t" for i in inputs)} : {", ".join([x] * len(inputs))})
     {operands}outs({", ".join(names)} : {", ".join(types)}) axes = {axes} {"block_size = 16" if is_nvfp4 else ""} {"amax" if amax else ""}
     -> {", ".join(types)}{region}
   return {", ".join(f"%q#{i}" for i in range(len(types)))} : {", ".join(types)}

@@ -92,7 +92,7 @@ def MXSelectQuantizeSchedule
     : Pass<"mx-select-quantize-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose how each quantizer runs";
   let description = [{
-    Gives each `mx.quantize` and each `mx.dequantize` that has no
+    Gives each `mx.fused_quantize` and each `mx.dequantize` that has no
     `mxgpu.quantize_schedule` one from a table (docs/reference/Quantize.md). It depends on
     what is written, so that `mx-fuse-fake-quantize` runs before.
   }];

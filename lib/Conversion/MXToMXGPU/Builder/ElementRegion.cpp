@@ -120,7 +120,7 @@ ElementRegion::getClampedColumn(Value value) const {
 //===----------------------------------------------------------------------===//
 
 static InFlightDiagnostic fail(Operation *op) {
-  StringRef region = op->getParentOfType<QuantizeOp>()         ? "a prologue"
+  StringRef region = op->getParentOfType<FusedQuantizeOp>()    ? "a prologue"
                      : op->getParentOfType<linalg::LinalgOp>() ? "a reduction"
                                                                : "an epilogue";
   return op->emitOpError("in ") << region << " on the GPU: expected ";

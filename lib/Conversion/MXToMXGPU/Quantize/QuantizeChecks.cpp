@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-bool mx::mxgpu::isByTiles(QuantizeOp op) {
+bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
   if (op.getAxes() != ArrayRef<int64_t>{1} || op.getSquare() ||
       getBatchRank(op))
     return true;
@@ -37,7 +37,7 @@ static int64_t getRowMultiple(MemRefType type) {
 
 /// A matrix, or columns of a wider one, or a batch of matrices. Elements that
 /// share bytes are read as those.
-static LogicalResult checkInput(QuantizeOp op, MemRefType input) {
+static LogicalResult checkInput(FusedQuantizeOp op, MemRefType input) {
   bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
     return op.emitOpError("expected a matrix whose rows are contiguous, those "
@@ -49,7 +49,7 @@ static LogicalResult checkInput(QuantizeOp op, MemRefType input) {
              : verifyRowStride(op, input, getRowMultiple(input), "an input");
 }
 
-LogicalResult mx::mxgpu::verifyQuantizeSupport(QuantizeOp op) {
+LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   if (op.getRagged() == RaggedKind::Reduction)
     return op.emitOpError("expected ragged = rows on the GPU, found ragged = "
                           "reduction: transpose the input");
@@ -113,7 +113,7 @@ static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
 }
 
 /// Elements that share a scale, of the destinations and of all inputs.
-static int64_t getSmallestBlock(QuantizeOp op) {
+static int64_t getSmallestBlock(FusedQuantizeOp op) {
   int64_t block = op.getBlockSize();
   for (Value scales : op.getInputScales())
     block =
@@ -122,7 +122,7 @@ static int64_t getSmallestBlock(QuantizeOp op) {
 }
 
 /// No tile has columns of two values that lie side by side.
-static LogicalResult verifyConcatenated(QuantizeOp op,
+static LogicalResult verifyConcatenated(FusedQuantizeOp op,
                                         QuantizeScheduleAttr schedule) {
   int64_t columns = op.getInput().getType().getDimSize(1);
   int64_t multiple = schedule.getTile()[1];
@@ -135,7 +135,7 @@ static LogicalResult verifyConcatenated(QuantizeOp op,
          << columns;
 }
 
-static void checkInputs(KernelBuilder &host, QuantizeOp op,
+static void checkInputs(KernelBuilder &host, FusedQuantizeOp op,
                         QuantizeScheduleAttr schedule) {
   if (op.getConcat())
     requireMultiple(host, host.dim(op.getInput(), 1), schedule.getTile()[1],
@@ -166,7 +166,7 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
 
 /// What the verifier could not see in dynamic shapes. The groups of ragged rows
 /// have tiles of scales of their own, and, transposed, whole tiles of columns.
-static void requireInputSizes(KernelBuilder &host, QuantizeOp op,
+static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
                               unsigned index) {
   int64_t axis = op.getAxis(index);
   Value rows = getQuantizedDim(host, op, 1 - axis);
@@ -208,7 +208,7 @@ static void requireInputSizes(KernelBuilder &host, QuantizeOp op,
                     "scales", batch);
 }
 
-LogicalResult mx::mxgpu::verifyQuantizeSchedule(QuantizeOp op,
+LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,
                                                 QuantizeScheduleAttr schedule) {
   if (failed(verifyConcatenated(op, schedule)))
     return failure();
@@ -217,7 +217,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(QuantizeOp op,
   return verifyRowSchedule(op, getSmallestBlock(op), schedule);
 }
 
-void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,
+void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, FusedQuantizeOp op,
                                    QuantizeScheduleAttr schedule) {
   requireExperts(host, op.getOffsets());
   checkInputs(host, op, schedule);

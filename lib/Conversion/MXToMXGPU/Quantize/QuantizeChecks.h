@@ -15,16 +15,16 @@
 namespace mx::mxgpu {
 
 /// Says at `op` what kernels quantize where it asks for more.
-llvm::LogicalResult verifyQuantizeSupport(QuantizeOp op);
+llvm::LogicalResult verifyQuantizeSupport(FusedQuantizeOp op);
 /// The same for a schedule of `op`, which itself is supported.
-llvm::LogicalResult verifyQuantizeSchedule(QuantizeOp op,
+llvm::LogicalResult verifyQuantizeSchedule(FusedQuantizeOp op,
                                            QuantizeScheduleAttr schedule);
 /// Says at `op` what the kernel dequantizes where it asks for more, with such a
 /// schedule.
 llvm::LogicalResult verifyDequantizeSupport(const DequantizeOperands &operands,
                                             QuantizeScheduleAttr schedule);
 /// Requires at run time what the verifier could not see in dynamic shapes.
-void checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,
+void checkQuantizeSizes(KernelBuilder &host, FusedQuantizeOp op,
                         QuantizeScheduleAttr schedule);
 
 } // namespace mx::mxgpu

@@ -16,11 +16,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-int64_t mx::mxgpu::getBatchRank(QuantizeOp op) {
+int64_t mx::mxgpu::getBatchRank(FusedQuantizeOp op) {
   return op.getInput().getType().getRank() - 2;
 }
 
-Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
+Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, FusedQuantizeOp op,
                                  int64_t dim) {
   if (dim == 0 && op.getGather())
     return host.dim(op.getGather(), 0);
@@ -31,37 +31,37 @@ Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
   return count == 1 ? columns : host.mul(columns, host.index(count));
 }
 
-SmallVector<Type> mx::mxgpu::getQuantizedTypes(QuantizeOp op) {
+SmallVector<Type> mx::mxgpu::getQuantizedTypes(FusedQuantizeOp op) {
   if (Block *block = op.getPrologueBlock())
     return SmallVector<Type>(block->getTerminator()->getOperandTypes());
   return {op.getSources()[0].numberType};
 }
 
-int64_t mx::mxgpu::getInputBits(QuantizeOp op) {
+int64_t mx::mxgpu::getInputBits(FusedQuantizeOp op) {
   int64_t bits = 0;
   for (const QuantizeSource &source : op.getSources())
     bits += source.numberType.getIntOrFloatBitWidth();
   return bits;
 }
 
-bool mx::mxgpu::isProduced(QuantizeOp op) {
+bool mx::mxgpu::isProduced(FusedQuantizeOp op) {
   return op.getPrologueBlock() || op.getGather() || op.isPassedOn();
 }
 
-bool mx::mxgpu::canCopyInputs(QuantizeOp op) {
+bool mx::mxgpu::canCopyInputs(FusedQuantizeOp op) {
   return op.getPrologueBlock() && !op.getGather() && !op.getOffsets() &&
          op.getInputScales().empty();
 }
 
-Value mx::mxgpu::findThreadAmax(KernelBuilder &body, QuantizeOp op,
+Value mx::mxgpu::findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
                                 Value vector) {
   return ThreadAmaxOp::create(body, vector,
                               /*as_integers=*/bool(op.getGlobalScale()));
 }
 
-QuantizeInputLoader::QuantizeInputLoader(QuantizeOp op, KernelBuilder &body,
-                                         int64_t vector, ArrayRef<int64_t> tile,
-                                         bool padded)
+QuantizeInputLoader::QuantizeInputLoader(FusedQuantizeOp op,
+                                         KernelBuilder &body, int64_t vector,
+                                         ArrayRef<int64_t> tile, bool padded)
     : op(op), body(body), vector(vector), tile(tile), padded(padded),
       sources(op.getSources()), prologue(op.getPrologueBlock()) {}
 

@@ -16,28 +16,29 @@
 namespace mx::mxgpu {
 
 /// Dimensions in front of a matrix that is quantized.
-int64_t getBatchRank(QuantizeOp op);
+int64_t getBatchRank(FusedQuantizeOp op);
 
 /// A dimension of what is quantized, 0 or 1.
-mlir::Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim);
+mlir::Value getQuantizedDim(KernelBuilder &host, FusedQuantizeOp op,
+                            int64_t dim);
 
 /// The types of what is quantized: the input's, or what the prologue yields.
-llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
+llvm::SmallVector<mlir::Type> getQuantizedTypes(FusedQuantizeOp op);
 
 /// Bits that a thread holds of an element of all inputs, the numbers that those
 /// which are quantized already become.
-int64_t getInputBits(QuantizeOp op);
+int64_t getInputBits(FusedQuantizeOp op);
 
 /// Whether threads compute or gather what is quantized; if not, it is a tensor
 /// of numbers.
-bool isProduced(QuantizeOp op);
+bool isProduced(FusedQuantizeOp op);
 
 /// Whether bulk copies may bring the inputs of a prologue: a place in shared
 /// memory is all that the threads that compute know of an element.
-bool canCopyInputs(QuantizeOp op);
+bool canCopyInputs(FusedQuantizeOp op);
 
 /// The largest magnitude of a vector that is quantized.
-mlir::Value findThreadAmax(KernelBuilder &body, QuantizeOp op,
+mlir::Value findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
                            mlir::Value vector);
 
 class QuantizeInputLoader {
@@ -54,7 +55,7 @@ public:
 
   /// A piece has `vector` elements, and `tile` gives the rows and columns of a
   /// tile. If tiles are `padded`, rows past the end are quantized too.
-  QuantizeInputLoader(QuantizeOp op, KernelBuilder &body, int64_t vector,
+  QuantizeInputLoader(FusedQuantizeOp op, KernelBuilder &body, int64_t vector,
                       llvm::ArrayRef<int64_t> tile, bool padded);
 
   /// What a kernel is given for it.
@@ -88,7 +89,7 @@ private:
   llvm::SmallVector<mlir::Value> emitPrologue(const Piece &piece);
   mlir::Value getPresence(const Piece &piece);
 
-  QuantizeOp op;
+  FusedQuantizeOp op;
   KernelBuilder &body;
   int64_t vector;
   llvm::SmallVector<int64_t> tile;

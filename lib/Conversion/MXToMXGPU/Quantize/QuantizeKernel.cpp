@@ -30,13 +30,13 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-StringRef mx::mxgpu::getKernelName(QuantizeOp op) {
+StringRef mx::mxgpu::getKernelName(FusedQuantizeOp op) {
   return op.getDequantized() ? "quantize_dequantize" : "quantize";
 }
 
 /// Appends what a kernel is given to write a destination along rows.
-static void addDestination(KernelBuilder &host, QuantizeOp op, unsigned index,
-                           SmallVectorImpl<Value> &arguments) {
+static void addDestination(KernelBuilder &host, FusedQuantizeOp op,
+                           unsigned index, SmallVectorImpl<Value> &arguments) {
   Value elements = op.getElements(index);
   if (!op.isDequantized(index)) {
     llvm::append_values(arguments, toBytes(host, elements),
@@ -53,7 +53,7 @@ namespace {
 /// The kernel in the making.
 class QuantizeRowsBuilder {
 public:
-  QuantizeRowsBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
+  QuantizeRowsBuilder(FusedQuantizeOp op, QuantizeScheduleAttr schedule,
                       gpu::GPUModuleOp module)
       : op(op), schedule(schedule), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), module(module),
@@ -80,7 +80,7 @@ private:
     return VectorType::get(schedule.getVector(), element);
   }
 
-  QuantizeOp op;
+  FusedQuantizeOp op;
   QuantizeScheduleAttr schedule;
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
@@ -218,7 +218,8 @@ void QuantizeRowsBuilder::build() {
   op.erase();
 }
 
-LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
+LogicalResult mx::mxgpu::convertQuantize(FusedQuantizeOp op,
+                                         gpu::GPUModuleOp module,
                                          const target::TargetInfo &target) {
   if (failed(verifyQuantizeSupport(op)))
     return failure();

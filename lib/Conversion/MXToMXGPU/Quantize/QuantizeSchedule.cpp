@@ -115,7 +115,7 @@ static QuantizeScheduleAttr findSchedule(MLIRContext *context,
 
 /// Whether columns fill tiles so far that wide ones lose no time: threads that
 /// compute what is quantized do so beyond the last column, too.
-static bool fillsTiles(QuantizeOp op, QuantizeScheduleAttr schedule) {
+static bool fillsTiles(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = op.getInput().getType().getShape().back();
   if (ShapedType::isDynamic(columns) || schedule.getTile()[1] <= kNarrowTile)
     return true;
@@ -127,14 +127,14 @@ static Input getInput(Type type) {
   return type.isBF16() ? Input::BF16 : type.isF16() ? Input::F16 : Input::F32;
 }
 
-static Output getOutput(QuantizeOp op) {
+static Output getOutput(FusedQuantizeOp op) {
   if (op.getGlobalScale())
     return Output::Relative;
   return isa<Float4E2M1FNType>(op.getElementType(0)) ? Output::E2M1
                                                      : Output::Bytes;
 }
 
-static Numbers getNumbers(QuantizeOp op, Axes axes, Type type) {
+static Numbers getNumbers(FusedQuantizeOp op, Axes axes, Type type) {
   Input input = getInput(type);
   if (input == Input::F32)
     return Numbers::F32;
@@ -144,20 +144,20 @@ static Numbers getNumbers(QuantizeOp op, Axes axes, Type type) {
 }
 
 /// Rows of squares take as many registers as both axes.
-static Axes getAxes(QuantizeOp op) {
+static Axes getAxes(FusedQuantizeOp op) {
   return op.getAxes().size() == 2 || op.getSquare() ? Axes::Both
                                                     : Axes::Columns;
 }
 
 /// Elements of the input, 0 where they are not known or groups share them.
-static int64_t getSize(QuantizeOp op) {
+static int64_t getSize(FusedQuantizeOp op) {
   auto input = cast<ShapedType>(op.getInput().getType());
   return input.hasStaticShape() && !op.getOffsets() ? input.getNumElements()
                                                     : 0;
 }
 
 /// Groups have a ring of one stage, and tiles below each other in turn.
-static QuantizeScheduleAttr adaptToExperts(QuantizeOp op,
+static QuantizeScheduleAttr adaptToExperts(FusedQuantizeOp op,
                                            QuantizeScheduleAttr schedule) {
   if (!op.getOffsets())
     return schedule;
@@ -172,7 +172,7 @@ static QuantizeScheduleAttr adaptToExperts(QuantizeOp op,
 /// Whether a kernel that writes what it writes has room for a schedule.
 using HasRoom = llvm::function_ref<bool(QuantizeScheduleAttr)>;
 
-static QuantizeScheduleAttr selectCopiedTileSchedule(QuantizeOp op,
+static QuantizeScheduleAttr selectCopiedTileSchedule(FusedQuantizeOp op,
                                                      const TargetInfo &target,
                                                      HasRoom hasRoom) {
   Axes axes = getAxes(op);
@@ -206,7 +206,7 @@ int64_t mx::mxgpu::getQuantizeTileBits(StringRef chip) {
 /// Shared memory of a CTA that quantizes by tiles: stages of what is quantized
 /// and of what it is computed from, and what each axis gives of a tile or,
 /// along rows and of numbers, of a stage.
-static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule) {
+static int64_t getTileBytes(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = schedule.getTile()[1];
   int64_t inTile = schedule.getTile()[0] * columns;
   int64_t inStage = schedule.getRowsPerStage() * columns;
@@ -226,14 +226,14 @@ static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule) {
 }
 
 /// Whether bulk copies may bring what is computed from, and have room for it.
-static bool fitsCopies(QuantizeOp op, const TargetInfo &target,
+static bool fitsCopies(FusedQuantizeOp op, const TargetInfo &target,
                        QuantizeScheduleAttr schedule) {
   return !schedule.getInputStages() ||
          (canCopyInputs(op) && getTileBytes(op, schedule) <= target.smemPerCta);
 }
 
 /// What does not fit at all is left to the message of mxgpu-verify-resources.
-static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
+static QuantizeScheduleAttr selectProducedTileSchedule(FusedQuantizeOp op,
                                                        const TargetInfo &target,
                                                        HasRoom hasRoom) {
   Axes axes = getAxes(op);
@@ -261,8 +261,9 @@ static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
 }
 
 /// Random numbers are computed, not waited for, and need their registers.
-static QuantizeScheduleAttr
-adaptToSeed(QuantizeOp op, QuantizeScheduleAttr schedule, int64_t mostThreads) {
+static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
+                                        QuantizeScheduleAttr schedule,
+                                        int64_t mostThreads) {
   if (!op.getSeed())
     return schedule;
   return QuantizeScheduleAttr::get(
@@ -274,7 +275,7 @@ adaptToSeed(QuantizeOp op, QuantizeScheduleAttr schedule, int64_t mostThreads) {
 }
 
 /// A thread holds pieces of several inputs, and what is computed of them.
-static QuantizeScheduleAttr selectForPrologue(QuantizeOp op) {
+static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
   bool isSmall = getInputBits(op) <= 32;
   return QuantizeScheduleAttr::get(
       op.getContext(), {128, 128}, /*threads=*/isSmall ? 256 : 512,
@@ -284,7 +285,7 @@ static QuantizeScheduleAttr selectForPrologue(QuantizeOp op) {
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
-static QuantizeScheduleAttr selectRowSchedule(QuantizeOp op,
+static QuantizeScheduleAttr selectRowSchedule(FusedQuantizeOp op,
                                               const TargetInfo &target) {
   if (op.getPrologueBlock() || op.isPassedOn())
     return selectForPrologue(op);
@@ -298,8 +299,9 @@ static QuantizeScheduleAttr selectRowSchedule(QuantizeOp op,
   return adaptToSeed(op, schedule, schedule.getThreads());
 }
 
-static QuantizeScheduleAttr
-selectTileSchedule(QuantizeOp op, const TargetInfo &target, HasRoom hasRoom) {
+static QuantizeScheduleAttr selectTileSchedule(FusedQuantizeOp op,
+                                               const TargetInfo &target,
+                                               HasRoom hasRoom) {
   QuantizeScheduleAttr schedule =
       isProduced(op) ? selectProducedTileSchedule(op, target, hasRoom)
                      : selectCopiedTileSchedule(op, target, hasRoom);
@@ -310,7 +312,7 @@ selectTileSchedule(QuantizeOp op, const TargetInfo &target, HasRoom hasRoom) {
 
 /// That of the first row that has room or, as the others may take less than
 /// they are said to, of the one that takes least.
-static QuantizeScheduleAttr selectSmallTileSchedule(QuantizeOp op,
+static QuantizeScheduleAttr selectSmallTileSchedule(FusedQuantizeOp op,
                                                     const TargetInfo &target,
                                                     HasRoom hasRoom) {
   if (auto schedule = selectTileSchedule(op, target, hasRoom))
@@ -329,7 +331,8 @@ static QuantizeScheduleAttr selectSmallTileSchedule(QuantizeOp op,
 }
 
 QuantizeScheduleAttr
-mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
+mx::mxgpu::selectQuantizeSchedule(FusedQuantizeOp op,
+                                  const TargetInfo &target) {
   if (!isByTiles(op))
     return selectRowSchedule(op, target);
   auto fits = [&](QuantizeScheduleAttr choice, int64_t ctas) {
@@ -394,7 +397,7 @@ struct SelectQuantizeSchedulePass final
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr(kQuantizeScheduleAttrName))
         return;
-      if (auto quantize = dyn_cast<QuantizeOp>(op))
+      if (auto quantize = dyn_cast<FusedQuantizeOp>(op))
         op->setAttr(kQuantizeScheduleAttrName,
                     selectQuantizeSchedule(quantize, *target));
       else if (auto operands = DequantizeOperands::get(op))

@@ -16,10 +16,10 @@ namespace mx::mxgpu {
 
 /// Returns true if the tiles of a quantizer go through shared memory, rather
 /// than rows through registers only.
-bool isByTiles(QuantizeOp op);
+bool isByTiles(FusedQuantizeOp op);
 
 /// Returns the fastest measured schedule (QuantizeSchedules.def).
-QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
+QuantizeScheduleAttr selectQuantizeSchedule(FusedQuantizeOp op,
                                             const target::TargetInfo &target);
 QuantizeScheduleAttr
 selectDequantizeSchedule(const DequantizeOperands &operands);

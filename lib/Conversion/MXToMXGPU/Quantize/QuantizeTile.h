@@ -17,7 +17,7 @@ namespace mx::mxgpu {
 
 class QuantizeTileBuilder {
 public:
-  QuantizeTileBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
+  QuantizeTileBuilder(FusedQuantizeOp op, QuantizeScheduleAttr schedule,
                       mlir::gpu::GPUModuleOp module)
       : op(op), schedule(schedule), module(module), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), types(getQuantizedTypes(op)),
@@ -251,7 +251,7 @@ private:
     return {getColumn(dest), tileRow};
   }
 
-  QuantizeOp op;
+  FusedQuantizeOp op;
   QuantizeScheduleAttr schedule;
   mlir::gpu::GPUModuleOp module;
   KernelBuilder host, body;
@@ -279,12 +279,12 @@ private:
 
 /// Builds a quantizer that writes along axis 0 or has ragged rows, after the
 /// checks that all have in common.
-llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
+llvm::LogicalResult buildQuantizeTileKernel(FusedQuantizeOp op,
                                             QuantizeScheduleAttr schedule,
                                             mlir::gpu::GPUModuleOp module);
 
 /// What the kernel does, for its name.
-llvm::StringRef getKernelName(QuantizeOp op);
+llvm::StringRef getKernelName(FusedQuantizeOp op);
 
 } // namespace mx::mxgpu
 

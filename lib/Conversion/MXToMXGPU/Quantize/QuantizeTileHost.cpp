@@ -271,7 +271,7 @@ void QuantizeTileBuilder::build() {
 
 /// The threads of an axis are whole warps, and take whole rounds of a slab's
 /// fragments.
-static LogicalResult verifyThreads(QuantizeOp op, int64_t fragments,
+static LogicalResult verifyThreads(FusedQuantizeOp op, int64_t fragments,
                                    int64_t threads) {
   if (threads % target::kWarpSize == 0 && fragments % threads == 0)
     return success();
@@ -282,7 +282,7 @@ static LogicalResult verifyThreads(QuantizeOp op, int64_t fragments,
 }
 
 /// Rows of whole steps, as far as the type says how long they are.
-static LogicalResult verifyRows(QuantizeOp op, Value matrix, int64_t step,
+static LogicalResult verifyRows(FusedQuantizeOp op, Value matrix, int64_t step,
                                 StringRef what) {
   ArrayRef<int64_t> shape = cast<MemRefType>(matrix.getType()).getShape();
   int64_t columns = shape.back();
@@ -359,7 +359,7 @@ LogicalResult QuantizeTileBuilder::verify() {
   return success();
 }
 
-LogicalResult mx::mxgpu::buildQuantizeTileKernel(QuantizeOp op,
+LogicalResult mx::mxgpu::buildQuantizeTileKernel(FusedQuantizeOp op,
                                                  QuantizeScheduleAttr schedule,
                                                  gpu::GPUModuleOp module) {
   QuantizeTileBuilder builder(op, schedule, module);

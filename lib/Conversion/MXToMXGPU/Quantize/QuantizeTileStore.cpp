@@ -29,7 +29,8 @@ static constexpr int64_t kBytesAtOnce = 128;
 
 /// The pieces that a thread reads at once, which divide the `rounds` in which
 /// all threads take those of a work tile.
-static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
+static int64_t getPiecesAtOnce(FusedQuantizeOp op, int64_t columns,
+                               int64_t rounds) {
   int64_t bytes = columns * getInputBits(op) / 8;
   int64_t count = 1;
   while (2 * count * bytes <= kBytesAtOnce && rounds % (2 * count) == 0)

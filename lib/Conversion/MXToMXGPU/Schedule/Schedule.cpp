@@ -100,7 +100,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     return std::nullopt;
   for (Value scales : {op.getAScales(), op.getBScales()})
     problem.isQuantizedHere |=
-        scales && scales.getDefiningOp<QuantizeOp>() != nullptr;
+        scales && scales.getDefiningOp<FusedQuantizeOp>() != nullptr;
   if (types->hasScalesOfA() || types->hasScalesOfB())
     problem.scales = getScaleType(op);
   problem.out = outType.getElementType();

@@ -131,7 +131,7 @@ static void setSizes(MatmulProblem &problem, const MatmulProblem &sized) {
 /// Whether a quantizer of the same function makes an operand for this matmul
 /// alone: it gives the values instead (mx-fuse-fake-quantize).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
-  return elements.getDefiningOp<QuantizeOp>() && elements.hasOneUse() &&
+  return elements.getDefiningOp<FusedQuantizeOp>() && elements.hasOneUse() &&
          scales && scales.hasOneUse() &&
          elements.getParentBlock() == op->getBlock();
 }

@@ -64,7 +64,7 @@ LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
 /// A destination of the type of `out` that dominates `quantize`: `out` itself,
 /// or another empty tensor, whose sizes are those of `old`.
 Value getDestination(PatternRewriter &rewriter, Value out, Value old,
-                     QuantizeOp quantize) {
+                     Operation *quantize) {
   auto type = cast<RankedTensorType>(out.getType());
   Operation *definingOp = out.getDefiningOp();
   if (definingOp && definingOp->getBlock() == quantize->getBlock() &&
@@ -81,14 +81,15 @@ Value getDestination(PatternRewriter &rewriter, Value out, Value old,
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (type.isDynamicDim(i))
       sizes.push_back(
-          tensor::DimOp::create(rewriter, quantize.getLoc(), old, i));
-  return tensor::EmptyOp::create(rewriter, quantize.getLoc(), type, sizes);
+          tensor::DimOp::create(rewriter, quantize->getLoc(), old, i));
+  return tensor::EmptyOp::create(rewriter, quantize->getLoc(), type, sizes);
 }
 
 /// relayout(scales of quantize(x)): the quantizer writes the wanted layout.
+template <typename OpT>
 LogicalResult foldRelayoutIntoQuantize(RelayoutOp op,
                                        PatternRewriter &rewriter) {
-  auto quantize = op.getInput().getDefiningOp<QuantizeOp>();
+  auto quantize = op.getInput().getDefiningOp<OpT>();
   if (!quantize || op.getNumResults() != 1)
     return rewriter.notifyMatchFailure(op, "input is not quantized here");
   if (!op.getInput().hasOneUse())
@@ -119,8 +120,8 @@ LogicalResult foldRelayoutIntoQuantize(RelayoutOp op,
   return success();
 }
 
-void movePrologue(PatternRewriter &rewriter, QuantizeOp from, QuantizeOp to,
-                  const BitVector &values) {
+void movePrologue(PatternRewriter &rewriter, FusedQuantizeOp from,
+                  FusedQuantizeOp to, const BitVector &values) {
   Region &region = to.getPrologue().front();
   rewriter.inlineRegionBefore(from.getPrologue().front(), region, region.end());
   if (from.getConcat())
@@ -133,9 +134,32 @@ void movePrologue(PatternRewriter &rewriter, QuantizeOp from, QuantizeOp to,
                            [&] { yield.getValuesMutable().assign(kept); });
 }
 
+/// An axis whose results are unused is not quantized.
+LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
+  auto isUnused = [&](unsigned i) {
+    return op.getNumResults() && op->getResult(2 * i).use_empty() &&
+           op->getResult(2 * i + 1).use_empty();
+  };
+  if (op.getNumDestinations() != 2 || isUnused(0) == isUnused(1))
+    return rewriter.notifyMatchFailure(op, "no axis is to be dropped");
+  unsigned kept = isUnused(0);
+  ValueRange outs = op.getOuts().slice(2 * kept, 2);
+  auto one = QuantizeOp::create(
+      rewriter, op.getLoc(), outs.getTypes(), op.getInput(),
+      op.getGlobalScale(), op.getSeed(), op.getOffsets(), outs,
+      op.getRaggedAttr(), rewriter.getDenseI64ArrayAttr(op.getAxis(kept)),
+      op.getSquareAttr(), op.getScaleRoundingAttr());
+  one->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (unsigned i : {0, 1})
+    rewriter.replaceAllUsesWith(op->getResult(2 * kept + i), one->getResult(i));
+  rewriter.eraseOp(op);
+  return success();
+}
+
 /// An axis, or a value of the prologue, whose results are unused is not
 /// quantized, and unused largest magnitudes are not computed.
-LogicalResult dropUnusedDestinations(QuantizeOp op, PatternRewriter &rewriter) {
+LogicalResult dropUnusedDestinations(FusedQuantizeOp op,
+                                     PatternRewriter &rewriter) {
   BitVector usedAxes(op.getAxes().size()), usedValues(op.getNumValues());
   bool usesAmax = false;
   for (OpResult result : op->getResults()) {
@@ -175,7 +199,7 @@ LogicalResult dropUnusedDestinations(QuantizeOp op, PatternRewriter &rewriter) {
       replaced.push_back(op.getAmaxResults()[value]);
     }
   bool hasPrologue = !op.getPrologue().empty();
-  QuantizeOp kept =
+  FusedQuantizeOp kept =
       op.createAlike(rewriter, op.getLoc(), op.getInputs(), op.getInputScales(),
                      axes, outs, usesAmax, hasPrologue);
   kept.setDequantizedTypes(dequantized, factors);
@@ -189,7 +213,7 @@ LogicalResult dropUnusedDestinations(QuantizeOp op, PatternRewriter &rewriter) {
 
 /// An input that the prologue does not use is not read; the last one gives the
 /// shape.
-LogicalResult dropUnusedInputs(QuantizeOp op, PatternRewriter &rewriter) {
+LogicalResult dropUnusedInputs(FusedQuantizeOp op, PatternRewriter &rewriter) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue)
     return rewriter.notifyMatchFailure(op, "has no prologue");
@@ -215,14 +239,15 @@ LogicalResult dropUnusedInputs(QuantizeOp op, PatternRewriter &rewriter) {
 }
 
 /// prologue { yield element } is no prologue, unless it dequantizes.
-LogicalResult foldIdentityPrologue(QuantizeOp op, PatternRewriter &rewriter) {
+LogicalResult foldIdentityPrologue(FusedQuantizeOp op,
+                                   PatternRewriter &rewriter) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue || op.getInputs().size() != 1 || !op.getInputScales().empty() ||
       op.getNumValues() != 1 || op.getConcat() ||
       cast<YieldOp>(prologue->getTerminator()).getValue() !=
           prologue->getArgument(0))
     return rewriter.notifyMatchFailure(op, "computes something");
-  QuantizeOp plain =
+  FusedQuantizeOp plain =
       op.createAlike(rewriter, op.getLoc(), op.getInputs(),
                      /*inputScales=*/{}, op.getAxes(), op.getOuts(),
                      op.getAmax(), /*hasPrologue=*/false);
@@ -233,8 +258,10 @@ LogicalResult foldIdentityPrologue(QuantizeOp op, PatternRewriter &rewriter) {
 /// Whether the contents of the destinations show in the results: what
 /// `accumulate` adds to, or what expert groups leave untouched.
 bool readsOuts(MatmulOp op) { return op.readsOuts(); }
-bool readsOuts(PackOperandOp op) { return static_cast<bool>(op.getOffsets()); }
-bool readsOuts(QuantizeOp op) { return static_cast<bool>(op.getOffsets()); }
+template <typename OpT>
+bool readsOuts(OpT op) {
+  return static_cast<bool>(op.getOffsets());
+}
 
 /// op outs(fill outs(init)) -> op outs(init): where a destination gives the
 /// shape only, what another operation wrote to it need not be computed.
@@ -264,10 +291,16 @@ void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
+  patterns.add(dropUnusedAxis);
+  patterns.add(skipUnreadInit<QuantizeOp>);
+}
+
+void FusedQuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
   patterns.add(dropUnusedDestinations);
   patterns.add(dropUnusedInputs);
   patterns.add(foldIdentityPrologue);
-  patterns.add(skipUnreadInit<QuantizeOp>);
+  patterns.add(skipUnreadInit<FusedQuantizeOp>);
 }
 
 void PackOperandOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
@@ -279,5 +312,6 @@ void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
   patterns.add(foldIdentityRelayout);
   patterns.add(foldRelayoutOfRelayout);
-  patterns.add(foldRelayoutIntoQuantize);
+  patterns.add(foldRelayoutIntoQuantize<QuantizeOp>);
+  patterns.add(foldRelayoutIntoQuantize<FusedQuantizeOp>);
 }

@@ -144,7 +144,8 @@ getSpeculatability(DestinationStyleOpInterface op, Value offsets) {
     return reifyShapes(                                                        \
         builder, cast<DestinationStyleOpInterface>(getOperation()), shapes);   \
   }
-MX_DEFINE_INTERFACES(QuantizeOp, false,
+MX_DEFINE_INTERFACES(QuantizeOp, false, getOffsets())
+MX_DEFINE_INTERFACES(FusedQuantizeOp, false,
                      getOffsets() ? getOffsets() : getGather())
 MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
@@ -237,7 +238,7 @@ SmallVector<int64_t> mx::getLogicalShapeOfB(MatmulOpInterface op) {
   return shape;
 }
 
-SmallVector<QuantizeSource> QuantizeOp::getSources() {
+SmallVector<QuantizeSource> FusedQuantizeOp::getSources() {
   SmallVector<QuantizeSource> sources;
   auto scales = getInputScales().begin(), end = getInputScales().end();
   Block *prologue = getPrologueBlock();
@@ -258,7 +259,7 @@ SmallVector<QuantizeSource> QuantizeOp::getSources() {
   return sources;
 }
 
-QuantizeOut QuantizeOp::getOut(unsigned number) {
+QuantizeOut FusedQuantizeOp::getOut(unsigned number) {
   using Kind = QuantizeOut::Kind;
   if (number >= getAmaxNumber(0))
     return {Kind::Amax, number - getAmaxNumber(0)};
@@ -271,7 +272,7 @@ QuantizeOut QuantizeOp::getOut(unsigned number) {
   return {kind, destination / numAxes, destination % numAxes};
 }
 
-Type QuantizeOp::getDequantizedType(unsigned i) {
+Type FusedQuantizeOp::getDequantizedType(unsigned i) {
   std::optional<ArrayAttr> types = getDequantized();
   if (!types)
     return {};
@@ -280,7 +281,7 @@ Type QuantizeOp::getDequantizedType(unsigned i) {
 }
 
 /// How many of the first `end` destinations, or of all, are dequantized.
-static unsigned countDequantized(QuantizeOp op, unsigned end) {
+static unsigned countDequantized(FusedQuantizeOp op, unsigned end) {
   unsigned count = 0;
   if (op.getDequantized())
     for (unsigned i = 0; i < end; ++i)
@@ -288,13 +289,13 @@ static unsigned countDequantized(QuantizeOp op, unsigned end) {
   return count;
 }
 
-unsigned QuantizeOp::getNumDequantized() {
+unsigned FusedQuantizeOp::getNumDequantized() {
   return getDequantized() ? countDequantized(*this, getDequantized()->size())
                           : 0;
 }
 
-void QuantizeOp::setDequantizedTypes(ArrayRef<Type> types,
-                                     ValueRange decodeFactors) {
+void FusedQuantizeOp::setDequantizedTypes(ArrayRef<Type> types,
+                                          ValueRange decodeFactors) {
   Builder builder(getContext());
   SmallVector<Type> entries;
   for (Type type : types)
@@ -306,23 +307,23 @@ void QuantizeOp::setDequantizedTypes(ArrayRef<Type> types,
   getDecodeFactorsMutable().assign(decodeFactors);
 }
 
-Value QuantizeOp::getDecodeFactor(unsigned i) {
+Value FusedQuantizeOp::getDecodeFactor(unsigned i) {
   if (!isDequantized(i) || getDecodeFactors().empty())
     return {};
   return getDecodeFactors()[countDequantized(*this, i)];
 }
 
-Type QuantizeOp::getScaleType(unsigned i) {
+Type FusedQuantizeOp::getScaleType(unsigned i) {
   if (!isDequantized(i))
     return getElementTypeOrSelf(getScales(i));
   return findBlockFormat(getBlockSize())->getScaleType(getContext());
 }
 
-unsigned QuantizeOp::getElementsNumber(unsigned i) {
+unsigned FusedQuantizeOp::getElementsNumber(unsigned i) {
   return 2 * i - countDequantized(*this, i);
 }
 
-SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
+SmallVector<int64_t> FusedQuantizeOp::getQuantizedShape() {
   SmallVector<int64_t> shape(getInput().getType().getShape());
   if (getGather())
     shape[0] = getGather().getType().getDimSize(0);
@@ -331,14 +332,13 @@ SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
   return shape;
 }
 
-QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
-                                   ValueRange inputs, ValueRange inputScales,
-                                   ArrayRef<int64_t> axes, ValueRange outs,
-                                   bool hasAmax, bool hasPrologue) {
+FusedQuantizeOp FusedQuantizeOp::createAlike(
+    OpBuilder &builder, Location loc, ValueRange inputs, ValueRange inputScales,
+    ArrayRef<int64_t> axes, ValueRange outs, bool hasAmax, bool hasPrologue) {
   TypeRange types;
   if (getNumResults())
     types = outs.getTypes();
-  auto alike = QuantizeOp::create(
+  auto alike = FusedQuantizeOp::create(
       builder, loc, types, inputs, inputScales, getGlobalScale(),
       getDecodeFactors(), getSeed(), getGather(), getOffsets(), outs,
       getRaggedAttr(), builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(),

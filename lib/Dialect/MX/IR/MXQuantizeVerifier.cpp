@@ -1,4 +1,4 @@
-//===- MXQuantizeVerifier.cpp - Verifier of mx.quantize -------------------===//
+//===- MXQuantizeVerifier.cpp - Verifiers of quantizations ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -14,22 +14,140 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
-RaggedKind QuantizeOp::getRaggedOfAxis(int64_t axis) {
-  RaggedKind ragged = getRaggedOrNone();
+//===----------------------------------------------------------------------===//
+// Both operations
+//===----------------------------------------------------------------------===//
+
+RaggedKind mx::getRaggedOfAxis(RaggedKind ragged, int64_t axis) {
   if (axis == 1 || ragged == RaggedKind::None)
     return ragged;
   return ragged == RaggedKind::Rows ? RaggedKind::Reduction : RaggedKind::Rows;
 }
 
-static LogicalResult verifyAxes(QuantizeOp op) {
-  ArrayRef<int64_t> axes = op.getAxes();
+static LogicalResult verifyAxes(Operation *op, ArrayRef<int64_t> axes) {
   bool distinct = axes.size() == 1 || (axes.size() == 2 && axes[0] != axes[1]);
   if (distinct &&
       llvm::all_of(axes, [](int64_t a) { return a == 0 || a == 1; }))
     return success();
-  return op.emitOpError("expected axes to be 0, 1 or both, found [")
+  return op->emitOpError("expected axes to be 0, 1 or both, found [")
          << axes << "]";
 }
+
+template <typename OpT>
+static LogicalResult verifyExperts(OpT op, const Named &input) {
+  if (failed(
+          verifyRagged(op, op.getRagged(), op.getOffsets())) || // quantize C10
+      (op.getRagged() && failed(verifyRank(op, input, 2))))     // quantize C11
+    return failure();
+  if (op.getSquare() && op.getOffsets()) // quantize C18
+    return op.emitOpError("expected no expert groups with square, found "
+                          "ragged = ")
+           << stringifyRaggedKind(*op.getRagged());
+  return success();
+}
+
+/// The types of the elements and scales of one value and axis. The block
+/// follows from the scales unless it is given.
+static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
+                                        Named scales,
+                                        std::optional<int64_t> block = {}) {
+  if (!getPowerOfTwoFormat().takes(elements.elementType())) // quantize C5
+    return errorAt(op, elements) << "expected elements of type "
+                                 << getPowerOfTwoFormat().listElements()
+                                 << ", found " << elements.elementType();
+  // quantize C6
+  const BlockFormat *format = findBlockFormat(scales.elementType());
+  if (!format)
+    return errorAt(op, scales) << "expected scales of type " << listScaleTypes()
+                               << ", found " << scales.elementType();
+  // quantize C7
+  // fused_quantize C2
+  return verifyBlock(op, elements, scales.elementType(),
+                     block.value_or(format->blockSize));
+}
+
+/// The recipe and the shapes of one value and axis. `blockedOperand` has the
+/// dimension that blocks divide.
+template <typename OpT>
+static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
+                                       const Named &blockedOperand,
+                                       StringRef name = "elements") {
+  int64_t axis = op.getAxis(index);
+  Named elements{op.getElements(index), name};
+  RaggedKind ragged = op.getRaggedOfAxis(axis);
+  int64_t groups = op.getOffsets() ? getNumExperts(op.getOffsets()) : 0;
+  bool hasFactor = getBlockFormat(scaleType).hasTensorFactor;
+  if (hasFactor != bool(op.getGlobalScale())) // quantize C8
+    return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
+                          "found ")
+           << (hasFactor ? "none" : "it") << " with scales of type "
+           << scaleType;
+  if (hasFactor && op.getScaleRounding() != ScaleRounding::Ceil) // quantize C9
+    return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
+                          "scales, found ")
+           << stringifyScaleRounding(op.getScaleRounding());
+
+  SmallVector<int64_t> quantized(op.getQuantizedShape());
+  int64_t rank = quantized.size();
+  int64_t rows = rank - 2 + (axis == 1 ? 0 : 1);
+  int64_t blocked = rank - 2 + (axis == 1 ? 1 : 0);
+  // quantize C12
+  if (ragged != RaggedKind::Reduction &&
+      failed(verifyMultiple(op, blockedOperand, blocked, op.getBlockSize())))
+    return failure();
+  SmallVector<int64_t> shape(ArrayRef<int64_t>(quantized).drop_back(2));
+  shape.push_back(quantized[rows]);
+  shape.push_back(ragged == RaggedKind::Reduction
+                      ? getRaggedCapacity(quantized[blocked], groups)
+                      : quantized[blocked]);
+  if (failed(verifyShape(op, elements, shape))) // quantize C13
+    return failure();
+  if (op.getOut(op.getElementsNumber(index)).kind !=
+      QuantizeOut::Kind::Elements)
+    return success();
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= op.getBlockSize();
+  Named scales{op.getScales(index), "scales"};
+  // quantize C14
+  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)) ||
+      // quantize C15
+      failed(verifyScaleLayout(op, scales, rank, ragged, groups)))
+    return failure();
+  // quantize C16
+  return verifyElementEncoding(op, elements, ragged, groups);
+}
+
+LogicalResult QuantizeOp::verify() {
+  Named input{getInput(), "input"};
+  if (failed(verifyForm(*this)) ||           // quantize C1
+      failed(verifyMinRank(*this, input)) || // quantize C2
+      failed(verifyAxes(*this, getAxes())))  // quantize C3
+    return failure();
+  if (getOuts().size() != 2 * getAxes().size()) // quantize C4
+    return emitOpError("expected elements and scales in outs for each of ")
+           << getAxes().size() << " axes, found " << getOuts().size()
+           << " outs";
+  if (failed(verifyExperts(*this, input)) ||
+      failed(verifyNoEncoding(*this, input))) // quantize C17
+    return failure();
+  for (unsigned i = 0; i < getNumDestinations(); ++i) {
+    Type scaleType = getElementTypeOrSelf(getScales(i));
+    if (failed(verifyWrittenTypes(*this, {getElements(i), "elements"},
+                                  {getScales(i), "scales"})))
+      return failure();
+    if (Type first = getElementTypeOrSelf(getScales(0));
+        scaleType != first) // quantize C7
+      return emitOpError("expected scales of one type for both axes, found ")
+             << first << " and " << scaleType;
+    if (failed(verifyDestination(*this, i, scaleType, input)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// mx.fused_quantize
+//===----------------------------------------------------------------------===//
 
 /// The type that is quantized, or that a region gets.
 static bool isNumber(Type type) {
@@ -37,13 +155,13 @@ static bool isNumber(Type type) {
 }
 
 /// The scales of an input that is quantized already.
-static LogicalResult verifyInputScales(QuantizeOp op,
+static LogicalResult verifyInputScales(FusedQuantizeOp op,
                                        const QuantizeSource &source) {
   Named input{source.tensor, "input"}, scales{source.scales, "input_scales"};
   int64_t block = source.getBlockSize();
-  // quantize C28
+  // fused_quantize C12
   if (failed(verifyBlock(op, input, scales.elementType(), block)) ||
-      // quantize C29
+      // fused_quantize C13
       failed(verifyMultiple(op, input, input.rank() - 1, block)))
     return failure();
   SmallVector<int64_t> shape(input.type().getShape());
@@ -52,13 +170,13 @@ static LogicalResult verifyInputScales(QuantizeOp op,
   if (failed(verifyScaleShape(op, scales, shape, RaggedKind::None,
                               /*groups=*/0)))
     return failure();
-  // quantize C30
+  // fused_quantize C14
   return verifyScaleLayout(op, scales, input.rank(), RaggedKind::None,
                            /*groups=*/0);
 }
 
 /// There are inputs, of one shape, and only a prologue takes several.
-static LogicalResult verifyInputs(QuantizeOp op) {
+static LogicalResult verifyInputs(FusedQuantizeOp op) {
   size_t count = op.getInputs().size();
   bool hasPrologue = !op.getPrologue().empty();
   if (count == 0 || (count > 1 && !hasPrologue))
@@ -74,25 +192,25 @@ static LogicalResult verifyInputs(QuantizeOp op) {
 
 /// Inputs of elements have scales. Without a prologue rows are copied, and no
 /// operand says what NVFP4's elements are multiplied by.
-static LogicalResult verifyInputScales(QuantizeOp op) {
+static LogicalResult verifyInputScales(FusedQuantizeOp op) {
   int64_t found = op.getInputScales().size();
   int64_t expected = 0;
   SmallVector<QuantizeSource> sources = op.getSources();
   for (const QuantizeSource &source : sources)
     expected += !isNumber(getElementTypeOrSelf(source.tensor));
-  if (found != expected) // quantize C25
+  if (found != expected) // fused_quantize C9
     return op.emitOpError("expected input_scales for each input of elements, "
                           "which are ")
            << expected << ", found " << found;
   if (expected == 0)
     return success();
-  // quantize C26
+  // fused_quantize C10
   if (op.isPassedOn() &&
       getBlockFormat(getElementTypeOrSelf(op.getInputScales()[0]))
           .hasTensorFactor)
     return op.emitOpError("expected a prologue with input_scales of f8E4M3FN, "
                           "found none");
-  if (op.getRaggedOrNone() == RaggedKind::Reduction) // quantize C27
+  if (op.getRaggedOrNone() == RaggedKind::Reduction) // fused_quantize C11
     return op.emitOpError("expected expert groups of rows, or none, with "
                           "input_scales, found ragged = reduction");
   for (const QuantizeSource &source : sources)
@@ -103,10 +221,10 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
 
 /// What the prologue takes and yields. `numValues` is set to the number of
 /// tensors that are quantized.
-static LogicalResult verifyPrologue(QuantizeOp op, size_t &numValues) {
+static LogicalResult verifyPrologue(FusedQuantizeOp op, size_t &numValues) {
   SmallVector<Type> elements;
   for (const QuantizeSource &source : op.getSources()) {
-    if (source.numberType && !isNumber(source.numberType)) // quantize C31
+    if (source.numberType && !isNumber(source.numberType)) // fused_quantize C15
       return op.emitOpError("expected the prologue's argument of a quantized "
                             "input to be f32, bf16 or f16, found ")
              << source.numberType;
@@ -117,13 +235,13 @@ static LogicalResult verifyPrologue(QuantizeOp op, size_t &numValues) {
     }
     elements.push_back(source.numberType);
   }
-  // quantize C19
+  // fused_quantize C4
   if (failed(verifyRegion(op, "prologue", op.getPrologue(), elements)))
     return failure();
   numValues = 1;
   if (op.getPrologue().empty())
     return success();
-  // quantize C20
+  // fused_quantize C5
   FailureOr<YieldOp> yield = verifyYield(op, "prologue", op.getPrologue());
   if (failed(yield))
     return failure();
@@ -137,17 +255,17 @@ static LogicalResult verifyPrologue(QuantizeOp op, size_t &numValues) {
 }
 
 /// Concatenated values: several of one type, whose columns no groups divide.
-static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
-  if (numValues < 2) // quantize C32
+static LogicalResult verifyConcat(FusedQuantizeOp op, size_t numValues) {
+  if (numValues < 2) // fused_quantize C16
     return op.emitOpError("expected a prologue that yields 2 values or more "
                           "with concat, found ")
            << (op.getPrologue().empty() ? "none" : std::to_string(numValues));
   TypeRange types = op.getPrologueBlock()->getTerminator()->getOperandTypes();
-  if (!llvm::all_equal(types)) // quantize C33
+  if (!llvm::all_equal(types)) // fused_quantize C17
     return op.emitOpError("expected the prologue to yield values of one type "
                           "with concat, found (")
            << types << ")";
-  if (op.getRaggedOrNone() == RaggedKind::Reduction) // quantize C34
+  if (op.getRaggedOrNone() == RaggedKind::Reduction) // fused_quantize C18
     return op.emitOpError(
         "expected expert groups of rows, or none, with concat, "
         "found ragged = reduction");
@@ -155,12 +273,13 @@ static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
 }
 
 /// There is one entry for each destination, and some of them are dequantized.
-static LogicalResult verifyDequantized(QuantizeOp op, size_t numDestinations) {
+static LogicalResult verifyDequantized(FusedQuantizeOp op,
+                                       size_t numDestinations) {
   ArrayRef<Attribute> entries = op.getDequantizedAttr().getValue();
-  if (entries.size() != numDestinations) // quantize C35
+  if (entries.size() != numDestinations) // fused_quantize C19
     return op.emitOpError("expected dequantized to have an entry for each of ")
            << numDestinations << " destinations, found " << entries.size();
-  // quantize C36
+  // fused_quantize C20
   for (Attribute entry : entries)
     if (Type type = cast<TypeAttr>(entry).getValue();
         !isa<NoneType>(type) && !getPowerOfTwoFormat().takes(type))
@@ -170,134 +289,78 @@ static LogicalResult verifyDequantized(QuantizeOp op, size_t numDestinations) {
 }
 
 /// There is a factor for each dequantized destination of NVFP4, or none.
-static LogicalResult verifyDecodeFactors(QuantizeOp op) {
+static LogicalResult verifyDecodeFactors(FusedQuantizeOp op) {
   size_t found = op.getDecodeFactors().size(), all = op.getNumDequantized();
-  if (found && found != all) // quantize C37
+  if (found && found != all) // fused_quantize C21
     return op.emitOpError("expected decode_factors for each of ")
            << all << " dequantized destinations, or none, found " << found;
-  if (found && !op.getGlobalScale()) // quantize C38
+  if (found && !op.getGlobalScale()) // fused_quantize C22
     return op.emitOpError("expected decode_factors with global_scale only, "
                           "found them without");
   return success();
 }
 
 /// What is written in place of elements and scales.
-static LogicalResult verifyDequantizedOut(QuantizeOp op, unsigned index) {
+static LogicalResult verifyDequantizedOut(FusedQuantizeOp op, unsigned index) {
   Named out{op.getElements(index), "outs"};
   Type type = op.getElementType(index);
-  // quantize C39
+  // fused_quantize C23
   int64_t block = op.getBlockSize();
   const BlockFormat *format = findBlockFormat(block);
   if (!format || !format->takes(type))
     return op.emitOpError("expected block_size 32, or 16 with f4E2M1FN, to "
                           "dequantize ")
            << type << ", found " << block;
-  if (!isNumber(out.elementType())) // quantize C40
+  if (!isNumber(out.elementType())) // fused_quantize C24
     return errorAt(op, out) << "expected f32, bf16 or f16 where elements are "
                                "dequantized, found "
                             << out.elementType();
   return verifyNoEncoding(op, out);
 }
 
-/// The types of the elements and scales of one value and axis.
-static LogicalResult verifyWrittenTypes(QuantizeOp op, unsigned index) {
-  Named elements{op.getElements(index), "elements"};
-  Named scales{op.getScales(index), "scales"};
-  if (!getPowerOfTwoFormat().takes(elements.elementType())) // quantize C5
-    return errorAt(op, elements) << "expected elements of type "
-                                 << getPowerOfTwoFormat().listElements()
-                                 << ", found " << elements.elementType();
-  // quantize C6
-  if (!findBlockFormat(scales.elementType()))
-    return errorAt(op, scales) << "expected scales of type " << listScaleTypes()
-                               << ", found " << scales.elementType();
-  // quantize C7
-  return verifyBlock(op, elements, scales.elementType(), op.getBlockSize());
-}
-
 /// What is copied has the format that the input has, a scale for each row.
-static LogicalResult verifyCopied(QuantizeOp op, unsigned index) {
+static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
   Type input = getElementTypeOrSelf(op.getInput()),
        found = op.getElementType(index);
   int64_t block = op.getSources()[0].getBlockSize();
-  // quantize C41
+  // fused_quantize C25
   if (found != input || static_cast<int64_t>(op.getBlockSize()) != block)
     return op.emitOpError("expected elements of ")
            << input << " and block_size " << block
            << ", those of the input, along axis 1 without a prologue, found "
            << found << " and " << op.getBlockSize()
            << ": a prologue that yields its argument quantizes them again";
-  if (op.getSquare()) // quantize C42
+  if (op.getSquare()) // fused_quantize C26
     return op.emitOpError("expected no square along axis 1 with input_scales "
                           "and without a prologue, found one");
   return success();
 }
 
 /// Types and shapes of what is written of one value and axis.
-static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
-  int64_t axis = op.getAxis(index);
-  bool isDequantized = op.isDequantized(index);
-  Named input{op.getInput(), "input"};
-  Named elements{op.getElements(index), isDequantized ? "outs" : "elements"};
-  RaggedKind ragged = op.getRaggedOfAxis(axis);
-  int64_t groups = op.getOffsets() ? getNumExperts(op.getOffsets()) : 0;
-
-  if (failed(isDequantized ? verifyDequantizedOut(op, index)
-                           : verifyWrittenTypes(op, index)) ||
-      (op.isCopied(index) && failed(verifyCopied(op, index))))
+static LogicalResult verifyWritten(FusedQuantizeOp op, unsigned index) {
+  LogicalResult types =
+      op.isDequantized(index)
+          ? verifyDequantizedOut(op, index)
+          : verifyWrittenTypes(op, {op.getElements(index), "elements"},
+                               {op.getScales(index), "scales"},
+                               op.getBlockSize());
+  if (failed(types) || (op.isCopied(index) && failed(verifyCopied(op, index))))
     return failure();
-  Type scaleType = op.getScaleType(index);
-  bool hasFactor = getBlockFormat(scaleType).hasTensorFactor;
-  if (hasFactor != bool(op.getGlobalScale())) // quantize C8
-    return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
-                          "found ")
-           << (hasFactor ? "none" : "it") << " with scales of type "
-           << scaleType;
-  if (hasFactor && op.getScaleRounding() != ScaleRounding::Ceil) // quantize C9
-    return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
-                          "scales, found ")
-           << stringifyScaleRounding(op.getScaleRounding());
-
-  SmallVector<int64_t> quantized = op.getQuantizedShape();
-  int64_t rank = input.rank();
-  int64_t rows = rank - 2 + (axis == 1 ? 0 : 1);
-  int64_t blocked = rank - 2 + (axis == 1 ? 1 : 0);
-  // quantize C12
-  if (ragged != RaggedKind::Reduction &&
-      failed(verifyMultiple(op,
-                            blocked == 0 && op.getGather()
-                                ? Named{op.getGather(), "gather"}
-                                : input,
-                            blocked, op.getBlockSize())))
-    return failure();
-  SmallVector<int64_t> shape(ArrayRef<int64_t>(quantized).drop_back(2));
-  shape.push_back(quantized[rows]);
-  shape.push_back(ragged == RaggedKind::Reduction
-                      ? getRaggedCapacity(quantized[blocked], groups)
-                      : quantized[blocked]);
-  if (failed(verifyShape(op, elements, shape))) // quantize C13
-    return failure();
-  if (isDequantized)
-    return success();
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= op.getBlockSize();
-  Named scales{op.getScales(index), "scales"};
-  // quantize C14
-  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)) ||
-      // quantize C15
-      failed(verifyScaleLayout(op, scales, rank, ragged, groups)))
-    return failure();
-  // quantize C16
-  return verifyElementEncoding(op, elements, ragged, groups);
+  int64_t dim = op.getInput().getType().getRank() - (op.getAxis(index) ? 1 : 2);
+  Named blocked{op.getInput(), "input"};
+  if (dim == 0 && op.getGather())
+    blocked = {op.getGather(), "gather"};
+  return verifyDestination(op, index, op.getScaleType(index), blocked,
+                           op.isDequantized(index) ? "outs" : "elements");
 }
 
-LogicalResult QuantizeOp::verify() {
+LogicalResult FusedQuantizeOp::verify() {
   if (failed(verifyForm(*this)) || // quantize C1
-      failed(verifyInputs(*this))) // quantize C18
+      failed(verifyInputs(*this))) // fused_quantize C3
     return failure();
   Named input{getInput(), "input"};
-  if (failed(verifyMinRank(*this, input)) || // quantize C2
-      failed(verifyAxes(*this)) ||           // quantize C3
+  if (failed(verifyMinRank(*this, input)) ||  // quantize C2
+      failed(verifyAxes(*this, getAxes())) || // quantize C3
       failed(verifyInputScales(*this)))
     return failure();
   size_t numValues;
@@ -311,7 +374,7 @@ LogicalResult QuantizeOp::verify() {
   if (getDequantized() &&
       failed(verifyDequantized(*this, getAxes().size() * numValues)))
     return failure();
-  // quantize C4
+  // fused_quantize C1
   if (getOuts().size() + getNumDequantized() !=
       (2 * getAxes().size() + getAmax()) * numValues) {
     InFlightDiagnostic diag =
@@ -325,31 +388,27 @@ LogicalResult QuantizeOp::verify() {
       diag << ", and an amax for each value";
     return diag << ", found " << getOuts().size() << " outs";
   }
-  // quantize C24
+  // fused_quantize C8
   for (Value magnitude : getAmaxOuts())
     if (auto type = cast<ShapedType>(magnitude.getType());
         type.getRank() != 0 || !type.getElementType().isF32())
       return errorAt(*this, {magnitude, "amax"})
              << "expected amax of rank 0 and type f32, found " << type;
-  if (failed(verifyRagged(*this, getRagged(), getOffsets())) || // quantize C10
-      (getRagged() && failed(verifyRank(*this, input, 2))) ||   // quantize C11
-      (getGather() && failed(verifyRank(*this, input, 2))))     // quantize C22
+  if (failed(verifyExperts(*this, input)) ||
+      (getGather() && failed(verifyRank(*this, input, 2)))) // fused_quantize C7
     return failure();
-  if (getSquare() && getOffsets()) // quantize C23
-    return emitOpError("expected no expert groups with square, found ragged = ")
-           << stringifyRaggedKind(*getRagged());
   // quantize C17
   for (Value each : getInputs())
     if (failed(verifyNoEncoding(*this, {each, "input"})))
       return failure();
-  if (getGlobalScale() && numValues != 1) // quantize C21
+  if (getGlobalScale() && numValues != 1) // fused_quantize C6
     return emitOpError("expected the prologue to yield 1 value with "
                        "global_scale, found ")
            << numValues;
   if (failed(verifyDecodeFactors(*this)))
     return failure();
   for (unsigned i = 0; i < getNumDestinations(); ++i)
-    if (failed(verifyDestination(*this, i)))
+    if (failed(verifyWritten(*this, i)))
       return failure();
   return success();
 }

@@ -75,7 +75,7 @@ namespace {
 /// builds kernels of them. This dialect knows them by name only.
 struct CarriedAttribute {
   StringRef name, type;
-  StringRef carriers[3]; // or fewer
+  StringRef carriers[4]; // or fewer
   bool (*isOfType)(Attribute);
 };
 } // namespace
@@ -94,7 +94,7 @@ static constexpr CarriedAttribute kCarried[] = {
      }},
     {kQuantizeScheduleAttrName,
      "#mxgpu.quantize_schedule",
-     {"mx.quantize", "mx.dequantize", "mx.pack_operand"},
+     {"mx.quantize", "mx.fused_quantize", "mx.dequantize", "mx.pack_operand"},
      [](Attribute attribute) { return isa<QuantizeScheduleAttr>(attribute); }},
     {kSimpleKernelAttrName,
      "a string",

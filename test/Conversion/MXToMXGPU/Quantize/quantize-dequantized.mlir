@@ -14,7 +14,7 @@
 // CHECK-NOT:     mxgpu.store_scales
 func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
   %y = memref.alloc() : memref<256x64xbf16>
-  mx.quantize ins(%x : memref<256x64xbf16>) outs(%y : memref<256x64xbf16>) dequantized = [f8E4M3FN]
+  mx.fused_quantize ins(%x : memref<256x64xbf16>) outs(%y : memref<256x64xbf16>) dequantized = [f8E4M3FN]
   return %y : memref<256x64xbf16>
 }
 
@@ -26,7 +26,7 @@ func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
 // CHECK:         mxgpu.launch @kernels::@numbers_of_groups_quantize_dequantize
 // CHECK-NOT:     mxgpu.launch
 func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: memref<256x64xbf16>) {
-  mx.quantize ragged = rows ins(%x : memref<256x64xbf16>) offsets(%o : memref<2xi32>) outs(%y : memref<256x64xbf16>) dequantized = [f8E4M3FN]
+  mx.fused_quantize ragged = rows ins(%x : memref<256x64xbf16>) offsets(%o : memref<2xi32>) outs(%y : memref<256x64xbf16>) dequantized = [f8E4M3FN]
   return
 }
 
@@ -59,7 +59,7 @@ func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: mem
 func.func @numbers_of_both(%x: memref<256x128xbf16>) -> (memref<256x128xbf16>, memref<128x256xf16>) {
   %y = memref.alloc() : memref<256x128xbf16>
   %z = memref.alloc() : memref<128x256xf16>
-  mx.quantize ins(%x : memref<256x128xbf16>) outs(%y, %z : memref<256x128xbf16>, memref<128x256xf16>) axes = [1, 0] dequantized = [f8E4M3FN, f8E4M3FN]
+  mx.fused_quantize ins(%x : memref<256x128xbf16>) outs(%y, %z : memref<256x128xbf16>, memref<128x256xf16>) axes = [1, 0] dequantized = [f8E4M3FN, f8E4M3FN]
   return %y, %z : memref<256x128xbf16>, memref<128x256xf16>
 }
 
@@ -80,7 +80,7 @@ func.func @numbers_of_both(%x: memref<256x128xbf16>) -> (memref<256x128xbf16>, m
 func.func @numbers_of_rows(%x: memref<256x128xbf16>, %o: memref<2xi32>, %y: memref<256x128xbf16>) -> (memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>) {
   %r = memref.alloc() : memref<128x512xf8E4M3FN>
   %t = memref.alloc() : memref<1x4x32x4x4xf8E8M0FNU>
-  mx.quantize ragged = rows ins(%x : memref<256x128xbf16>) offsets(%o : memref<2xi32>) outs(%y, %r, %t : memref<256x128xbf16>, memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>) axes = [1, 0] dequantized = [f8E4M3FN, none]
+  mx.fused_quantize ragged = rows ins(%x : memref<256x128xbf16>) offsets(%o : memref<2xi32>) outs(%y, %r, %t : memref<256x128xbf16>, memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>) axes = [1, 0] dequantized = [f8E4M3FN, none]
   return %r, %t : memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>
 }
 
@@ -95,6 +95,6 @@ func.func @numbers_of_rows(%x: memref<256x128xbf16>, %o: memref<2xi32>, %y: memr
 // CHECK-SAME:    %{{[^:]*}}: memref<256x64xbf16>, %{{[^:]*}}: memref<256x64xbf16>, %[[D:[a-z_0-9]*]]: f32, %{{[^:]*}}: f32)
 // CHECK:         mxgpu.dequantize_block %{{.*}} by %{{.*}} decode(%[[D]])
 func.func @numbers_of_nvfp4(%x: memref<256x64xbf16>, %e: f32, %d: f32, %y: memref<256x64xbf16>) {
-  mx.quantize ins(%x : memref<256x64xbf16>) global_scale(%e) decode_factors(%d) outs(%y : memref<256x64xbf16>) block_size = 16 dequantized = [f4E2M1FN]
+  mx.fused_quantize ins(%x : memref<256x64xbf16>) global_scale(%e) decode_factors(%d) outs(%y : memref<256x64xbf16>) block_size = 16 dequantized = [f4E2M1FN]
   return
 }

@@ -5,8 +5,8 @@
 !a = memref<128x192xf8E4M3FN>
 !s = memref<128x6xf8E8M0FNU>
 func.func @main(%x: memref<128x96xbf16>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of the 128 columns of a tile with concat on the GPU, found 96}}
-  mx.quantize ins(%x : memref<128x96xbf16>) outs(%e, %s : !a, !s) concat prologue {
+  // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of input to be a multiple of the 128 columns of a tile with concat on the GPU, found 96}}
+  mx.fused_quantize ins(%x : memref<128x96xbf16>) outs(%e, %s : !a, !s) concat prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v, %v : bf16, bf16
   }
@@ -31,15 +31,15 @@ func.func @f(${arguments}) {
 // Rows that the copy engine cannot take.
 // USE function body
 // SET arguments = %x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>
-// expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
-mx.quantize ins(%x : memref<128x60xbf16>) outs(%e, %s : memref<60x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
+// expected-error @below {{'mx.fused_quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
+mx.fused_quantize ins(%x : memref<128x60xbf16>) outs(%e, %s : memref<60x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
 
 // -----
 
 !s = memref<128x2xf8E8M0FNU>
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E5M2, strided<[128, 1]>>, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected destinations with identity layout on the GPU, found 'memref<128x64xf8E5M2, strided<[128, 1]>>'}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E5M2, strided<[128, 1]>>, !s)
+  // expected-error @below {{'mx.fused_quantize' op expected destinations with identity layout on the GPU, found 'memref<128x64xf8E5M2, strided<[128, 1]>>'}}
+  mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E5M2, strided<[128, 1]>>, !s)
   return
 }
 
@@ -47,17 +47,17 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E5M2, strided<[128,
 
 // CASES function body
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf4E2M1FN>, %s: memref<128x4xf8E4M3FN>, %g: f32
-// expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
-mx.quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<128x4xf8E4M3FN>) block_size = 16 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<128x4xf8E4M3FN>) block_size = 16 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
 
-// expected-error @below {{'mx.quantize' op expected a schedule whose threads cover rows of 8 vectors, and a tile of 128 rows in whole passes, found 96 threads}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96, vector = 16>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads cover rows of 8 vectors, and a tile of 128 rows in whole passes, found 96 threads}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96, vector = 16>}
 
-// expected-error @below {{'mx.quantize' op expected a schedule with at most 256 elements of a tile for each thread, found 512}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 16>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 256 elements of a tile for each thread, found 512}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 16>}
 
-// expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
 
 // SET arguments = %x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>
 // expected-error @below {{'mx.amax' op expected an input without gaps on the GPU, found 'memref<4x8xf32, strided<[16, 1]>>'}}
@@ -67,8 +67,8 @@ mx.amax ins(%x : memref<4x8xf32, strided<[16, 1]>>) outs(%m : memref<f32>)
 
 !a = memref<128x384xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1x3x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected ragged = rows on the GPU, found ragged = reduction: transpose the input}}
-  mx.quantize ragged = reduction ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
+  // expected-error @below {{'mx.fused_quantize' op expected ragged = rows on the GPU, found ragged = reduction: transpose the input}}
+  mx.fused_quantize ragged = reduction ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<1x3x32x4x4xf8E8M0FNU>)
   return
 }
@@ -77,34 +77,34 @@ func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1
 
 // CASES function body
 // SET arguments = %x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>
-// expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
-mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+mx.fused_quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
     outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
 
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s
-// expected-error @below {{'mx.quantize' op expected a schedule with a tile of at most 256 rows and columns for axes [0], found [128, 384]}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 384], threads = 128>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with a tile of at most 256 rows and columns for axes [0], found [128, 384]}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 384], threads = 128>}
 
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s
-// expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of the rows of a stage, found 96 for an axis}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of the rows of a stage, found 96 for an axis}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
 
 // NVFP4's blocks of 16 may leave rows that the copy engine cannot store.
 // SET arguments = %x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<64x3xf8E4M3FN>, %g: f32
-// expected-error @below {{'mx.quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
-mx.quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
+// expected-error @below {{'mx.fused_quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
+mx.fused_quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
 
 // SET arguments = %x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>
-// expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
-mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
+// expected-error @below {{'mx.fused_quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
+mx.fused_quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
 
 // -----
 
 // A region does not know its matrix.
 !x = memref<2x128x64xbf16>
 func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a matrix with a prologue on the GPU, found 'memref<2x128x64xbf16>'}}
-  mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) prologue {
+  // expected-error @below {{'mx.fused_quantize' op expected a matrix with a prologue on the GPU, found 'memref<2x128x64xbf16>'}}
+  mx.fused_quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     %n = arith.negf %v : bf16
     mx.yield %n : bf16
@@ -116,24 +116,24 @@ func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf
 
 // CASES function body
 // SET arguments = %x: memref<2x64x40xbf16>, %e: memref<2x40x64xf4E2M1FN>, %s: memref<2x40x2xf8E8M0FNU>, %y: memref<2x64x36xbf16>, %f: memref<2x36x64xf4E2M1FN>, %t: memref<2x36x2xf8E8M0FNU>
-mx.quantize ins(%x : memref<2x64x40xbf16>) outs(%e, %s : memref<2x40x64xf4E2M1FN>, memref<2x40x2xf8E8M0FNU>) axes = [0]
-// expected-error @below {{'mx.quantize' op expected dimension 2 of input to be a multiple of 8 with axes [0] on the GPU, found 36: pad it to 40}}
-mx.quantize ins(%y : memref<2x64x36xbf16>) outs(%f, %t : memref<2x36x64xf4E2M1FN>, memref<2x36x2xf8E8M0FNU>) axes = [0]
+mx.fused_quantize ins(%x : memref<2x64x40xbf16>) outs(%e, %s : memref<2x40x64xf4E2M1FN>, memref<2x40x2xf8E8M0FNU>) axes = [0]
+// expected-error @below {{'mx.fused_quantize' op expected dimension 2 of input to be a multiple of 8 with axes [0] on the GPU, found 36: pad it to 40}}
+mx.fused_quantize ins(%y : memref<2x64x36xbf16>) outs(%f, %t : memref<2x36x64xf4E2M1FN>, memref<2x36x2xf8E8M0FNU>) axes = [0]
 
 // SET arguments = %x: memref<128x64xbf16, strided<[1, 128]>>, %e: !a, %s: !s
-// expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
-mx.quantize ins(%x : memref<128x64xbf16, strided<[1, 128]>>) outs(%e, %s : !a, !s)
+// expected-error @below {{'mx.fused_quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
+mx.fused_quantize ins(%x : memref<128x64xbf16, strided<[1, 128]>>) outs(%e, %s : !a, !s)
 
 // SET arguments = %x: memref<128x64xf32, strided<[66, 1]>>, %e: !a, %s: !s
-// expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 4 elements, at least 64, on the GPU, found 66}}
+// expected-error @below {{'mx.fused_quantize' op expected rows of an input at a stride of a multiple of 4 elements, at least 64, on the GPU, found 66}}
 // expected-note @below {{the nearest are 64 and 68}}
-mx.quantize ins(%x : memref<128x64xf32, strided<[66, 1]>>) outs(%e, %s : !a, !s)
+mx.fused_quantize ins(%x : memref<128x64xf32, strided<[66, 1]>>) outs(%e, %s : !a, !s)
 
 // Rows that overlap.
 // SET arguments = %x: memref<128x64xbf16, strided<[0, 1]>>, %e: !a, %s: !s
-// expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 0}}
+// expected-error @below {{'mx.fused_quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 0}}
 // expected-note @below {{the nearest is 64}}
-mx.quantize ins(%x : memref<128x64xbf16, strided<[0, 1]>>) outs(%e, %s : !a, !s)
+mx.fused_quantize ins(%x : memref<128x64xbf16, strided<[0, 1]>>) outs(%e, %s : !a, !s)
 
 // -----
 
@@ -143,8 +143,8 @@ mx.quantize ins(%x : memref<128x64xbf16, strided<[0, 1]>>) outs(%e, %s : !a, !s)
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
-  mx.quantize ins(%x : !x) input_scales(%f : memref<128x2xf8E8M0FNU>) outs(%e, %s : !a, !s)
+  // expected-error @below {{'mx.fused_quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
+  mx.fused_quantize ins(%x : !x) input_scales(%f : memref<128x2xf8E8M0FNU>) outs(%e, %s : !a, !s)
       prologue {
       ^bb0(%v: bf16, %row: index, %column: index):
         mx.yield %v : bf16
@@ -157,8 +157,8 @@ func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with at most 320 threads, beside which twice as many compute what is quantized, found 512}}
-  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0]
+  // expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 320 threads, beside which twice as many compute what is quantized, found 512}}
+  mx.fused_quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0]
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 32>} prologue {
   ^bb0(%a: f32, %row: index, %col: index):
     %b = arith.negf %a : f32
@@ -172,8 +172,8 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 !q = memref<12x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 12: pad it to 16}}
-  mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s) axes = [0]
+  // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 12: pad it to 16}}
+  mx.fused_quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s) axes = [0]
   return
 }
 
@@ -183,7 +183,7 @@ func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func private @f(bf16) -> bf16
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) prologue {
+  mx.fused_quantize ins(%x : !x) outs(%q, %s : !q, !s) prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     // expected-error @below {{'func.call' op in a prologue on the GPU: expected elementwise operations of arith and math and memref.load with rows and columns as indices, found an operation that cannot be inlined}}
     %b = func.call @f(%a) : (bf16) -> bf16
@@ -195,15 +195,15 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 // -----
 
 // USE function body
-// expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
 
 // -----
 
 !a = memref<128x256xf8E4M3FN>
 func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x2x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
-  mx.quantize ragged = rows ins(%x : memref<128x256xbf16>) offsets(%o : memref<2xi32>)
+  // expected-error @below {{'mx.fused_quantize' op expected a schedule with tiles of [128, 128], stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
+  mx.fused_quantize ragged = rows ins(%x : memref<128x256xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x2x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}
   return
 }
@@ -213,21 +213,21 @@ func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<
 // CASES function body
 // One warp cannot serve both axes.
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>
-// expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of the rows of a stage, found 16 for an axis}}
-mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of the rows of a stage, found 16 for an axis}}
+mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
 
 // A vector would have two scales.
 // SET arguments = %x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>
-// expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
-mx.quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+mx.fused_quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)
     {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>} prologue {
 ^bb0(%a: bf16, %row: index, %col: index):
   mx.yield %a : bf16
 }
 
 // SET arguments = %x: memref<128x64xi8>, %n: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>
-// expected-error @below {{'mx.quantize' op expected input_scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
-mx.quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) prologue {
+// expected-error @below {{'mx.fused_quantize' op expected input_scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
+mx.fused_quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) prologue {
 ^bb0(%a: bf16, %row: index, %col: index):
   mx.yield %a : bf16
 }
@@ -237,8 +237,8 @@ mx.quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU
 !e = memref<256x128xf8E4M3FN>
 !s = memref<256x4xf8E8M0FNU>
 func.func @main(%x: memref<256x128xbf16>, %e: !e, %s: !s, %t: memref<128x256xf8E4M3FN>, %u: memref<128x8xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with input_stages only with a prologue whose inputs have no scales, without gather and ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}}
-  mx.quantize ins(%x : memref<256x128xbf16>) outs(%e, %s, %t, %u : !e, !s, memref<128x256xf8E4M3FN>, memref<128x8xf8E8M0FNU>)
+  // expected-error @below {{'mx.fused_quantize' op expected a schedule with input_stages only with a prologue whose inputs have no scales, without gather and ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}}
+  mx.fused_quantize ins(%x : memref<256x128xbf16>) outs(%e, %s, %t, %u : !e, !s, memref<128x256xf8E4M3FN>, memref<128x8xf8E8M0FNU>)
       axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}
   return
 }
@@ -247,5 +247,5 @@ func.func @main(%x: memref<256x128xbf16>, %e: !e, %s: !s, %t: memref<128x256xf8E
 
 // USE function body
 // SET arguments = %x: memref<2x128x64xf8E4M3FN>, %n: memref<2x128x2xf8E8M0FNU>, %e: memref<2x64x128xf8E4M3FN>, %s: memref<2x64x4xf8E8M0FNU>
-// expected-error @below {{'mx.quantize' op expected a matrix with input_scales on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
-mx.quantize ins(%x : memref<2x128x64xf8E4M3FN>) input_scales(%n : memref<2x128x2xf8E8M0FNU>) outs(%e, %s : memref<2x64x128xf8E4M3FN>, memref<2x64x4xf8E8M0FNU>) axes = [0]
+// expected-error @below {{'mx.fused_quantize' op expected a matrix with input_scales on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
+mx.fused_quantize ins(%x : memref<2x128x64xf8E4M3FN>) input_scales(%n : memref<2x128x2xf8E8M0FNU>) outs(%e, %s : memref<2x64x128xf8E4M3FN>, memref<2x64x4xf8E8M0FNU>) axes = [0]

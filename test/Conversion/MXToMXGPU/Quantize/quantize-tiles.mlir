@@ -17,7 +17,7 @@
 // CHECK:         mxgpu.launch @kernels::@columns_quantize grid(%{{.*}}) args(%[[X]], %[[Q]], %arg2, %[[M:.*]], %[[K:.*]] : !map, !map1, memref<?x?x32x4x4xf8E8M0FNU>, index, index)
 // BYTES: gpu.launch_func {{.*}}@columns_quantize {{.*}} dynamic_shared_memory_size %c50688_i32
 func.func @columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0]
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
 
@@ -26,14 +26,14 @@ func.func @columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x
 // CHECK-LABEL: func.func @aligned_rows(
 // CHECK:         mxgpu.encode_tensor_map %arg0 : memref<?x384xbf16> -> !map
 func.func @aligned_rows(%x: memref<?x384xbf16>, %e: memref<384x?xf8E4M3FN>, %s: memref<3x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x384xbf16>) outs(%e, %s : memref<384x?xf8E4M3FN>, memref<3x?x32x4x4xf8E8M0FNU>) axes = [0]
+  mx.fused_quantize ins(%x : memref<?x384xbf16>) outs(%e, %s : memref<384x?xf8E4M3FN>, memref<3x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
 
 // CHECK-LABEL: func.func @other_rows(
 // CHECK:         mxgpu.encode_tensor_map %arg0 l2_promotion = b128 : memref<?x320xbf16> -> !map
 func.func @other_rows(%x: memref<?x320xbf16>, %e: memref<320x?xf8E4M3FN>, %s: memref<3x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x320xbf16>) outs(%e, %s : memref<320x?xf8E4M3FN>, memref<3x?x32x4x4xf8E8M0FNU>) axes = [0]
+  mx.fused_quantize ins(%x : memref<?x320xbf16>) outs(%e, %s : memref<320x?xf8E4M3FN>, memref<3x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
 
@@ -41,14 +41,14 @@ func.func @other_rows(%x: memref<?x320xbf16>, %e: memref<320x?xf8E4M3FN>, %s: me
 // CHECK:         mxgpu.encode_tensor_map %arg0 l2_promotion = b64 : memref<?x?xbf16> -> !map
 // BYTES: gpu.launch_func {{.*}}@both_quantize {{.*}} dynamic_shared_memory_size %c68096_i32
 func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] scale_rounding = even
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] scale_rounding = even
   return
 }
 
 // CHECK-LABEL: func.func @ragged(
 // CHECK:         mxgpu.require %{{.*}}, "expected dimension 0 of scales to be %lld, found %lld"
 func.func @ragged(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) offsets(%o : memref<4xi32>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
+  mx.fused_quantize ragged = rows ins(%x : memref<?x?xbf16>) offsets(%o : memref<4xi32>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
   return
 }
 
@@ -59,7 +59,7 @@ func.func @ragged(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3
 // CHECK:         mxgpu.launch @kernels::@parts_quantize grid(%[[GRID]])
 // CHECK:         memref.dealloc %[[COUNTER]]
 func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3, atomic_counter = true>}
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3, atomic_counter = true>}
   return
 }
 
@@ -68,7 +68,7 @@ func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x
 // CHECK-NOT:     memref<?x?xbf16> -> !map
 // CHECK:         mxgpu.launch @kernels::@swiglu_quantize grid(%{{.*}}) args(%arg0, %arg1, %arg2, %{{.*}} :
 func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] prologue {
+  mx.fused_quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] prologue {
   ^bb0(%g: bf16, %u: bf16, %row: index, %col: index):
     %weight = memref.load %w[%row] : memref<?xf32>
     %gf = arith.extf %g : bf16 to f32
@@ -86,7 +86,7 @@ func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf
 // CHECK:         %[[UPS:.*]] = mxgpu.encode_tensor_map %arg1 {{.*}} : memref<?x?xbf16> -> !map
 // CHECK:         mxgpu.launch @kernels::@copied_quantize grid(%{{.*}}) args(%arg0, %arg1, %[[GATES]], %[[UPS]], %{{.*}} :
 func.func @copied(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
+  mx.fused_quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>} prologue {
   ^bb0(%g: bf16, %u: bf16, %row: index, %col: index):
     %h = arith.mulf %g, %u : bf16
@@ -100,19 +100,19 @@ func.func @copied(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %e: memref<?x?
 // CHECK:         gpu.memset %arg5, %[[ZERO]] : memref<f32>, f32
 // CHECK:         mxgpu.launch @kernels::@amax_quantize grid(%{{.*}}) args({{.*}}, %arg5 :
 func.func @amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>, %m: memref<f32>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax
   return
 }
 
 // CHECK-LABEL: func.func @amax_parts(
 func.func @amax_parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3>}
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3>}
   return
 }
 
 // CHECK-LABEL: func.func @squares(
 func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) seed(%seed) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] square
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) seed(%seed) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] square
   return
 }
 
@@ -125,13 +125,13 @@ func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %
 // CHECK:         mxgpu.encode_tensor_map %arg1 : memref<?x?x?xf8E4M3FN> -> !map
 // CHECK:         mxgpu.launch @kernels::@batch_quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %[[TILES]], %{{.*}}, %{{.*}}, %{{.*}} : !map{{.*}}, !map{{.*}}, memref<?x?x32x4x4xf8E8M0FNU>, index, index, index)
 func.func @batch(%x: memref<?x?x?xbf16>, %e: memref<?x?x?xf8E4M3FN>, %s: memref<?x?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?x?xbf16>) outs(%e, %s : memref<?x?x?xf8E4M3FN>, memref<?x?x?x32x4x4xf8E8M0FNU>) axes = [0]
+  mx.fused_quantize ins(%x : memref<?x?x?xbf16>) outs(%e, %s : memref<?x?x?xf8E4M3FN>, memref<?x?x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
 
 // CHECK-LABEL: func.func @gradients(
 func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) gather(%n : memref<?xi64>) offsets(%o : memref<4xi32>) outs(%e, %s, %e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0] prologue {
+  mx.fused_quantize ragged = rows ins(%x : memref<?x?xbf16>) gather(%n : memref<?xi64>) offsets(%o : memref<4xi32>) outs(%e, %s, %e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0] prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.negf %a : bf16
     %c = arith.extf %a : bf16 to f32

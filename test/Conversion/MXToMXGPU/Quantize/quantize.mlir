@@ -43,7 +43,7 @@
 // CHECK-COUNT-31:    mxgpu.quantize_block
 // CHECK-NOT:         magnitude
 func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xf16>) outs(%e, %s : memref<?x?xf8E5M2>, memref<?x?x32x4x4xf8E8M0FNU>) scale_rounding = even
+  mx.fused_quantize ins(%x : memref<?x?xf16>) outs(%e, %s : memref<?x?xf8E5M2>, memref<?x?x32x4x4xf8E8M0FNU>) scale_rounding = even
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 64, vector = 8>}
   return
 }
@@ -68,7 +68,7 @@ func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x
 // CHECK:         mxgpu.quantize_block %{{.*}} encode(%[[G]]) scale_rounding = ceil : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E4M3FN
 // CHECK:         mxgpu.store_block %{{.*}}, %[[E]][%{{.*}}, %{{.*}}] : vector<16xf4E2M1FN>, memref<?x?xi8>
 func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %g: f32) {
-  mx.quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>) block_size = 16
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>) block_size = 16
   return
 }
 
@@ -93,14 +93,14 @@ func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?x
 // CHECK:         mxgpu.quantize_block %[[B]]
 // CHECK:         mxgpu.atomic_max %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
 func.func @quantize_and_amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) amax
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) amax
   return
 }
 
 // CHECK-LABEL: mxgpu.kernel @nvfp4_and_amax_quantize(
 // CHECK:         mxgpu.thread_amax %{{.*}} as_integers : vector<16xbf16>
 func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %m: memref<f32>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s, %m : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>, memref<f32>) block_size = 16 amax
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s, %m : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>, memref<f32>) block_size = 16 amax
   return
 }
 
@@ -133,7 +133,7 @@ func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN
 // CHECK:             mxgpu.quantize_block %[[H]]
 func.func @prologue(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?xi32>, %w: memref<?xf32>,
                     %e: memref<?x256xf8E4M3FN>, %s: memref<?x8xf8E8M0FNU>) {
-  mx.quantize ins(%x, %y : memref<?x256xbf16>, memref<?x256xf32>) gather(%n : memref<?xi32>)
+  mx.fused_quantize ins(%x, %y : memref<?x256xbf16>, memref<?x256xf32>) gather(%n : memref<?xi32>)
       outs(%e, %s : memref<?x256xf8E4M3FN>, memref<?x8xf8E8M0FNU>)
       prologue {
       ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
@@ -168,7 +168,7 @@ func.func @prologue(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?x
 // CHECK-NOT:       mxgpu.load_
 func.func @requantize(%x: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %y: memref<?x?xbf16>,
                       %e: memref<?x?xf8E4M3FN>, %f: memref<?x?xf8E8M0FNU>) {
-  mx.quantize ins(%x, %y : memref<?x?xf4E2M1FN>, memref<?x?xbf16>) input_scales(%s : memref<?x?xf8E4M3FN>)
+  mx.fused_quantize ins(%x, %y : memref<?x?xf4E2M1FN>, memref<?x?xbf16>) input_scales(%s : memref<?x?xf8E4M3FN>)
       outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>) prologue {
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
         %c = arith.mulf %a, %b : bf16
@@ -190,7 +190,7 @@ func.func @requantize(%x: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %y: me
 // CHECK:         mxgpu.store_scales %[[G]] into %[[F]][%[[ROW]], %{{.*}}]
 // CHECK-NOT:     mxgpu.{{(de)?}}quantize_block
 func.func @pass_rows(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %e: memref<?x?xf8E4M3FN>, %f: memref<?x?xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
+  mx.fused_quantize ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
       outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>)
   return
 }
@@ -216,7 +216,7 @@ func.func @pass_rows(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %e: me
 func.func @pass_both(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %i: memref<?xi32>, %o: memref<4xi32>,
                      %e: memref<?x?xf8E4M3FN>, %f: memref<?x?x32x4x4xf8E8M0FNU>,
                      %g: memref<?x?xf8E4M3FN>, %h: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ragged = rows ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
+  mx.fused_quantize ragged = rows ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
       gather(%i : memref<?xi32>) offsets(%o : memref<4xi32>)
       outs(%e, %f, %g, %h : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>,
                             memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
@@ -233,7 +233,7 @@ func.func @pass_both(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %i: me
 // CHECK-NOT:     quantize_block
 func.func @pass_groups(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %o: memref<4xi32>,
                        %e: memref<?x?xf8E4M3FN>, %f: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ragged = rows ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
+  mx.fused_quantize ragged = rows ins(%x : memref<?x?xf8E4M3FN>) input_scales(%s : memref<?x?xf8E8M0FNU>)
       offsets(%o : memref<4xi32>) outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
   return
 }

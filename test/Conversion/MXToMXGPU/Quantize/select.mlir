@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @quantize
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, ctas = 2>}
 func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
-  %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
+  %r:2 = mx.fused_quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
   return %r#0 : tensor<128x64xf8E4M3FN>
 }
 
@@ -18,21 +18,21 @@ func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: te
 // CHECK-LABEL: func.func @quantize_large
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 32, stages = 2, ctas = 2, raster = columns>}
 func.func @quantize_large(%x: tensor<32768x16384xbf16>, %q: tensor<32768x16384xf8E4M3FN>, %s: tensor<32768x512xf8E8M0FNU>, %qt: tensor<16384x32768xf8E4M3FN>, %st: tensor<16384x1024xf8E8M0FNU>) -> tensor<32768x16384xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<32768x16384xbf16>) outs(%q, %s, %qt, %st : tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>) axes = [1, 0] -> tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>
+  %r:4 = mx.fused_quantize ins(%x : tensor<32768x16384xbf16>) outs(%q, %s, %qt, %st : tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>) axes = [1, 0] -> tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>
   return %r#0 : tensor<32768x16384xf8E4M3FN>
 }
 
 // CHECK-LABEL: func.func @quantize_columns
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 4, raster = columns>}
 func.func @quantize_columns(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
-  %r:2 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>
+  %r:2 = mx.fused_quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>
   return %r#0 : tensor<?x?xf8E4M3FN>
 }
 
 // CHECK-LABEL: func.func @quantize_ragged
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 2, raster = columns>}
 func.func @quantize_ragged(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %q: tensor<300x64xf8E4M3FN>, %s: tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN> {
-  %r:2 = mx.quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%q, %s : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
+  %r:2 = mx.fused_quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%q, %s : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
   return %r#0 : tensor<300x64xf8E4M3FN>
 }
 
@@ -41,21 +41,21 @@ func.func @quantize_ragged(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %q: tensor
 // CHECK-LABEL: func.func @dequantized_columns
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 3, raster = columns>}
 func.func @dequantized_columns(%x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
-  %r = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%y : tensor<?x?xbf16>) axes = [0] dequantized = [f8E4M3FN] -> tensor<?x?xbf16>
+  %r = mx.fused_quantize ins(%x : tensor<?x?xbf16>) outs(%y : tensor<?x?xbf16>) axes = [0] dequantized = [f8E4M3FN] -> tensor<?x?xbf16>
   return %r : tensor<?x?xbf16>
 }
 
 // CHECK-LABEL: func.func @dequantized_groups
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 8, ctas = 2>}
 func.func @dequantized_groups(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %y: tensor<300x64xbf16>) -> tensor<300x64xbf16> {
-  %r = mx.quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%y : tensor<300x64xbf16>) dequantized = [f8E4M3FN] -> tensor<300x64xbf16>
+  %r = mx.fused_quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%y : tensor<300x64xbf16>) dequantized = [f8E4M3FN] -> tensor<300x64xbf16>
   return %r : tensor<300x64xbf16>
 }
 
 // CHECK-LABEL: func.func @kept
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 256>}
 func.func @kept(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
-  %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>)
+  %r:2 = mx.fused_quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>)
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 256>} -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
   return %r#0 : tensor<128x64xf8E4M3FN>
 }
@@ -73,7 +73,7 @@ func.func @back(%q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>, %x: te
 // CHECK-LABEL: func.func @quantize_copied
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>}
 func.func @quantize_copied(%x: tensor<16384x4096xbf16>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<16384x4096xbf16>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
+  %r:4 = mx.fused_quantize ins(%x : tensor<16384x4096xbf16>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v : bf16
   }
@@ -85,7 +85,7 @@ func.func @quantize_copied(%x: tensor<16384x4096xbf16>, %q: tensor<16384x4096xf8
 // CHECK-LABEL: func.func @quantize_gathered_wide
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true>}
 func.func @quantize_gathered_wide(%x: tensor<16384x4096xbf16>, %n: tensor<16384xi32>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<16384x4096xbf16>) gather(%n : tensor<16384xi32>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
+  %r:4 = mx.fused_quantize ins(%x : tensor<16384x4096xbf16>) gather(%n : tensor<16384xi32>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v : bf16
   }
@@ -95,7 +95,7 @@ func.func @quantize_gathered_wide(%x: tensor<16384x4096xbf16>, %n: tensor<16384x
 // CHECK-LABEL: func.func @quantize_gathered_narrow
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 256, vector = 32, stage_rows = 128, stages = 2, atomic_counter = true>}
 func.func @quantize_gathered_narrow(%x: tensor<16384x2880xbf16>, %n: tensor<16384xi32>, %q: tensor<16384x2880xf8E4M3FN>, %s: tensor<16384x90xf8E8M0FNU>, %qt: tensor<2880x16384xf8E4M3FN>, %st: tensor<2880x512xf8E8M0FNU>) -> tensor<16384x2880xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<16384x2880xbf16>) gather(%n : tensor<16384xi32>) outs(%q, %s, %qt, %st : tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU> prologue {
+  %r:4 = mx.fused_quantize ins(%x : tensor<16384x2880xbf16>) gather(%n : tensor<16384xi32>) outs(%q, %s, %qt, %st : tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU> prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v : bf16
   }
@@ -105,7 +105,7 @@ func.func @quantize_gathered_narrow(%x: tensor<16384x2880xbf16>, %n: tensor<1638
 // CHECK-LABEL: func.func @quantize_four_inputs
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true>}
 func.func @quantize_four_inputs(%x: tensor<16384x4096xbf16>, %f: tensor<16384x4096xf32>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x, %f, %f, %f : tensor<16384x4096xbf16>, tensor<16384x4096xf32>, tensor<16384x4096xf32>, tensor<16384x4096xf32>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
+  %r:4 = mx.fused_quantize ins(%x, %f, %f, %f : tensor<16384x4096xbf16>, tensor<16384x4096xf32>, tensor<16384x4096xf32>, tensor<16384x4096xf32>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
   ^bb0(%v: bf16, %f0: f32, %f1: f32, %f2: f32, %row: index, %column: index):
     mx.yield %v : bf16
   }
@@ -115,7 +115,7 @@ func.func @quantize_four_inputs(%x: tensor<16384x4096xbf16>, %f: tensor<16384x40
 // CHECK-LABEL: func.func @quantize_produced
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, stages = 2, atomic_counter = true>}
 func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>, %qt: tensor<?x?xf8E4M3FN>, %st: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %qt, %st : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [1, 0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
+  %r:4 = mx.fused_quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %qt, %st : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [1, 0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.negf %a : bf16
     mx.yield %b : bf16
@@ -127,7 +127,7 @@ func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s:
 // CHECK-LABEL: func.func @quantize_wide
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, raster = columns, atomic_counter = true>}
 func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
-  %r:2 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
+  %r:2 = mx.fused_quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.extf %a : bf16 to f32
     mx.yield %b : f32
@@ -138,7 +138,7 @@ func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: ten
 // CHECK-LABEL: func.func @quantize_wider
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, raster = columns>}
 func.func @quantize_wider(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
+  %r:4 = mx.fused_quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.extf %a : bf16 to f32
     mx.yield %b, %a : f32, bf16

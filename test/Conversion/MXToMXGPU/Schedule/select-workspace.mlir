@@ -157,14 +157,14 @@ func.func @backward(%dy: !dy, %w: !w, %x: !x) -> (!x, !w) {
   %dys = tensor.empty() : !dys
   %dyte = tensor.empty() : !dyte
   %dyts = tensor.empty() : !dyts
-  %q:4 = mx.quantize ins(%dy : !dy) outs(%dye, %dys, %dyte, %dyts : !dye, !dys, !dyte, !dyts) axes = [1, 0]
+  %q:4 = mx.fused_quantize ins(%dy : !dy) outs(%dye, %dys, %dyte, %dyts : !dye, !dys, !dyte, !dyts) axes = [1, 0]
       -> !dye, !dys, !dyte, !dyts
   %wte = tensor.empty() : !wte
   %wts = tensor.empty() : !wts
-  %wq:2 = mx.quantize ins(%w : !w) outs(%wte, %wts : !wte, !wts) axes = [0] -> !wte, !wts
+  %wq:2 = mx.fused_quantize ins(%w : !w) outs(%wte, %wts : !wte, !wts) axes = [0] -> !wte, !wts
   %xte = tensor.empty() : !xte
   %xts = tensor.empty() : !xts
-  %xq:2 = mx.quantize ins(%x : !x) outs(%xte, %xts : !xte, !xts) axes = [0] -> !xte, !xts
+  %xq:2 = mx.fused_quantize ins(%x : !x) outs(%xte, %xts : !xte, !xts) axes = [0] -> !xte, !xts
   %dx0 = tensor.empty() : !x
   %dx = mx.matmul ins(%q#0, %q#1, %wq#0, %wq#1 : !dye, !dys, !wte, !wts) outs(%dx0 : !x) -> !x
   %dw0 = tensor.empty() : !w

@@ -59,7 +59,7 @@ func.func @given(%a: !e, %as: !s, %b: !e, %bs: !s, %ends: tensor<16xi32>, %init:
 func.func @quantized(%dy: !dy, %a: !e, %as: !s, %ends: tensor<16xi32>, %init: !dw) -> !dw {
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
-  %q:2 = mx.quantize ragged = rows ins(%dy : !dy) offsets(%ends : tensor<16xi32>) outs(%e, %s : !e, !s) axes = [0]
+  %q:2 = mx.fused_quantize ragged = rows ins(%dy : !dy) offsets(%ends : tensor<16xi32>) outs(%e, %s : !e, !s) axes = [0]
       -> !e, !s
   %0 = mx.grouped_matmul ragged = reduction ins(%a, %as, %q#0, %q#1 : !e, !s, !e, !s) offsets(%ends : tensor<16xi32>)
       outs(%init : !dw) -> !dw

@@ -353,7 +353,7 @@ func.func @keep_accumulated_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8
 // What nobody reads is not quantized: here the first value, and axis 0.
 // CHECK-LABEL: func @unused_value_and_axis(
 // CHECK-SAME:      %{{[^:]*}}: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
-// CHECK:         mx.quantize ins(%[[Y]] : tensor<64x64xbf16>)
+// CHECK:         mx.fused_quantize ins(%[[Y]] : tensor<64x64xbf16>)
 // CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> prologue {
 // CHECK-NEXT:    ^bb0(%[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      %[[V:.*]] = arith.negf %[[B]]
@@ -361,7 +361,7 @@ func.func @keep_accumulated_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8
 func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
                                  %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
     -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
-  %r:8 = mx.quantize ins(%x, %y : tensor<64x64xbf16>, tensor<64x64xbf16>)
+  %r:8 = mx.fused_quantize ins(%x, %y : tensor<64x64xbf16>, tensor<64x64xbf16>)
       outs(%e, %f, %e, %f, %e, %f, %e, %f
            : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
              tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
@@ -380,13 +380,13 @@ func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
 
 // Values side by side are one: an axis goes, not one of them.
 // CHECK-LABEL: func @unused_axis_of_concat(
-// CHECK:         %[[R:.*]]:2 = mx.quantize
+// CHECK:         %[[R:.*]]:2 = mx.fused_quantize
 // CHECK-SAME:      axes = [0] concat -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU> prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      mx.yield %[[A]], %[[A]] : bf16, bf16
 func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M3FN>, %f: tensor<64x4xf8E8M0FNU>,
                                  %et: tensor<128x64xf8E4M3FN>, %ft: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<64x64xbf16>)
+  %r:4 = mx.fused_quantize ins(%x : tensor<64x64xbf16>)
       outs(%e, %f, %et, %ft : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>)
       axes = [1, 0] concat
       -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
@@ -401,7 +401,7 @@ func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M
 
 // Magnitudes of the values that are left are left.
 // CHECK-LABEL: func @unused_value_with_amax(
-// CHECK:         %[[R:.*]]:3 = mx.quantize
+// CHECK:         %[[R:.*]]:3 = mx.fused_quantize
 // CHECK-SAME:      amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32> prologue {
 // CHECK-NEXT:    ^bb0(%[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      %[[V:.*]] = arith.negf %[[B]]
@@ -409,7 +409,7 @@ func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M
 // CHECK:         return %[[R]]#0, %[[R]]#2
 func.func @unused_value_with_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>,
                                   %m: tensor<f32>) -> (tensor<64x64xf8E4M3FN>, tensor<f32>) {
-  %r:6 = mx.quantize ins(%x : tensor<64x64xbf16>)
+  %r:6 = mx.fused_quantize ins(%x : tensor<64x64xbf16>)
       outs(%e, %f, %e, %f, %m, %m
            : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
              tensor<f32>, tensor<f32>)
@@ -427,12 +427,12 @@ func.func @unused_value_with_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M
 // -----
 
 // CHECK-LABEL: func @unused_amax
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     amax
 // CHECK:         return
 func.func @unused_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>, %m: tensor<f32>)
     -> tensor<64x64xf8E4M3FN> {
-  %r:3 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f, %m : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>)
+  %r:3 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f, %m : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>)
       amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
   return %r#0 : tensor<64x64xf8E4M3FN>
 }
@@ -442,21 +442,21 @@ func.func @unused_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: t
 // What is left says how it is written.
 // CHECK-LABEL: func @unused_dequantized
 // CHECK-SAME:    %{{.*}}: tensor<64x64xf32>, %{{.*}}: f32, %[[D:.*]]: f32, %[[F:.*]]: f32
-// CHECK:         %[[Y:.*]] = mx.quantize {{.*}} decode_factors(%[[F]]) outs(%{{.*}} : tensor<64x64xbf16>) axes = [0] block_size = 16 dequantized = [f4E2M1FN]
+// CHECK:         %[[Y:.*]] = mx.fused_quantize {{.*}} decode_factors(%[[F]]) outs(%{{.*}} : tensor<64x64xbf16>) axes = [0] block_size = 16 dequantized = [f4E2M1FN]
 // CHECK:         return %[[Y]]
 func.func @unused_dequantized(%x: tensor<64x64xf32>, %e: f32, %d: f32, %f: f32, %y: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
-  %r:2 = mx.quantize ins(%x : tensor<64x64xf32>) global_scale(%e) decode_factors(%d, %f)
+  %r:2 = mx.fused_quantize ins(%x : tensor<64x64xf32>) global_scale(%e) decode_factors(%d, %f)
       outs(%y, %y : tensor<64x64xbf16>, tensor<64x64xbf16>) axes = [1, 0] block_size = 16
       dequantized = [f4E2M1FN, f4E2M1FN] -> tensor<64x64xbf16>, tensor<64x64xbf16>
   return %r#1 : tensor<64x64xbf16>
 }
 
 // CHECK-LABEL: func @no_dequantized_left
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     dequantized
 // CHECK:         return
 func.func @no_dequantized_left(%x: tensor<64x64xf32>, %y: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>) -> tensor<64x64xf8E4M3FN> {
-  %r:3 = mx.quantize ins(%x : tensor<64x64xf32>) outs(%y, %e, %f : tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
+  %r:3 = mx.fused_quantize ins(%x : tensor<64x64xf32>) outs(%y, %e, %f : tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
       axes = [1, 0] dequantized = [f8E4M3FN, none] -> tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
   return %r#1 : tensor<64x64xf8E4M3FN>
 }
@@ -465,11 +465,11 @@ func.func @no_dequantized_left(%x: tensor<64x64xf32>, %y: tensor<64x64xbf16>, %e
 
 // One axis is left where only the magnitude is read.
 // CHECK-LABEL: func @only_amax
-// CHECK:         %[[R:.*]]:3 = mx.quantize {{.*}} axes = [0] amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
+// CHECK:         %[[R:.*]]:3 = mx.fused_quantize {{.*}} axes = [0] amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
 // CHECK:         return %[[R]]#2
 func.func @only_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>, %m: tensor<f32>)
     -> tensor<f32> {
-  %r:5 = mx.quantize ins(%x : tensor<64x64xbf16>)
+  %r:5 = mx.fused_quantize ins(%x : tensor<64x64xbf16>)
       outs(%e, %f, %e, %f, %m : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>,
                                 tensor<64x2xf8E8M0FNU>, tensor<f32>)
       axes = [0, 1] amax
@@ -480,12 +480,12 @@ func.func @only_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: ten
 // -----
 
 // CHECK-LABEL: func @identity_prologue
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     prologue
 // CHECK:         return
 func.func @identity_prologue(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
     -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
-  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
+  %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
       prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
@@ -500,13 +500,13 @@ func.func @identity_prologue(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
 // goes with its scales.
 // CHECK-LABEL: func @dequantizing_prologue
 // CHECK-SAME:      %[[S1:[^:]*]]: tensor<64x2xf8E8M0FNU>, %[[S2:[^:]*]]: tensor<64x4xf8E4M3FN>
-// CHECK:         mx.quantize ins(%{{[^,]*}} : tensor<64x64xf4E2M1FN>) input_scales(%[[S2]] : tensor<64x4xf8E4M3FN>)
+// CHECK:         mx.fused_quantize ins(%{{[^,]*}} : tensor<64x64xf4E2M1FN>) input_scales(%[[S2]] : tensor<64x4xf8E4M3FN>)
 // CHECK:         ^bb0(%[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      mx.yield %[[A]]
 func.func @dequantizing_prologue(%s1: tensor<64x2xf8E8M0FNU>, %s2: tensor<64x4xf8E4M3FN>, %x: tensor<64x64xi8>,
                                  %y: tensor<64x64xf4E2M1FN>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
     -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
-  %q:2 = mx.quantize ins(%x, %y : tensor<64x64xi8>, tensor<64x64xf4E2M1FN>)
+  %q:2 = mx.fused_quantize ins(%x, %y : tensor<64x64xi8>, tensor<64x64xf4E2M1FN>)
       input_scales(%s1, %s2 : tensor<64x2xf8E8M0FNU>, tensor<64x4xf8E4M3FN>)
       outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
       prologue {
@@ -521,12 +521,12 @@ func.func @dequantizing_prologue(%s1: tensor<64x2xf8E8M0FNU>, %s2: tensor<64x4xf
 // The last input stays though the prologue does not use it: it has the shape.
 // CHECK-LABEL: func @last_input(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
-// CHECK:         mx.quantize ins(%[[X]] : tensor<64x64xbf16>)
+// CHECK:         mx.fused_quantize ins(%[[X]] : tensor<64x64xbf16>)
 // CHECK:         ^bb0(%{{.*}}: bf16, %{{.*}}: index, %{{.*}}: index):
 func.func @last_input(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>, %one: f32,
                       %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
     -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
-  %r:2 = mx.quantize ins(%x, %y : tensor<64x64xbf16>, tensor<64x64xbf16>)
+  %r:2 = mx.fused_quantize ins(%x, %y : tensor<64x64xbf16>, tensor<64x64xbf16>)
       outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
       prologue {
@@ -540,13 +540,13 @@ func.func @last_input(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>, %one: f32,
 
 // Scales of the second value move their layout into the quantizer too.
 // CHECK-LABEL: func @relayout_of_second_value
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NOT:     mx.relayout
 func.func @relayout_of_second_value(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
                                     %f: tensor<64x2xf8E8M0FNU>, %t: tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
     -> (tensor<64x2xf8E8M0FNU>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) {
-  %r:4 = mx.quantize ins(%x : tensor<64x64xbf16>)
+  %r:4 = mx.fused_quantize ins(%x : tensor<64x64xbf16>)
       outs(%e, %f, %e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
       prologue {

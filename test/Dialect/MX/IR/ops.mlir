@@ -14,7 +14,7 @@ func.func @quantize(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>,
     -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) {
   %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
       outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
-      axes = [1] block_size = 32 scale_rounding = ceil
+      axes = [1] scale_rounding = ceil
       -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   return %q, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
@@ -36,11 +36,11 @@ func.func @quantize_both_axes(%x: tensor<3x?x64xf32>, %e: tensor<3x?x64xf8E5M2>,
 
 // CHECK-LABEL: func @quantize_nvfp4
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}} : memref<64x48xf32>) global_scale(%{{[^ ,)]+}})
-// CHECK-SAME:      outs(%{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<64x48xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>) block_size = 16{{$}}
+// CHECK-SAME:      outs(%{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<64x48xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>){{$}}
 func.func @quantize_nvfp4(%x: memref<64x48xf32>, %enc: f32, %e: memref<64x48xf4E2M1FN>,
                           %f: memref<1x1x32x4x4xf8E4M3FN>) {
   mx.quantize ins(%x : memref<64x48xf32>) global_scale(%enc)
-      outs(%e, %f : memref<64x48xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>) block_size = 16
+      outs(%e, %f : memref<64x48xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>)
   return
 }
 
@@ -333,13 +333,13 @@ func.func @grouped_matmul_reduction(
 }
 
 // CHECK-LABEL: func @quantize_prologue
-// CHECK:         mx.quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<8x64xbf16>, tensor<8x64xf32>)
+// CHECK:         mx.fused_quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<8x64xbf16>, tensor<8x64xf32>)
 // CHECK-SAME:      -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU> prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
 // CHECK:           mx.yield %[[A]], %{{.*}} : bf16, f32
 func.func @quantize_prologue(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: tensor<8x64xf8E4M3FN>,
                              %d: tensor<8x64xf8E5M2>, %f: tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf8E5M2> {
-  %r:4 = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xf32>)
+  %r:4 = mx.fused_quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xf32>)
       outs(%e, %f, %d, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU>)
       -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU>
       prologue {
@@ -351,7 +351,7 @@ func.func @quantize_prologue(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: te
 }
 
 // CHECK-LABEL: func @quantize_quantized
-// CHECK:         mx.quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
+// CHECK:         mx.fused_quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
 // CHECK-SAME:      input_scales(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<?x1x32x4x4xf8E4M3FN>)
 // CHECK-SAME:      gather(%{{[^ ,)]+}} : tensor<96xi32>)
 // CHECK-NEXT:    ^bb0(%{{.*}}: f16, %{{.*}}: bf16, %{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
@@ -359,7 +359,7 @@ func.func @quantize_quantized(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FN
                               %y: tensor<?x64xbf16>, %z: tensor<?x64xf4E2M1FN>, %t: tensor<?x1x32x4x4xf8E4M3FN>,
                               %i: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>, %f: tensor<96x2xf8E8M0FNU>)
     -> tensor<96x64xf8E4M3FN> {
-  %r:2 = mx.quantize ins(%x, %y, %z : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
+  %r:2 = mx.fused_quantize ins(%x, %y, %z : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
       input_scales(%s, %t : tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<?x1x32x4x4xf8E4M3FN>)
       gather(%i : tensor<96xi32>) outs(%e, %f : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
       -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU> prologue {
@@ -370,14 +370,14 @@ func.func @quantize_quantized(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FN
 }
 
 // CHECK-LABEL: func @quantize_passed_on
-// CHECK:         mx.quantize ragged = rows ins(%{{[^ ,)]+}} : tensor<?x64xf8E4M3FN>)
+// CHECK:         mx.fused_quantize ragged = rows ins(%{{[^ ,)]+}} : tensor<?x64xf8E4M3FN>)
 // CHECK-SAME:      input_scales(%{{[^ ,)]+}} : tensor<?x2xf8E8M0FNU>) gather(%{{[^ ,)]+}} : tensor<256xi32>)
 // CHECK-SAME:      axes = [1, 0]
 // CHECK-NOT:     prologue
 func.func @quantize_passed_on(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU>, %i: tensor<256xi32>,
                               %o: tensor<4xi32>, %e: tensor<256x64xf8E4M3FN>, %f: tensor<6x1x32x4x4xf8E8M0FNU>,
                               %g: tensor<64x768xf8E4M3FN>, %h: tensor<1x6x32x4x4xf8E8M0FNU>) -> tensor<256x64xf8E4M3FN> {
-  %r:4 = mx.quantize ragged = rows ins(%x : tensor<?x64xf8E4M3FN>) input_scales(%s : tensor<?x2xf8E8M0FNU>)
+  %r:4 = mx.fused_quantize ragged = rows ins(%x : tensor<?x64xf8E4M3FN>) input_scales(%s : tensor<?x2xf8E8M0FNU>)
       gather(%i : tensor<256xi32>) offsets(%o : tensor<4xi32>)
       outs(%e, %f, %g, %h : tensor<256x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>,
                             tensor<64x768xf8E4M3FN>, tensor<1x6x32x4x4xf8E8M0FNU>) axes = [1, 0]
@@ -386,12 +386,12 @@ func.func @quantize_passed_on(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FN
 }
 
 // CHECK-LABEL: func @quantize_gathered_squares
-// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<?x64xbf16>) gather(%{{[^ ,)]+}} : tensor<96xi32>)
+// CHECK:         mx.fused_quantize ins(%{{[^ ,)]+}} : tensor<?x64xbf16>) gather(%{{[^ ,)]+}} : tensor<96xi32>)
 // CHECK-SAME:      outs({{.*}}) axes = [1, 0] square scale_rounding = floor
 func.func @quantize_gathered_squares(%x: tensor<?x64xbf16>, %i: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>,
                                      %f: tensor<96x2xf8E8M0FNU>, %g: tensor<64x96xf8E4M3FN>, %h: tensor<64x3xf8E8M0FNU>)
     -> tensor<96x64xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<?x64xbf16>) gather(%i : tensor<96xi32>)
+  %r:4 = mx.fused_quantize ins(%x : tensor<?x64xbf16>) gather(%i : tensor<96xi32>)
       outs(%e, %f, %g, %h : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>, tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>)
       axes = [1, 0] square scale_rounding = floor
       -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>, tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>
@@ -399,28 +399,28 @@ func.func @quantize_gathered_squares(%x: tensor<?x64xbf16>, %i: tensor<96xi32>, 
 }
 
 // CHECK-LABEL: func @quantize_and_amax
-// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<64x64xbf16>)
+// CHECK:         mx.fused_quantize ins(%{{[^ ,)]+}} : tensor<64x64xbf16>)
 // CHECK-SAME:      axes = [1, 0] square amax scale_rounding = floor
-// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : memref<?x64xf32>) outs({{.*}}, memref<f32>) amax{{$}}
+// CHECK:         mx.fused_quantize ins(%{{[^ ,)]+}} : memref<?x64xf32>) outs({{.*}}, memref<f32>) amax{{$}}
 func.func @quantize_and_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>,
                              %m: tensor<f32>, %y: memref<?x64xf32>, %e1: memref<?x64xf8E4M3FN>,
                              %f1: memref<?x2xf8E8M0FNU>, %m1: memref<f32>)
     -> tensor<f32> {
-  %r:5 = mx.quantize ins(%x : tensor<64x64xbf16>)
+  %r:5 = mx.fused_quantize ins(%x : tensor<64x64xbf16>)
       outs(%e, %f, %e, %f, %m : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>,
                                 tensor<64x2xf8E8M0FNU>, tensor<f32>)
       axes = [1, 0] square amax scale_rounding = floor
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
-  mx.quantize ins(%y : memref<?x64xf32>) outs(%e1, %f1, %m1 : memref<?x64xf8E4M3FN>, memref<?x2xf8E8M0FNU>, memref<f32>) amax
+  mx.fused_quantize ins(%y : memref<?x64xf32>) outs(%e1, %f1, %m1 : memref<?x64xf8E4M3FN>, memref<?x2xf8E8M0FNU>, memref<f32>) amax
   return %r#4 : tensor<f32>
 }
 
 // Each destination is elements and scales, or what they are dequantized to.
 // CHECK-LABEL: func @dequantized(
-// CHECK:         mx.quantize ins(%{{.*}} : tensor<256x512xbf16>) outs(%{{.*}} : tensor<256x512xbf16>) dequantized = [f8E4M3FN] -> tensor<256x512xbf16>
-// CHECK:         mx.quantize ins(%{{.*}}) global_scale(%{{.*}}) decode_factors(%{{.*}}) seed(%{{.*}}) outs(%{{.*}} : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<256x512xbf16>) outs(%{{.*}} : tensor<256x512xbf16>) dequantized = [f8E4M3FN] -> tensor<256x512xbf16>
+// CHECK:         mx.fused_quantize ins(%{{.*}}) global_scale(%{{.*}}) decode_factors(%{{.*}}) seed(%{{.*}}) outs(%{{.*}} : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>
 func.func @dequantized(%x: tensor<256x512xbf16>, %e: f32, %s: i64, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>, %z: tensor<512x256xf32>, %m: tensor<f32>) -> (tensor<256x512xbf16>, tensor<512x256xf32>) {
-  %0 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%y : tensor<256x512xbf16>) dequantized = [f8E4M3FN] -> tensor<256x512xbf16>
-  %1:4 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%e) decode_factors(%e) seed(%s) outs(%o0, %o1, %z, %m : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>
+  %0 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) outs(%y : tensor<256x512xbf16>) dequantized = [f8E4M3FN] -> tensor<256x512xbf16>
+  %1:4 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) global_scale(%e) decode_factors(%e) seed(%s) outs(%o0, %o1, %z, %m : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>
   return %0, %1#2 : tensor<256x512xbf16>, tensor<512x256xf32>
 }

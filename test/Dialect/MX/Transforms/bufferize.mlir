@@ -179,13 +179,13 @@ func.func @grouped(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64
 // CHECK-LABEL: func @prologue(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xbf16>, %[[P:[^:]*]]: memref<8xbf16>
 // CHECK-NOT:     memref.copy
-// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xbf16>) {{.*}} prologue {
+// CHECK:         mx.fused_quantize ins(%[[X]] : memref<8x64xbf16>) {{.*}} prologue {
 // CHECK:           memref.load %[[P]]
 // CHECK-NOT:     memref.copy
 // CHECK:         return
 func.func @prologue(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf8E4M3FN>, %f: tensor<8x2xf8E8M0FNU>)
     -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
-  %r:2 = mx.quantize ins(%x : tensor<8x64xbf16>) outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
+  %r:2 = mx.fused_quantize ins(%x : tensor<8x64xbf16>) outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
       -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
       prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
@@ -202,12 +202,12 @@ func.func @prologue(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf
 // CHECK-LABEL: func @quantized_input(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xi8>, %[[S:[^:]*]]: memref<8x2xf8E8M0FNU>
 // CHECK-NOT:     memref.copy
-// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xi8>) input_scales(%[[S]] : memref<8x2xf8E8M0FNU>) {{.*}} prologue {
+// CHECK:         mx.fused_quantize ins(%[[X]] : memref<8x64xi8>) input_scales(%[[S]] : memref<8x2xf8E8M0FNU>) {{.*}} prologue {
 // CHECK-NOT:     memref.copy
 // CHECK:         return
 func.func @quantized_input(%x: tensor<8x64xi8>, %s: tensor<8x2xf8E8M0FNU>, %e: tensor<8x64xf8E4M3FN>,
                            %f: tensor<8x2xf8E8M0FNU>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
-  %r:2 = mx.quantize ins(%x : tensor<8x64xi8>) input_scales(%s : tensor<8x2xf8E8M0FNU>)
+  %r:2 = mx.fused_quantize ins(%x : tensor<8x64xi8>) input_scales(%s : tensor<8x2xf8E8M0FNU>)
       outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
       prologue {
       ^bb0(%a: f16, %row: index, %col: index):

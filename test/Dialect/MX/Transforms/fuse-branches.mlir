@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func.func @sine(
 // CHECK-NOT:     linalg.generic
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK:           scf.if
 // CHECK:           mx.yield
 #id = affine_map<(m, k) -> (m, k)>

@@ -11,7 +11,7 @@
 // CHECK-LABEL: func @other_axis(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NOT:     mx.dequantize
-// CHECK:         mx.quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>)
+// CHECK:         mx.fused_quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>)
 // CHECK-SAME:      input_scales(%[[S]] : tensor<64x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
 // CHECK-SAME:      axes = [0]
 // CHECK-SAME:      prologue {
@@ -40,7 +40,7 @@ func.func @other_axis(%e: !e, %s: !s, %a: !a, %b: !b) -> (!a, !b) {
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>,
 // CHECK-SAME:      %[[F:[^:]*]]: tensor<64x96xf4E2M1FN>, %[[N:[^:]*]]: tensor<64x6xf8E4M3FN>, %[[Y:[^:]*]]: tensor<64x96xbf16>
 // CHECK-NOT:     {{linalg|dequantize}}
-// CHECK:         mx.quantize ins(%[[F]], %[[E]], %[[Y]] : tensor<64x96xf4E2M1FN>, tensor<64x96xf8E4M3FN>, tensor<64x96xbf16>)
+// CHECK:         mx.fused_quantize ins(%[[F]], %[[E]], %[[Y]] : tensor<64x96xf4E2M1FN>, tensor<64x96xf8E4M3FN>, tensor<64x96xbf16>)
 // CHECK-SAME:      input_scales(%[[N]], %[[S]] : tensor<64x6xf8E4M3FN>, tensor<64x3xf8E8M0FNU>)
 // CHECK-SAME:      axes = [1, 0]
 // CHECK:         ^bb0(%[[C:.*]]: bf16, %[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
@@ -68,9 +68,9 @@ func.func @chain(%e: !e, %s: !s, %f: !f, %n: !n, %y: !t, %a: !a, %b: !b) -> (!e,
 
 // Two dequantizations of one tensor: one quantization reads it once.
 // CHECK-LABEL: func @read_once(
-// CHECK:         mx.quantize ins(%{{[^,]*}} : tensor<64x96xf8E4M3FN>)
+// CHECK:         mx.fused_quantize ins(%{{[^,]*}} : tensor<64x96xf8E4M3FN>)
 // CHECK-SAME:      axes = [1, 0]
-// CHECK-NOT:     mx.quantize
+// CHECK-NOT:     mx.fused_quantize
 func.func @read_once(%e: !e, %s: !s, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
@@ -90,7 +90,7 @@ func.func @read_once(%e: !e, %s: !s, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
 // One tensor as numbers of two types, which have other roundings, is two inputs.
 // CHECK-LABEL: func @two_types(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>
-// CHECK:         mx.quantize ins(%[[E]], %[[E]] : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E4M3FN>)
+// CHECK:         mx.fused_quantize ins(%[[E]], %[[E]] : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E4M3FN>)
 // CHECK-SAME:      input_scales(%[[S]], %[[S]] : tensor<64x3xf8E8M0FNU>, tensor<64x3xf8E8M0FNU>)
 // CHECK:         ^bb0(%[[B:.*]]: f32, %[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK:           arith.extf %[[A]]
@@ -144,7 +144,7 @@ func.func @factor(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
 // To bf16 there would be two roundings.
 // CHECK-LABEL: func @factor_to_half(
 // CHECK:         %[[D:.*]] = mx.dequantize
-// CHECK:         mx.quantize ins(%[[D]] :
+// CHECK:         mx.fused_quantize ins(%[[D]] :
 func.func @factor_to_half(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
   %j = tensor.empty() : !t
   %d = mx.dequantize ins(%f, %n : !f, !n) global_scale(%g) outs(%j : !t) block_size = 16 -> !t
@@ -161,7 +161,7 @@ func.func @factor_to_half(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
 // What something else uses too is stored anyway.
 // CHECK-LABEL: func @used(
 // CHECK:         %[[D:.*]] = mx.dequantize
-// CHECK:         mx.quantize ins(%[[D]] :
+// CHECK:         mx.fused_quantize ins(%[[D]] :
 func.func @used(%e: !e, %s: !s) -> (!e, !s, !t) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
@@ -178,11 +178,11 @@ func.func @used(%e: !e, %s: !s) -> (!e, !s, !t) {
 // And what the region reads at other places.
 // CHECK-LABEL: func @used_inside(
 // CHECK:         %[[D:.*]] = mx.dequantize
-// CHECK:         mx.quantize ins(%[[D]] :
+// CHECK:         mx.fused_quantize ins(%[[D]] :
 func.func @used_inside(%e: !e, %s: !s) -> (!e, !s) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
-  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s prologue {
+  %q:2 = mx.fused_quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %c0 = arith.constant 0 : index
     %0 = tensor.extract %d[%c0, %col] : !t
@@ -202,7 +202,7 @@ func.func @used_inside(%e: !e, %s: !s) -> (!e, !s) {
 // Groups know no quantized inputs.
 // CHECK-LABEL: func @ragged(
 // CHECK:         %[[D:.*]] = mx.dequantize
-// CHECK:         mx.quantize ragged = rows ins(%[[D]] :
+// CHECK:         mx.fused_quantize ragged = rows ins(%[[D]] :
 func.func @ragged(%e: !e, %s: !s, %o: tensor<2xi32>, %r: !r) -> (!e, !r) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
@@ -220,7 +220,7 @@ func.func @ragged(%e: !e, %s: !s, %o: tensor<2xi32>, %r: !r) -> (!e, !r) {
 // Nor does a quantized input have groups.
 // CHECK-LABEL: func @ragged_input(
 // CHECK:         %[[D:.*]] = mx.dequantize ragged = rows
-// CHECK:         mx.quantize ins(%[[D]] :
+// CHECK:         mx.fused_quantize ins(%[[D]] :
 func.func @ragged_input(%e: !e, %s: !s, %o: tensor<2xi32>, %p: !p) -> (!e, !p) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ragged = rows ins(%e, %s : !e, !s) offsets(%o : tensor<2xi32>) outs(%i : !t) -> !t
@@ -239,11 +239,11 @@ func.func @ragged_input(%e: !e, %s: !s, %o: tensor<2xi32>, %p: !p) -> (!e, !p) {
 // Gathered rows are rows of elements and of scales.
 // CHECK-LABEL: func @gathered(
 // CHECK-NOT:     mx.dequantize
-// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}} : tensor<64x3xf8E8M0FNU>) gather(
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}} : tensor<64x3xf8E8M0FNU>) gather(
 func.func @gathered(%e: !e, %s: !s, %n: tensor<96xi32>, %g: !g, %h: !h) -> (!g, !h) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
-  %q:2 = mx.quantize ins(%d : !t) gather(%n : tensor<96xi32>) outs(%g, %h : !g, !h) -> !g, !h
+  %q:2 = mx.fused_quantize ins(%d : !t) gather(%n : tensor<96xi32>) outs(%g, %h : !g, !h) -> !g, !h
   return %q#0, %q#1 : !g, !h
 }
 
@@ -258,7 +258,7 @@ func.func @gathered(%e: !e, %s: !s, %n: tensor<96xi32>, %g: !g, %h: !h) -> (!g, 
 // CHECK-LABEL: func @computed_codes(
 // CHECK-SAME:      %{{[^:]*}}: tensor<64x64xbf16>, %[[S:[^:]*]]: tensor<64x2xf8E8M0FNU>
 // CHECK:         %[[C:.*]] = linalg.generic
-// CHECK:         mx.quantize ins(%[[C]] : tensor<64x64xf8E4M3FN>) input_scales(%[[S]] :
+// CHECK:         mx.fused_quantize ins(%[[C]] : tensor<64x64xf8E4M3FN>) input_scales(%[[S]] :
 func.func @computed_codes(%x: !t, %s: !s, %e: !e, %f: !s) -> (!e, !s) {
   %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%x : !t) outs(%e : !e) {
@@ -266,7 +266,7 @@ func.func @computed_codes(%x: !t, %s: !s, %e: !e, %f: !s) -> (!e, !s) {
     %0 = arith.truncf %a : bf16 to f8E4M3FN
     linalg.yield %0 : f8E4M3FN
   } -> !e
-  %q:2 = mx.quantize ins(%c : !e) input_scales(%s : !s) outs(%e, %f : !e, !s) -> !e, !s prologue {
+  %q:2 = mx.fused_quantize ins(%c : !e) input_scales(%s : !s) outs(%e, %f : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %0 = arith.extf %a : bf16 to f32
     mx.yield %0 : f32
@@ -282,7 +282,7 @@ func.func @computed_codes(%x: !t, %s: !s, %e: !e, %f: !s) -> (!e, !s) {
 
 // What is dequantized is quantized again, fused or not: the prologue says so.
 // CHECK-LABEL: func @same_format(
-// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(
 // CHECK-SAME:      prologue {
 // CHECK-NEXT:    ^bb0(%[[X:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      mx.yield %[[X]] : bf16
@@ -304,13 +304,13 @@ func.func @same_format(%e: !e, %s: !s, %a: !e, %b: !s) -> (!e, !s) {
 // a prologue.
 // CHECK-LABEL: func @passed_on(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>,
-// CHECK-NEXT:    %[[Q:.*]]:4 = mx.quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>) input_scales(%[[S]] : tensor<64x3xf8E8M0FNU>)
+// CHECK-NEXT:    %[[Q:.*]]:4 = mx.fused_quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>) input_scales(%[[S]] : tensor<64x3xf8E8M0FNU>)
 // CHECK-SAME:      axes = [1, 0]
 // CHECK-NOT:     prologue
 // CHECK-NEXT:    return %[[Q]]#0, %[[Q]]#1, %[[Q]]#2, %[[Q]]#3
 func.func @passed_on(%e: !e, %s: !s, %f: !e, %t: !s, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
-  %q:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s
-  %r:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%a, %b : !a, !b) axes = [0] -> !a, !b
+  %q:2 = mx.fused_quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s
+  %r:2 = mx.fused_quantize ins(%e : !e) input_scales(%s : !s) outs(%a, %b : !a, !b) axes = [0] -> !a, !b
   return %q#0, %q#1, %r#0, %r#1 : !e, !s, !a, !b
 }
 
@@ -321,12 +321,12 @@ func.func @passed_on(%e: !e, %s: !s, %f: !e, %t: !s, %a: !a, %b: !b) -> (!e, !s,
 
 // Nor do rows that are passed on become one of several values.
 // CHECK-LABEL: func @passed_on_and_computed(
-// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}}) outs({{.*}}) -> tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>
-// CHECK-NEXT:    mx.quantize
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}}) outs({{.*}}) -> tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>
+// CHECK-NEXT:    mx.fused_quantize
 // CHECK-SAME:      prologue
 func.func @passed_on_and_computed(%e: !e, %s: !s, %f: !e, %t: !s) -> (!e, !s, !e, !s) {
-  %q:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s
-  %r:2 = mx.quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s prologue {
+  %q:2 = mx.fused_quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s
+  %r:2 = mx.fused_quantize ins(%e : !e) input_scales(%s : !s) outs(%f, %t : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %0 = arith.negf %a : bf16
     mx.yield %0 : bf16

@@ -14,7 +14,7 @@
 // quantized. Values keep the roundings that the tensors' types said.
 // CHECK-LABEL: func @swiglu(
 // CHECK-SAME:      %[[P:[^:]*]]: tensor<?xf32>)
-// CHECK-NOT:     mx.quantize
+// CHECK-NOT:     mx.fused_quantize
 // CHECK:         %[[Y:.*]]:2 = mx.grouped_matmul ragged = rows
 // CHECK-SAME:      outs(%{{.*}}, %{{.*}} : tensor<?x256xf8E4M3FN>,
 // CHECK-SAME:      num_b = 2 scale_rounding = floor ->
@@ -51,7 +51,7 @@ func.func @swiglu(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<?xf32>)
   } -> !h
   %e0 = tensor.empty(%t) : !a
   %s0 = tensor.empty(%t) : !as
-  %q:2 = mx.quantize ragged = rows ins(%h : !h) offsets(%o : !o)
+  %q:2 = mx.fused_quantize ragged = rows ins(%h : !h) offsets(%o : !o)
       outs(%e0, %s0 : !a, !as) scale_rounding = floor -> !a, !as
   return %q#0, %q#1 : !a, !as
 }
@@ -126,7 +126,7 @@ func.func @combine_in_order(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: t
 // CHECK-NOT:     scatter
 // CHECK:         mx.combine
 // CHECK:         mx.grouped_matmul
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK:         mx.grouped_matmul
 // CHECK-SAME:      accumulate
 // CHECK:         linalg.generic
@@ -145,7 +145,7 @@ func.func @others(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %other: !o, %rows:
       offsets(%other : !o) outs(%y1 : !y) -> !y
   %e0 = tensor.empty(%t) : tensor<512x?xf8E4M3FN>
   %s0 = tensor.empty(%blocks) : tensor<512x?xf8E8M0FNU>
-  %q:2 = mx.quantize ins(%w : !y) outs(%e0, %s0 : tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>)
+  %q:2 = mx.fused_quantize ins(%w : !y) outs(%e0, %s0 : tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>)
       axes = [0] -> tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>
   %v = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : !o) outs(%y0 : !y) accumulate -> !y
@@ -182,7 +182,7 @@ func.func @combined_with_itself(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %row
 // CHECK-LABEL: func @scheduled(
 // CHECK:         mx.grouped_matmul
 // CHECK-SAME:      {schedule = "mine"}
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
                      %bs: tensor<8x256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %o: !o) -> (!a, !as) {
   %c0 = arith.constant 0 : index
@@ -193,7 +193,7 @@ func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
       offsets(%o : !o) outs(%h0 : !h) {schedule = "mine"} -> !h
   %e0 = tensor.empty(%t) : !a
   %s0 = tensor.empty(%t) : !as
-  %q:2 = mx.quantize ragged = rows ins(%h : !h) offsets(%o : !o)
+  %q:2 = mx.fused_quantize ragged = rows ins(%h : !h) offsets(%o : !o)
       outs(%e0, %s0 : !a, !as) -> !a, !as
   return %q#0, %q#1 : !a, !as
 }
@@ -251,7 +251,7 @@ func.func @dense(%a: !a, %as: !as, %bias: tensor<256xf32>, %r: !y) -> !y {
 // CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x256xbf16>,
 // CHECK-SAME:      epilogue {
 // CHECK:         arith.negf
-// CHECK:         mx.quantize ins(%[[X]]
+// CHECK:         mx.fused_quantize ins(%[[X]]
 func.func @weights(%e: tensor<?x256xf8E4M3FN>, %s: tensor<?x8xf8E8M0FNU>, %w: !w, %ws: !ws, %o: !o)
     -> (!y, tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>) {
   %c0 = arith.constant 0 : index
@@ -269,7 +269,7 @@ func.func @weights(%e: tensor<?x256xf8E4M3FN>, %s: tensor<?x8xf8E8M0FNU>, %w: !w
   } -> !y
   %q0 = tensor.empty(%t) : tensor<?x256xf8E4M3FN>
   %q1 = tensor.empty(%t) : tensor<?x8xf8E8M0FNU>
-  %q:2 = mx.quantize ins(%x : !x) outs(%q0, %q1 : tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>)
+  %q:2 = mx.fused_quantize ins(%x : !x) outs(%q0, %q1 : tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>)
       -> tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>
   return %z, %q#0, %q#1 : !y, tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>
 }

@@ -10,12 +10,12 @@
 // CHECK-LABEL: func @pair(
 // CHECK-SAME:    %[[X:.*]]: tensor<256x64xbf16>)
 // CHECK-NEXT:    %[[INIT:.*]] = tensor.empty() : tensor<256x64xbf16>
-// CHECK-NEXT:    %[[Y:.*]] = mx.quantize ins(%[[X]] : tensor<256x64xbf16>) outs(%[[INIT]] : tensor<256x64xbf16>) dequantized = [f8E4M3FN] scale_rounding = even {mark = "kept"} -> tensor<256x64xbf16>
+// CHECK-NEXT:    %[[Y:.*]] = mx.fused_quantize ins(%[[X]] : tensor<256x64xbf16>) outs(%[[INIT]] : tensor<256x64xbf16>) dequantized = [f8E4M3FN] scale_rounding = even {mark = "kept"} -> tensor<256x64xbf16>
 // CHECK-NEXT:    return %[[Y]]
 func.func @pair(%x: !x) -> !x {
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) scale_rounding = even {mark = "kept"} -> !e, !s
+  %q:2 = mx.fused_quantize ins(%x : !x) outs(%e, %s : !e, !s) scale_rounding = even {mark = "kept"} -> !e, !s
   %init = tensor.empty() : !x
   %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%init : !x) -> !x
   return %y : !x
@@ -24,12 +24,12 @@ func.func @pair(%x: !x) -> !x {
 // Destinations may be one tensor, as CSE leaves those that are equal.
 
 // CHECK-LABEL: func @same_outs(
-// CHECK-NEXT:    mx.quantize {{.*}} dequantized = [f8E4M3FN, f8E4M3FN] -> tensor<256x64xbf16>, tensor<256x64xbf16> prologue
+// CHECK-NEXT:    mx.fused_quantize {{.*}} dequantized = [f8E4M3FN, f8E4M3FN] -> tensor<256x64xbf16>, tensor<256x64xbf16> prologue
 // CHECK:         return
 func.func @same_outs(%x: !x, %init: !x) -> (!x, !x) {
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
-  %q:4 = mx.quantize ins(%x : !x) outs(%e, %s, %e, %s : !e, !s, !e, !s) -> !e, !s, !e, !s prologue {
+  %q:4 = mx.fused_quantize ins(%x : !x) outs(%e, %s, %e, %s : !e, !s, !e, !s) -> !e, !s, !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %column: index):
     %b = arith.negf %a : bf16
     mx.yield %a, %b : bf16, bf16
@@ -42,11 +42,11 @@ func.func @same_outs(%x: !x, %init: !x) -> (!x, !x) {
 // Unless something else reads them,
 
 // CHECK-LABEL: func @read(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     dequantized =
 // CHECK:         mx.dequantize
 func.func @read(%x: !x, %e: !e, %s: !s, %init: !x) -> (!x, !e) {
-  %q:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
+  %q:2 = mx.fused_quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
   %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%init : !x) -> !x
   return %y, %q#0 : !x, !e
 }
@@ -54,12 +54,12 @@ func.func @read(%x: !x, %e: !e, %s: !s, %init: !x) -> (!x, !e) {
 // or scales are those of other elements,
 
 // CHECK-LABEL: func @others(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     dequantized =
 // CHECK:         mx.dequantize
 func.func @others(%x: !x, %e: !e, %s: !s, %init: !x) -> !x {
-  %q:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
-  %r:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) scale_rounding = floor -> !e, !s
+  %q:2 = mx.fused_quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
+  %r:2 = mx.fused_quantize ins(%x : !x) outs(%e, %s : !e, !s) scale_rounding = floor -> !e, !s
   %y = mx.dequantize ins(%q#0, %r#1 : !e, !s) outs(%init : !x) -> !x
   return %y : !x
 }
@@ -67,11 +67,11 @@ func.func @others(%x: !x, %e: !e, %s: !s, %init: !x) -> !x {
 // or only a branch dequantizes,
 
 // CHECK-LABEL: func @branch(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     dequantized =
 // CHECK:         mx.dequantize
 func.func @branch(%x: !x, %e: !e, %s: !s, %init: !x, %c: i1) -> !x {
-  %q:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
+  %q:2 = mx.fused_quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
   %r = scf.if %c -> !x {
     %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%init : !x) -> !x
     scf.yield %y : !x
@@ -84,11 +84,11 @@ func.func @branch(%x: !x, %e: !e, %s: !s, %init: !x, %c: i1) -> !x {
 // or the destination follows from the quantization.
 
 // CHECK-LABEL: func @depends(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     dequantized =
 // CHECK:         mx.dequantize
 func.func @depends(%x: !x, %e: !e, %s: !s, %m: tensor<f32>) -> !x {
-  %q:3 = mx.quantize ins(%x : !x) outs(%e, %s, %m : !e, !s, tensor<f32>) amax -> !e, !s, tensor<f32>
+  %q:3 = mx.fused_quantize ins(%x : !x) outs(%e, %s, %m : !e, !s, tensor<f32>) amax -> !e, !s, tensor<f32>
   %a = tensor.extract %q#2[] : tensor<f32>
   %b = arith.truncf %a : f32 to bf16
   %init = tensor.splat %b : !x
@@ -104,10 +104,10 @@ func.func @depends(%x: !x, %e: !e, %s: !s, %m: tensor<f32>) -> !x {
 // CHECK-SAME:    %[[X:.*]]: tensor<?x64xbf16>, %[[E:.*]]: tensor<?x64xf8E4M3FN>, %[[S:.*]]: tensor<?x2xf8E8M0FNU>)
 // CHECK:         %[[ROWS:.*]] = tensor.dim %[[E]], %c0
 // CHECK:         %[[INIT:.*]] = tensor.empty(%[[ROWS]]) : tensor<?x64xf16>
-// CHECK:         mx.quantize ins(%[[X]] : tensor<?x64xbf16>) outs(%[[INIT]] : tensor<?x64xf16>) dequantized = [f8E4M3FN]
+// CHECK:         mx.fused_quantize ins(%[[X]] : tensor<?x64xbf16>) outs(%[[INIT]] : tensor<?x64xf16>) dequantized = [f8E4M3FN]
 func.func @sizes(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU>) -> tensor<?x64xf16> {
   %c0 = arith.constant 0 : index
-  %q:2 = mx.quantize ins(%x : tensor<?x64xbf16>) outs(%e, %s : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>) -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>
+  %q:2 = mx.fused_quantize ins(%x : tensor<?x64xbf16>) outs(%e, %s : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>) -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>
   %rows = tensor.dim %q#0, %c0 : tensor<?x64xf8E4M3FN>
   %init = tensor.empty(%rows) : tensor<?x64xf16>
   %y = mx.dequantize ins(%q#0, %q#1 : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>) outs(%init : tensor<?x64xf16>) -> tensor<?x64xf16>
@@ -125,11 +125,11 @@ func.func @sizes(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>, %s: tensor<?x
 
 // CHECK-LABEL: func @mixed(
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<256x64xf32>, %[[E:[a-z0-9]*]]: f32, %[[D:[a-z0-9]*]]: f32
-// CHECK:         %[[Q:.*]]:4 = mx.quantize ins(%[[X]] : tensor<256x64xf32>) global_scale(%[[E]]) decode_factors(%[[D]]) outs(%{{.*}} : tensor<256x64xf4E2M1FN>, tensor<256x4xf8E4M3FN>, tensor<64x256xbf16>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> {{.*}} prologue {
+// CHECK:         %[[Q:.*]]:4 = mx.fused_quantize ins(%[[X]] : tensor<256x64xf32>) global_scale(%[[E]]) decode_factors(%[[D]]) outs(%{{.*}} : tensor<256x64xf4E2M1FN>, tensor<256x4xf8E4M3FN>, tensor<64x256xbf16>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> {{.*}} prologue {
 // CHECK:           arith.negf
 // CHECK:         return %[[Q]]#0, %[[Q]]#1, %[[Q]]#2, %[[Q]]#3
 func.func @mixed(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e, %s: !s, %et: !et, %st: !st, %m: tensor<f32>, %init: tensor<64x256xbf16>) -> (!e, !s, tensor<64x256xbf16>, tensor<f32>) {
-  %q:5 = mx.quantize ins(%x : tensor<256x64xf32>) global_scale(%encode) outs(%e, %s, %et, %st, %m : !e, !s, !et, !st, tensor<f32>) axes = [1, 0] block_size = 16 amax -> !e, !s, !et, !st, tensor<f32> prologue {
+  %q:5 = mx.fused_quantize ins(%x : tensor<256x64xf32>) global_scale(%encode) outs(%e, %s, %et, %st, %m : !e, !s, !et, !st, tensor<f32>) axes = [1, 0] block_size = 16 amax -> !e, !s, !et, !st, tensor<f32> prologue {
   ^bb0(%a: f32, %row: index, %column: index):
     %b = arith.negf %a : f32
     mx.yield %b : f32
@@ -141,10 +141,10 @@ func.func @mixed(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e, %s:
 // One factor is not two.
 
 // CHECK-LABEL: func @one_factor(
-// CHECK:         mx.quantize {{.*}} decode_factors(%{{.*}}) {{.*}} dequantized = [f4E2M1FN, none]
+// CHECK:         mx.fused_quantize {{.*}} decode_factors(%{{.*}}) {{.*}} dequantized = [f4E2M1FN, none]
 // CHECK:         mx.dequantize
 func.func @one_factor(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e, %s: !s, %et: !et, %st: !st, %y: tensor<256x64xf32>, %yt: tensor<64x256xf32>) -> (tensor<256x64xf32>, tensor<64x256xf32>) {
-  %q:4 = mx.quantize ins(%x : tensor<256x64xf32>) global_scale(%encode) outs(%e, %s, %et, %st : !e, !s, !et, !st) axes = [1, 0] block_size = 16 -> !e, !s, !et, !st
+  %q:4 = mx.fused_quantize ins(%x : tensor<256x64xf32>) global_scale(%encode) outs(%e, %s, %et, %st : !e, !s, !et, !st) axes = [1, 0] block_size = 16 -> !e, !s, !et, !st
   %0 = mx.dequantize ins(%q#0, %q#1 : !e, !s) global_scale(%decode) outs(%y : tensor<256x64xf32>) block_size = 16 -> tensor<256x64xf32>
   %1 = mx.dequantize ins(%q#2, %q#3 : !et, !st) outs(%yt : tensor<64x256xf32>) block_size = 16 -> tensor<64x256xf32>
   return %0, %1 : tensor<256x64xf32>, tensor<64x256xf32>
@@ -162,20 +162,20 @@ func.func @one_factor(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e
 !st = tensor<1x7x32x4x4xf8E8M0FNU>
 
 // CHECK-LABEL: func @groups(
-// CHECK:         mx.quantize ragged = rows {{.*}} axes = [1, 0] dequantized = [f8E4M3FN, f8E4M3FN] -> tensor<300x64xbf16>, tensor<64x896xbf16>
+// CHECK:         mx.fused_quantize ragged = rows {{.*}} axes = [1, 0] dequantized = [f8E4M3FN, f8E4M3FN] -> tensor<300x64xbf16>, tensor<64x896xbf16>
 // CHECK-NOT:     mx.dequantize
 func.func @groups(%x: !x, %o: tensor<4xi32>, %e: !e, %s: !s, %et: !et, %st: !st, %y: !x, %yt: tensor<64x896xbf16>) -> (!x, tensor<64x896xbf16>) {
-  %q:4 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%e, %s, %et, %st : !e, !s, !et, !st) axes = [1, 0] -> !e, !s, !et, !st
+  %q:4 = mx.fused_quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%e, %s, %et, %st : !e, !s, !et, !st) axes = [1, 0] -> !e, !s, !et, !st
   %0 = mx.dequantize ragged = rows ins(%q#0, %q#1 : !e, !s) offsets(%o : tensor<4xi32>) outs(%y : !x) -> !x
   %1 = mx.dequantize ins(%q#2, %q#3 : !et, !st) outs(%yt : tensor<64x896xbf16>) -> tensor<64x896xbf16>
   return %0, %1 : !x, tensor<64x896xbf16>
 }
 
 // CHECK-LABEL: func @segments(
-// CHECK:         mx.quantize ragged = rows {{.*}} axes = [0] dequantized = [f8E4M3FN] -> tensor<64x896xbf16>
+// CHECK:         mx.fused_quantize ragged = rows {{.*}} axes = [0] dequantized = [f8E4M3FN] -> tensor<64x896xbf16>
 // CHECK-NOT:     mx.dequantize
 func.func @segments(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %et: !et, %st: !st, %yt: tensor<64x896xbf16>) -> tensor<64x896xbf16> {
-  %q:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%et, %st : !et, !st) axes = [0] -> !et, !st
+  %q:2 = mx.fused_quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%et, %st : !et, !st) axes = [0] -> !et, !st
   %0 = mx.dequantize ragged = reduction padded ins(%q#0, %q#1 : !et, !st) offsets(%p : tensor<4xi32>) outs(%yt : tensor<64x896xbf16>) -> tensor<64x896xbf16>
   return %0 : tensor<64x896xbf16>
 }
@@ -183,11 +183,11 @@ func.func @segments(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %et: !et, %st:
 // Segments that move together are no longer where the quantizer writes.
 
 // CHECK-LABEL: func @moved(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     dequantized =
 // CHECK:         mx.dequantize
 func.func @moved(%x: !x, %o: tensor<4xi32>, %et: !et, %st: !st, %yt: tensor<64x300xbf16>) -> tensor<64x300xbf16> {
-  %q:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%et, %st : !et, !st) axes = [0] -> !et, !st
+  %q:2 = mx.fused_quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%et, %st : !et, !st) axes = [0] -> !et, !st
   %0 = mx.dequantize ragged = reduction ins(%q#0, %q#1 : !et, !st) offsets(%o : tensor<4xi32>) outs(%yt : tensor<64x300xbf16>) -> tensor<64x300xbf16>
   return %0 : tensor<64x300xbf16>
 }
@@ -195,11 +195,11 @@ func.func @moved(%x: !x, %o: tensor<4xi32>, %et: !et, %st: !st, %yt: tensor<64x3
 // Other groups are other rows.
 
 // CHECK-LABEL: func @other_groups(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     dequantized =
 // CHECK:         mx.dequantize
 func.func @other_groups(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %e: !e, %s: !s, %y: !x) -> !x {
-  %q:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%e, %s : !e, !s) -> !e, !s
+  %q:2 = mx.fused_quantize ragged = rows ins(%x : !x) offsets(%o : tensor<4xi32>) outs(%e, %s : !e, !s) -> !e, !s
   %0 = mx.dequantize ragged = rows ins(%q#0, %q#1 : !e, !s) offsets(%p : tensor<4xi32>) outs(%y : !x) -> !x
   return %0 : !x
 }
@@ -221,7 +221,7 @@ func.func @other_groups(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %e: !e, %s
 // TILE-LABEL:  func @wide_rows(
 // TILE-NOT:      mx.dequantize
 func.func @wide(%x: !x, %e: !e, %s: !s, %et: !et, %st: !st, %y: !y, %yt: !yt) -> (!y, !yt, !y, !yt) {
-  %q:8 = mx.quantize ins(%x : !x) outs(%e, %s, %et, %st, %e, %s, %et, %st : !e, !s, !et, !st, !e, !s, !et, !st) axes = [1, 0] -> !e, !s, !et, !st, !e, !s, !et, !st prologue {
+  %q:8 = mx.fused_quantize ins(%x : !x) outs(%e, %s, %et, %st, %e, %s, %et, %st : !e, !s, !et, !st, !e, !s, !et, !st) axes = [1, 0] -> !e, !s, !et, !st, !e, !s, !et, !st prologue {
   ^bb0(%a: f32, %row: index, %column: index):
     %b = arith.negf %a : f32
     mx.yield %a, %b : f32, f32
@@ -233,7 +233,7 @@ func.func @wide(%x: !x, %e: !e, %s: !s, %et: !et, %st: !st, %y: !y, %yt: !yt) ->
   return %0, %1, %2, %3 : !y, !yt, !y, !yt
 }
 func.func @wide_rows(%x: !x, %e: !e, %s: !s, %y: tensor<256x128xf32>) -> (!x, !x) {
-  %q:4 = mx.quantize ins(%x : !x) outs(%e, %s, %e, %s : !e, !s, !e, !s) -> !e, !s, !e, !s prologue {
+  %q:4 = mx.fused_quantize ins(%x : !x) outs(%e, %s, %e, %s : !e, !s, !e, !s) -> !e, !s, !e, !s prologue {
   ^bb0(%a: f32, %row: index, %column: index):
     %b = arith.negf %a : f32
     mx.yield %a, %b : f32, f32

@@ -5,9 +5,9 @@
 // RUN: mx-opt %s --mx-fuse-prologues=concat-multiple=128 | FileCheck %s --check-prefixes=CHECK,TILES
 
 // CHECK-LABEL: func.func @narrow(
-// ANY:           mx.quantize {{.*}} concat
+// ANY:           mx.fused_quantize {{.*}} concat
 // TILES:         tensor.concat
-// TILES:         mx.quantize
+// TILES:         mx.fused_quantize
 // TILES-NOT:     {{[^%]}}concat
 func.func @narrow(%a: tensor<8x96xbf16>, %b: tensor<8x96xbf16>) -> (tensor<8x192xf8E4M3FN>, tensor<8x6xf8E8M0FNU>) {
   %x = tensor.concat dim(1) %a, %b : (tensor<8x96xbf16>, tensor<8x96xbf16>) -> tensor<8x192xbf16>
@@ -20,7 +20,7 @@ func.func @narrow(%a: tensor<8x96xbf16>, %b: tensor<8x96xbf16>) -> (tensor<8x192
 
 // CHECK-LABEL: func.func @wide(
 // CHECK-NOT:     tensor.concat
-// CHECK:         mx.quantize {{.*}} concat
+// CHECK:         mx.fused_quantize {{.*}} concat
 func.func @wide(%a: tensor<8x128xbf16>, %b: tensor<8x128xbf16>) -> (tensor<8x256xf8E4M3FN>, tensor<8x8xf8E8M0FNU>) {
   %x = tensor.concat dim(1) %a, %b : (tensor<8x128xbf16>, tensor<8x128xbf16>) -> tensor<8x256xbf16>
   %e = tensor.empty() : tensor<8x256xf8E4M3FN>

@@ -15,7 +15,7 @@
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xf32>, %[[R:[^:]*]]: tensor<64xf32>,
 // CHECK-SAME:      %[[C:[^:]*]]: tensor<64xbf16>, %[[S:[^:]*]]: tensor<f32>, %[[M:[^:]*]]: tensor<64x64xi1>, %[[N:[^:]*]]: f32
 // CHECK-NOT:     linalg
-// CHECK:         mx.quantize ins(%[[X]], %[[Y]] : tensor<64x64xbf16>, tensor<64x64xf32>)
+// CHECK:         mx.fused_quantize ins(%[[X]], %[[Y]] : tensor<64x64xbf16>, tensor<64x64xf32>)
 // CHECK-SAME:      axes = [1, 0]
 // CHECK-SAME:      prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
@@ -74,7 +74,7 @@ func.func @both_axes(%x: !t, %y: tensor<64x64xf32>, %r: tensor<64xf32>, %c: tens
 // CHECK-LABEL: func @chain(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
 // CHECK-NOT:     linalg
-// CHECK:         mx.quantize ins(%[[X]], %[[Y]] : tensor<64x64xbf16>, tensor<64x64xbf16>)
+// CHECK:         mx.fused_quantize ins(%[[X]], %[[Y]] : tensor<64x64xbf16>, tensor<64x64xbf16>)
 // CHECK:         ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      %[[C:.*]] = arith.mulf %[[A]], %[[B]] : bf16
 // CHECK-NEXT:      %[[D:.*]] = arith.addf %[[C]], %[[A]] : bf16
@@ -99,7 +99,7 @@ func.func @chain(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s) {
 // One operation that computes two tensors, each quantized along both axes: one
 // quantization of two values, whose destinations come value by value.
 // CHECK-LABEL: func @two_values(
-// CHECK:         %[[Q:.*]]:8 = mx.quantize ins(%{{.*}}, %{{.*}} : tensor<64x64xbf16>, tensor<64x64xbf16>)
+// CHECK:         %[[Q:.*]]:8 = mx.fused_quantize ins(%{{.*}}, %{{.*}} : tensor<64x64xbf16>, tensor<64x64xbf16>)
 // CHECK-SAME:      outs(%[[E1:[^,]*]], %[[F1:[^,]*]], %[[E2:[^,]*]], %[[F1]], %[[E3:[^,]*]], %[[F1]], %[[E4:[^,]*]], %[[F1]] :
 // CHECK-SAME:      axes = [1, 0]
 // CHECK:           %[[U:.*]] = arith.mulf
@@ -132,9 +132,9 @@ func.func @two_values(%x: !t, %y: !t, %e1: !e, %e2: !e, %e3: !e, %e4: !e, %f: !s
 // Operations of their own whose inputs overlap are read once too.
 // CHECK-LABEL: func @related(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
-// CHECK:         mx.quantize ins(%[[X]], %[[Y]] :
+// CHECK:         mx.fused_quantize ins(%[[X]], %[[Y]] :
 // CHECK:           mx.yield %{{.*}}, %{{.*}} : bf16, bf16
-// CHECK-NOT:     mx.quantize
+// CHECK-NOT:     mx.fused_quantize
 func.func @related(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
   %init = tensor.empty() : !t
   %0 = linalg.mul ins(%x, %y : !t, !t) outs(%init : !t) -> !t
@@ -153,7 +153,7 @@ func.func @related(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
 // The first is used between the two: what the second needs moves up.
 // CHECK-LABEL: func @use_between(
 // CHECK:         %[[F:.*]] = tensor.empty() : tensor<64x2xf8E8M0FNU>
-// CHECK:         %[[Q:.*]]:4 = mx.quantize {{.*}} axes = [0, 1]
+// CHECK:         %[[Q:.*]]:4 = mx.fused_quantize {{.*}} axes = [0, 1]
 // CHECK:         mx.dequantize ins(%[[Q]]#0, %[[Q]]#1
 // CHECK:         return %{{.*}}, %[[Q]]#2, %[[Q]]#3
 func.func @use_between(%x: !t, %e: !e, %f: !s) -> (!t, !e, !s) {
@@ -177,7 +177,7 @@ func.func @use_between(%x: !t, %e: !e, %f: !s) -> (!t, !e, !s) {
 // What something else reads is stored anyway.
 // CHECK-LABEL: func @other_use
 // CHECK:         linalg.abs
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     prologue
 func.func @other_use(%x: !t, %e: !e, %f: !s) -> (!e, !s, !t) {
   %init = tensor.empty() : !t
@@ -189,8 +189,8 @@ func.func @other_use(%x: !t, %e: !e, %f: !s) -> (!e, !s, !t) {
 // Recipes differ: two quantizations, of a tensor that is stored.
 // CHECK-LABEL: func @other_recipe
 // CHECK:         linalg.abs
-// CHECK:         mx.quantize {{.*}} -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>{{$}}
-// CHECK:         mx.quantize {{.*}} scale_rounding = floor
+// CHECK:         mx.fused_quantize {{.*}} -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>{{$}}
+// CHECK:         mx.fused_quantize {{.*}} scale_rounding = floor
 func.func @other_recipe(%x: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
   %init = tensor.empty() : !t
   %0 = linalg.abs ins(%x : !t) outs(%init : !t) -> !t
@@ -201,7 +201,7 @@ func.func @other_recipe(%x: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
 
 // CHECK-LABEL: func @permuted
 // CHECK:         linalg.generic
-// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x64xbf16>)
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x64xbf16>)
 func.func @permuted(%x: !t, %e: !e, %f: !s) -> (!e, !s) {
   %init = tensor.empty() : !t
   %0 = linalg.generic {indexing_maps = [#transposed, #id], iterator_types = ["parallel", "parallel"]}
@@ -251,7 +251,7 @@ func.func @reads_destination(%x: !t, %init: !t, %e: !e, %f: !s) -> (!e, !s, !e, 
 // A region does not know its batch, and kernels for batches have none.
 // CHECK-LABEL: func @batch(
 // CHECK-COUNT-2: linalg.generic
-// CHECK:         mx.quantize ins(%{{.*}} : tensor<2x64x64xbf16>) outs(%{{[^)]*}}) -> tensor<2x64x64xf8E4M3FN>
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<2x64x64xbf16>) outs(%{{[^)]*}}) -> tensor<2x64x64xf8E4M3FN>
 func.func @batch(%x: !t, %b: tensor<2xbf16>, %c: tensor<64xbf16>, %e: !e, %f: !s) -> (!e, !s) {
   %init = tensor.empty() : !t
   %0 = linalg.generic {indexing_maps = [#id, #batch, #id], iterator_types = ["parallel", "parallel", "parallel"]}
@@ -280,7 +280,7 @@ func.func @batch(%x: !t, %b: tensor<2xbf16>, %c: tensor<64xbf16>, %e: !e, %f: !s
 // The largest magnitude comes from the read of the quantizations, whichever is
 // first; what uses it before them comes after them.
 // CHECK-LABEL: func @amax(
-// CHECK:         %[[Q:.*]]:5 = mx.quantize ins(%{{.*}} : tensor<64x64xbf16>)
+// CHECK:         %[[Q:.*]]:5 = mx.fused_quantize ins(%{{.*}} : tensor<64x64xbf16>)
 // CHECK-SAME:      axes = [1, 0] amax
 // CHECK:         %[[M:.*]] = tensor.extract %[[Q]]#4[]
 // CHECK-NOT:     mx.amax
@@ -307,7 +307,7 @@ func.func @amax(%x: !t, %f: !s) -> (f32, !e, !s, !e, !s) {
 // CHECK-LABEL: func @amax_of_values(
 // CHECK-SAME:      %[[M:[^ :]*]]: tensor<f32>
 // CHECK:         %[[NONE:.*]] = tensor.empty() : tensor<f32>
-// CHECK:         %[[Q:.*]]:6 = mx.quantize ins
+// CHECK:         %[[Q:.*]]:6 = mx.fused_quantize ins
 // CHECK-SAME:      outs(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NONE]], %[[M]] :
 // CHECK-SAME:      amax
 // CHECK:           mx.yield %{{.*}}, %{{.*}} : bf16, bf16
@@ -324,7 +324,7 @@ func.func @amax_of_values(%m: !m, %x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e
     linalg.yield %0, %1 : bf16, bf16
   } -> (!t, !t)
   %q:2 = mx.quantize ins(%h#0 : !t) outs(%e, %f : !e, !s) -> !e, !s
-  %p:3 = mx.quantize ins(%h#1 : !t) outs(%e, %f, %m : !e, !s, !m) amax -> !e, !s, !m
+  %p:3 = mx.fused_quantize ins(%h#1 : !t) outs(%e, %f, %m : !e, !s, !m) amax -> !e, !s, !m
   return %q#0, %q#1, %p#0, %p#1, %p#2 : !e, !s, !e, !s, !m
 }
 
@@ -338,7 +338,7 @@ func.func @amax_of_values(%m: !m, %x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e
 // A factor that is made of the amax needs it first.
 // CHECK-LABEL: func @amax_is_needed(
 // CHECK:         mx.amax
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK-NOT:     amax
 // CHECK:         return
 func.func @amax_is_needed(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !s) {
@@ -346,7 +346,7 @@ func.func @amax_is_needed(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !s) {
   %n = tensor.extract %a[] : !m
   %c = arith.constant 2688.0 : f32
   %g = arith.divf %c, %n : f32
-  %q:2 = mx.quantize ins(%x : !t) global_scale(%g) outs(%e, %f : !e, !s) block_size = 16 -> !e, !s
+  %q:2 = mx.quantize ins(%x : !t) global_scale(%g) outs(%e, %f : !e, !s) -> !e, !s
   return %q#0, %q#1 : !e, !s
 }
 
@@ -360,10 +360,10 @@ func.func @amax_is_needed(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !s) {
 
 // Other rows count.
 // CHECK-LABEL: func @amax_of_gathered(
-// CHECK:         mx.quantize {{.*}} gather
+// CHECK:         mx.fused_quantize {{.*}} gather
 // CHECK:         mx.amax
 func.func @amax_of_gathered(%x: !t, %i: tensor<96xi32>, %m: !m, %e: !e, %f: !s) -> (!e, !s, !m) {
-  %q:2 = mx.quantize ins(%x : !t) gather(%i : tensor<96xi32>) outs(%e, %f : !e, !s) -> !e, !s
+  %q:2 = mx.fused_quantize ins(%x : !t) gather(%i : tensor<96xi32>) outs(%e, %f : !e, !s) -> !e, !s
   %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
   return %q#0, %q#1, %a : !e, !s, !m
 }
@@ -378,12 +378,12 @@ func.func @amax_of_gathered(%x: !t, %i: tensor<96xi32>, %m: !m, %e: !e, %f: !s) 
 // One is enough, for the quantization's own too.
 // CHECK-LABEL: func @amax_twice(
 // CHECK-NOT:     mx.amax
-// CHECK:         %[[Q:.*]]:3 = mx.quantize {{.*}} amax
+// CHECK:         %[[Q:.*]]:3 = mx.fused_quantize {{.*}} amax
 // CHECK-NOT:     mx.amax
 // CHECK:         return %[[Q]]#0, %[[Q]]#2, %[[Q]]#2, %[[Q]]#2
 func.func @amax_twice(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !m, !m, !m) {
   %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
-  %q:3 = mx.quantize ins(%x : !t) outs(%e, %f, %m : !e, !s, !m) amax -> !e, !s, !m
+  %q:3 = mx.fused_quantize ins(%x : !t) outs(%e, %f, %m : !e, !s, !m) amax -> !e, !s, !m
   %b = mx.amax ins(%x : !t) outs(%m : !m) -> !m
   return %q#0, %a, %q#2, %b : !e, !m, !m, !m
 }
@@ -397,13 +397,13 @@ func.func @amax_twice(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !m, !m, !m) {
 // A prologue that uses no input still has one, for the shape.
 // CHECK-LABEL: func @constant(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
-// CHECK:         mx.quantize ins(%[[X]] : tensor<64x64xbf16>) {{.*}} axes = [1, 0]
+// CHECK:         mx.fused_quantize ins(%[[X]] : tensor<64x64xbf16>) {{.*}} axes = [1, 0]
 func.func @constant(%x: !t, %n: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
-  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s prologue {
+  %q:2 = mx.fused_quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %n : bf16
   }
-  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s prologue {
+  %r:2 = mx.fused_quantize ins(%x : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %n : bf16
   }
@@ -418,16 +418,16 @@ func.func @constant(%x: !t, %n: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
 
 // What a region uses was stored after the first quantization: they stay two.
 // CHECK-LABEL: func @loaded(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK:         memref.store
 // CHECK:         %[[N:.*]] = memref.load
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK:           arith.mulf %{{.*}}, %[[N]]
 func.func @loaded(%x: !t, %m: memref<bf16>, %v: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
   %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s
   memref.store %v, %m[] : memref<bf16>
   %n = memref.load %m[] : memref<bf16>
-  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s prologue {
+  %r:2 = mx.fused_quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %0 = arith.mulf %a, %n : bf16
     mx.yield %0 : bf16
@@ -446,7 +446,7 @@ func.func private @next() -> !m
 
 // Calls keep their order.
 // CHECK-LABEL: func @called(
-// CHECK:         mx.quantize
+// CHECK:         mx.fused_quantize
 // CHECK:         call @next
 // CHECK:         %[[M:.*]] = call @next
 // CHECK:         mx.amax {{.*}} outs(%[[M]] :
@@ -474,7 +474,7 @@ func.func @called(%x: !t, %e: !e, %f: !s) -> (!e, !s, !m, !m) {
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x64xbf16>, %[[Y:[^:]*]]: tensor<?x64xbf16>
 // CHECK-NOT:     linalg
 // CHECK-NOT:     tensor.concat
-// CHECK:         mx.quantize ragged = rows ins(%[[X]], %[[Y]] : tensor<?x64xbf16>, tensor<?x64xbf16>)
+// CHECK:         mx.fused_quantize ragged = rows ins(%[[X]], %[[Y]] : tensor<?x64xbf16>, tensor<?x64xbf16>)
 // CHECK-SAME:      axes = [1, 0] concat ->
 // CHECK-SAME:      prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
@@ -500,7 +500,7 @@ func.func @concat(%x: !x, %y: !x, %n: index, %o: tensor<4xi32>, %e: !e, %f: !s, 
 // CHECK-LABEL: func @inserted(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x64xbf16>, %[[Y:[^:]*]]: tensor<?x64xbf16>
 // CHECK-NOT:     tensor.insert_slice
-// CHECK:         mx.quantize ins(%[[X]], %[[Y]] : tensor<?x64xbf16>, tensor<?x64xbf16>)
+// CHECK:         mx.fused_quantize ins(%[[X]], %[[Y]] : tensor<?x64xbf16>, tensor<?x64xbf16>)
 // CHECK-SAME:      concat ->
 // CHECK:           mx.yield %[[A:.*]], %{{.*}}, %[[A]] : bf16, bf16, bf16
 func.func @inserted(%x: !x, %y: !x, %n: index, %e: tensor<?x192xf8E4M3FN>, %f: tensor<?x6xf8E8M0FNU>)
@@ -552,7 +552,7 @@ func.func @no_concat(%x: tensor<32x128xbf16>, %y: tensor<64x96xbf16>, %z: tensor
   %3 = tensor.concat dim(1) %v, %v : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x128xbf16>
   %t:2 = mx.quantize ins(%3 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
   %4 = tensor.concat dim(1) %v, %v : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x128xbf16>
-  %w:2 = mx.quantize ins(%4 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
+  %w:2 = mx.fused_quantize ins(%4 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %b = arith.negf %a : bf16
     mx.yield %b : bf16

@@ -7,14 +7,14 @@
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
 // CHECK:         %[[E:.*]] = tensor.empty() : tensor<300x192xf8E4M3FN>
 // CHECK:         %[[F:.*]] = tensor.empty() : tensor<3x2x32x4x4xf8E8M0FNU>
-// CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%[[X]] : tensor<300x192xbf16>)
+// CHECK:         %[[Q:.*]]:2 = mx.fused_quantize ins(%[[X]] : tensor<300x192xbf16>)
 // CHECK-SAME:      outs(%[[E]], %[[F]] : tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
 // CHECK-SAME:      scale_rounding = even
 // CHECK:         return %[[Q]]#0, %[[Q]]#1
 func.func @static(%x: tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>) {
   %e = tensor.empty() : tensor<300x192xf8E4M3FN>
   %f = tensor.empty() : tensor<300x6xf8E8M0FNU, #tiled>
-  %q, %s = mx.quantize ins(%x : tensor<300x192xbf16>)
+  %q, %s = mx.fused_quantize ins(%x : tensor<300x192xbf16>)
       outs(%e, %f : tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>) scale_rounding = even
       -> tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>
   return %q, %s : tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>
@@ -49,7 +49,7 @@ func.func @shape_kept(%l: tensor<300x6xf8E8M0FNU, #mx.scale_layout<linear>>,
 
 // The operation still says that its rows are ragged.
 // CHECK-LABEL: func @ragged_rows
-// CHECK:         mx.quantize ragged = rows
+// CHECK:         mx.fused_quantize ragged = rows
 // CHECK-SAME:      outs(%{{[^ ,]*}}, %{{[^ ,]*}} : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
 // CHECK:         mx.grouped_matmul ragged = rows
 // CHECK-SAME:      tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x1x1x32x4x4xf8E8M0FNU>
@@ -57,7 +57,7 @@ func.func @ragged_rows(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %b: tensor<4x
                        %sb: tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<300x48xbf16> {
   %e = tensor.empty() : tensor<300x64xf8E4M3FN>
   %f = tensor.empty() : tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
-  %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
+  %q, %s = mx.fused_quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
       outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>)
       -> tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
   %init = tensor.empty() : tensor<300x48xbf16>
@@ -158,7 +158,7 @@ func.func @dim_of_elements(%x: tensor<?x?xbf16>, %e: tensor<?x?xf8E4M3FN>, %f: t
     -> (index, index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %q, %s = mx.quantize ins(%x : tensor<?x?xbf16>)
+  %q, %s = mx.fused_quantize ins(%x : tensor<?x?xbf16>)
       outs(%e, %f : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU, #tiled>)
       -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU, #tiled>
   %rows = tensor.dim %s, %c0 : tensor<?x?xf8E8M0FNU, #tiled>
@@ -215,7 +215,7 @@ func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.sca
 
 // Scales of every value of a prologue, and the logical size of the last.
 // CHECK-LABEL: func @prologue(
-// CHECK:         %[[R:.*]]:4 = mx.quantize
+// CHECK:         %[[R:.*]]:4 = mx.fused_quantize
 // CHECK-SAME:      -> tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU> prologue {
 // CHECK:           mx.yield
 // CHECK:         %[[D:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?x64xf8E4M3FN>
@@ -224,7 +224,7 @@ func.func @prologue(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
                     %f: tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
     -> (tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, index) {
   %c0 = arith.constant 0 : index
-  %r:4 = mx.quantize ins(%x : tensor<?x64xbf16>)
+  %r:4 = mx.fused_quantize ins(%x : tensor<?x64xbf16>)
       outs(%e, %f, %e, %f : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
                             tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
@@ -245,13 +245,13 @@ func.func @prologue(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
 // Scales of inputs, whose sizes are those of the elements that they belong to.
 // CHECK-LABEL: func @input_scales(
 // CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x64xf4E2M1FN>, %[[S:[^:]*]]: tensor<?x1x32x4x4xf8E4M3FN>
-// CHECK:         mx.quantize ins(%[[Q]] : tensor<?x64xf4E2M1FN>) input_scales(%[[S]] : tensor<?x1x32x4x4xf8E4M3FN>)
+// CHECK:         mx.fused_quantize ins(%[[Q]] : tensor<?x64xf4E2M1FN>) input_scales(%[[S]] : tensor<?x1x32x4x4xf8E4M3FN>)
 // CHECK:         %[[D:.*]] = tensor.dim %[[Q]], %{{.*}} : tensor<?x64xf4E2M1FN>
 // CHECK:         return %{{.*}}, %[[D]]
 func.func @input_scales(%q: tensor<?x64xf4E2M1FN>, %s: tensor<?x4xf8E4M3FN, #tiled>, %e: tensor<?x64xi8>,
                         %f: tensor<?x2xf8E8M0FNU>) -> (tensor<?x64xi8>, index) {
   %c0 = arith.constant 0 : index
-  %r:2 = mx.quantize ins(%q : tensor<?x64xf4E2M1FN>) input_scales(%s : tensor<?x4xf8E4M3FN, #tiled>)
+  %r:2 = mx.fused_quantize ins(%q : tensor<?x64xf4E2M1FN>) input_scales(%s : tensor<?x4xf8E4M3FN, #tiled>)
       outs(%e, %f : tensor<?x64xi8>, tensor<?x2xf8E8M0FNU>) -> tensor<?x64xi8>, tensor<?x2xf8E8M0FNU> prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         mx.yield %a : bf16

@@ -12,7 +12,7 @@
 // CHECK:         %[[P:.*]] = tensor.dim %[[NUMBERS]]
 // CHECK:         %[[OUT:.*]] = tensor.empty(%[[P]]) : tensor<?x96xbf16>
 // CHECK:         %[[S:.*]] = tensor.empty(%[[P]]) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
-// CHECK:         %[[A:.*]]:2 = mx.quantize ragged = rows ins(%[[X]] : tensor<?x128xbf16>) gather(%[[NUMBERS]] : tensor<?xi32>) offsets(%[[ENDS]] : tensor<4xi32>) outs(%{{.*}}, %[[S]] :
+// CHECK:         %[[A:.*]]:2 = mx.fused_quantize ragged = rows ins(%[[X]] : tensor<?x128xbf16>) gather(%[[NUMBERS]] : tensor<?xi32>) offsets(%[[ENDS]] : tensor<4xi32>) outs(%{{.*}}, %[[S]] :
 // CHECK:         %[[B:.*]]:2 = mx.quantize ins(%[[W]] : tensor<4x96x128xbf16>) {{.*}} -> tensor<4x96x128xf8E4M3FN>, tensor<4x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         %[[Y:.*]] = mx.grouped_matmul ragged = rows ins(%[[A]]#0, %[[A]]#1, %[[B]]#0, %[[B]]#1 : {{.*}}) offsets(%[[ENDS]] : tensor<4xi32>) outs(%[[OUT]] : tensor<?x96xbf16>) -> tensor<?x96xbf16>
 // CHECK:         return %[[Y]]

@@ -22,7 +22,7 @@
 // NVFP4-LABEL: func.func @plain(
 // NVFP4-DAG:     %[[ALPHA:.*]] = arith.constant 6.250000e-02 : f32
 // NVFP4-DAG:     %[[FACTOR:.*]] = arith.constant 4.000000e+00 : f32
-// NVFP4:         mx.quantize ins(%{{.*}}) global_scale(%[[FACTOR]]) outs(%{{.*}}) block_size = 16 -> tensor<64x128xf4E2M1FN>, tensor<64x8xf8E4M3FN>
+// NVFP4:         mx.quantize ins(%{{.*}}) global_scale(%[[FACTOR]]) outs(%{{.*}}) -> tensor<64x128xf4E2M1FN>, tensor<64x8xf8E4M3FN>
 // NVFP4:         mx.matmul ins({{.*}}) alpha(%[[ALPHA]]) outs(%{{.*}}) block_size = 16 ->
 // OTHER-LABEL: func.func @plain(
 // OTHER:         mx.quantize {{.*}} scale_rounding = even -> tensor<64x128xf8E5M2>

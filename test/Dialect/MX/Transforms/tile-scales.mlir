@@ -11,14 +11,14 @@
 // CHECK-LABEL: func.func @both
 // CHECK-NOT:     mxgpu.require
 // CHECK:         %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-// CHECK-NEXT:    %[[Q:.*]]:2 = mx.quantize ins(%arg0 : tensor<?x128xbf16>) outs(%{{.*}}, %[[TILES]] :
+// CHECK-NEXT:    %[[Q:.*]]:2 = mx.fused_quantize ins(%arg0 : tensor<?x128xbf16>) outs(%{{.*}}, %[[TILES]] :
 // CHECK:         %[[OTHER:.*]] = tensor.empty() : tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NEXT:    %[[B:.*]] = mx.relayout ins(%arg2 : tensor<64x4xf8E8M0FNU>) outs(%[[OTHER]] :
 // CHECK-NEXT:    mx.matmul ins(%[[Q]]#0, %[[Q]]#1, %arg1, %[[B]] :
 func.func @both(%x: tensor<?x128xbf16>, %b: !w, %bs: !wl, %n: index) -> tensor<?x64xf32> {
   %e = tensor.empty(%n) : !e
   %s = tensor.empty(%n) : !l
-  %q:2 = mx.quantize ins(%x : tensor<?x128xbf16>) outs(%e, %s : !e, !l) -> !e, !l
+  %q:2 = mx.fused_quantize ins(%x : tensor<?x128xbf16>) outs(%e, %s : !e, !l) -> !e, !l
   %o = tensor.empty(%n) : tensor<?x64xf32>
   %y = mx.matmul ins(%q#0, %q#1, %b, %bs : !e, !l, !w, !wl) outs(%o : tensor<?x64xf32>) -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
@@ -26,7 +26,7 @@ func.func @both(%x: tensor<?x128xbf16>, %b: !w, %bs: !wl, %n: index) -> tensor<?
 
 // Somebody else reads them too; what is tiled stays.
 // CHECK-LABEL: func.func @returned
-// CHECK:         %[[Q:.*]]:2 = mx.quantize
+// CHECK:         %[[Q:.*]]:2 = mx.fused_quantize
 // CHECK-SAME:      -> tensor<?x128xf8E4M3FN>, tensor<?x4xf8E8M0FNU>
 // CHECK:         %[[A:.*]] = mx.relayout ins(%[[Q]]#1 :
 // CHECK-NEXT:    mx.matmul ins(%[[Q]]#0, %[[A]], %arg1, %arg2 :
@@ -34,7 +34,7 @@ func.func @both(%x: tensor<?x128xbf16>, %b: !w, %bs: !wl, %n: index) -> tensor<?
 func.func @returned(%x: tensor<?x128xbf16>, %b: !w, %bs: !wt, %n: index) -> (tensor<?x64xf32>, !l) {
   %e = tensor.empty(%n) : !e
   %s = tensor.empty(%n) : !l
-  %q:2 = mx.quantize ins(%x : tensor<?x128xbf16>) outs(%e, %s : !e, !l) -> !e, !l
+  %q:2 = mx.fused_quantize ins(%x : tensor<?x128xbf16>) outs(%e, %s : !e, !l) -> !e, !l
   %o = tensor.empty(%n) : tensor<?x64xf32>
   %y = mx.matmul ins(%q#0, %q#1, %b, %bs : !e, !l, !w, !wt) outs(%o : tensor<?x64xf32>) -> tensor<?x64xf32>
   return %y, %q#1 : tensor<?x64xf32>, !l
@@ -59,14 +59,14 @@ func.func @dynamic_batch(%a: tensor<?x40x128xf8E4M3FN>, %as: tensor<?x40x4xf8E8M
 
 // Of a batch: a quantizer and an argument.
 // CHECK-LABEL: func.func @batch
-// CHECK:         %[[Q:.*]]:2 = mx.quantize
+// CHECK:         %[[Q:.*]]:2 = mx.fused_quantize
 // CHECK-SAME:      -> tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         %[[B:.*]] = mx.relayout ins(%arg2 : tensor<3x64x4xf8E8M0FNU>) outs(%{{.*}} : tensor<3x64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
 // CHECK-NEXT:    mx.matmul ins(%[[Q]]#0, %[[Q]]#1, %arg1, %[[B]] :
 func.func @batch(%x: tensor<3x40x128xbf16>, %b: tensor<3x64x128xf8E4M3FN>, %bs: tensor<3x64x4xf8E8M0FNU>) -> tensor<3x40x64xf32> {
   %e = tensor.empty() : tensor<3x40x128xf8E4M3FN>
   %s = tensor.empty() : tensor<3x40x4xf8E8M0FNU>
-  %q:2 = mx.quantize ins(%x : tensor<3x40x128xbf16>) outs(%e, %s : tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU>)
+  %q:2 = mx.fused_quantize ins(%x : tensor<3x40x128xbf16>) outs(%e, %s : tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU>)
       -> tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU>
   %o = tensor.empty() : tensor<3x40x64xf32>
   %y = mx.matmul ins(%q#0, %q#1, %b, %bs : tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU>, tensor<3x64x128xf8E4M3FN>, tensor<3x64x4xf8E8M0FNU>)

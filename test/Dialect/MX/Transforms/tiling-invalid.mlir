@@ -131,12 +131,13 @@ return %q#0 : tensor<256x64xf8E4M3FN>
 
 // Columns of a tile would lie in several places.
 // SET sizes = 0, 32
+// SET name = fused_quantize
 func.func @f(%x: tensor<256x64xbf16>, %e: tensor<256x128xf8E4M3FN>, %f: tensor<256x4xf8E8M0FNU>)
 // BLOCK error
   -> tensor<256x128xf8E4M3FN> {
 // expected-error @below {{expected no tiling of columns: values lie side by side}}
 // BLOCK op
-%q:2 = mx.quantize ins(%x : tensor<256x64xbf16>)
+%q:2 = mx.fused_quantize ins(%x : tensor<256x64xbf16>)
     outs(%e, %f : tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU>) concat
     -> tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %row: index, %column: index):
@@ -145,12 +146,13 @@ func.func @f(%x: tensor<256x64xbf16>, %e: tensor<256x128xf8E4M3FN>, %f: tensor<2
 return %q#0 : tensor<256x128xf8E4M3FN>
 
 // A tile has a maximum of its own.
+// SET name = fused_quantize
 func.func @f(%x: tensor<256x64xbf16>, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>, %m: tensor<f32>)
 // BLOCK error
   -> tensor<256x64xf8E4M3FN> {
 // expected-error @below {{expected no tiling of rows: the maximum is that of the whole input}}
 // BLOCK op
-%q:3 = mx.quantize ins(%x : tensor<256x64xbf16>)
+%q:3 = mx.fused_quantize ins(%x : tensor<256x64xbf16>)
     outs(%e, %f, %m : tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>, tensor<f32>) amax
     -> tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>, tensor<f32>
 return %q#0 : tensor<256x64xf8E4M3FN>
@@ -180,12 +182,13 @@ return %r#0 : tensor<64x64xf8E4M3FN>
 
 // A tile of an input's scales has 128 rows.
 // SET sizes = 64
+// SET name = fused_quantize
 func.func @f(%x: tensor<256x64xf8E4M3FN>, %s: tensor<2x1x32x4x4xf8E8M0FNU>, %e: tensor<256x64xi8>,
 // BLOCK error
                       %f: tensor<256x2xf8E8M0FNU>) -> (tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) {
 // expected-error @below {{expected tiles of rows in multiples of 128, found 64}}
 // BLOCK op
-%r:2 = mx.quantize ins(%x : tensor<256x64xf8E4M3FN>) input_scales(%s : tensor<2x1x32x4x4xf8E8M0FNU>)
+%r:2 = mx.fused_quantize ins(%x : tensor<256x64xf8E4M3FN>) input_scales(%s : tensor<2x1x32x4x4xf8E8M0FNU>)
     outs(%e, %f : tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xi8>, tensor<256x2xf8E8M0FNU> prologue {
     ^bb0(%a: f32, %row: index, %col: index):
       mx.yield %a : f32

@@ -278,7 +278,7 @@ module attributes {transform.with_named_sequence} {
 // CHECK:           scf.for %[[J:[^ ]+]] =
 // CHECK-DAG:         tensor.extract_slice %[[X]][%[[I]], %[[J]]] [64, 32] [1, 1]
 // CHECK-DAG:         tensor.extract_slice %[[Y]][%[[I]], %[[J]]] [64, 32] [1, 1]
-// CHECK:             mx.quantize {{.*}} -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>, tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU> prologue {
+// CHECK:             mx.fused_quantize {{.*}} -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>, tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU> prologue {
 // CHECK:             ^bb0(%{{.*}}: bf16, %{{.*}}: f32, %[[ROW:.*]]: index, %[[COLUMN:.*]]: index):
 // CHECK-DAG:           %[[R:.*]] = arith.addi %[[ROW]], %[[I]] : index
 // CHECK-DAG:           %[[C:.*]] = arith.addi %[[COLUMN]], %[[J]] : index
@@ -286,7 +286,7 @@ module attributes {transform.with_named_sequence} {
 func.func @prologue(%x: tensor<256x64xbf16>, %y: tensor<256x64xf32>, %z: tensor<256x64xf32>,
                     %e: tensor<64x256xf8E4M3FN>, %f: tensor<64x8xf8E8M0FNU>)
     -> (tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) {
-  %r:4 = mx.quantize ins(%x, %y : tensor<256x64xbf16>, tensor<256x64xf32>)
+  %r:4 = mx.fused_quantize ins(%x, %y : tensor<256x64xbf16>, tensor<256x64xf32>)
       outs(%e, %f, %e, %f : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>)
       axes = [0]
       -> tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>
@@ -301,7 +301,7 @@ func.func @prologue(%x: tensor<256x64xbf16>, %y: tensor<256x64xf32>, %z: tensor<
 }
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %op = transform.structured.match ops{["mx.fused_quantize"]} in %root : (!transform.any_op) -> !transform.any_op
     %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [64, 32]
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     transform.yield
@@ -316,17 +316,17 @@ module attributes {transform.with_named_sequence} {
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<77x64xbf16>, %[[N:[^:]*]]: tensor<96xi32>
 // CHECK:         scf.for %[[I:[^ ]+]] =
 // CHECK:             %[[PART:.*]] = tensor.extract_slice %[[N]][%[[I]]] [32] [1]
-// CHECK:             mx.quantize ins(%[[X]] : tensor<77x64xbf16>) gather(%[[PART]] : tensor<32xi32>) {{.*}} square -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>
+// CHECK:             mx.fused_quantize ins(%[[X]] : tensor<77x64xbf16>) gather(%[[PART]] : tensor<32xi32>) {{.*}} square -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>
 func.func @gather(%x: tensor<77x64xbf16>, %n: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>, %f: tensor<96x2xf8E8M0FNU>)
     -> (tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>) {
-  %r:2 = mx.quantize ins(%x : tensor<77x64xbf16>) gather(%n : tensor<96xi32>)
+  %r:2 = mx.fused_quantize ins(%x : tensor<77x64xbf16>) gather(%n : tensor<96xi32>)
       outs(%e, %f : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>) square
       -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
   return %r#0, %r#1 : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
 }
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %op = transform.structured.match ops{["mx.fused_quantize"]} in %root : (!transform.any_op) -> !transform.any_op
     %tiled, %loops = transform.structured.tile_using_for %op tile_sizes [32]
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     transform.yield
@@ -345,12 +345,12 @@ module attributes {transform.with_named_sequence} {
 // CHECK-DAG:         tensor.extract_slice %[[Y]][%[[I]], %[[J]]] [128, 64] [1, 1]
 // CHECK-DAG:         tensor.extract_slice %[[S]][%[[I]], %{{.*}}] [128, 2] [1, 1]
 // CHECK-DAG:         tensor.extract_slice %[[T]][%{{.*}}, %{{.*}}, 0, 0, 0] [1, 1, 32, 4, 4] [1, 1, 1, 1, 1]
-// CHECK:             mx.quantize ins(%{{.*}} : tensor<128x64xf8E4M3FN>, tensor<128x64xf4E2M1FN>)
+// CHECK:             mx.fused_quantize ins(%{{.*}} : tensor<128x64xf8E4M3FN>, tensor<128x64xf4E2M1FN>)
 // CHECK-SAME:          input_scales(%{{.*}} : tensor<128x2xf8E8M0FNU>, tensor<1x1x32x4x4xf8E4M3FN>)
 func.func @quantized_inputs(%x: tensor<256x256xf8E4M3FN>, %s: tensor<256x8xf8E8M0FNU>, %y: tensor<256x256xf4E2M1FN>,
                             %t: tensor<2x4x32x4x4xf8E4M3FN>, %e: tensor<256x256xi8>, %f: tensor<256x8xf8E8M0FNU>)
     -> (tensor<256x256xi8>, tensor<256x8xf8E8M0FNU>) {
-  %r:2 = mx.quantize ins(%x, %y : tensor<256x256xf8E4M3FN>, tensor<256x256xf4E2M1FN>)
+  %r:2 = mx.fused_quantize ins(%x, %y : tensor<256x256xf8E4M3FN>, tensor<256x256xf4E2M1FN>)
       input_scales(%s, %t : tensor<256x8xf8E8M0FNU>, tensor<2x4x32x4x4xf8E4M3FN>)
       outs(%e, %f : tensor<256x256xi8>, tensor<256x8xf8E8M0FNU>) axes = [0]
       -> tensor<256x256xi8>, tensor<256x8xf8E8M0FNU> prologue {
@@ -362,7 +362,7 @@ func.func @quantized_inputs(%x: tensor<256x256xf8E4M3FN>, %s: tensor<256x8xf8E8M
 }
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %op = transform.structured.match ops{["mx.fused_quantize"]} in %root : (!transform.any_op) -> !transform.any_op
     %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [128, 64]
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     transform.yield

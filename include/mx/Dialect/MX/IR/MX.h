@@ -55,6 +55,10 @@ struct QuantizeOut {
   unsigned axis = 0;
 };
 
+/// Returns the dimension that the expert groups of an input divide in the
+/// destinations of an axis, which are transposed for axis 0.
+RaggedKind getRaggedOfAxis(RaggedKind ragged, int64_t axis);
+
 /// Memory that other ranks write, and the order in which ranks meet.
 struct RankGroupResource
     : mlir::SideEffects::Resource::Base<RankGroupResource> {
@@ -96,5 +100,12 @@ llvm::SmallVector<int64_t> getLogicalShapeOfB(MatmulOpInterface op);
 
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.h.inc"
+
+namespace mx {
+
+/// Replaces each mx.quantize in `root` by the operation that fusion works on.
+void generalizeQuantizations(mlir::Operation *root);
+
+} // namespace mx
 
 #endif // MX_DIALECT_MX_IR_MX_H

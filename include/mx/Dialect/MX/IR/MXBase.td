@@ -83,6 +83,20 @@ class MX_StructuredOp<string opMnemonic,
       return getRagged().value_or(::mx::RaggedKind::None);
     }
   }];
+  code destinationDeclaration = [{
+    int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
+    unsigned getScalesNumber(unsigned i) { return getElementsNumber(i) + 1; }
+    /// Elements, or the values that they are dequantized to.
+    ::mlir::Value getElements(unsigned i) {
+      return getOuts()[getElementsNumber(i)];
+    }
+    ::mlir::Value getScales(unsigned i) { return getOuts()[getScalesNumber(i)]; }
+    /// What the expert groups divide in the destinations of an axis, which are
+    /// transposed for axis 0.
+    ::mx::RaggedKind getRaggedOfAxis(int64_t axis) {
+      return ::mx::getRaggedOfAxis(getRaggedOrNone(), axis);
+    }
+  }];
   code prologueDeclaration = [{
     /// The block of the prologue, or null where there is none.
     ::mlir::Block *getPrologueBlock() {

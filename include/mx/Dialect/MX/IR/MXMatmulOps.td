@@ -310,7 +310,7 @@ def MX_GroupRowsOp : MX_StructuredOp<"group_rows"> {
     With `first` expert g is the one that ids call `first + g`: the experts are
     some of those that tokens name, as on a rank of a rank group.
 
-    `rows` and `ends` are what `mx.quantize` takes as `gather` and `offsets`, and
+    `rows` and `ends` are what `mx.fused_quantize` takes as `gather` and `offsets`, and
     `mx.combine` as `rows` and `offsets`.
 
     Example: the experts of an MoE layer, top 8 of 32.
@@ -338,7 +338,7 @@ def MX_GroupRowsOp : MX_StructuredOp<"group_rows"> {
 }
 
 def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["MatmulOp", "GroupedMatmulOp", "QuantizeOp"]>]> {
+    ParentOneOf<["MatmulOp", "GroupedMatmulOp", "FusedQuantizeOp"]>]> {
   let summary = "terminate an epilogue or a prologue";
   let description = [{
     An epilogue yields the element to store, of the element type of `outs`; a

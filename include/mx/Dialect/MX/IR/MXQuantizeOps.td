@@ -7,13 +7,13 @@
 
 include "mx/Dialect/MX/IR/MXBase.td"
 
-def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
-                                               RecursiveMemoryEffects]> {
+def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
   let summary = "quantize a tensor in blocks that share a scale";
   let description = [{
-    Divides the last two dimensions of the input into blocks of `block_size`
-    elements along an axis, gives each block a power-of-two (or, for NVFP4,
-    E4M3) scale, and rounds `x / scale` to the element type.
+    Divides the last two dimensions of the input into blocks along an axis,
+    gives each block a power-of-two (or, for NVFP4, E4M3) scale, and rounds
+    `x / scale` to the element type. The type of the scales determines the
+    block: 32 elements with `f8E8M0FNU`, 16 with `f8E4M3FN`.
 
     `axes` names the axis of the blocks: 1 for the last dimension, 0 for the one
     before. Each axis has two destinations: elements and scales, both with the
@@ -55,17 +55,114 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     are dropped first, and the word is added to the rest. Saturation, NaN, the
     sign of zero and the scales are the same as without a seed.
 
+    With `square` a scale belongs to as many rows as columns, fewer at the
+    edges. Both orientations then have the same scales, and the
+    elements of one are those of the other transposed, which is useful for
+    weights. The scale tensors have their usual shapes: each scale is written
+    once for every line of its square.
+
+    `ragged` says which dimension of the *input* expert groups divide: `rows` for
+    the one before the last, `reduction` for the last. It requires `offsets`,
+    the cumulative ends of the expert groups, which are known only on the device. The
+    destinations of axis 1 have the same kind; those of axis 0 are transposed
+    and have the other kind. So `axes = [1, 0]` writes a `T x N` input with
+    ragged rows once with ragged rows and, transposed, once with a ragged
+    reduction. With G expert groups and an input `T x N` (`N x T`):
+
+    | kind | elements | scales |
+    |---|---|---|
+    | `rows` | `T x N` | `T x N/block`, tiled: `(T/128 + G) x ceil(N/block/4) x 32x4x4` |
+    | `reduction` | `N x cap` | `N x cap/block`, `cap = roundup(T + 127 * G, 128)` |
+
+    Fusion works on `mx.fused_quantize`, which `mx-generalize-quantize` makes of
+    this operation.
+
+    Examples:
+
+    ```mlir
+    %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+        outs(%e, %f : tensor<256x512xf8E4M3FN>,
+                      tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+        axes = [1] scale_rounding = ceil
+        -> tensor<256x512xf8E4M3FN>,
+           tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+
+    %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>)
+        offsets(%o : tensor<4xi32>)
+        outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
+        -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins
+    MX_FloatTensorOrMemRef:$input,
+    Optional<F32>:$global_scale,
+    Optional<I64>:$seed,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_TensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
+    UnitAttr:$square,
+    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
+    `ins` `(` $input `:` type($input) `)`
+    (`global_scale` `(` $global_scale^ `)`)?
+    (`seed` `(` $seed^ `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    (`axes` `=` $axes^)? (`square` $square^)?
+    (`scale_rounding` `=` $scale_rounding^)?
+    attr-dict (`->` type($results)^)?
+  }];
+  let builders = [
+    /// Creates the destinations, too. `sizes` are those of the input; by
+    /// default they are read from it.
+    OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType,
+      "::mlir::Type":$scaleType,
+      CArg<"::llvm::ArrayRef<int64_t>", "{1}">:$axes,
+      CArg<"::mx::ScaleRounding", "::mx::ScaleRounding::Ceil">:$scaleRounding,
+      CArg<"::mx::ScaleLayoutKind", "::mx::ScaleLayoutKind::Linear">:$layout,
+      CArg<"::mlir::Value", "{}">:$globalScale,
+      CArg<"::mx::RaggedKind", "::mx::RaggedKind::None">:$ragged,
+      CArg<"::mlir::Value", "{}">:$offsets,
+      CArg<"::llvm::ArrayRef<::mlir::OpFoldResult>", "{}">:$sizes)>
+  ];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
+      destinationDeclaration # [{
+    /// A destination is the elements and scales of an axis.
+    unsigned getNumDestinations() { return getAxes().size(); }
+    unsigned getElementsNumber(unsigned i) { return 2 * i; }
+    ::mx::QuantizeOut getOut(unsigned number) {
+      using Kind = ::mx::QuantizeOut::Kind;
+      return {number % 2 ? Kind::Scales : Kind::Elements, 0, number / 2};
+    }
+    ::llvm::ArrayRef<int64_t> getQuantizedShape() {
+      return getInput().getType().getShape();
+    }
+    int64_t getBlockSize() {
+      return ::mx::getBlockFormat(
+          ::mlir::getElementTypeOrSelf(getScales(0))).blockSize;
+    }
+    /// Replaces this operation by the one that fusion works on.
+    FusedQuantizeOp generalize(::mlir::RewriterBase &rewriter);
+  }];
+}
+
+def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegments,
+                                               RecursiveMemoryEffects]> {
+  let summary = "quantize what other operations compute, in one kernel";
+  let description = [{
+    What passes make of `mx.quantize` and the operations around it. Everything
+    is as there, with these additions. `block_size` is that of the scales, which
+    are not among `outs` if they are not written.
+
     With `gather`, row i of the quantized matrix is row `gather[i]` of every
     input, or a row of zeros if there is no such row, as for -1. This puts
     tokens in the order of their experts, with padding between groups, without a copy. Everything
     else (`ragged`, the prologue, the random numbers) refers to the gathered
     rows. The input has rank 2.
-
-    With `square` a scale belongs to `block_size` rows by `block_size` columns,
-    fewer at the edges. Both orientations then have the same scales, and the
-    elements of one are those of the other transposed, which is useful for
-    weights. The scale tensors have their usual shapes: each scale is written
-    once for every line of its square.
 
     With `amax` there is one more destination for each value, a scalar that
     follows all elements and scales: the largest magnitude of the quantized
@@ -118,40 +215,15 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     yields its argument quantizes along axis 1 too: a block whose largest
     element is at most half of the largest number then has a smaller scale.
 
-    `ragged` says which dimension of the *input* expert groups divide: `rows` for
-    the one before the last, `reduction` for the last. It requires `offsets`,
-    the cumulative ends of the expert groups, which are known only on the device. The
-    destinations of axis 1 have the same kind; those of axis 0 are transposed
-    and have the other kind. So `axes = [1, 0]` writes a `T x N` input with
-    ragged rows once with ragged rows and, transposed, once with a ragged
-    reduction. With G expert groups and an input `T x N` (`N x T`):
-
-    | kind | elements | scales |
-    |---|---|---|
-    | `rows` | `T x N` | `T x N/block`, tiled: `(T/128 + G) x ceil(N/block/4) x 32x4x4` |
-    | `reduction` | `N x cap` | `N x cap/block`, `cap = roundup(T + 127 * G, 128)` |
-
     Examples:
 
     ```mlir
-    %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
-        outs(%e, %f : tensor<256x512xf8E4M3FN>,
-                      tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
-        axes = [1] block_size = 32 scale_rounding = ceil
-        -> tensor<256x512xf8E4M3FN>,
-           tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-
-    %q, %s, %m = mx.quantize ins(%x : tensor<256x512xbf16>)
+    %q, %s, %m = mx.fused_quantize ins(%x : tensor<256x512xbf16>)
         outs(%e, %f, %init : tensor<256x512xf8E4M3FN>,
                              tensor<256x16xf8E8M0FNU>, tensor<f32>) amax
         -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<f32>
 
-    %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>)
-        offsets(%o : tensor<4xi32>)
-        outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
-        -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
-
-    %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
+    %q, %s = mx.fused_quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
         outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
         -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
         prologue {
@@ -160,11 +232,11 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
           mx.yield %product : bf16
         }
 
-    %y = mx.quantize ins(%x : tensor<256x512xbf16>)
+    %y = mx.fused_quantize ins(%x : tensor<256x512xbf16>)
         outs(%init : tensor<256x512xbf16>) dequantized = [f8E4M3FN]
         -> tensor<256x512xbf16>
 
-    %q, %s = mx.quantize ins(%w : tensor<64x96xf8E4M3FN>)
+    %q, %s = mx.fused_quantize ins(%w : tensor<64x96xf8E4M3FN>)
         input_scales(%f : tensor<64x3xf8E8M0FNU>)
         outs(%e, %g : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
         axes = [0] -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
@@ -173,7 +245,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
           mx.yield %a : bf16
         }
 
-    %q:4 = mx.quantize ragged = rows ins(%w : tensor<64x96xf8E4M3FN>)
+    %q:4 = mx.fused_quantize ragged = rows ins(%w : tensor<64x96xf8E4M3FN>)
         input_scales(%f : tensor<64x3xf8E8M0FNU>)
         gather(%rows : tensor<256xi32>) offsets(%o : tensor<4xi32>)
         outs(%e, %g, %et, %gt : tensor<256x96xf8E4M3FN>,
@@ -182,7 +254,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
         -> tensor<256x96xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>,
            tensor<96x768xf8E4M3FN>, tensor<1x6x32x4x4xf8E8M0FNU>
 
-    %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
+    %q, %s = mx.fused_quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
         outs(%e, %f : tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>)
         concat -> tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>
         prologue {
@@ -228,7 +300,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
   }];
   let hasCanonicalizer = 1;
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
-      prologueDeclaration # [{
+      destinationDeclaration # prologueDeclaration # [{
     /// The first input; the only one without a prologue.
     ::mlir::TypedValue<::mlir::ShapedType> getInput() {
       return ::llvm::cast<::mlir::TypedValue<::mlir::ShapedType>>(
@@ -265,7 +337,6 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     unsigned getNumDestinations() {
       return getNumValues() * getAxes().size();
     }
-    int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
     unsigned getValueOf(unsigned i) { return i / getAxes().size(); }
     /// Whether the elements of a destination are written as the values that
     /// they stand for, without their scales.
@@ -286,11 +357,6 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
       return type ? type : ::mlir::getElementTypeOrSelf(getElements(i));
     }
     ::mlir::Type getScaleType(unsigned i);
-    /// Elements, or the values that they are dequantized to.
-    ::mlir::Value getElements(unsigned i) {
-      return getOuts()[getElementsNumber(i)];
-    }
-    ::mlir::Value getScales(unsigned i) { return getOuts()[getScalesNumber(i)]; }
     /// All that is written of a destination, and what was written there.
     ::mlir::OperandRange getDestination(unsigned i) {
       return getOuts().slice(getElementsNumber(i), isDequantized(i) ? 1 : 2);
@@ -311,7 +377,6 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     }
     /// Places in outs, and of results.
     unsigned getElementsNumber(unsigned i);
-    unsigned getScalesNumber(unsigned i) { return getElementsNumber(i) + 1; }
     unsigned getAmaxNumber(unsigned value) {
       return getElementsNumber(getNumDestinations()) + value;
     }
@@ -322,15 +387,12 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     }
     /// The same quantization of other tensors, with largest magnitudes and an
     /// empty region for a prologue if asked for.
-    QuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
+    FusedQuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
                            ::mlir::ValueRange inputs,
                            ::mlir::ValueRange inputScales,
                            ::llvm::ArrayRef<int64_t> axes,
                            ::mlir::ValueRange outs, bool hasAmax,
                            bool hasPrologue);
-    /// What the expert groups divide in the destinations of an axis, which are
-    /// transposed for axis 0.
-    ::mx::RaggedKind getRaggedOfAxis(int64_t axis);
   }];
 }
 

@@ -119,7 +119,7 @@ def MX_DispatchOp : MX_CollectiveOp<"dispatch", [AttrSizedOperandSegments]> {
     contiguously, so they are in plain layout.
 
     Each token is sent once to a rank, however many of its experts are there.
-    The window is what `mx.group_rows` and the `gather` of `mx.quantize` read:
+    The window is what `mx.group_rows` and the `gather` of `mx.fused_quantize` read:
     they put rows into the order of experts.
 
     Example: quantized tokens and router weights, top 8 of 64 experts.

@@ -114,7 +114,7 @@ def MXTileScales : Pass<"mx-tile-scales"> {
   let summary = "Bring the scales of matmuls into the layout of tensor cores";
   let description = [{
     Scales of an `mx.matmul`, or of the matrices of an `mx.grouped_matmul`, that
-    lie row by row become tiles of layout `sf_128x4`: an `mx.quantize` of the
+    lie row by row become tiles of layout `sf_128x4`: an `mx.fused_quantize` of the
     function that gives them to matmuls alone, into a `tensor.empty`, writes
     tiles itself; before any other scales the pass inserts an `mx.relayout`.
     Scales of expert groups stay as they are.
@@ -171,6 +171,29 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def MXGeneralizeQuantize : Pass<"mx-generalize-quantize"> {
+  let summary = "Turn mx.quantize into mx.fused_quantize";
+  let description = [{
+    Fusion, the CPU path and kernels work on `mx.fused_quantize`, as upstream's
+    fusion does on `linalg.generic`. All pipelines run this pass first;
+    `mx-fuse-prologues`, `convert-mx-to-cpu` and `convert-mx-to-mxgpu` do the
+    same.
+
+    If nothing but quantizations reads gathered rows, they become the `gather`
+    of these. A gather is a `linalg.generic` that gives zeros for an index i out
+    of range:
+
+    ```mlir
+    %row = arith.index_cast %i : i32 to index
+    %column = linalg.index 1 : index
+    %exists = arith.cmpi ult, %row, %rows : index
+    %value = tensor.extract %x[%row, %column] : tensor<?x512xbf16>
+    %element = arith.select %exists, %value, %zero : bf16
+    linalg.yield %element : bf16
+    ```
+  }];
+}
+
 def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
   let summary = "Fuse operations on the results of matmuls into their epilogues";
   let description = [{
@@ -184,7 +207,7 @@ def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
       (`tensor.extract_slice`) of a matmul with ragged rows, such as a SwiGLU on
       gate and up projection, becomes an epilogue of several accumulators
       (`num_b`);
-    - an `mx.quantize` of such a matmul along its rows, with the same groups,
+    - an `mx.fused_quantize` of such a matmul along its rows, with the same groups,
       becomes a quantized result, if there is a multiple of 128 columns and the
       result has elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout
       `sf_128x4`; its prologue becomes the epilogue;
@@ -202,9 +225,9 @@ def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
 }
 
 def MXFusePrologues : Pass<"mx-fuse-prologues"> {
-  let summary = "Fuse the computation of quantized values into mx.quantize";
+  let summary = "Fuse the computation of quantized values into mx.fused_quantize";
   let description = [{
-    Saves reads and writes of tensors around `mx.quantize`, step by step:
+    Saves reads and writes of tensors around `mx.fused_quantize`, step by step:
 
     - a quantization and an `mx.amax` of the same tensor become a quantization
       with `amax`, unless it depends on the `mx.amax`, is gathered or ragged, or
@@ -248,7 +271,7 @@ def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
   let summary = "Give the values that elements stand for in place of them";
   let description = [{
     Elements and scales that an `mx.dequantize` reads, and nothing else, are not
-    written: the `mx.quantize` has a `dequantized` destination in place of them
+    written: the `mx.fused_quantize` has a `dequantized` destination in place of them
     (fake quantization, or QDQ). Each destination is for itself. The two may be
     what a program says, or what `mx-dequantize-operands` makes of a matmul
     whose schedule wants operands of bf16.
@@ -264,14 +287,14 @@ def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
     Example:
 
     ```mlir
-    %q:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
+    %q:2 = mx.fused_quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
     %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%init : !x) -> !x
     ```
 
     becomes
 
     ```mlir
-    %y = mx.quantize ins(%x : !x) outs(%init : !x) dequantized = [f8E4M3FN]
+    %y = mx.fused_quantize ins(%x : !x) outs(%init : !x) dequantized = [f8E4M3FN]
         -> !x
     ```
   }];
@@ -309,8 +332,8 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     (docs/guide/Import.md) to one `mx.grouped_matmul`. An operand whose reduction
     dimension is not its last is quantized along the dimension before, which
     writes it transposed. An operand that an operation gathers from the rows of
-    a matrix, by a list of indices, becomes a `gather`. One that `mx.dequantize`
-    makes of a format below, with `f8E8M0FNU` scales along the reduction, is read
+    a matrix, by a list of indices, becomes the `gather` of an
+    `mx.fused_quantize`. One that `mx.dequantize` makes of a format below, with `f8E8M0FNU` scales along the reduction, is read
     as it is stored, in that format. Where two or more dynamic dimensions become
     one, their sizes are compared at run time. The contents of `outs`
     are added unless they are zeros; if an f32 result is only rounded to bf16 or

@@ -112,6 +112,7 @@ struct WindowOpInterface final
 void mx::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MXDialect *) {
+    FusedQuantizeOp::attachInterface<MXOpInterface<FusedQuantizeOp>>(*context);
     QuantizeOp::attachInterface<MXOpInterface<QuantizeOp>>(*context);
     AmaxOp::attachInterface<MXOpInterface<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXOpInterface<DequantizeOp>>(*context);

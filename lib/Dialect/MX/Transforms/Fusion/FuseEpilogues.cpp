@@ -230,14 +230,14 @@ static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
   return true;
 }
 
-static bool hasSf128x4Scales(QuantizeOp op) {
+static bool hasSf128x4Scales(FusedQuantizeOp op) {
   auto type = cast<RankedTensorType>(op.getScales(0).getType());
   return isMaterialized(type, /*logicalRank=*/2) ||
          ScaleLayoutAttr::get(type).getKind() == ScaleLayoutKind::Sf128x4;
 }
 
 static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
-  auto op = dyn_cast<QuantizeOp>(use.user);
+  auto op = dyn_cast<FusedQuantizeOp>(use.user);
   if (!op || !op.getNumResults() || !isOfRows(use.matmul) ||
       hasAttributes(use.matmul) || op.getRaggedOrNone() != RaggedKind::Rows ||
       op.getOffsets() != use.matmul.getExpertOffsets() ||

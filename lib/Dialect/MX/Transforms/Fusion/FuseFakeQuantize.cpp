@@ -32,7 +32,7 @@ using Readers = SmallVector<DequantizeOp>;
 
 /// Reads sizes of results from the destinations that they are written to, as
 /// nothing that moves before the quantization can depend on its results.
-static void readSizesOfOuts(IRRewriter &rewriter, QuantizeOp op) {
+static void readSizesOfOuts(IRRewriter &rewriter, FusedQuantizeOp op) {
   for (auto [result, out] : llvm::zip_equal(op->getResults(), op.getOuts()))
     for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
       if (auto dim = dyn_cast<tensor::DimOp>(user))
@@ -42,14 +42,15 @@ static void readSizesOfOuts(IRRewriter &rewriter, QuantizeOp op) {
 /// Whether it writes all that a quantizer writes, or leaves out what no group
 /// of its own has: rows have the groups of the quantizer; a ragged reduction is
 /// dequantized as the matrix that it is, or in segments that stay in place.
-static bool keepsExperts(DequantizeOp reader, QuantizeOp op, unsigned index) {
+static bool keepsExperts(DequantizeOp reader, FusedQuantizeOp op,
+                         unsigned index) {
   if (op.getRaggedOfAxis(op.getAxis(index)) == RaggedKind::Rows)
     return reader.getOffsets() == op.getOffsets();
   return !reader.getOffsets() || reader.getPadded();
 }
 
 /// What dequantizes a destination if nothing else reads it.
-static DequantizeOp findReader(QuantizeOp op, unsigned index) {
+static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
   Value elements = op->getResult(op.getElementsNumber(index));
   Value scales = op->getResult(op.getScalesNumber(index));
   if (!elements.hasOneUse() || !scales.hasOneUse())
@@ -65,7 +66,7 @@ static DequantizeOp findReader(QuantizeOp op, unsigned index) {
 
 /// Moves what the results of `reader` are written to, and multiplied by, before
 /// `op`.
-static LogicalResult moveDestination(IRRewriter &rewriter, QuantizeOp op,
+static LogicalResult moveDestination(IRRewriter &rewriter, FusedQuantizeOp op,
                                      DequantizeOp reader) {
   SmallVector<Value> needed = {reader.getOuts()[0]};
   if (Value factor = reader.getGlobalScale())
@@ -81,7 +82,7 @@ static bool isAny(const Readers &readers) {
 
 /// Bits that a tile needs for an element of what is quantized and of all that
 /// is written. Elements of 6 bits are stored as bytes.
-static int64_t getTileBits(QuantizeOp op, const Readers &readers) {
+static int64_t getTileBits(FusedQuantizeOp op, const Readers &readers) {
   int64_t written = 0;
   for (unsigned i = 0; i < readers.size(); ++i) {
     DequantizeOp reader = readers[i];
@@ -94,13 +95,13 @@ static int64_t getTileBits(QuantizeOp op, const Readers &readers) {
 
 /// Whether kernels need no tile: rows go from registers to memory, also those
 /// of groups, unless scales have their places or an amax asks which rows count.
-static bool isAlongRows(QuantizeOp op, const Readers &readers) {
+static bool isAlongRows(FusedQuantizeOp op, const Readers &readers) {
   return op.getAxes() == ArrayRef<int64_t>{1} && !op.getSquare() &&
          (!op.getOffsets() ||
           (!op.getAmax() && !llvm::is_contained(readers, DequantizeOp())));
 }
 
-static Readers findReaders(IRRewriter &rewriter, QuantizeOp op,
+static Readers findReaders(IRRewriter &rewriter, FusedQuantizeOp op,
                            int64_t tileBits) {
   Readers readers(op.getNumDestinations());
   // All are multiplied by factors of their own, or none is.
@@ -122,7 +123,8 @@ static Readers findReaders(IRRewriter &rewriter, QuantizeOp op,
 }
 
 /// Replaces a quantization and its readers by one operation.
-static void fuse(IRRewriter &rewriter, QuantizeOp op, const Readers &readers) {
+static void fuse(IRRewriter &rewriter, FusedQuantizeOp op,
+                 const Readers &readers) {
   SmallVector<Value> outs, factors;
   SmallVector<Type> types(readers.size());
   for (unsigned i = 0; i < readers.size(); ++i) {
@@ -138,7 +140,7 @@ static void fuse(IRRewriter &rewriter, QuantizeOp op, const Readers &readers) {
   }
   llvm::append_range(outs, op.getAmaxOuts());
   rewriter.setInsertionPoint(op);
-  QuantizeOp fused = op.createAlike(
+  FusedQuantizeOp fused = op.createAlike(
       rewriter, op.getLoc(), op.getInputs(), op.getInputScales(), op.getAxes(),
       outs, op.getAmax(), /*hasPrologue=*/!op.getPrologue().empty());
   fused.setDequantizedTypes(types, factors);
@@ -164,12 +166,12 @@ struct FuseFakeQuantize final
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<QuantizeOp> ops;
-    getOperation()->walk([&](QuantizeOp op) {
+    SmallVector<FusedQuantizeOp> ops;
+    getOperation()->walk([&](FusedQuantizeOp op) {
       if (op.getNumResults() && !op.getDequantized())
         ops.push_back(op);
     });
-    for (QuantizeOp op : ops) {
+    for (FusedQuantizeOp op : ops) {
       readSizesOfOuts(rewriter, op);
       Readers readers = findReaders(rewriter, op, tileBits);
       if (isAny(readers))

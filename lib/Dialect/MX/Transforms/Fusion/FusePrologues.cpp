@@ -37,12 +37,12 @@ namespace mx {
 // What computes the input of a quantization
 //===----------------------------------------------------------------------===//
 
-bool mx::detail::isOfMatrix(QuantizeOp op) {
+bool mx::detail::isOfMatrix(FusedQuantizeOp op) {
   return op.getInput().getType().getRank() == 2;
 }
 
 /// Whether `op` reads a tensor's elements as plain values, without scales.
-static bool readsNumbersOf(QuantizeOp op, Value tensor) {
+static bool readsNumbersOf(FusedQuantizeOp op, Value tensor) {
   return llvm::any_of(op.getSources(), [&](const QuantizeSource &source) {
     return source.tensor == tensor && !source.scales;
   });
@@ -50,7 +50,7 @@ static bool readsNumbersOf(QuantizeOp op, Value tensor) {
 
 /// What else than `op` uses what `prologue` computes, or not as inputs:
 /// destinations that it is the last to use are none.
-static Obstacle findOtherUse(QuantizeOp op, Operation *prologue) {
+static Obstacle findOtherUse(FusedQuantizeOp op, Operation *prologue) {
   for (OpOperand &use : prologue->getUses()) {
     if (use.getOwner() != op)
       return {"its result has another use", use.getOwner()};
@@ -64,16 +64,17 @@ static Obstacle findOtherUse(QuantizeOp op, Operation *prologue) {
 /// Replaces a quantization, and what computed an input of it, by one whose
 /// prologue `builder` has begun.
 static void finishFusion(IRRewriter &rewriter, FusedRegionBuilder &builder,
-                         QuantizeOp op, Operation *prologue) {
+                         FusedQuantizeOp op, Operation *prologue) {
   SmallVector<Value> values = builder.inlinePrologue(op);
-  QuantizeOp fused = builder.finish(
+  FusedQuantizeOp fused = builder.finish(
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   rewriter.replaceOp(op, fused->getResults());
   ++numPrologues;
   rewriter.eraseOp(prologue);
 }
 
-Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue, QuantizeOp op) {
+Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue,
+                                  FusedQuantizeOp op) {
   if (!isOfMatrix(op))
     return {"the quantization is one of a batch, which has no prologue", op};
   if (Obstacle found = findElementwiseObstacle(prologue))
@@ -89,7 +90,7 @@ Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue, QuantizeOp op) {
 }
 
 /// Fuses an elementwise operation whose results nothing but `op` uses.
-static bool fuseElementwiseInput(IRRewriter &rewriter, QuantizeOp op,
+static bool fuseElementwiseInput(IRRewriter &rewriter, FusedQuantizeOp op,
                                  Value input) {
   auto prologue = input.getDefiningOp<linalg::LinalgOp>();
   if (!prologue || findPrologueObstacle(prologue, op))
@@ -101,7 +102,8 @@ static bool fuseElementwiseInput(IRRewriter &rewriter, QuantizeOp op,
 }
 
 /// quantize(dequantize(x)) -> quantize of the elements and scales of x
-static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
+static bool fuseDequantize(IRRewriter &rewriter, FusedQuantizeOp op,
+                           Value input) {
   auto prologue = input.getDefiningOp<DequantizeOp>();
   if (!prologue || findOtherUse(op, prologue) || !canInline(prologue) ||
       op.getOffsets())
@@ -177,7 +179,7 @@ void mx::detail::eraseUnused(IRRewriter &rewriter,
 }
 
 /// Whether the numbers of one input are what is quantized.
-static bool quantizesInput(QuantizeOp op) {
+static bool quantizesInput(FusedQuantizeOp op) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue || op.getInputs().size() != 1)
     return !prologue;
@@ -186,7 +188,7 @@ static bool quantizesInput(QuantizeOp op) {
 }
 
 /// quantize(concat(x, y) along the last dimension) -> quantize(x, y) concat
-static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input,
+static bool fuseConcat(IRRewriter &rewriter, FusedQuantizeOp op, Value input,
                        int64_t multiple) {
   if (!quantizesInput(op) || !input.hasOneUse() || !readsNumbersOf(op, input) ||
       op.getConcat() || op.getRaggedOrNone() == RaggedKind::Reduction)
@@ -205,7 +207,7 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input,
     return false;
   FusedRegionBuilder builder(rewriter, op);
   SmallVector<Value> values = builder.getElements(slices);
-  QuantizeOp fused = builder.finish(
+  FusedQuantizeOp fused = builder.finish(
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   fused.setConcat(true);
   rewriter.replaceOp(op, fused->getResults());
@@ -214,7 +216,7 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input,
   return true;
 }
 
-bool mx::detail::fuseInput(IRRewriter &rewriter, QuantizeOp op,
+bool mx::detail::fuseInput(IRRewriter &rewriter, FusedQuantizeOp op,
                            int64_t concatMultiple) {
   return op.getNumResults() && isOfMatrix(op) &&
          llvm::any_of(llvm::to_vector(op.getInputs()), [&](Value input) {
@@ -232,14 +234,15 @@ llvm::TrackingStatistic
     mx::detail::numPrologues("mx-fuse-prologues", "numPrologues",
                              "Operations computed where results are quantized");
 
-using Merge = function_ref<bool(IRRewriter &, QuantizeOp, QuantizeOp)>;
+using Merge =
+    function_ref<bool(IRRewriter &, FusedQuantizeOp, FusedQuantizeOp)>;
 
 /// Merges the first two quantizations of a block that can be.
 static bool mergeFirst(IRRewriter &rewriter, Operation *root, Merge merge) {
-  SmallVector<QuantizeOp> ops;
-  root->walk([&](QuantizeOp op) { ops.push_back(op); });
+  SmallVector<FusedQuantizeOp> ops;
+  root->walk([&](FusedQuantizeOp op) { ops.push_back(op); });
   for (auto [i, first] : llvm::enumerate(ops))
-    for (QuantizeOp second : ArrayRef(ops).drop_front(i + 1))
+    for (FusedQuantizeOp second : ArrayRef(ops).drop_front(i + 1))
       if (first->getBlock() == second->getBlock() &&
           merge(rewriter, first, second))
         return true;
@@ -248,11 +251,11 @@ static bool mergeFirst(IRRewriter &rewriter, Operation *root, Merge merge) {
 
 static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
   SmallVector<AmaxOp> maxima;
-  SmallVector<QuantizeOp> ops;
+  SmallVector<FusedQuantizeOp> ops;
   root->walk([&](AmaxOp op) { maxima.push_back(op); });
-  root->walk([&](QuantizeOp op) { ops.push_back(op); });
+  root->walk([&](FusedQuantizeOp op) { ops.push_back(op); });
   for (AmaxOp amax : maxima)
-    for (QuantizeOp op : ops)
+    for (FusedQuantizeOp op : ops)
       if (mergeAmax(rewriter, amax, op))
         return true;
   return false;
@@ -260,7 +263,7 @@ static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
 
 static bool fuseFirstPrologue(IRRewriter &rewriter, Operation *root,
                               int64_t concatMultiple) {
-  WalkResult result = root->walk([&](QuantizeOp op) {
+  WalkResult result = root->walk([&](FusedQuantizeOp op) {
     return fuseInput(rewriter, op, concatMultiple) ? WalkResult::interrupt()
                                                    : WalkResult::advance();
   });
@@ -273,20 +276,21 @@ struct FusePrologues final : mx::impl::MXFuseProloguesBase<FusePrologues> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    auto mergeFewValues = [&](IRRewriter &rewriter, QuantizeOp first,
-                              QuantizeOp second) {
+    auto mergeFewValues = [&](IRRewriter &rewriter, FusedQuantizeOp first,
+                              FusedQuantizeOp second) {
       bool isTooMuch =
           valueBits && getValueBits(first) + getValueBits(second) > valueBits;
       return !isTooMuch && mergeValues(rewriter, first, second);
     };
     Operation *root = getOperation();
+    generalizeQuantizations(root);
     while (mergeFirstAmax(rewriter, root) ||
            mergeFirst(rewriter, root, mergeAxes) ||
            mergeFirst(rewriter, root, mergeFewValues) ||
            fuseFirstPrologue(rewriter, root, concatMultiple)) {
     }
     RewritePatternSet patterns(&getContext());
-    QuantizeOp::getCanonicalizationPatterns(patterns, &getContext());
+    FusedQuantizeOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(root, std::move(patterns))))
       signalPassFailure();
   }

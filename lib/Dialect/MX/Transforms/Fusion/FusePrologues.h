@@ -21,25 +21,26 @@ extern llvm::TrackingStatistic numPrologues;
 
 /// Whether there is no batch. The region of a prologue does not know its batch,
 /// and kernels for batches have none.
-bool isOfMatrix(QuantizeOp op);
+bool isOfMatrix(FusedQuantizeOp op);
 
 /// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
-bool mergeAxes(mlir::IRRewriter &rewriter, QuantizeOp first, QuantizeOp second);
+bool mergeAxes(mlir::IRRewriter &rewriter, FusedQuantizeOp first,
+               FusedQuantizeOp second);
 
 /// quantize(x), quantize(y) -> quantize(x, y) with two values
-bool mergeValues(mlir::IRRewriter &rewriter, QuantizeOp first,
-                 QuantizeOp second);
+bool mergeValues(mlir::IRRewriter &rewriter, FusedQuantizeOp first,
+                 FusedQuantizeOp second);
 
 /// Bits that an element of each value has, together.
-int64_t getValueBits(QuantizeOp op);
+int64_t getValueBits(FusedQuantizeOp op);
 
 /// amax(x) and quantize(x) -> quantize(x) amax, if all of x counts and nothing
 /// else, and the quantization does not depend on the amax.
-bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, QuantizeOp op);
+bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, FusedQuantizeOp op);
 
 /// Makes one input of `op` another: what was put side by side, what an
 /// elementwise operation computes, or what is dequantized.
-bool fuseInput(mlir::IRRewriter &rewriter, QuantizeOp op,
+bool fuseInput(mlir::IRRewriter &rewriter, FusedQuantizeOp op,
                int64_t concatMultiple);
 
 /// The operations that define values, each once.

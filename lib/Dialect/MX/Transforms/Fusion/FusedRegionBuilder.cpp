@@ -156,7 +156,7 @@ FusedRegionBuilder::FusedRegionBuilder(IRRewriter &rewriter, Operation *place,
   column = block->getArguments().back();
 }
 
-SmallVector<Value> FusedRegionBuilder::inlinePrologue(QuantizeOp op) {
+SmallVector<Value> FusedRegionBuilder::inlinePrologue(FusedQuantizeOp op) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue)
     return {getElement(op.getInput())};
@@ -221,9 +221,10 @@ void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
   computed[tensor] = clone(*epilogue, mapping).front();
 }
 
-QuantizeOp FusedRegionBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
-                                      ArrayRef<Value> outs, bool hasAmax,
-                                      ArrayRef<Value> values) {
+FusedQuantizeOp FusedRegionBuilder::finish(FusedQuantizeOp alike,
+                                           ArrayRef<int64_t> axes,
+                                           ArrayRef<Value> outs, bool hasAmax,
+                                           ArrayRef<Value> values) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(block);
   YieldOp::create(rewriter, place->getLoc(), values);
@@ -235,7 +236,7 @@ QuantizeOp FusedRegionBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
     if (source.scales)
       scales.push_back(source.scales);
   }
-  QuantizeOp op =
+  FusedQuantizeOp op =
       alike.createAlike(rewriter, rewriter.getFusedLoc(locations), inputs,
                         scales, axes, outs, hasAmax, /*hasPrologue=*/true);
   op.getPrologue().front().push_back(prologue.release());

@@ -43,7 +43,7 @@ public:
                     int64_t matrix, int64_t width);
 
   /// The values that `op` yields, or its input.
-  llvm::SmallVector<mlir::Value> inlinePrologue(QuantizeOp op);
+  llvm::SmallVector<mlir::Value> inlinePrologue(FusedQuantizeOp op);
 
   /// The elements of these tensors, as inputs or as they are computed.
   llvm::SmallVector<mlir::Value> getElements(mlir::ValueRange tensors);
@@ -56,9 +56,9 @@ public:
   mlir::Value getElement(mlir::Value tensor);
 
   /// Replaces `alike` with a quantization of `values` before `place`.
-  QuantizeOp finish(QuantizeOp alike, llvm::ArrayRef<int64_t> axes,
-                    llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
-                    llvm::ArrayRef<mlir::Value> values);
+  FusedQuantizeOp finish(FusedQuantizeOp alike, llvm::ArrayRef<int64_t> axes,
+                         llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
+                         llvm::ArrayRef<mlir::Value> values);
 
 private:
   mlir::Value getElement(const QuantizeSource &source);

@@ -24,7 +24,7 @@ using namespace mx::detail;
 //===----------------------------------------------------------------------===//
 
 /// All but inputs, axes and destinations, of which none is dequantized.
-static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
+static bool haveSameRecipe(FusedQuantizeOp a, FusedQuantizeOp b) {
   return a.getNumResults() && b.getNumResults() && !a.getDequantized() &&
          !b.getDequantized() && a.getRagged() == b.getRagged() &&
          a.getOffsets() == b.getOffsets() &&
@@ -36,7 +36,7 @@ static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }
 
-static bool haveSamePrologue(QuantizeOp a, QuantizeOp b) {
+static bool haveSamePrologue(FusedQuantizeOp a, FusedQuantizeOp b) {
   if (a.getSources() != b.getSources() ||
       a.getPrologue().size() != b.getPrologue().size())
     return false;
@@ -76,7 +76,7 @@ static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
 
 /// Appends where the largest magnitudes of an operation's values go; no
 /// operation reads those that it did not have.
-static void appendAmaxOuts(IRRewriter &rewriter, QuantizeOp op,
+static void appendAmaxOuts(IRRewriter &rewriter, FusedQuantizeOp op,
                            SmallVectorImpl<Value> &outs) {
   if (op.getAmax()) {
     llvm::append_range(outs, op.getAmaxOuts());
@@ -89,8 +89,8 @@ static void appendAmaxOuts(IRRewriter &rewriter, QuantizeOp op,
 
 /// Replaces the results of `op` by those of `merged` with the same
 /// destinations, and by the magnitudes of values from `firstValue` on.
-static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
-                                  QuantizeOp merged,
+static void replaceByDestinations(IRRewriter &rewriter, FusedQuantizeOp op,
+                                  FusedQuantizeOp merged,
                                   ArrayRef<unsigned> destinations,
                                   unsigned firstValue) {
   SmallVector<Value> results;
@@ -105,9 +105,9 @@ static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
 
 /// A quantization of the same inputs. A prologue would change what one without
 /// copies along rows.
-static QuantizeOp quantizeAlike(IRRewriter &rewriter, Operation *place,
-                                QuantizeOp op, ArrayRef<int64_t> axes,
-                                ArrayRef<Value> outs, bool hasAmax) {
+static FusedQuantizeOp quantizeAlike(IRRewriter &rewriter, Operation *place,
+                                     FusedQuantizeOp op, ArrayRef<int64_t> axes,
+                                     ArrayRef<Value> outs, bool hasAmax) {
   if (op.isPassedOn()) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(place);
@@ -120,8 +120,8 @@ static QuantizeOp quantizeAlike(IRRewriter &rewriter, Operation *place,
   return prologue.finish(op, axes, outs, hasAmax, values);
 }
 
-bool mx::detail::mergeAxes(IRRewriter &rewriter, QuantizeOp first,
-                           QuantizeOp second) {
+bool mx::detail::mergeAxes(IRRewriter &rewriter, FusedQuantizeOp first,
+                           FusedQuantizeOp second) {
   if (first.getAxes().size() != 1 || second.getAxes().size() != 1 ||
       first.getAxis(0) == second.getAxis(0) || !haveSameRecipe(first, second) ||
       !haveSamePrologue(first, second))
@@ -132,7 +132,7 @@ bool mx::detail::mergeAxes(IRRewriter &rewriter, QuantizeOp first,
   SmallVector<Value> outs;
   SmallVector<unsigned> destinations[2];
   // Each has one axis, so one destination for each value.
-  QuantizeOp both[] = {first, second};
+  FusedQuantizeOp both[] = {first, second};
   for (unsigned value = 0; value < first.getNumValues(); ++value)
     for (auto [i, op] : llvm::enumerate(both)) {
       destinations[i].push_back(outs.size() / 2);
@@ -141,7 +141,7 @@ bool mx::detail::mergeAxes(IRRewriter &rewriter, QuantizeOp first,
   bool hasAmax = first.getAmax() || second.getAmax();
   llvm::append_range(outs, (first.getAmax() ? first : second).getAmaxOuts());
   int64_t axes[] = {first.getAxis(0), second.getAxis(0)};
-  QuantizeOp merged =
+  FusedQuantizeOp merged =
       quantizeAlike(rewriter, place, first, axes, outs, hasAmax);
   replaceByDestinations(rewriter, second, merged, destinations[1], 0);
   replaceByDestinations(rewriter, first, merged, destinations[0], 0);
@@ -155,7 +155,7 @@ static linalg::LinalgOp getElementwise(Value tensor) {
 
 /// Whether reading the inputs of one serves the other too: they are among
 /// those of the other, or one elementwise operation computes all of them.
-static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
+static bool haveRelatedInputs(FusedQuantizeOp a, FusedQuantizeOp b) {
   if (b.getInputs().size() > a.getInputs().size())
     std::swap(a, b);
   SmallVector<QuantizeSource> sources = a.getSources();
@@ -171,7 +171,7 @@ static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
          llvm::all_of(b.getInputs(), isResult);
 }
 
-int64_t mx::detail::getValueBits(QuantizeOp op) {
+int64_t mx::detail::getValueBits(FusedQuantizeOp op) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue)
     return op.getSources()[0].numberType.getIntOrFloatBitWidth();
@@ -181,8 +181,8 @@ int64_t mx::detail::getValueBits(QuantizeOp op) {
   return bits;
 }
 
-bool mx::detail::mergeValues(IRRewriter &rewriter, QuantizeOp first,
-                             QuantizeOp second) {
+bool mx::detail::mergeValues(IRRewriter &rewriter, FusedQuantizeOp first,
+                             FusedQuantizeOp second) {
   if (first.getAxes() != second.getAxes() || first.getGlobalScale() ||
       first.getConcat() || first.isPassedOn() || second.isPassedOn() ||
       !isOfMatrix(first) ||
@@ -206,7 +206,7 @@ bool mx::detail::mergeValues(IRRewriter &rewriter, QuantizeOp first,
     appendAmaxOuts(rewriter, first, outs);
     appendAmaxOuts(rewriter, second, outs);
   }
-  QuantizeOp merged =
+  FusedQuantizeOp merged =
       prologue.finish(first, first.getAxes(), outs, hasAmax, values);
   auto numbers = llvm::to_vector(
       llvm::seq<unsigned>(0, count + second.getNumDestinations()));
@@ -221,7 +221,8 @@ bool mx::detail::mergeValues(IRRewriter &rewriter, QuantizeOp first,
 // A quantization and an amax
 //===----------------------------------------------------------------------===//
 
-bool mx::detail::mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
+bool mx::detail::mergeAmax(IRRewriter &rewriter, AmaxOp amax,
+                           FusedQuantizeOp op) {
   if (!amax.getNumResults() || !op.getNumResults() || op.getPrologueBlock() ||
       op.getGather() || op.getOffsets() || op.getInput() != amax.getInput() ||
       op->getBlock() != amax->getBlock())
@@ -236,7 +237,7 @@ bool mx::detail::mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
   if (!op.getAmax())
     llvm::append_range(outs, amax.getOuts());
   rewriter.setInsertionPoint(place);
-  QuantizeOp merged = op.createAlike(
+  FusedQuantizeOp merged = op.createAlike(
       rewriter, rewriter.getFusedLoc({amax.getLoc(), op.getLoc()}),
       op.getInputs(), /*inputScales=*/{}, op.getAxes(), outs, /*hasAmax=*/true,
       /*hasPrologue=*/false);

@@ -39,7 +39,8 @@ Obstacle findEpilogueObstacle(MatmulOpInterface matmul,
 
 /// What keeps an operation from becoming the prologue of a quantization that
 /// uses it.
-Obstacle findPrologueObstacle(mlir::linalg::LinalgOp op, QuantizeOp quantize);
+Obstacle findPrologueObstacle(mlir::linalg::LinalgOp op,
+                              FusedQuantizeOp quantize);
 
 } // namespace mx
 

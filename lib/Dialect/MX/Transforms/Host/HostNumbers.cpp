@@ -112,7 +112,7 @@ ArrayRef<Value> KernelNumbers::getSizes() {
       sizes.push_back(ShapedType::isDynamic(size)
                           ? *dynamic++
                           : arith::ConstantIndexOp::create(host, size));
-  } else if (auto quantize = dyn_cast<QuantizeOp>(op)) {
+  } else if (auto quantize = dyn_cast<FusedQuantizeOp>(op)) {
     if (Value gather = quantize.getGather())
       addSizes(gather, {0});
     else

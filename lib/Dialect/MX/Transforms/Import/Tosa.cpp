@@ -298,23 +298,11 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
   OpBuilder builder(root);
   Location loc = root->getLoc();
   Value input = addRow(builder, loc, op.getInputData());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, input);
   Type element = isInt8(op.getOutputData()) ? Type(builder.getI8Type())
                                             : getElementTypeOrSelf(elementType);
-  Value elements = makeEmpty(builder, loc, sizes, element);
-  sizes.back() = divideSize(builder, loc, sizes.back(), 32);
-  Value scales =
-      makeEmpty(builder, loc, sizes, getElementTypeOrSelf(scaleType));
-  Value outs[] = {elements, scales};
-  auto quantize = QuantizeOp::create(
-      builder, loc, ValueRange(outs).getTypes(), input,
-      /*input_scales=*/ValueRange(), /*global_scale=*/Value(),
-      /*decode_factors=*/ValueRange(), /*seed=*/Value(),
-      /*gather=*/Value(), /*offsets=*/Value(), outs, RaggedKindAttr(),
-      ArrayRef<int64_t>{1}, /*block_size=*/32, /*square=*/false,
-      /*amax=*/false, /*concat=*/false, /*dequantized=*/ArrayAttr(),
-      ScaleRounding::Fit,
-      /*prologueCount=*/0);
+  auto quantize = QuantizeOp::create(builder, loc, input, element,
+                                     getElementTypeOrSelf(scaleType),
+                                     /*axes=*/1, ScaleRounding::Fit);
   int64_t rank = getRanked(op.getInputData()).getRank();
   Value codes = dropRow(builder, loc, quantize->getResult(0), rank);
   if (isInt8(op.getOutputData()))

@@ -47,7 +47,7 @@ static SizeSource getSizeFromMatmul(MatmulOpInterface op, bool isRow) {
 static std::pair<Value, int64_t> getElements(OpOperand &use) {
   Operation *op = use.getOwner();
   auto is = [&](OpOperand &operand) { return &operand == &use; };
-  if (auto quantize = dyn_cast<QuantizeOp>(op)) {
+  if (auto quantize = dyn_cast<FusedQuantizeOp>(op)) {
     for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
       if (!quantize.isDequantized(i) &&
           is(quantize.getOutsMutable()[quantize.getScalesNumber(i)]))

@@ -62,7 +62,7 @@ static bool isOfMatmul(OpOperand &use) {
 
 /// Has the quantizer that gives scales to matmuls alone write tiles.
 static bool tileAtSource(Value scales) {
-  auto quantize = scales.getDefiningOp<QuantizeOp>();
+  auto quantize = scales.getDefiningOp<FusedQuantizeOp>();
   if (!quantize || quantize.getOffsets() ||
       !llvm::all_of(scales.getUses(), isOfMatmul))
     return false;

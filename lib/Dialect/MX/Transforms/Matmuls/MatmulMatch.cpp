@@ -43,6 +43,26 @@ static Value getUnlessNegative(Value value, Value number) {
   return matchPattern(other, m_PosZeroFloat()) ? chosen : value;
 }
 
+/// The choice of `extract` where its matrix has row `number`, if it gives 0
+/// elsewhere.
+static bool isZeroElsewhere(arith::SelectOp select, tensor::ExtractOp extract,
+                            Value number) {
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::ult ||
+      !compare.getLhs().getDefiningOp<arith::IndexCastOp>() ||
+      stripClamp(compare.getLhs()) != number ||
+      select.getTrueValue() != extract.getResult() ||
+      !matchPattern(select.getFalseValue(), m_PosZeroFloat()))
+    return false;
+  Value size = compare.getRhs();
+  if (auto dim = size.getDefiningOp<tensor::DimOp>())
+    return dim.getSource() == extract.getTensor() &&
+           dim.getConstantIndex() == 0;
+  return isConstantIntValue(
+      size,
+      cast<RankedTensorType>(extract.getTensor().getType()).getDimSize(0));
+}
+
 std::optional<GatheredRows> mx::matchGather(Value tensor) {
   auto op = tensor.getDefiningOp<linalg::GenericOp>();
   if (!op || op.getNumLoops() != 2 || op.getNumParallelLoops() != 2 ||
@@ -55,9 +75,17 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
   if (map != AffineMap::get(2, 0, getAffineDimExpr(0, op.getContext())) ||
       !(number.getType().isInteger(32) || number.getType().isInteger(64)))
     return std::nullopt;
-  Value value =
-      getUnlessNegative(op.getBody()->getTerminator()->getOperand(0), number);
-  auto extract = value.getDefiningOp<tensor::ExtractOp>();
+  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  auto select = yielded.getDefiningOp<arith::SelectOp>();
+  auto extract =
+      getUnlessNegative(yielded, number).getDefiningOp<tensor::ExtractOp>();
+  bool hasZeros = false;
+  if (!extract && select) {
+    extract = select.getTrueValue().getDefiningOp<tensor::ExtractOp>();
+    hasZeros = extract && isZeroElsewhere(select, extract, number);
+    if (!hasZeros)
+      return std::nullopt;
+  }
   if (!extract || extract.getIndices().size() != 2 ||
       stripClamp(extract.getIndices()[0]) != number)
     return std::nullopt;
@@ -67,7 +95,7 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
   if (!column || column.getDim() != 1 ||
       from.getDimSize(1) != to.getDimSize(1) || to.isDynamicDim(1))
     return std::nullopt;
-  return GatheredRows{extract.getTensor(), numbers->get()};
+  return GatheredRows{extract.getTensor(), numbers->get(), hasZeros};
 }
 
 //===----------------------------------------------------------------------===//

@@ -64,6 +64,8 @@ std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 /// Rows of a matrix, selected by a list of indices.
 struct GatheredRows {
   mlir::Value matrix, numbers;
+  /// Whether each row that does not exist is zeros.
+  bool hasZeros;
 };
 
 /// What `tensor` gathers, where an operation makes it of the rows of a matrix;

@@ -53,10 +53,10 @@ private:
   LogicalResult quantizeMatmul(linalg::LinalgOp op);
   LogicalResult rewrite(MatmulMatch matmul);
   Reason checkReduction(const MatmulMatch &matmul, const Recipes &recipes);
-  QuantizeOp quantize(OpBuilder &builder, const MatmulMatch &matmul,
-                      const MatmulMatch::Operand &operand,
-                      const Recipe &recipe);
-  ElementsAndScales getElements(OpBuilder &builder, const MatmulMatch &matmul,
+  ElementsAndScales quantize(IRRewriter &builder, const MatmulMatch &matmul,
+                             const MatmulMatch::Operand &operand,
+                             const Recipe &recipe);
+  ElementsAndScales getElements(IRRewriter &builder, const MatmulMatch &matmul,
                                 const MatmulMatch::Operand &operand,
                                 const Recipe &recipe);
 
@@ -67,26 +67,7 @@ private:
   ScaleLayoutKind layout = ScaleLayoutKind::Sf128x4;
 };
 
-/// Sizes of a tensor that is made.
-struct Shape {
-  SmallVector<OpFoldResult> sizes;
-
-  Value createEmpty(OpBuilder &builder, Location loc, Type element,
-                    Attribute encoding) const {
-    return tensor::EmptyOp::create(builder, loc, sizes, element, encoding);
-  }
-};
-
 } // namespace
-
-/// `left op right`, folded if both are known.
-template <typename Op>
-static OpFoldResult compute(OpBuilder &builder, Location loc, OpFoldResult left,
-                            int64_t right) {
-  Value a = getValueOrCreateConstantIndexOp(builder, loc, left);
-  Value b = arith::ConstantIndexOp::create(builder, loc, right);
-  return getAsOpFoldResult(builder.createOrFold<Op>(loc, a, b));
-}
 
 /// Those of `tensor`, by way of what it was made of where that is known: the
 /// tensor itself may have no other use.
@@ -100,16 +81,6 @@ static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
   return tensor::getMixedSizes(builder, loc, tensor);
 }
 
-/// The capacity of a ragged reduction over `total` elements.
-static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
-                                OpFoldResult total, int64_t groups) {
-  OpFoldResult most = compute<arith::AddIOp>(
-      builder, loc, total, (kRaggedReductionAlign - 1) * groups);
-  OpFoldResult tiles =
-      compute<arith::CeilDivUIOp>(builder, loc, most, kRaggedReductionAlign);
-  return compute<arith::MulIOp>(builder, loc, tiles, kRaggedReductionAlign);
-}
-
 /// Whether the rows of what is quantized along the columns end between the 16
 /// bytes in which the GPU reads them.
 static bool hasCutRows(const MatmulMatch::Operand &operand) {
@@ -119,77 +90,54 @@ static bool hasCutRows(const MatmulMatch::Operand &operand) {
          columns * type.getElementTypeBitWidth() % 128;
 }
 
-QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
-                                     const MatmulMatch &matmul,
-                                     const MatmulMatch::Operand &operand,
-                                     const Recipe &recipe) {
+ElementsAndScales QuantizeMatmuls::quantize(IRRewriter &builder,
+                                            const MatmulMatch &matmul,
+                                            const MatmulMatch::Operand &operand,
+                                            const Recipe &recipe) {
   linalg::LinalgOp op = matmul.op;
   Location loc = op.getLoc();
   MLIRContext *context = builder.getContext();
-  Type scale = recipe.getBlockFormat().getScaleType(context);
-  int64_t block = recipe.getBlockFormat().blockSize;
+  const BlockFormat &format = recipe.getBlockFormat();
   RaggedKind ragged = getRaggedOfOperand(matmul, operand);
-  // The destination has the reduction last, and the groups of the matmul.
-  RaggedKind outRagged =
-      ragged == RaggedKind::None ? RaggedKind::None : matmul.ragged;
-  int64_t groups =
-      ragged == RaggedKind::None ? 0 : getNumExperts(matmul.offsets);
-  Value input = operand.tensor, gather;
+  Value input = operand.tensor;
   int64_t axis = operand.axis;
-  Shape elements{getSizes(builder, loc, input)};
+  SmallVector<OpFoldResult> sizes = getSizes(builder, loc, input);
+  std::optional<GatheredRows> rows;
   // The GPU divides groups along the rows of what it quantizes.
   if (ragged == RaggedKind::Reduction || hasCutRows(operand)) {
     input = transposeLast(builder, loc, input);
     axis = 1 - axis;
+    std::swap(sizes.back(), *std::prev(sizes.end(), 2));
     if (ragged == RaggedKind::Reduction)
       ragged = RaggedKind::Rows;
-  } else if (auto rows = matchGather(input)) {
-    input = rows->matrix, gather = rows->numbers;
+  } else {
+    rows = matchGather(input);
   }
-  if (operand.axis == 0)
-    std::swap(elements.sizes.back(), *std::prev(elements.sizes.end(), 2));
-  Attribute elementLayout;
-  if (outRagged == RaggedKind::Reduction) {
-    elements.sizes.back() =
-        getCapacity(builder, loc, elements.sizes.back(), groups);
-    elementLayout = RaggedAttr::get(context, groups, kRaggedReductionAlign);
-  }
-  Shape scales = elements;
-  scales.sizes.back() =
-      compute<arith::DivUIOp>(builder, loc, elements.sizes.back(), block);
-  Attribute scaleLayout =
-      layout == ScaleLayoutKind::Linear
-          ? Attribute()
-          : ScaleLayoutAttr::get(context, layout, outRagged, groups);
-  Value outs[] = {elements.createEmpty(builder, loc,
-                                       recipe.getElementType(context),
-                                       elementLayout),
-                  scales.createEmpty(builder, loc, scale, scaleLayout)};
   Value factor;
-  if (recipe.getBlockFormat().hasTensorFactor)
+  if (format.hasTensorFactor)
     factor = arith::ConstantOp::create(builder, loc,
                                        builder.getF32FloatAttr(globalScale));
-  bool hasExperts = ragged != RaggedKind::None;
-  return QuantizeOp::create(
-      builder, loc, ValueRange(outs).getTypes(), input,
-      /*input_scales=*/ValueRange(), factor, /*decode_factors=*/ValueRange(),
-      /*seed=*/Value(), gather, hasExperts ? matmul.offsets : Value(), outs,
-      hasExperts ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
-      ArrayRef<int64_t>{axis}, block, /*square=*/false,
-      /*amax=*/false, /*concat=*/false, /*dequantized=*/ArrayAttr(),
-      factor ? ScaleRounding::Ceil : rounding, /*prologueCount=*/0);
+  auto quantize = QuantizeOp::create(
+      builder, loc, input, recipe.getElementType(context),
+      format.getScaleType(context), axis,
+      factor ? ScaleRounding::Ceil : rounding, layout, factor, ragged,
+      ragged == RaggedKind::None ? Value() : matmul.offsets, sizes);
+  if (!rows)
+    return {quantize.getResult(0), quantize.getResult(1)};
+  FusedQuantizeOp fused = quantize.generalize(builder);
+  fused.getInputsMutable().assign(rows->matrix);
+  fused.getGatherMutable().assign(rows->numbers);
+  return {fused.getResult(0), fused.getResult(1)};
 }
 
 /// Those of `recipe`: what the operand was made of, or what it is quantized to.
 ElementsAndScales
-QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &matmul,
+QuantizeMatmuls::getElements(IRRewriter &builder, const MatmulMatch &matmul,
                              const MatmulMatch::Operand &operand,
                              const Recipe &recipe) {
   auto stored = findStoredOperand(matmul, operand);
-  if (!stored || stored->recipe != &recipe) {
-    QuantizeOp op = quantize(builder, matmul, operand, recipe);
-    return {op.getResult(0), op.getResult(1)};
-  }
+  if (!stored || stored->recipe != &recipe)
+    return quantize(builder, matmul, operand, recipe);
   Location loc = operand.tensor.getLoc();
   auto type = cast<RankedTensorType>(stored->scales.getType());
   if (getLayoutKind(type, type.getRank()) != ScaleLayoutKind::Linear)
@@ -233,7 +181,7 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
     return success();
   }
   Operation *root = matmul.result.getDefiningOp();
-  OpBuilder builder(root);
+  IRRewriter builder(root);
   Location loc = matmul.op.getLoc();
   // One rounding, of the f32 sum, as the types say.
   Operation *rounding =

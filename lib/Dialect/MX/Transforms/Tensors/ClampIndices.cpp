@@ -256,7 +256,7 @@ struct ClampIndices final : mx::impl::MXClampIndicesBase<ClampIndices> {
                       isa<tensor::GenerateOp, tensor::PadOp>(inner);
       if (!isKernel)
         return WalkResult::advance();
-      if (isa<linalg::LinalgOp, MatmulOpInterface, QuantizeOp,
+      if (isa<linalg::LinalgOp, MatmulOpInterface, FusedQuantizeOp,
               tensor::GenerateOp, tensor::PadOp>(inner) &&
           llvm::any_of(inner->getRegions(),
                        [](Region &region) { return !region.empty(); }))

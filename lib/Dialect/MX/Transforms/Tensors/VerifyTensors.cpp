@@ -103,7 +103,7 @@ static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
     if (MatmulOpInterface matmul = getMatmul(operand))
       return findEpilogueObstacle(matmul, op);
   for (Operation *user : op->getUsers())
-    if (auto quantize = dyn_cast<QuantizeOp>(user))
+    if (auto quantize = dyn_cast<FusedQuantizeOp>(user))
       return findPrologueObstacle(op, quantize);
   return std::nullopt;
 }

@@ -288,6 +288,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
 
 void mx::registerTilingInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MXDialect *) {
+    FusedQuantizeOp::attachInterface<MXTiling<FusedQuantizeOp>>(*context);
     QuantizeOp::attachInterface<MXTiling<QuantizeOp>>(*context);
     AmaxOp::attachInterface<MXTiling<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXTiling<DequantizeOp>>(*context);

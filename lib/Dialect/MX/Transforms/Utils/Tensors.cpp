@@ -105,15 +105,6 @@ Value mx::expandToSizes(OpBuilder &builder, Location loc, Value tensor,
       tensor, groups, sizes);
 }
 
-OpFoldResult mx::divideSize(OpBuilder &builder, Location loc, OpFoldResult size,
-                            int64_t divisor) {
-  if (std::optional<int64_t> known = getConstantIntValue(size))
-    return builder.getIndexAttr(*known / divisor);
-  Value by = arith::ConstantIndexOp::create(builder, loc, divisor);
-  return arith::DivUIOp::create(builder, loc, cast<Value>(size), by)
-      .getResult();
-}
-
 Value mx::addRow(OpBuilder &builder, Location loc, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (type.getRank() != 1)

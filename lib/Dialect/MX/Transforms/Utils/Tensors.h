@@ -43,10 +43,6 @@ mlir::Value transposeLast(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value transposeTensor(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value tensor, llvm::ArrayRef<int64_t> order);
 
-/// A size divided by a number.
-mlir::OpFoldResult divideSize(mlir::OpBuilder &builder, mlir::Location loc,
-                              mlir::OpFoldResult size, int64_t divisor);
-
 /// A tensor of the given sizes without contents.
 mlir::Value makeEmpty(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::ArrayRef<mlir::OpFoldResult> sizes,
