@@ -164,6 +164,7 @@ FailureOr<IntermediateList>
 mx::exposeIntermediates(func::FuncOp entry,
                         const std::map<unsigned, std::string> &without) {
   auto module = entry->getParentOfType<ModuleOp>();
+  generalizeQuantizations(module);
   std::string name = entry.getSymName().str();
   // Other functions' operations can be looked at once they are part of this
   // one; the inliner must not take the entry itself for a dead function.

@@ -67,6 +67,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   buildMXBeginPipeline(pm);
+  pm.addPass(createMXGeneralizeQuantize());
   pm.addPass(createMXDecomposeGroups());
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors());

@@ -66,6 +66,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   buildMXBeginPipeline(pm);
+  pm.addPass(createMXGeneralizeQuantize());
   pm.addPass(createMXDecomposeGroups());
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));

@@ -15,7 +15,6 @@ using namespace mlir;
 void mx::buildMXBeginPipeline(OpPassManager &pm) {
   pm.addPass(createMXVerifyDims());
   pm.addPass(createMXNormalizeViews());
-  pm.addPass(createMXGeneralizeQuantize());
 }
 
 void mx::registerMXPipelines() {

@@ -7,12 +7,12 @@
 // RUN: %python -c "import numpy as np; np.save(r'%t/n.npy', np.int64(1))"
 // RUN: mx-run %s --entry=named --device=sim --arg %t/x.npy --arg %t/w.npy --arg %t/n.npy --check=cpu | FileCheck %s --check-prefix=NAMED
 
-// FUSED:      check: mx.quantize at {{.*}}, result 0: 2560 elements, 0 bytes unequal
+// FUSED:      check: mx.fused_quantize at {{.*}}, result 0: 2560 elements, 0 bytes unequal
 // FUSED:      check: mx.matmul at {{.*}}, result 0: 960 elements, largest deviation {{.*}} of the bound
 // FUSED-NOT:  not compared
 // FUSED:      check: passed, 3 stages
 
-// NAMED:      check: mx.quantize at {{.*}}, result 0: 2560 elements, 0 bytes unequal
+// NAMED:      check: mx.fused_quantize at {{.*}}, result 0: 2560 elements, 0 bytes unequal
 // NAMED:      check: mx.matmul at {{.*}}, result 0: 960 elements, largest deviation {{.*}} of the bound
 // NAMED-NOT:  not compared
 // NAMED:      check: passed, 3 stages

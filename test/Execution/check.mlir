@@ -7,8 +7,8 @@
 // RUN:   --check=cpu --check-report=%t/report.json | FileCheck %s
 // RUN: %python -c "import json, sys; print(json.load(open(sys.argv[1])))" %t/report.json | FileCheck %s --check-prefix=JSON
 
-// CHECK:      check: mx.quantize at {{.*}}check.mlir:[[@LINE+20]]:{{.*}}, result 0: 2560 elements, 0 bytes unequal
-// CHECK-NEXT: check: mx.quantize at {{.*}}, result 1: 512 elements, 0 bytes unequal
+// CHECK:      check: mx.fused_quantize at {{.*}}check.mlir:[[@LINE+20]]:{{.*}}, result 0: 2560 elements, 0 bytes unequal
+// CHECK-NEXT: check: mx.fused_quantize at {{.*}}, result 1: 512 elements, 0 bytes unequal
 // CHECK-NEXT: check: mx.relayout at {{.*}}, result 0: 512 elements, 0 bytes unequal
 // CHECK-NEXT: check: mx.matmul at {{.*}}, result 0: 960 elements, largest deviation {{.*}} of the bound
 // CHECK-NEXT: check: mx.dequantize at {{.*}}, result 0: 1536 elements, 0 bytes unequal

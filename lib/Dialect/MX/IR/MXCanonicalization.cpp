@@ -136,11 +136,11 @@ void movePrologue(PatternRewriter &rewriter, FusedQuantizeOp from,
 
 /// An axis whose results are unused is not quantized.
 LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
+  ResultRange results = op.getResults();
   auto isUnused = [&](unsigned i) {
-    return op.getNumResults() && op->getResult(2 * i).use_empty() &&
-           op->getResult(2 * i + 1).use_empty();
+    return results[2 * i].use_empty() && results[2 * i + 1].use_empty();
   };
-  if (op.getNumDestinations() != 2 || isUnused(0) == isUnused(1))
+  if (results.size() != 4 || isUnused(0) == isUnused(1))
     return rewriter.notifyMatchFailure(op, "no axis is to be dropped");
   unsigned kept = isUnused(0);
   ValueRange outs = op.getOuts().slice(2 * kept, 2);
@@ -150,8 +150,7 @@ LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
       op.getRaggedAttr(), rewriter.getDenseI64ArrayAttr(op.getAxis(kept)),
       op.getSquareAttr(), op.getScaleRoundingAttr());
   one->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  for (unsigned i : {0, 1})
-    rewriter.replaceAllUsesWith(op->getResult(2 * kept + i), one->getResult(i));
+  rewriter.replaceAllUsesWith(results.slice(2 * kept, 2), one.getResults());
   rewriter.eraseOp(op);
   return success();
 }

@@ -8,7 +8,7 @@
 !ws = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
 func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected a of bf16 on the GPU, found 'f16': the tensor core multiplies f16 by f16 only, and b is dequantized to bf16; convert a to bf16, which rounds it, or to elements by mx.fused_quantize}}
+  // expected-error @below {{'mx.matmul' op expected a of bf16 on the GPU, found 'f16': the tensor core multiplies f16 by f16 only, and b is dequantized to bf16; convert a to bf16, which rounds it, or to elements by mx.quantize}}
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y)
   return
 }

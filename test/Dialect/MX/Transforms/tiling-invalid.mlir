@@ -129,33 +129,15 @@ func.func @f(%x: tensor<256x64xbf16>, %seed: i64, %e: tensor<256x64xf8E4M3FN>, %
     outs(%e, %f : tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>
 return %q#0 : tensor<256x64xf8E4M3FN>
 
-// Columns of a tile would lie in several places.
-// SET sizes = 0, 32
-// SET name = fused_quantize
-func.func @f(%x: tensor<256x64xbf16>, %e: tensor<256x128xf8E4M3FN>, %f: tensor<256x4xf8E8M0FNU>)
-// BLOCK error
-  -> tensor<256x128xf8E4M3FN> {
-// expected-error @below {{expected no tiling of columns: values lie side by side}}
-// BLOCK op
-%q:2 = mx.fused_quantize ins(%x : tensor<256x64xbf16>)
-    outs(%e, %f : tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU>) concat
-    -> tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU> prologue {
-^bb0(%a: bf16, %row: index, %column: index):
-  mx.yield %a, %a : bf16, bf16
-}
-return %q#0 : tensor<256x128xf8E4M3FN>
-
 // A tile has a maximum of its own.
-// SET name = fused_quantize
-func.func @f(%x: tensor<256x64xbf16>, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>, %m: tensor<f32>)
+// SET name = amax
+func.func @f(%x: tensor<256x64xbf16>, %m: tensor<f32>)
 // BLOCK error
-  -> tensor<256x64xf8E4M3FN> {
-// expected-error @below {{expected no tiling of rows: the maximum is that of the whole input}}
+  -> tensor<f32> {
+// expected-error @below {{expected no tiling of batch: the maximum is that of the whole input}}
 // BLOCK op
-%q:3 = mx.fused_quantize ins(%x : tensor<256x64xbf16>)
-    outs(%e, %f, %m : tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>, tensor<f32>) amax
-    -> tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>, tensor<f32>
-return %q#0 : tensor<256x64xf8E4M3FN>
+%q = mx.amax ins(%x : tensor<256x64xbf16>) outs(%m : tensor<f32>) -> tensor<f32>
+return %q : tensor<f32>
 
 // The quantizer writes whole tiles of scales.
 // SET sizes = 100
@@ -179,18 +161,3 @@ func.func @f(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2
 %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) square
     -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
 return %r#0 : tensor<64x64xf8E4M3FN>
-
-// A tile of an input's scales has 128 rows.
-// SET sizes = 64
-// SET name = fused_quantize
-func.func @f(%x: tensor<256x64xf8E4M3FN>, %s: tensor<2x1x32x4x4xf8E8M0FNU>, %e: tensor<256x64xi8>,
-// BLOCK error
-                      %f: tensor<256x2xf8E8M0FNU>) -> (tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) {
-// expected-error @below {{expected tiles of rows in multiples of 128, found 64}}
-// BLOCK op
-%r:2 = mx.fused_quantize ins(%x : tensor<256x64xf8E4M3FN>) input_scales(%s : tensor<2x1x32x4x4xf8E8M0FNU>)
-    outs(%e, %f : tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xi8>, tensor<256x2xf8E8M0FNU> prologue {
-    ^bb0(%a: f32, %row: index, %col: index):
-      mx.yield %a : f32
-    }
-return %r#0, %r#1 : tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>

@@ -26,41 +26,38 @@ static Value stripClamp(Value value) {
   return value;
 }
 
-/// The value that is chosen unless `number` is negative, if that gives 0.
-static Value getUnlessNegative(Value value, Value number) {
+/// The value that is chosen unless `number` is negative, if that gives 0. Of a
+/// choice between numbers below `rows` and all others, sets these.
+static Value getUnlessNegative(Value value, Value number, Value &rows) {
   auto select = value.getDefiningOp<arith::SelectOp>();
   auto compare = select ? select.getCondition().getDefiningOp<arith::CmpIOp>()
                         : arith::CmpIOp();
   if (!compare || stripClamp(compare.getLhs()) != number ||
-      compare.getLhs().getDefiningOp<arith::MaxSIOp>() ||
-      !matchPattern(compare.getRhs(), m_Zero()))
+      compare.getLhs().getDefiningOp<arith::MaxSIOp>())
+    return value;
+  auto index = compare.getLhs().getDefiningOp<arith::IndexCastOp>();
+  bool isBelow = compare.getPredicate() == arith::CmpIPredicate::ult && index &&
+                 index.getIn() == number;
+  if (!isBelow && !matchPattern(compare.getRhs(), m_Zero()))
     return value;
   Value chosen = select.getTrueValue(), other = select.getFalseValue();
   if (compare.getPredicate() == arith::CmpIPredicate::slt)
     std::swap(chosen, other);
-  else if (compare.getPredicate() != arith::CmpIPredicate::sge)
+  else if (!isBelow && compare.getPredicate() != arith::CmpIPredicate::sge)
     return value;
-  return matchPattern(other, m_PosZeroFloat()) ? chosen : value;
+  if (!matchPattern(other, m_PosZeroFloat()))
+    return value;
+  if (isBelow)
+    rows = compare.getRhs();
+  return chosen;
 }
 
-/// The choice of `extract` where its matrix has row `number`, if it gives 0
-/// elsewhere.
-static bool isZeroElsewhere(arith::SelectOp select, tensor::ExtractOp extract,
-                            Value number) {
-  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != arith::CmpIPredicate::ult ||
-      !compare.getLhs().getDefiningOp<arith::IndexCastOp>() ||
-      stripClamp(compare.getLhs()) != number ||
-      select.getTrueValue() != extract.getResult() ||
-      !matchPattern(select.getFalseValue(), m_PosZeroFloat()))
-    return false;
-  Value size = compare.getRhs();
+/// Whether `size` is the number of rows of a matrix.
+static bool isNumRows(Value size, Value matrix) {
   if (auto dim = size.getDefiningOp<tensor::DimOp>())
-    return dim.getSource() == extract.getTensor() &&
-           dim.getConstantIndex() == 0;
+    return dim.getSource() == matrix && dim.getConstantIndex() == 0;
   return isConstantIntValue(
-      size,
-      cast<RankedTensorType>(extract.getTensor().getType()).getDimSize(0));
+      size, cast<RankedTensorType>(matrix.getType()).getDimSize(0));
 }
 
 std::optional<GatheredRows> mx::matchGather(Value tensor) {
@@ -75,19 +72,13 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
   if (map != AffineMap::get(2, 0, getAffineDimExpr(0, op.getContext())) ||
       !(number.getType().isInteger(32) || number.getType().isInteger(64)))
     return std::nullopt;
-  Value yielded = op.getBody()->getTerminator()->getOperand(0);
-  auto select = yielded.getDefiningOp<arith::SelectOp>();
-  auto extract =
-      getUnlessNegative(yielded, number).getDefiningOp<tensor::ExtractOp>();
-  bool hasZeros = false;
-  if (!extract && select) {
-    extract = select.getTrueValue().getDefiningOp<tensor::ExtractOp>();
-    hasZeros = extract && isZeroElsewhere(select, extract, number);
-    if (!hasZeros)
-      return std::nullopt;
-  }
+  Value rows;
+  auto extract = getUnlessNegative(op.getBody()->getTerminator()->getOperand(0),
+                                   number, rows)
+                     .getDefiningOp<tensor::ExtractOp>();
   if (!extract || extract.getIndices().size() != 2 ||
-      stripClamp(extract.getIndices()[0]) != number)
+      stripClamp(extract.getIndices()[0]) != number ||
+      (rows && !isNumRows(rows, extract.getTensor())))
     return std::nullopt;
   auto column = extract.getIndices()[1].getDefiningOp<linalg::IndexOp>();
   auto from = cast<RankedTensorType>(extract.getTensor().getType());
@@ -95,7 +86,7 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
   if (!column || column.getDim() != 1 ||
       from.getDimSize(1) != to.getDimSize(1) || to.isDynamicDim(1))
     return std::nullopt;
-  return GatheredRows{extract.getTensor(), numbers->get(), hasZeros};
+  return GatheredRows{extract.getTensor(), numbers->get(), bool(rows)};
 }
 
 //===----------------------------------------------------------------------===//

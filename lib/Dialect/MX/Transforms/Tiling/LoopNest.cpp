@@ -38,11 +38,11 @@ static SmallVector<int64_t> withBatch(int64_t batch, ArrayRef<int64_t> loops) {
 static constexpr StringRef kAmaxReason =
     "the maximum is that of the whole input";
 
-/// Adds the recipe and the destinations of a quantization to the nest of its
-/// inputs.
-template <typename OpT>
-static void addDestinations(LoopNest &nest, OpT op, bool hasConcat = false) {
-  int64_t column = nest.names.size() - 1, row = column - 1, batch = row;
+LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
+  int64_t batch = op.getInput().getType().getRank() - 2;
+  int64_t row = batch, column = batch + 1;
+  LoopNest nest = makeNest(batch, {"rows", "columns"});
+  nest.add(op.getInputMutable(), withBatch(batch, {row, column}));
   if (op.getSquare())
     nest.squares = op.getBlockSize();
   RaggedKind ragged = op.getRaggedOrNone();
@@ -51,8 +51,6 @@ static void addDestinations(LoopNest &nest, OpT op, bool hasConcat = false) {
                                                     : column;
   if (raggedLoop != DimMap::kWhole)
     nest.whole.push_back({raggedLoop, kRaggedReason});
-  if (hasConcat)
-    nest.whole.push_back({column, "values lie side by side"});
   if (op.getSeed())
     for (int64_t loop : llvm::seq(batch + 2))
       nest.whole.push_back({loop, "the random numbers of a seed belong to "
@@ -62,43 +60,12 @@ static void addDestinations(LoopNest &nest, OpT op, bool hasConcat = false) {
                                      ? withBatch(batch, {row, column})
                                      : withBatch(batch, {column, row});
     for (int64_t &loop : loops)
-      if (loop == raggedLoop || (loop == column && hasConcat))
+      if (loop == raggedLoop)
         loop = DimMap::kWhole;
-    unsigned number = op.getElementsNumber(i);
-    nest.add(op.getOutsMutable()[number], loops);
-    if (op.getOut(number).kind == QuantizeOut::Kind::Elements)
-      nest.addScales(op.getOutsMutable()[number + 1], loops, op.getBlockSize());
+    nest.add(op.getOutsMutable()[op.getElementsNumber(i)], loops);
+    nest.addScales(op.getOutsMutable()[op.getScalesNumber(i)], loops,
+                   op.getBlockSize());
   }
-}
-
-LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
-  int64_t batch = op.getInput().getType().getRank() - 2;
-  LoopNest nest = makeNest(batch, {"rows", "columns"});
-  nest.add(op.getInputMutable(), withBatch(batch, {batch, batch + 1}));
-  addDestinations(nest, op);
-  return nest;
-}
-
-LoopNest mx::tiling::getLoopNest(FusedQuantizeOp op) {
-  int64_t batch = op.getInput().getType().getRank() - 2;
-  LoopNest nest = makeNest(batch, {"rows", "columns"});
-  // Rows are gathered from anywhere.
-  int64_t inputRow = op.getGather() ? DimMap::kWhole : batch;
-  SmallVector<int64_t> inputLoops = withBatch(batch, {inputRow, batch + 1});
-  for (OpOperand &input : op.getInputsMutable())
-    nest.add(input, inputLoops);
-  for (OpOperand &scales : op.getInputScalesMutable())
-    nest.addScales(
-        scales, inputLoops,
-        getBlockFormat(getElementTypeOrSelf(scales.get())).blockSize);
-  if (op.getGather())
-    nest.add(op.getGatherMutable()[0], {batch});
-  addDestinations(nest, op, op.getConcat());
-  if (op.getAmax())
-    for (int64_t loop : llvm::seq(batch + 2))
-      nest.whole.push_back({loop, kAmaxReason});
-  for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
-    nest.add(op.getOutsMutable()[op.getAmaxNumber(i)], {});
   return nest;
 }
 

@@ -103,7 +103,6 @@ struct LoopNest {
 };
 
 LoopNest getLoopNest(QuantizeOp op);
-LoopNest getLoopNest(FusedQuantizeOp op);
 LoopNest getLoopNest(AmaxOp op);
 LoopNest getLoopNest(DequantizeOp op);
 LoopNest getLoopNest(RelayoutOp op);

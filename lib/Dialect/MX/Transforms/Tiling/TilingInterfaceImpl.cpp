@@ -103,7 +103,7 @@ static LogicalResult verifyTile(Operation *op, const LoopNest &nest,
   return success();
 }
 
-/// The epilogue or prologue of a tile counts rows and columns, which belong to
+/// The epilogue of a tile counts rows and columns, which belong to
 /// the last two parallel loops, from the tile's start.
 static void shiftRegion(OpBuilder &builder, Operation *op, const LoopNest &nest,
                         ArrayRef<OpFoldResult> offsets) {
@@ -288,7 +288,6 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
 
 void mx::registerTilingInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MXDialect *) {
-    FusedQuantizeOp::attachInterface<MXTiling<FusedQuantizeOp>>(*context);
     QuantizeOp::attachInterface<MXTiling<QuantizeOp>>(*context);
     AmaxOp::attachInterface<MXTiling<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXTiling<DequantizeOp>>(*context);
