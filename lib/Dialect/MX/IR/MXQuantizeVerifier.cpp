@@ -46,7 +46,7 @@ static LogicalResult verifyExperts(OpT op, const Named &input) {
   return success();
 }
 
-/// The types of the elements and scales of one value and axis. The block
+/// Checks the types of the elements and scales of one value and axis. The block
 /// follows from the scales unless it is given.
 static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
                                         Named scales,
@@ -66,8 +66,8 @@ static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
                      block.value_or(format->blockSize));
 }
 
-/// The recipe and the shapes of one value and axis. `blockedOperand` has the
-/// dimension that blocks divide.
+/// Checks the recipe and the shapes of one value and axis. Blocks divide a
+/// dimension of `blockedOperand`.
 template <typename OpT>
 static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
                                        const Named &blockedOperand,

@@ -56,9 +56,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     sign of zero and the scales are the same as without a seed.
 
     With `square` a scale belongs to as many rows as columns, fewer at the
-    edges. Both orientations then have the same scales, and the
-    elements of one are those of the other transposed, which is useful for
-    weights. The scale tensors have their usual shapes: each scale is written
+    edges. Both orientations then have the same scales, and the elements of one
+    are those of the other transposed, which is useful for weights. The scale tensors have their usual shapes: each scale is written
     once for every line of its square.
 
     `ragged` says which dimension of the *input* expert groups divide: `rows` for
@@ -116,8 +115,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     attr-dict (`->` type($results)^)?
   }];
   let builders = [
-    /// Creates the destinations, too. `sizes` are those of the input; by
-    /// default they are read from it.
+    /// Creates the destinations. `sizes` are those of the input; by default
+    /// they are read from it.
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType,
       "::mlir::Type":$scaleType,
       CArg<"::llvm::ArrayRef<int64_t>", "{1}">:$axes,
@@ -152,11 +151,11 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
 
 def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegments,
                                                RecursiveMemoryEffects]> {
-  let summary = "quantize what other operations compute, in one kernel";
+  let summary = "quantization fused with the operations around it";
   let description = [{
-    What passes make of `mx.quantize` and the operations around it. Everything
-    is as there, with these additions. `block_size` is that of the scales, which
-    are not among `outs` if they are not written.
+    Created by passes from `mx.quantize` and the operations around it. The
+    semantics are those of `mx.quantize`, with these additions. `block_size` is
+    the block of the scales, which `outs` lacks if they are not written.
 
     With `gather`, row i of the quantized matrix is row `gather[i]` of every
     input, or a row of zeros if there is no such row, as for -1. This puts

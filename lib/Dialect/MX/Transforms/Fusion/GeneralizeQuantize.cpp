@@ -14,8 +14,8 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// Reads rows where they are gathered from, unless another operation needs the
-/// gathered tensor.
+/// Turns the gather that produces the input into the `gather` of `op`, unless
+/// another operation needs the gathered tensor.
 static void fuseGather(FusedQuantizeOp op) {
   Value tensor = op.getInput();
   std::optional<GatheredRows> rows = matchGather(tensor);

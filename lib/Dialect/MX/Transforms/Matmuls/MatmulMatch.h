@@ -64,7 +64,7 @@ std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 /// Rows of a matrix, selected by a list of indices.
 struct GatheredRows {
   mlir::Value matrix, numbers;
-  /// Whether each row that does not exist is zeros.
+  /// Rows that do not exist are zeros.
   bool hasZeros;
 };
 
