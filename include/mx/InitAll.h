@@ -18,6 +18,11 @@ namespace mx {
 /// Adds the mx dialects and their external interface models to `registry`.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
+/// Makes registerAllDialects call `registerDialects` first: tools of mx then
+/// know dialects that are linked with them.
+using RegisterDialects = void (*)(mlir::DialectRegistry &registry);
+void addDialects(RegisterDialects registerDialects);
+
 /// Registers the mx passes and pipelines.
 void registerAllPasses();
 

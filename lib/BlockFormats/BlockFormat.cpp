@@ -1,4 +1,4 @@
-//===- BlockFormat.cpp - Table of block-scaled formats --------------------===//
+//===- BlockFormat.cpp - Block-scaled formats -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -8,18 +8,14 @@
 
 #include "mx/BlockFormats/BlockFormat.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mx;
 
-static constexpr BlockFormat kFormats[] = {
-#define MX_BLOCK_FORMAT(scale, blockSize, takesInt8, hasTensorFactor)          \
-  {FloatFormat::scale, blockSize, takesInt8, hasTensorFactor},
-#include "mx/BlockFormats/Formats.def"
-#undef MX_BLOCK_FORMAT
-};
+MLIR_DEFINE_EXPLICIT_TYPE_ID(mx::BlockFormatInterface)
 
 static constexpr OperandFormat kOperandFormats[] = {
 #define MX_OPERAND_FORMAT(name, element, scale)                                \
@@ -28,8 +24,35 @@ static constexpr OperandFormat kOperandFormats[] = {
 #undef MX_OPERAND_FORMAT
 };
 
-ArrayRef<BlockFormat> mx::getBlockFormats() { return kFormats; }
 ArrayRef<OperandFormat> mx::getOperandFormats() { return kOperandFormats; }
+
+template <FloatFormat kScale>
+static BlockFormat makeFormat(int64_t blockSize, bool takesInt8,
+                              bool hasTensorFactor) {
+  BlockFormat format;
+  format.getScaleType = [](MLIRContext *context) {
+    return getFloatType(context, kScale);
+  };
+  format.blockSize = blockSize;
+  for (const OperandFormat &operand : kOperandFormats)
+    if (operand.scale == kScale)
+      format.elements.push_back(operand.element);
+  format.takesInt8 = takesInt8;
+  format.hasTensorFactor = hasTensorFactor;
+  format.hasTiles = true;
+  format.scale = kScale;
+  return format;
+}
+
+ArrayRef<BlockFormat> mx::getBlockFormats() {
+  static const BlockFormat kFormats[] = {
+#define MX_BLOCK_FORMAT(scale, blockSize, takesInt8, hasTensorFactor)          \
+  makeFormat<FloatFormat::scale>(blockSize, takesInt8, hasTensorFactor),
+#include "mx/BlockFormats/Formats.def"
+#undef MX_BLOCK_FORMAT
+  };
+  return kFormats;
+}
 
 /// "a, b or c".
 static std::string join(ArrayRef<StringRef> names) {
@@ -43,24 +66,15 @@ static StringRef getTypeName(FloatFormat format) {
   return getInfo(format).typeName;
 }
 
-Type BlockFormat::getScaleType(MLIRContext *context) const {
-  return getFloatType(context, scale);
-}
-
 bool BlockFormat::takes(Type element, bool withIntegers) const {
   if (element.isSignlessInteger(8))
     return takesInt8 && withIntegers;
   std::optional<FloatFormat> found = getFloatFormat(element);
-  return llvm::any_of(kOperandFormats, [&](const OperandFormat &format) {
-    return format.scale == scale && format.element == found;
-  });
+  return found && llvm::is_contained(elements, *found);
 }
 
 std::string BlockFormat::listElements(bool withIntegers) const {
-  SmallVector<StringRef> names;
-  for (const OperandFormat &format : kOperandFormats)
-    if (format.scale == scale)
-      names.push_back(getTypeName(format.element));
+  SmallVector<StringRef> names = llvm::map_to_vector(elements, getTypeName);
   if (takesInt8 && withIntegers)
     names.push_back("i8");
   return join(names);
@@ -71,44 +85,59 @@ Type OperandFormat::getElementType(MLIRContext *context) const {
 }
 
 const BlockFormat &OperandFormat::getBlockFormat() const {
-  return *llvm::find_if(kFormats, [&](const BlockFormat &format) {
+  return *llvm::find_if(getBlockFormats(), [&](const BlockFormat &format) {
     return format.scale == scale;
   });
 }
 
-const BlockFormat *mx::findBlockFormat(Type scale) {
-  std::optional<FloatFormat> found = getFloatFormat(scale);
-  if (found == FloatFormat::E4M3)
-    found = FloatFormat::UE4M3;
-  for (const BlockFormat &format : kFormats)
-    if (format.scale == found)
+const BlockFormat *mx::findBlockFormat(Type scale,
+                                       std::optional<int64_t> blockSize) {
+  MLIRContext *context = scale.getContext();
+  auto isFound = [&](const BlockFormat &format) {
+    return format.getScaleType(context) == scale &&
+           format.blockSize == blockSize.value_or(format.blockSize);
+  };
+  for (const BlockFormat &format : getBlockFormats())
+    if (isFound(format))
       return &format;
+  for (Dialect *dialect : context->getLoadedDialects())
+    if (auto *brought = dialect->getRegisteredInterface<BlockFormatInterface>())
+      for (const BlockFormat *format : brought->getFormats())
+        if (isFound(*format))
+          return format;
   return nullptr;
 }
 
-const BlockFormat &mx::getBlockFormat(Type scale) {
-  const BlockFormat *format = findBlockFormat(scale);
+const BlockFormat &mx::getBlockFormat(Type scale,
+                                      std::optional<int64_t> blockSize) {
+  const BlockFormat *format = findBlockFormat(scale, blockSize);
   assert(format && "expected a verified type of scales");
   return *format;
 }
 
 const BlockFormat *mx::findBlockFormat(int64_t blockSize) {
-  for (const BlockFormat &format : kFormats)
+  for (const BlockFormat &format : getBlockFormats())
     if (format.blockSize == blockSize)
       return &format;
   return nullptr;
 }
 
-const BlockFormat &mx::getPowerOfTwoFormat() { return kFormats[0]; }
+const BlockFormat &mx::getPowerOfTwoFormat() { return getBlockFormats()[0]; }
 
 bool mx::isPowerOfTwoScale(Type scale) {
   return scale && findBlockFormat(scale) == &getPowerOfTwoFormat();
 }
 
+bool mx::isMatrixScale(Type scale) {
+  const BlockFormat *format = findBlockFormat(scale);
+  return format && format->scale;
+}
+
 std::string mx::listScaleTypes() {
-  return join(llvm::map_to_vector(kFormats, [](const BlockFormat &format) {
-    return getTypeName(format.scale);
-  }));
+  return join(
+      llvm::map_to_vector(getBlockFormats(), [](const BlockFormat &format) {
+        return getTypeName(*format.scale);
+      }));
 }
 
 namespace {

@@ -206,7 +206,7 @@ struct ResultFormat {
 };
 
 /// The code of a power-of-two scale that is NaN.
-uint8_t getScaleNaN() { return getInfo(getPowerOfTwoFormat().scale).nanCode; }
+uint8_t getScaleNaN() { return getInfo(*getPowerOfTwoFormat().scale).nanCode; }
 
 /// Bits of a byte that hold signs; 0xFF for two's complement, 0 for others.
 uint8_t signMask(Type element) {

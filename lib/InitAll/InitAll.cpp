@@ -26,7 +26,18 @@
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/Pipelines/Pipelines.h"
 
+static std::vector<mx::RegisterDialects> &getAddedDialects() {
+  static std::vector<mx::RegisterDialects> added;
+  return added;
+}
+
+void mx::addDialects(RegisterDialects registerDialects) {
+  getAddedDialects().push_back(registerDialects);
+}
+
 void mx::registerAllDialects(mlir::DialectRegistry &registry) {
+  for (RegisterDialects registerDialects : getAddedDialects())
+    registerDialects(registry);
   registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect,
                   mx::mxbar::MXBarDialect, mx::mxplan::MXPlanDialect>();
   mx::registerTilingInterfaceExternalModels(registry);
@@ -39,6 +50,7 @@ void mx::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::cf::registerConvertControlFlowToLLVMInterface(registry);
   mlir::registerConvertMemRefToLLVMInterface(registry);
   mlir::registerConvertNVVMToLLVMInterface(registry);
+  mx::mxgpu::registerConvertFloatsToLLVMInterface(registry);
 }
 
 void mx::registerAllPasses() {

@@ -100,18 +100,24 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
 }
 
 /// The kind that names the formats. What threads dequantize is bf16, and so may
-/// be multiplied by bf16, too.
-static std::optional<MmaKind>
-selectKind(MmaType a, MmaType b, unsigned blockSize, FloatFormat format) {
+/// be multiplied by bf16, too, and have scales that no kind takes.
+static std::optional<MmaKind> selectKind(const MmaInstruction &instruction,
+                                         MmaType a, MmaType b,
+                                         unsigned blockSize,
+                                         std::optional<FloatFormat> format) {
+  if (!format && instruction.takesScales)
+    return std::nullopt;
+  if (!format)
+    return MmaKind::F16;
   return selectBlockScaledKind(a == MmaType::BF16 ? b : a,
-                               b == MmaType::BF16 ? a : b, blockSize, format);
+                               b == MmaType::BF16 ? a : b, blockSize, *format);
 }
 
-std::optional<MmaForm> mx::target::lookupMma(const MmaInstruction &instruction,
-                                             MmaType a, MmaType b,
-                                             unsigned blockSize,
-                                             FloatFormat format) {
-  std::optional<MmaKind> kind = selectKind(a, b, blockSize, format);
+std::optional<MmaForm>
+mx::target::lookupMma(const MmaInstruction &instruction, MmaType a, MmaType b,
+                      unsigned blockSize, std::optional<FloatFormat> format) {
+  std::optional<MmaKind> kind =
+      selectKind(instruction, a, b, blockSize, format);
   if (!kind)
     return std::nullopt;
   bool isDirect = instruction.takesScales;

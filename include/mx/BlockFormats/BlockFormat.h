@@ -1,9 +1,10 @@
-//===- BlockFormat.h - Table of block-scaled formats ------------*- C++ -*-===//
+//===- BlockFormat.h - Block-scaled formats ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Table of block formats: scale type, block size, legal element types.
-// Verifiers, passes and emitters ask the table and do not name formats.
+// Block formats: scale type, block shape, legal element types, codec of scales.
+// Verifiers, passes and emitters query a format and do not name it. Dialects
+// bring formats of their own by BlockFormatInterface.
 //
 // Sources: OCP Microscaling Formats (MX) v1.0, section 5; PTX ISA, "Block
 // Scaling for tcgen05.mma" (types and vectors of scales).
@@ -13,7 +14,8 @@
 #ifndef MX_BLOCKFORMATS_BLOCKFORMAT_H
 #define MX_BLOCKFORMATS_BLOCKFORMAT_H
 
-#include "mlir/IR/Types.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectInterface.h"
 #include "mx/Support/FloatFormats.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -21,18 +23,48 @@
 
 namespace mx {
 
+/// Scale of a block, and the multiplier of its elements.
+struct EncodedScale {
+  mlir::Value bits;   ///< Integer of the width of the scale type.
+  mlir::Value factor; ///< f32. An element is x * factor, rounded to f32 first.
+};
+
+/// Emits conversions of scales with arith and math operations, for kernels and
+/// host code alike.
+class ScaleCodec {
+public:
+  virtual ~ScaleCodec() = default;
+
+  /// Encodes the scale of a block of `element` with the largest magnitude
+  /// `amax`, an f32 that may be infinite or NaN.
+  virtual EncodedScale encode(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Type element, mlir::Value amax) const = 0;
+  /// Decodes the bits of a scale to f32.
+  virtual mlir::Value decode(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value bits) const = 0;
+};
+
+/// A block-scaled format. The scale type and the block shape identify it.
 struct BlockFormat {
-  /// Encoding of the scales.
-  FloatFormat scale;
+  mlir::Type (*getScaleType)(mlir::MLIRContext *context);
   /// Elements along the blocked dimension that share a scale.
   int64_t blockSize;
+  /// Rows that share a scale: more than 1 requires `square` of mx.quantize.
+  int64_t blockRows = 1;
+  /// Formats of legal elements.
+  llvm::SmallVector<FloatFormat, 8> elements = {};
   /// Legality of MXINT8 elements.
-  bool takesInt8;
+  bool takesInt8 = false;
   /// True for scales relative to a factor of the whole tensor, rounded to
-  /// nearest; false for powers of two, chosen by `scale_rounding`.
-  bool hasTensorFactor;
+  /// nearest.
+  bool hasTensorFactor = false;
+  /// Legality of the layout sf_128x4, whose tiles hold bytes.
+  bool hasTiles = false;
+  /// Scales of matrix instructions. Without them a matmul dequantizes.
+  std::optional<FloatFormat> scale = std::nullopt;
+  /// Null for the formats of the table: each path specializes their emitters.
+  const ScaleCodec *codec = nullptr;
 
-  mlir::Type getScaleType(mlir::MLIRContext *context) const;
   /// Returns true for a legal element type. i8, which is MXINT8, is legal only
   /// `withIntegers`.
   bool takes(mlir::Type element, bool withIntegers = true) const;
@@ -40,13 +72,31 @@ struct BlockFormat {
   std::string listElements(bool withIntegers = true) const;
 };
 
+/// Block formats of a dialect. A dialect registers it with addInterfaces; the
+/// formats outlive the context.
+class BlockFormatInterface
+    : public mlir::DialectInterface::Base<BlockFormatInterface> {
+public:
+  BlockFormatInterface(mlir::Dialect *dialect,
+                       llvm::ArrayRef<const BlockFormat *> formats)
+      : Base(dialect), formats(formats) {}
+
+  llvm::ArrayRef<const BlockFormat *> getFormats() const { return formats; }
+
+private:
+  llvm::ArrayRef<const BlockFormat *> formats;
+};
+
+/// Returns the formats of the table, without those of dialects.
 llvm::ArrayRef<BlockFormat> getBlockFormats();
 
-/// Returns the format of a scale type, or null.
-const BlockFormat *findBlockFormat(mlir::Type scale);
+/// Returns the format of a scale type and, if given, a block size; or null.
+const BlockFormat *findBlockFormat(mlir::Type scale,
+                                   std::optional<int64_t> blockSize = {});
 /// Returns the format of a verified scale type.
-const BlockFormat &getBlockFormat(mlir::Type scale);
-/// Returns the format of a block size, or null.
+const BlockFormat &getBlockFormat(mlir::Type scale,
+                                  std::optional<int64_t> blockSize = {});
+/// Returns the format of the table with a block size, or null.
 const BlockFormat *findBlockFormat(int64_t blockSize);
 
 /// Elements and scales of a matmul operand.
@@ -66,7 +116,9 @@ inline constexpr int64_t kPowerOfTwoBlockSize = 32;
 const BlockFormat &getPowerOfTwoFormat();
 /// Returns true for the type of power-of-two scales, false for null.
 bool isPowerOfTwoScale(mlir::Type scale);
-/// Lists the scale types, for messages: "f8E8M0FNU or f8E4M3FN".
+/// Returns true for scales that some matrix instruction takes.
+bool isMatrixScale(mlir::Type scale);
+/// Lists the scale types of the table, for messages: "f8E8M0FNU or f8E4M3FN".
 std::string listScaleTypes();
 
 /// Returns the number format of a floating-point type of at most 16 bits.
@@ -76,5 +128,7 @@ std::optional<FloatFormat> getFloatFormat(mlir::Type type);
 mlir::Type getFloatType(mlir::MLIRContext *context, FloatFormat format);
 
 } // namespace mx
+
+MLIR_DECLARE_EXPLICIT_TYPE_ID(mx::BlockFormatInterface)
 
 #endif // MX_BLOCKFORMATS_BLOCKFORMAT_H

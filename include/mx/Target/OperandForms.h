@@ -88,10 +88,11 @@ struct MmaForm {
 };
 
 /// The MMA of such operands, of the kind with the highest rate, by an
-/// instruction; none where no kind has such blocks and scales.
+/// instruction; none where no kind has such blocks and scales. Without a format
+/// of scales operands must be dequantized.
 std::optional<MmaForm> lookupMma(const MmaInstruction &instruction, MmaType a,
                                  MmaType b, unsigned blockSize,
-                                 FloatFormat format);
+                                 std::optional<FloatFormat> format);
 
 /// The MMA of two operands of bf16 without scales.
 MmaForm getBF16Mma(const MmaInstruction &instruction);

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/Lowering.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -17,6 +19,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MXBar/IR/MXBar.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
 
 using namespace mlir;
@@ -238,3 +241,27 @@ struct ResolveLocations final
   }
 };
 } // namespace
+
+namespace {
+struct FloatsToLLVM final : ConvertToLLVMPatternInterface {
+  using ConvertToLLVMPatternInterface::ConvertToLLVMPatternInterface;
+
+  void
+  populateConvertToLLVMConversionPatterns(ConversionTarget &,
+                                          LLVMTypeConverter &converter,
+                                          RewritePatternSet &) const override {
+    converter.addConversion([](FloatType type) -> std::optional<Type> {
+      if (Type bits = mx::getBitsOfForeignFloat(type))
+        return bits;
+      return std::nullopt;
+    });
+  }
+};
+} // namespace
+
+void mx::mxgpu::registerConvertFloatsToLLVMInterface(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *, MXGPUDialect *dialect) {
+    dialect->addInterfaces<FloatsToLLVM>();
+  });
+}

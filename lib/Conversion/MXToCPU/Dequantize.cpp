@@ -27,9 +27,6 @@ public:
   Dequantizer(Emitter &emitter, Elements elements, Scales scales,
               Type numberType, Value decode = {});
 
-  /// The scale of a block. Those of a group are given by `scales`.
-  Value loadScale(const Scales &scales, ArrayRef<Value> batch, Int row,
-                  Int block);
   /// The number at a place whose block has this scale.
   Value loadNumber(ArrayRef<Value> place, Value scale);
   /// The number at a place, with blocks of this size.
@@ -41,7 +38,7 @@ private:
   Scales scales;
   Type numberType;
   /// What codes stand for, and the factor as f64.
-  Value values, scaleValues, factor;
+  Value values, factor;
 };
 
 } // namespace
@@ -52,17 +49,9 @@ Dequantizer::Dequantizer(Emitter &emitter, Elements elements, Scales scales,
       numberType(numberType) {
   FormatArith &numbers = emitter.getNumbers();
   values = numbers.decodeTable(elements.type, /*isScale=*/false);
-  scaleValues = numbers.decodeTable(getElementTypeOrSelf(scales.memref),
-                                    /*isScale=*/true);
   if (decode)
     factor = numbers.widenToF64(emitter.wrap(
         emitter.wrap(decode).as(emitter.getBuilder().getI32Type())));
-}
-
-Value Dequantizer::loadScale(const Scales &scales, ArrayRef<Value> batch,
-                             Int row, Int block) {
-  return emitter.lookup(scaleValues,
-                        emitter.loadScale(scales, batch, row, block));
 }
 
 /// f64 holds the products exactly.
@@ -81,8 +70,8 @@ Value Dequantizer::loadNumber(ArrayRef<Value> place, Value scale) {
 Value Dequantizer::loadNumber(ArrayRef<Value> place, int64_t blockSize) {
   Int row = emitter.wrap(place[place.size() - 2]);
   Int column = emitter.wrap(place.back());
-  return loadNumber(
-      place, loadScale(scales, place.drop_back(2), row, column / blockSize));
+  return loadNumber(place, emitter.loadScaleValue(scales, place.drop_back(2),
+                                                  row, column / blockSize));
 }
 
 static void lowerDequantize(Emitter &emitter, DequantizeOp op,
@@ -92,7 +81,8 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
   int64_t blockSize = op.getBlockSize();
   int64_t rank = op.getInput().getType().getRank();
   Elements elements = getElements(op.getInput(), adaptor.getInput());
-  Scales scales = getScales(adaptor.getScales(), rank);
+  Scales scales =
+      getScales(emitter, op.getScales(), adaptor.getScales(), rank, blockSize);
   Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
   Type outType = getElementTypeOrSelf(out.getType());
   RaggedKind ragged = op.getRaggedOrNone();
@@ -124,8 +114,8 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
     Int zero = emitter.index(0);
     emitter.loop(first, end, 1, [&](Int row) {
       emitter.loop(zero, length.ceilDiv(blockSize), 1, [&](Int block) {
-        Value scale =
-            dequantizer.loadScale(scales, batch, row, from / blockSize + block);
+        Value scale = emitter.loadScaleValue(scales, batch, row,
+                                             from / blockSize + block);
         Int begin = block * blockSize;
         Int stop = (begin + blockSize).min(length);
         emitter.loop(begin, stop, 1, [&](Int position) {
@@ -243,8 +233,9 @@ public:
     for (auto [source, memref] : llvm::zip_equal(op.getSources(), inputs)) {
       Input input{getElements(source.tensor, memref)};
       if (source.scales) {
-        input.scales = getScales(inputScales.front(), getRank());
         input.blockSize = source.getBlockSize();
+        input.scales = getScales(emitter, source.scales, inputScales.front(),
+                                 getRank(), input.blockSize);
         input.dequantizer.emplace(emitter, input.elements, *input.scales,
                                   source.numberType);
         inputScales = inputScales.drop_front();

@@ -188,15 +188,25 @@ SmallVector<Value> Emitter::scaleIndices(const Scales &scales,
 
 Int Emitter::loadScale(const Scales &scales, ArrayRef<Value> batch, Int row,
                        Int block) {
-  Int value =
-      wrap(load(scales.memref, scaleIndices(scales, batch, row, block)));
-  return wrap(value.as(builder.getI8Type()));
+  Value value = load(scales.memref, scaleIndices(scales, batch, row, block));
+  return wrap(wrap(value).as(
+      builder.getIntegerType(value.getType().getIntOrFloatBitWidth())));
 }
 
-void Emitter::storeScale(Int byte, const Scales &scales, ArrayRef<Value> batch,
+Value Emitter::loadScaleValue(const Scales &scales, ArrayRef<Value> batch,
+                              Int row, Int block) {
+  Int bits = loadScale(scales, batch, row, block);
+  if (!scales.codec)
+    return lookup(scales.values, bits);
+  Int value = wrap(scales.codec->decode(builder, loc, bits));
+  return numbers.widenToF64(wrap(value.as(builder.getI32Type())));
+}
+
+void Emitter::storeScale(Int bits, const Scales &scales, ArrayRef<Value> batch,
                          Int row, Int block) {
   Type stored = cast<MemRefType>(scales.memref.getType()).getElementType();
-  Value value = byte.to(builder.getI8Type()).as(stored);
+  Type code = builder.getIntegerType(stored.getIntOrFloatBitWidth());
+  Value value = bits.to(code).as(stored);
   memref::StoreOp::create(builder, loc, value, scales.memref,
                           scaleIndices(scales, batch, row, block));
 }

@@ -42,7 +42,11 @@ struct Elements {
 struct Scales {
   mlir::Value memref;
   bool tiled;
-  std::optional<Int> expertStart, expertTileRow;
+  std::optional<Int> expertStart = {}, expertTileRow = {};
+  /// Values of codes, or the codec of a format without such a table; neither
+  /// of scales that are copied.
+  mlir::Value values = {};
+  const ScaleCodec *codec = nullptr;
 };
 
 class Emitter {
@@ -102,9 +106,14 @@ public:
   Int loadCode(const Elements &array, llvm::ArrayRef<mlir::Value> indices);
   void storeCode(Int code, const Elements &array,
                  llvm::ArrayRef<mlir::Value> indices);
+  /// The bits of a scale, an integer of their width.
   Int loadScale(const Scales &scales, llvm::ArrayRef<mlir::Value> batch,
                 Int row, Int block);
-  void storeScale(Int byte, const Scales &scales,
+  /// The value of a scale as f64.
+  mlir::Value loadScaleValue(const Scales &scales,
+                             llvm::ArrayRef<mlir::Value> batch, Int row,
+                             Int block);
+  void storeScale(Int bits, const Scales &scales,
                   llvm::ArrayRef<mlir::Value> batch, Int row, Int block);
   /// The value that `table` has for a code.
   mlir::Value lookup(mlir::Value table, Int code);

@@ -356,11 +356,10 @@ Int FormatArith::nvfp4Inverse(Int scale, Int encodeBits) {
       }));
 }
 
-Int FormatArith::nvfp4Quantize(Int xBits, Int inverseBits,
-                               std::optional<Int> random) {
-  Type e2m1 = Float4E2M1FNType::get(builder.getContext());
-  Int product = number(multiply(xBits, inverseBits));
-  return quantize(e2m1, product, product.like(127), random);
+Int FormatArith::quantizeBy(Type element, Int xBits, Int factorBits,
+                            std::optional<Int> random) {
+  Int product = number(multiply(xBits, factorBits));
+  return quantize(element, product, product.like(127), random);
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,8 +49,9 @@ public:
   /// that its elements are multiplied by.
   Int nvfp4Scale(Int absMax, Int encodeBits);
   Int nvfp4Inverse(Int scale, Int encodeBits);
-  /// The E2M1 code (i8) of RN(x * inverse).
-  Int nvfp4Quantize(Int xBits, Int inverseBits, std::optional<Int> random = {});
+  /// The code (i8) of RN(x * factor) in `element`, saturated.
+  Int quantizeBy(mlir::Type element, Int xBits, Int factorBits,
+                 std::optional<Int> random = {});
 
   /// The random number (i32) of the element with a linear index; i64 both.
   Int random(Int index, Int seed);

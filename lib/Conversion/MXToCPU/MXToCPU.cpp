@@ -219,6 +219,11 @@ struct ConvertMXToCPUPass final
     mx::cpu::decomposePackings(getOperation());
     TypeConverter converter;
     mx::addStorageConversions(converter);
+    converter.addConversion([](MemRefType type) -> std::optional<Type> {
+      if (Type bits = mx::getBitsOfForeignFloat(type.getElementType()))
+        return MemRefType::Builder(type).setElementType(bits);
+      return std::nullopt;
+    });
     RewritePatternSet patterns(&getContext());
     ConversionTarget target(getContext());
     target.addLegalDialect<arith::ArithDialect, LLVM::LLVMDialect,

@@ -89,19 +89,18 @@ private:
 // The operations
 //===----------------------------------------------------------------------===//
 
-static Side makeSide(Emitter &emitter, const Elements &array, Value scales) {
+static Side makeSide(Emitter &emitter, MatmulOpInterface op,
+                     const Elements &elements, Value originalScales,
+                     Value scales) {
+  Side side{elements};
   // Numbers are what they stand for.
   if (!scales)
-    return {array, std::nullopt, {}, {}, {}, {}, {}};
-  FormatArith &numbers = emitter.getNumbers();
-  return {array,
-          getScales(scales, array.getRank()),
-          numbers.decodeTable(array.type, /*isScale=*/false),
-          numbers.decodeTable(getElementTypeOrSelf(scales.getType()),
-                              /*isScale=*/true),
-          {},
-          {},
-          {}};
+    return side;
+  side.values =
+      emitter.getNumbers().decodeTable(elements.type, /*isScale=*/false);
+  side.scales = getScales(emitter, originalScales, scales, elements.getRank(),
+                          op.getBlockSize());
+  return side;
 }
 
 /// Of an operand that has scales.
@@ -137,7 +136,8 @@ static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
                                   : emitter.dim(out, outType.getRank() - 1);
     b = toRows(emitter, "b", b, order, rows, emitter.dim(a, last));
   }
-  return {makeSide(emitter, a, operands[1]), makeSide(emitter, b, operands[3])};
+  return {makeSide(emitter, op, a, op.getAScales(), operands[1]),
+          makeSide(emitter, op, b, op.getBScales(), operands[3])};
 }
 
 static void lowerMatmul(Emitter &emitter, MatmulOp op,

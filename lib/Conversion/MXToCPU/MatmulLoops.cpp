@@ -67,9 +67,8 @@ void Matmul::decode(const Side &side, Int first, int64_t count, Int end, Int k,
         arrayBlock = *side.firstK / blockSize + block;
       Value scale;
       if (side.scales)
-        scale = emitter.lookup(
-            side.scaleValues,
-            emitter.loadScale(*side.scales, side.batch, arrayRow, arrayBlock));
+        scale = emitter.loadScaleValue(*side.scales, side.batch, arrayRow,
+                                       arrayBlock);
       Int begin = block * blockSize;
       emitter.loop(begin, (begin + blockSize).min(k), 1, [&](Int position) {
         SmallVector<Value> source(side.batch);

@@ -19,10 +19,10 @@ namespace mx::cpu {
 /// the array.
 struct Side {
   Elements elements;
-  std::optional<Scales> scales;
-  mlir::Value values, scaleValues; // decode tables
-  llvm::SmallVector<mlir::Value> batch;
-  std::optional<Int> firstRow, firstK;
+  std::optional<Scales> scales = {};
+  mlir::Value values = {}; // decode table
+  llvm::SmallVector<mlir::Value> batch = {};
+  std::optional<Int> firstRow = {}, firstK = {};
 };
 
 /// Emits the matmuls of one operation, which share the buffers.

@@ -58,8 +58,11 @@ inline Elements getElements(mlir::Value original, mlir::Value converted) {
 /// `order` to rows, after checks of its shape.
 Elements toRows(Emitter &emitter, llvm::StringRef name, const Elements &stored,
                 OperandOrderAttrInterface order, Int rows, Int columns);
-/// Scales of an array of rank `logicalRank`.
+/// Scales of an array of rank `logicalRank`, to be written or copied.
 Scales getScales(mlir::Value scales, int64_t logicalRank);
+/// The same, to be decoded: `original` is the operand before type conversion.
+Scales getScales(Emitter &emitter, mlir::Value original, mlir::Value converted,
+                 int64_t logicalRank, int64_t blockSize);
 
 /// Arrays of what is quantized, where it is not an input as it is: gathered
 /// rows, and what the prologue yields. Buffer deallocation frees them.

@@ -36,6 +36,7 @@ struct Orientation {
   int64_t blockSize;
   ScaleRounding mode;
   std::optional<Int> encodeBits; // NVFP4
+  const ScaleCodec *codec;       // or null
   std::optional<Int> seed;       // rounds stochastically
   bool square;
   std::optional<Copied> copied; // instead of being quantized
@@ -76,6 +77,27 @@ static std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
   return emitter.getNumbers().random(index.to(o.seed->type()), *o.seed);
 }
 
+/// Returns the scale of a block, and what its elements are multiplied with or,
+/// with scales that are powers of two, divided by.
+static std::pair<Int, Int> getScale(Emitter &emitter, const Orientation &o,
+                                    Int absMax) {
+  FormatArith &numbers = emitter.getNumbers();
+  if (o.codec) {
+    OpBuilder &builder = emitter.getBuilder();
+    EncodedScale scale =
+        o.codec->encode(builder, emitter.getLoc(), o.elements.type,
+                        absMax.as(builder.getF32Type()));
+    return {emitter.wrap(scale.bits),
+            emitter.wrap(emitter.wrap(scale.factor).as(absMax.type()))};
+  }
+  if (!o.encodeBits) {
+    Int scale = numbers.blockScale(o.elements.type, o.mode, absMax);
+    return {scale, scale};
+  }
+  Int scale = numbers.nvfp4Scale(absMax, *o.encodeBits);
+  return {scale, numbers.nvfp4Inverse(scale, *o.encodeBits)};
+}
+
 /// Quantizes a block of a line or, of squares, of all lines from `line` on that
 /// share its scale.
 static void quantizeBlock(Emitter &emitter, const Orientation &o,
@@ -98,12 +120,9 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
   };
   Int absMax = o.square ? emitter.reduce(line, lineEnd, zero, findMax)
                         : findMax(line, zero);
-  // What the elements need: the scale, or for NVFP4 the factor.
-  Int scale = o.encodeBits
-                  ? numbers.nvfp4Scale(absMax, *o.encodeBits)
-                  : numbers.blockScale(o.elements.type, o.mode, absMax);
-  Int factor =
-      o.encodeBits ? numbers.nvfp4Inverse(scale, *o.encodeBits) : scale;
+  // What the elements need: the scale, or for NVFP4 and codecs the factor.
+  std::pair<Int, Int> encoded = getScale(emitter, o, absMax);
+  Int scale = encoded.first, factor = encoded.second;
   auto quantizeLine = [&](Int line) {
     emitter.storeScale(scale, o.scales, extent.batch, line,
                        extent.to / o.blockSize + block);
@@ -111,8 +130,8 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
       Int bits = loadBits(line, position);
       std::optional<Int> random =
           drawRandom(emitter, o, getPlace(o, extent, line, position));
-      Int code = o.encodeBits
-                     ? numbers.nvfp4Quantize(bits, factor, random)
+      Int code = o.encodeBits || o.codec
+                     ? numbers.quantizeBy(o.elements.type, bits, factor, random)
                      : numbers.quantize(o.elements.type, bits, factor, random);
       SmallVector<Value> place(extent.batch);
       place.append({line, extent.to + position});
@@ -276,10 +295,10 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
   OpBuilder &builder = emitter.getBuilder();
   emitter.checkExperts(adaptor.getOffsets());
   int64_t rank = op.getInput().getType().getRank();
-  bool hasFactor =
-      getBlockFormat(getElementTypeOrSelf(op.getScales(0))).hasTensorFactor;
+  const BlockFormat &format =
+      getBlockFormat(getElementTypeOrSelf(op.getScales(0)), op.getBlockSize());
   std::optional<Int> encodeBits;
-  if (hasFactor) {
+  if (format.hasTensorFactor) {
     Type i32 = builder.getI32Type();
     encodeBits =
         op.getGlobalScale()
@@ -312,6 +331,7 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
         int64_t(op.getBlockSize()),
         op.getScaleRounding(),
         encodeBits,
+        format.codec,
         seed,
         op.getSquare(),
         std::nullopt};
@@ -333,7 +353,17 @@ static void lowerAmax(Emitter &emitter, AmaxOp op, AmaxOp::Adaptor adaptor) {
 
 Scales mx::cpu::getScales(Value scales, int64_t logicalRank) {
   auto type = cast<MemRefType>(scales.getType());
-  return {scales, isMaterialized(type, logicalRank), {}, {}};
+  return {scales, isMaterialized(type, logicalRank)};
+}
+
+Scales mx::cpu::getScales(Emitter &emitter, Value original, Value converted,
+                          int64_t logicalRank, int64_t blockSize) {
+  Scales scales = getScales(converted, logicalRank);
+  Type type = getElementTypeOrSelf(original);
+  scales.codec = getBlockFormat(type, blockSize).codec;
+  if (!scales.codec)
+    scales.values = emitter.getNumbers().decodeTable(type, /*isScale=*/true);
+  return scales;
 }
 
 void mx::cpu::populateQuantizePatterns(const TypeConverter &converter,

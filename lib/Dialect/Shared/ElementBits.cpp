@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/Shared/ElementBits.h"
+#include "mlir/IR/BuiltinDialect.h"
 
 using namespace mlir;
 
@@ -14,6 +15,12 @@ IntegerType mx::getStorageType(Type element) {
   if (isa<Float4E2M1FNType, Float6E3M2FNType, Float6E2M3FNType>(element))
     return IntegerType::get(element.getContext(), 8);
   return {};
+}
+
+IntegerType mx::getBitsOfForeignFloat(Type element) {
+  if (!isa<FloatType>(element) || isa<BuiltinDialect>(element.getDialect()))
+    return {};
+  return IntegerType::get(element.getContext(), getElementBits(element));
 }
 
 MemRefLayoutAttrInterface mx::getHalvedLayout(MemRefType type) {

@@ -9,6 +9,7 @@
 #ifndef MX_CONVERSION_MXGPUTONVVM_MXGPUTONVVM_H
 #define MX_CONVERSION_MXGPUTONVVM_MXGPUTONVVM_H
 
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mx::mxgpu {
@@ -18,6 +19,10 @@ namespace mx::mxgpu {
 
 #define GEN_PASS_REGISTRATION
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+
+/// Makes convert-to-llvm convert floats of dialects, which LLVM does not
+/// support, to integers.
+void registerConvertFloatsToLLVMInterface(mlir::DialectRegistry &registry);
 
 } // namespace mx::mxgpu
 

@@ -26,7 +26,8 @@ namespace mx::mxgpu {
 struct OperandTypes {
   target::MmaType a, b;
   unsigned blockSize;
-  FloatFormat scaleFormat;
+  /// None for scales that no matrix instruction takes.
+  std::optional<FloatFormat> scaleFormat;
 
   bool hasScalesOfA() const { return a != target::MmaType::BF16; }
   bool hasScalesOfB() const { return b != target::MmaType::BF16; }

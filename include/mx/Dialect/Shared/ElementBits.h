@@ -34,6 +34,9 @@ inline unsigned getMemoryBits(mlir::Type type) {
 
 /// The type that elements narrower than a byte are stored as, or null.
 mlir::IntegerType getStorageType(mlir::Type element);
+/// The integer for a float of a dialect, which LLVM does not support; null for
+/// other types.
+mlir::IntegerType getBitsOfForeignFloat(mlir::Type element);
 /// The memref of bytes that holds one of `type`; null where f4 elements do not
 /// fill whole bytes, or their rows do not begin at one.
 mlir::MemRefType getStorageType(mlir::MemRefType type);

@@ -271,8 +271,11 @@ Value mx::mxgpu::buildMemRef(NVVMBuilder &builder, MemRefType type,
                              Value pointer, ValueRange numbers) {
   Location loc = builder.getLoc();
   LLVMTypeConverter converter(type.getContext());
+  // Descriptors of all elements are alike.
+  MemRefType bytes =
+      MemRefType::Builder(type).setElementType(builder.getI8Type());
   auto descriptor =
-      MemRefDescriptor::poison(builder, loc, converter.convertType(type));
+      MemRefDescriptor::poison(builder, loc, converter.convertType(bytes));
   descriptor.setAllocatedPtr(builder, loc, pointer);
   descriptor.setAlignedPtr(builder, loc, pointer);
   // Those that the type has, and in their places what was given.

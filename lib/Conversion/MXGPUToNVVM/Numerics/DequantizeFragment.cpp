@@ -65,8 +65,7 @@ public:
         format(getElementFormat(element)),
         math(builder, element, hasNarrowConversions(op)), words(words),
         scaleWords(scaleWords),
-        scales(getInfo(
-            getBlockFormat(getElementTypeOrSelf(op.getScales())).scale)),
+        scales(getBlockFormat(getElementTypeOrSelf(op.getScales()))),
         pairs(getScalePairs(op.getInput().getType().getLayout(),
                             op.getBlock())) {}
 
@@ -105,7 +104,7 @@ private:
   const FloatFormatInfo &format;
   DequantizeMath math;
   ArrayRef<Value> words, scaleWords;
-  const FloatFormatInfo &scales;
+  const BlockFormat &scales;
   SmallVector<ScalePair> pairs;
 };
 
@@ -285,8 +284,10 @@ Values FragmentProducts::choose(function_ref<Values()> rare,
 }
 
 Values FragmentProducts::build() {
+  if (scales.codec)
+    return multiplyInF32();
   Values placed = place();
-  if (scales.mantissaBits)
+  if (!isPowerOfTwoScale(scales.getScaleType(builder.getContext())))
     return multiplyTwice(placed);
   // 2^(byte - 127) times 2^(127 - bias).
   Value offset = inBothHalves((kBias - format.bias) << kMantissaBits);

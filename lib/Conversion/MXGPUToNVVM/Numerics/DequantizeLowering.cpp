@@ -107,25 +107,30 @@ SmallVector<Value> DequantizeMath::decode(ArrayRef<Value> words) {
   return numbers;
 }
 
-Value DequantizeMath::decodeScale(Value byte, const FloatFormatInfo &format) {
-  Value code = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
-  if (format.mantissaBits) { // E4M3 without its sign
+Value DequantizeMath::decodeScale(Value bits, const BlockFormat &format) {
+  auto multiply = [&](Value scale) -> Value {
+    if (!element.isInteger())
+      return scale;
+    return arith::MulFOp::create(
+        builder, scale,
+        arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0f / 64)));
+  };
+  if (format.codec)
+    return multiply(format.codec->decode(builder, builder.getLoc(), bits));
+  Value code = arith::ExtUIOp::create(builder, builder.getI32Type(), bits);
+  if (getInfo(*format.scale).mantissaBits) { // E4M3 without its sign
     code = arith::AndIOp::create(builder, code, builder.i32(0x7F));
     return builder.widenE4M3(
         arith::TruncIOp::create(builder, builder.getI16Type(), code));
   }
   // 2^-127, byte 0, is the subnormal 0x00400000.
-  Value bits = arith::ShLIOp::create(builder, code, builder.i32(23));
+  bits = arith::ShLIOp::create(builder, code, builder.i32(23));
   bits = arith::MaxSIOp::create(builder, bits, builder.i32(0x00400000));
   Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, code,
                                       builder.i32(255));
   bits = arith::SelectOp::create(builder, isNaN, builder.i32(0x7FC00000), bits);
-  Value scale = arith::BitcastOp::create(builder, builder.getF32Type(), bits);
-  if (!element.isInteger())
-    return scale;
-  return arith::MulFOp::create(
-      builder, scale,
-      arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0f / 64)));
+  return multiply(
+      arith::BitcastOp::create(builder, builder.getF32Type(), bits));
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,16 +194,21 @@ static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
   DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),
                       hasNarrowConversions(op));
   Type type = getElementTypeOrSelf(op.getType());
-  Value byte = arith::BitcastOp::create(builder, builder.getI8Type(), scale);
-  Value factor =
-      math.decodeScale(byte, getInfo(getBlockFormat(scale.getType()).scale));
+  const BlockFormat &format = getBlockFormat(scale.getType());
+  Value bits = arith::BitcastOp::create(
+      builder, builder.getIntegerType(scale.getType().getIntOrFloatBitWidth()),
+      scale);
+  Value factor = math.decodeScale(bits, format);
   Values numbers = math.decode(codes);
+  auto multiply = [&](Value a, Value b, bool isExact) -> Value {
+    if (isExact || type.isF32())
+      return arith::MulFOp::create(builder, a, b);
+    return multiplyToOdd(builder, a, b);
+  };
   for (Value &number : numbers) {
-    number = arith::MulFOp::create(builder, number, factor);
+    number = multiply(number, factor, /*isExact=*/!format.codec);
     if (decode)
-      number = type.isF32()
-                   ? arith::MulFOp::create(builder, number, decode).getResult()
-                   : multiplyToOdd(builder, number, decode);
+      number = multiply(number, decode, /*isExact=*/false);
   }
   return pack(builder, numbers, type);
 }

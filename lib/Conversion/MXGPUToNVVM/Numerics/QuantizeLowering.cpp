@@ -158,10 +158,7 @@ static Values lowerQuantizeBlock(NVVMBuilder &builder, QuantizeBlockOp op,
               builder.i64(1)};
   Value elements =
       joinWords(builder, math.convertRow(words, scale, random), converted);
-  Value byte =
-      arith::TruncIOp::create(builder, builder.getI8Type(), scale.byte);
-  return {elements,
-          arith::BitcastOp::create(builder, op.getScale().getType(), byte)};
+  return {elements, toScale(builder, scale.bits, op.getScale().getType())};
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,7 +43,9 @@ bool mx::mxgpu::hasNarrowConversions(Operation *op) {
 QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,
                                    Type scale, ScaleRounding rounding) {
   QuantizeRecipe recipe = {input, element, rounding};
-  recipe.isRelative = getBlockFormat(scale).hasTensorFactor;
+  const BlockFormat &format = getBlockFormat(scale);
+  recipe.isRelative = format.hasTensorFactor || format.codec;
+  recipe.codec = format.codec;
   recipe.narrowConversions = hasNarrowConversions(op);
   return recipe;
 }
@@ -271,7 +273,28 @@ BlockScale QuantizeMath::getRelativeScale(Value bits, Value encode) {
   return {byte, fromBits(select(isZero, builder.i32(0), quotient)), isNaN};
 }
 
+/// A scale of NaN makes the factor NaN.
+BlockScale QuantizeMath::getEncodedScale(Value bits) {
+  EncodedScale scale = recipe.codec->encode(builder, builder.getLoc(),
+                                            recipe.element, fromBits(bits));
+  if (scale.bits.getType() != builder.getI32Type())
+    scale.bits =
+        arith::ExtUIOp::create(builder, builder.getI32Type(), scale.bits);
+  Value isNaN = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO,
+                                      scale.factor, scale.factor);
+  return {scale.bits, scale.factor, isNaN};
+}
+
+Value mx::mxgpu::toScale(NVVMBuilder &builder, Value bits, Type scale) {
+  Type type = builder.getIntegerType(scale.getIntOrFloatBitWidth());
+  if (type != bits.getType())
+    bits = arith::TruncIOp::create(builder, type, bits);
+  return arith::BitcastOp::create(builder, scale, bits);
+}
+
 BlockScale QuantizeMath::getScale(Value bits, Value encode) {
+  if (recipe.codec)
+    return getEncodedScale(bits);
   return recipe.isRelative ? getRelativeScale(bits, encode)
                            : getPowerOfTwoScale(bits);
 }

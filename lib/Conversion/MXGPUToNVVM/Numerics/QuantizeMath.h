@@ -21,6 +21,8 @@
 #include <optional>
 
 namespace mx {
+class ScaleCodec;
+struct BlockFormat;
 struct FloatFormatInfo;
 struct ScaleRecipe;
 } // namespace mx
@@ -39,7 +41,8 @@ struct QuantizeRecipe {
   mlir::Type input;   ///< bf16, f16 or f32
   mlir::Type element; ///< one of the five float types, or i8
   ScaleRounding rounding = ScaleRounding::Ceil;
-  bool isRelative = false; ///< Scales are relative to a factor of the tensor.
+  bool isRelative = false;           ///< Factors are no powers of two.
+  const ScaleCodec *codec = nullptr; ///< of a format beside the table
   /// The target has cvt to e2m1, e2m3, e3m2 and ue8m0.
   bool narrowConversions = false;
 
@@ -56,9 +59,12 @@ struct QuantizeRecipe {
   int64_t elementBits() const;
 };
 
+/// Bits of a scale (i32) as the scale type.
+mlir::Value toScale(NVVMBuilder &builder, mlir::Value bits, mlir::Type scale);
+
 /// The scale of a block.
 struct BlockScale {
-  mlir::Value byte;   ///< i32
+  mlir::Value bits;   ///< i32
   mlir::Value factor; ///< f32: what elements are multiplied with
   mlir::Value isNaN;  ///< i1: all elements become the type's NaN
 };
@@ -123,6 +129,7 @@ private:
   mlir::Value getScaleByteDown(mlir::Value bits, const ScaleRecipe &scale);
   BlockScale getPowerOfTwoScale(mlir::Value bits);
   BlockScale getRelativeScale(mlir::Value bits, mlir::Value encode);
+  BlockScale getEncodedScale(mlir::Value bits);
   mlir::Value divideByScale(mlir::Value encode, mlir::Value scale);
 
   // Maxima.
@@ -162,8 +169,8 @@ public:
 
   /// All elements of some words as f32, MXINT8 times 64.
   llvm::SmallVector<mlir::Value> decode(llvm::ArrayRef<mlir::Value> words);
-  /// The scale (i8) as f32, MXINT8's by 64.
-  mlir::Value decodeScale(mlir::Value byte, const FloatFormatInfo &format);
+  /// The scale, an integer of its width, as f32, MXINT8's by 64.
+  mlir::Value decodeScale(mlir::Value bits, const BlockFormat &format);
 
 private:
   using Values = llvm::SmallVector<mlir::Value>;

@@ -217,14 +217,11 @@ static Value toI64(NVVMBuilder &builder, Value index) {
 }
 
 static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
-                        ArrayRef<Value> bytes) {
+                        ArrayRef<Value> scaleBits) {
   auto type = cast<VectorType>(op.getScales().getType());
   SmallVector<Value> scales;
-  for (Value byte : bytes) {
-    Value narrow = arith::TruncIOp::create(builder, builder.getI8Type(), byte);
-    scales.push_back(
-        arith::BitcastOp::create(builder, type.getElementType(), narrow));
-  }
+  for (Value bits : scaleBits)
+    scales.push_back(toScale(builder, bits, type.getElementType()));
   return vector::FromElementsOp::create(builder, type, scales);
 }
 
@@ -254,7 +251,7 @@ static Values lowerQuantizeColumns(NVVMBuilder &builder, QuantizeColumnsOp op,
   if (recipe.inWord() == 1) {
     BlockScale scale = math.getScale(math.getRowMaximum(maximum), encode);
     packed = math.convertRow(words, scale, random);
-    bytes = {scale.byte};
+    bytes = {scale.bits};
   } else {
     std::array<BlockScale, 2> scales;
     if (op.getLanes() > 1)
@@ -265,7 +262,7 @@ static Values lowerQuantizeColumns(NVVMBuilder &builder, QuantizeColumnsOp op,
             math.getScale(math.getColumnMaximum(maximum, half), encode);
     for (ArrayRef<Value> column : math.convertColumns(words, scales, random))
       llvm::append_range(packed, column);
-    bytes = {scales[0].byte, scales[1].byte};
+    bytes = {scales[0].bits, scales[1].bits};
   }
   if (left) // NaN for a scale of NaN
     clearBehind(builder, packed, left, input.getDimSize(1),

@@ -26,6 +26,20 @@ using namespace mx::mxgpu;
 // Scales
 //===----------------------------------------------------------------------===//
 
+/// The integer of the width of a scale.
+static IntegerType getBitsType(NVVMBuilder &builder, Type scale) {
+  return builder.getIntegerType(scale.getIntOrFloatBitWidth());
+}
+
+/// The global address of scale number `offset`.
+static Value getScaleAddress(NVVMBuilder &builder, Value scales, Value offset) {
+  int64_t bytes =
+      getElementTypeOrSelf(scales.getType()).getIntOrFloatBitWidth() / 8;
+  if (bytes > 1)
+    offset = builder.mul(offset, bytes);
+  return getGlobalAddress(builder, scales, offset);
+}
+
 /// In a matrix with any strides, as a slice has them.
 static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
                               Value column) {
@@ -40,10 +54,10 @@ static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
 
 namespace {
 
-/// The byte in which a scale lies.
+/// The place of a scale among scales.
 struct ScalePlace {
   Value offset;
-  Value exists; // whether the memory has such a byte
+  Value exists; // whether the memory has such a scale
 
   static ScalePlace get(NVVMBuilder &builder, Value scales, Value row,
                         Value block) {
@@ -68,8 +82,8 @@ static Values lowerLoadScale(NVVMBuilder &builder, LoadScaleOp op,
                              LoadScaleOp::Adaptor adaptor) {
   auto place = ScalePlace::get(builder, op.getSource(), adaptor.getRow(),
                                adaptor.getBlock());
-  Value address = getGlobalAddress(builder, op.getSource(), place.offset);
-  auto type = VectorType::get(1, builder.getI8Type());
+  Value address = getScaleAddress(builder, op.getSource(), place.offset);
+  auto type = VectorType::get(1, getBitsType(builder, op.getType()));
   auto ifOp = scf::IfOp::create(builder, TypeRange(type), place.exists,
                                 /*withElse=*/true);
   {
@@ -81,9 +95,9 @@ static Values lowerLoadScale(NVVMBuilder &builder, LoadScaleOp op,
         builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
                      .getResult());
   }
-  Value byte = vector::ExtractOp::create(builder, ifOp.getResult(0),
+  Value bits = vector::ExtractOp::create(builder, ifOp.getResult(0),
                                          ArrayRef<int64_t>{0});
-  return {arith::BitcastOp::create(builder, op.getType(), byte)};
+  return {arith::BitcastOp::create(builder, op.getType(), bits)};
 }
 
 /// Packs the scales of four groups into one word, with 0 for missing scales.
@@ -105,22 +119,23 @@ static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
 
 static Values lowerStoreScales(NVVMBuilder &builder, StoreScalesOp op,
                                StoreScalesOp::Adaptor adaptor) {
-  Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
-                                        adaptor.getScale());
+  Value bits = arith::BitcastOp::create(
+      builder, getBitsType(builder, op.getScale().getType()),
+      adaptor.getScale());
   Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
   Value isBlock = builder.isBelow(adaptor.getBlock(), adaptor.getBlocks());
   Value isScale = builder.both(isRow, isBlock);
   auto place = ScalePlace::get(builder, op.getDest(), adaptor.getRow(),
                                adaptor.getBlock());
   int64_t lanes = op.getLanes();
-  Value stored = byte, isPresent = isScale;
+  Value stored = bits, isPresent = isScale;
   if (hasScaleTiles(cast<MemRefType>(op.getDest().getType()))) {
-    stored = gather(builder, byte, isScale, lanes);
+    stored = gather(builder, bits, isScale, lanes);
     isPresent = place.exists;
     lanes *= 4;
   }
   Value stores = builder.both(isPresent, builder.isFirstLane(lanes));
-  Value address = getGlobalAddress(builder, op.getDest(), place.offset);
+  Value address = getScaleAddress(builder, op.getDest(), place.offset);
   auto ifOp = scf::IfOp::create(builder, stores, /*withElse=*/false);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   LLVM::StoreOp::create(builder, stored, address);

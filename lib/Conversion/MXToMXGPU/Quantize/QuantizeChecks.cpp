@@ -53,6 +53,13 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   if (op.getRagged() == RaggedKind::Reduction)
     return op.emitOpError("expected ragged = rows on the GPU, found ragged = "
                           "reduction: transpose the input");
+  if (isByTiles(op) &&
+      llvm::any_of(llvm::seq(op.getNumDestinations()), [&](unsigned i) {
+        return getBlockFormat(op.getScaleType(i), op.getBlockSize()).codec;
+      }))
+    return op.emitOpError("expected a matrix with blocks along rows, without "
+                          "expert groups, for scales of type ")
+           << op.getScaleType(0) << " on the GPU: quantize on the host";
   for (Value operand : op.getInputs())
     if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
       return failure();
@@ -214,6 +221,12 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,
     return failure();
   if (isByTiles(op))
     return success();
+  if (int64_t columns = kScaleTileBlocks * op.getBlockSize();
+      op.getBlockSize() > kPowerOfTwoBlockSize &&
+      schedule.getTile()[1] < columns)
+    return op.emitOpError("expected a tile of at least ")
+           << columns << " columns, the blocks of a tile of scales, found "
+           << schedule.getTile()[1];
   return verifyRowSchedule(op, getSmallestBlock(op), schedule);
 }
 

@@ -274,6 +274,18 @@ static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
       schedule.getInputStages());
 }
 
+/// Lanes gather four scales of a row, so that tiles have as many blocks.
+static QuantizeScheduleAttr adaptToBlocks(QuantizeOp op,
+                                          QuantizeScheduleAttr schedule) {
+  int64_t columns = kScaleTileBlocks * op.getBlockSize();
+  int64_t size = schedule.getTile()[0] * schedule.getTile()[1];
+  if (schedule.getTile()[1] >= columns)
+    return schedule;
+  return QuantizeScheduleAttr::get(op.getContext(), {size / columns, columns},
+                                   schedule.getThreads(), schedule.getVector(),
+                                   /*stages=*/1, schedule.getCtas());
+}
+
 /// A thread holds pieces of several inputs, and what is computed of them.
 static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
   bool isSmall = getInputBits(op) <= 32;
@@ -288,7 +300,7 @@ static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
 static QuantizeScheduleAttr selectRowSchedule(FusedQuantizeOp op,
                                               const TargetInfo &target) {
   if (op.getPrologueBlock() || op.isPassedOn())
-    return selectForPrologue(op);
+    return adaptToBlocks(op, selectForPrologue(op));
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));
   Output output = getOutput(op);
   auto schedule =
@@ -296,7 +308,7 @@ static QuantizeScheduleAttr selectRowSchedule(FusedQuantizeOp op,
                    [&](const RowsChoice &choice) {
                      return choice.input == input && choice.output == output;
                    });
-  return adaptToSeed(op, schedule, schedule.getThreads());
+  return adaptToBlocks(op, adaptToSeed(op, schedule, schedule.getThreads()));
 }
 
 static QuantizeScheduleAttr selectTileSchedule(FusedQuantizeOp op,

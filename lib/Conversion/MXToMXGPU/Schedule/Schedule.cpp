@@ -56,7 +56,7 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   if (!types.hasScalesOfA() && !types.hasScalesOfB())
     return types;
   const BlockFormat *format = findBlockFormat(getScaleType(op));
-  if (!format)
+  if (!format || !format->hasTiles)
     return std::nullopt;
   types.scaleFormat = format->scale;
   return types;

@@ -84,8 +84,10 @@ struct SelectSchedulePass final
     if (auto given = op->getAttrOfType<ArrayAttr>(kSchedulesAttrName))
       return completeCases(op, given, target);
     std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
-    if (!problem)
+    if (!problem) {
+      selectForNumbers(op, target);
       return success();
+    }
     if (const TunedEntry *entry =
             measured ? measured->find(op, maxSchedules) : nullptr)
       return takeTuned(op, *entry, target);
@@ -96,6 +98,25 @@ struct SelectSchedulePass final
       return success();
     setSchedule(op, *problem, candidates, target);
     return success();
+  }
+
+  /// Selects a schedule that dequantizes operands, whose scales no instruction
+  /// takes, to bf16 first.
+  void selectForNumbers(MatmulOpInterface op,
+                        const target::TargetInfo &target) {
+    for (Workspace workspace : {Workspace::B, Workspace::A, Workspace::AB}) {
+      if (!explainNoWorkspace(op, workspace, Workspace::None, target).empty())
+        continue;
+      MatmulProblem problem = *getMatmulProblem(op, target, workspace);
+      std::vector<Candidate> candidates = rankSchedules(problem, target);
+      llvm::erase_if(candidates, [](const Candidate &candidate) {
+        return getPermuted(candidate.fields) != Workspace::None;
+      });
+      if (candidates.empty())
+        continue;
+      candidates.front().fields.workspace = workspace;
+      return setSchedule(op, problem, candidates, target);
+    }
   }
 
 private:

@@ -48,9 +48,14 @@ LogicalResult ScaleLayoutAttr::verifyEncoding(
     return emitError()
            << "expected a ragged scale tensor of rank 2, found rank "
            << shape.size();
-  if (!findBlockFormat(elementType)) // scale_layout C5
+  const BlockFormat *format = findBlockFormat(elementType);
+  if (!format) // scale_layout C5
     return emitError() << "expected scales of type " << listScaleTypes()
                        << ", found " << elementType;
+  // scale_layout C5
+  if (!format->hasTiles && getKind() != ScaleLayoutKind::Linear)
+    return emitError() << "expected layout linear with scales of type "
+                       << elementType << ", found " << *this;
   return success();
 }
 

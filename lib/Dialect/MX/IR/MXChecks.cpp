@@ -178,8 +178,9 @@ LogicalResult mx::detail::verifyOrder(Operation *op, const Named &operand,
 
 LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
                                       Type scaleType, int64_t blockSize) {
-  const BlockFormat &format = getBlockFormat(scaleType);
-  if (blockSize != format.blockSize)
+  const BlockFormat *found = findBlockFormat(scaleType, blockSize);
+  const BlockFormat &format = found ? *found : getBlockFormat(scaleType);
+  if (!found)
     return op->emitOpError("expected block_size ")
            << format.blockSize << " with scales of type " << scaleType
            << ", found " << blockSize;

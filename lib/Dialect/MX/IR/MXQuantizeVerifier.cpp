@@ -76,16 +76,23 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
   Named elements{op.getElements(index), name};
   RaggedKind ragged = op.getRaggedOfAxis(axis);
   int64_t groups = op.getOffsets() ? getNumExperts(op.getOffsets()) : 0;
-  bool hasFactor = getBlockFormat(scaleType).hasTensorFactor;
+  const BlockFormat &format = getBlockFormat(scaleType, op.getBlockSize());
+  bool hasFactor = format.hasTensorFactor;
   if (hasFactor != bool(op.getGlobalScale())) // quantize C8
     return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
                           "found ")
            << (hasFactor ? "none" : "it") << " with scales of type "
            << scaleType;
-  if (hasFactor && op.getScaleRounding() != ScaleRounding::Ceil) // quantize C9
-    return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
-                          "scales, found ")
+  // quantize C9
+  if (!isPowerOfTwoScale(scaleType) &&
+      op.getScaleRounding() != ScaleRounding::Ceil)
+    return op.emitOpError("expected scale_rounding = ceil with ")
+           << scaleType << " scales, found "
            << stringifyScaleRounding(op.getScaleRounding());
+  if (format.blockRows > 1 && !op.getSquare()) // quantize C7
+    return op.emitOpError("expected square with scales of type ")
+           << scaleType << " for " << format.blockRows << " x "
+           << format.blockSize << " elements, found none";
 
   SmallVector<int64_t> quantized(op.getQuantizedShape());
   int64_t rank = quantized.size();

@@ -60,8 +60,8 @@ LogicalResult DequantizeOp::verify() {
   // dequantize C4
   if (failed(verifyBlock(*this, input, scales.elementType(), getBlockSize())))
     return failure();
-  if (getGlobalScale() &&
-      !getBlockFormat(scales.elementType()).hasTensorFactor) // dequantize C5
+  if (getGlobalScale() && !getBlockFormat(scales.elementType(), getBlockSize())
+                               .hasTensorFactor) // dequantize C5
     return emitOpError("expected global_scale with f8E4M3FN scales only, found "
                        "it with scales of type ")
            << scales.elementType();

@@ -300,7 +300,7 @@ LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (tiles < 1 || tiles > kMaxStages) // scales C2
     return emitError() << "expected 1 to " << kMaxStages << " tiles, found "
                        << tiles;
-  if (!findBlockFormat(elementType)) // scales C3
+  if (!isMatrixScale(elementType)) // scales C3
     return emitError() << "expected scales of " << listScaleTypes()
                        << ", found " << elementType;
   return success();

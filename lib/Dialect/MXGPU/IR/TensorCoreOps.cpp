@@ -141,7 +141,7 @@ LogicalResult mxgpu::verifyScales(Operation *op, BufferType buffer,
            << buffer.getSizeInBytes() << " in "
            << stringifySpace(buffer.getSpace());
   // copy_scales C2
-  if (findBlockFormat(buffer.getElementType()) &&
+  if (isMatrixScale(buffer.getElementType()) &&
       buffer.getElementType() != scales.getElementType())
     return op->emitOpError("expected scales of ")
            << buffer.getElementType() << ", found " << scales.getElementType();

@@ -114,7 +114,7 @@ func.func ${function} {
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_c9(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>, %s: f32)
-// expected-error @below {{'mx.quantize' op expected scale_rounding = ceil with f8E4M3FN scales, found floor}}
+// expected-error @below {{'mx.quantize' op expected scale_rounding = ceil with 'f8E4M3FN' scales, found floor}}
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) scale_rounding = floor -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
 
 // SET function = @quantize_c10(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)

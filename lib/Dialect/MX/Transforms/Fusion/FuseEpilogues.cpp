@@ -243,7 +243,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       op.getOffsets() != use.matmul.getExpertOffsets() ||
       op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
       op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||
-      op.getDequantized() || op.getGlobalScale() ||
+      op.getDequantized() || !isPowerOfTwoScale(op.getScaleType(0)) ||
       !op.getInputScales().empty() || !readsSlicesAsInputs(use))
     return false;
   // Kernels write whole tiles of scales (docs/guide/MoE.md).

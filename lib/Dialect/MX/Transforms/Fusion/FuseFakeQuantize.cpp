@@ -59,6 +59,8 @@ static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
   if (!reader || reader.getInput() != elements ||
       reader.getScales() != scales || !keepsExperts(reader, op, index) ||
       reader.getBlockSize() != op.getBlockSize() ||
+      // `dequantized` names no scales, so that the table has the format.
+      getBlockFormat(op.getScaleType(index), op.getBlockSize()).codec ||
       reader->getBlock() != op->getBlock())
     return {};
   return reader;

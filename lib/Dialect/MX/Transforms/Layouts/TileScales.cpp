@@ -105,7 +105,8 @@ static void tileScales(MatmulOpInterface op, OpOperand &use, Value elements,
   auto type = dyn_cast<RankedTensorType>(scales.getType());
   int64_t rank = cast<ShapedType>(elements.getType()).getRank();
   if (!type || type.getRank() != rank ||
-      getLayoutKind(type, rank) != ScaleLayoutKind::Linear)
+      getLayoutKind(type, rank) != ScaleLayoutKind::Linear ||
+      !getBlockFormat(type.getElementType(), op.getBlockSize()).hasTiles)
     return;
   ++numTiled;
   requireSizes(op, scales, elements, name);

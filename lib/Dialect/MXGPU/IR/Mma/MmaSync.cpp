@@ -175,7 +175,7 @@ FragmentModes MmaSyncAttr::getOperandModes(MmaOperand operand, Type element,
   bool isA = operand == MmaOperand::A || operand == MmaOperand::AScales;
   if (operand == MmaOperand::AScales || operand == MmaOperand::BScales) {
     if (!getBlock() || columns < 1 || columns % kWordScales ||
-        !findBlockFormat(element))
+        !isMatrixScale(element))
       return {};
     return getScaleModes(*this, isA, columns);
   }
@@ -214,12 +214,11 @@ static Type getElement(Value fragment) {
 
 static LogicalResult verifyMmaScales(MmaSyncAttr kind, MmaOp op) {
   Type type = getElement(op.getAScales());
-  const BlockFormat *format = findBlockFormat(type);
   std::string error;
   // mma_sync C9
-  if (getElement(op.getBScales()) != type || !format ||
+  if (getElement(op.getBScales()) != type || !isMatrixScale(type) ||
       !target::lookupScaleVector(toTarget(kind.getKind()), kind.getBlock(),
-                                 format->scale, error))
+                                 *findBlockFormat(type)->scale, error))
     return op.emitOpError("expected scales of a and b of one type that kind::")
            << stringifyMmaKind(kind.getKind()) << " takes for blocks of "
            << kind.getBlock() << ", found " << type << " and "
@@ -322,7 +321,7 @@ static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
                                   : getPowerOfTwoFormat();
   return {toTarget(kind.getKind()), *mxgpu::getMmaType(getElement(op.getA())),
           *mxgpu::getMmaType(getElement(op.getB())),
-          static_cast<unsigned>(kind.getBlock()), format.scale};
+          static_cast<unsigned>(kind.getBlock()), *format.scale};
 }
 
 /// All instructions of one slice of the reduction.

@@ -102,7 +102,7 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   const BlockFormat *format = &getPowerOfTwoFormat();
   if (op.getAScales())
     format = findBlockFormat(getScalesType(op.getAScales()).getElementType());
-  if (!aType || !bType || !format) // tcgen05_mma C10
+  if (!aType || !bType || !format || !format->scale) // tcgen05_mma C10
     return op.emitOpError("expected elements that the tensor core ")
            << (op.getAScales() ? "scales" : "multiplies") << " in " << a
            << " and " << b;
@@ -114,7 +114,7 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   instruction.a = *aType;
   instruction.b = *bType;
   instruction.blockSize = kind.getBlock();
-  instruction.scaleFormat = format->scale;
+  instruction.scaleFormat = *format->scale;
   // tcgen05_mma C11
   if (std::string error = target::check(instruction); !error.empty())
     return op.emitOpError() << error << " in " << a << " and " << b;

@@ -59,9 +59,10 @@ Value RegisterOperandMainLoop::dequantizeSlice(LoadedTile tile, int64_t slice) {
                               matmul.problem.mma.blockSize / slices),
                    ofSlice.getOperand());
   auto scales = cast<VectorType>(tile.scales.getType());
-  int64_t rows = scales.getDimSize(0), blocks = scales.getDimSize(1) / slices;
+  int64_t rows = scales.getDimSize(0), all = scales.getDimSize(1);
+  int64_t blocks = std::max<int64_t>(all / slices, 1);
   tile.scales = vector::ExtractStridedSliceOp::create(
-      body, tile.scales, ArrayRef<int64_t>{0, slice * blocks},
+      body, tile.scales, ArrayRef<int64_t>{0, slice * all / slices},
       ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
   return relabel(dequantize(tile, ofSlice.getDequantized()),
                  ofSlice.getOperand());

@@ -1,0 +1,56 @@
+// RUN: mx-test-opt %s -split-input-file -verify-diagnostics | FileCheck %s --check-prefix=ROUND
+// RUN: not mx-opt %s -split-input-file 2>&1 | FileCheck %s --check-prefix=PLAIN
+
+// Formats of a dialect (test/lib/Formats), which mx-opt does not load.
+
+// PLAIN: error: {{.*}}mx_formats
+// PLAIN: error: {{.*}}expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'
+// ROUND: mx.dequantize ins({{.*}} : tensor<8x256xf8E4M3FN>, tensor<8x4x!mx_formats.ue5m3, #mx.scale_layout<sf_128x4>>)
+!s = tensor<8x4x!mx_formats.ue5m3, #mx.scale_layout<sf_128x4>>
+func.func @blocks(%q: tensor<8x256xf8E4M3FN>, %s: !s, %d: tensor<8x256xf32>) -> tensor<8x256xf32> {
+  %0 = mx.dequantize ins(%q, %s : tensor<8x256xf8E4M3FN>, !s) outs(%d : tensor<8x256xf32>) block_size = 64
+      -> tensor<8x256xf32>
+  return %0 : tensor<8x256xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected layout linear with scales of type 'f32', found #mx.scale_layout<sf_128x4>}}
+func.func private @tiles(tensor<8x4xf32, #mx.scale_layout<sf_128x4>>)
+
+// -----
+
+func.func @block_size(%q: tensor<8x256xf8E4M3FN>, %s: tensor<8x8x!mx_formats.ue5m3>, %d: tensor<8x256xf32>) {
+  // expected-error@+1 {{expected block_size 64 with scales of type '!mx_formats.ue5m3', found 32}}
+  mx.dequantize ins(%q, %s : tensor<8x256xf8E4M3FN>, tensor<8x8x!mx_formats.ue5m3>) outs(%d : tensor<8x256xf32>)
+      -> tensor<8x256xf32>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{input is defined here}}
+func.func @elements(%q: tensor<8x256xf8E5M2>, %s: tensor<8x4x!mx_formats.ue5m3>, %d: tensor<8x256xf32>) {
+  // expected-error@+1 {{expected input of type f8E4M3FN or f4E2M1FN with scales of type '!mx_formats.ue5m3', found 'f8E5M2'}}
+  mx.dequantize ins(%q, %s : tensor<8x256xf8E5M2>, tensor<8x4x!mx_formats.ue5m3>) outs(%d : tensor<8x256xf32>)
+      block_size = 64 -> tensor<8x256xf32>
+  return
+}
+
+// -----
+
+func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<8x2xf32>) {
+  // expected-error@+1 {{expected square with scales of type 'f32' for 128 x 128 elements, found none}}
+  mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<8x2xf32>) block_size = 128
+      -> tensor<8x256xf8E4M3FN>, tensor<8x2xf32>
+  return
+}
+
+// -----
+
+func.func @rounding(%x: tensor<8x64xf32>, %q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.ue5m3>) {
+  // expected-error@+1 {{expected scale_rounding = ceil with '!mx_formats.ue5m3' scales, found even}}
+  mx.quantize ins(%x : tensor<8x64xf32>) outs(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.ue5m3>)
+      block_size = 64 scale_rounding = even -> tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.ue5m3>
+  return
+}

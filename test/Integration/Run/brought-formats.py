@@ -1,0 +1,189 @@
+# REQUIRES: numpy
+# RUN: %python %s mx-test-run %t cpu
+# RUN: %python %s mx-test-run %t sm_90a
+# RUN: %python %s mx-test-run %t sm_100a
+# RUN: %python %s mx-test-run %t sm_120a
+"""Block formats of a dialect (test/lib/Formats) equal numpy: quantized, dequantized, laid out
+and multiplied, on the CPU path and as kernels.
+
+Kernels multiply operands that are rounded to bf16; their sums have a tolerance."""
+
+import dataclasses
+
+import ml_dtypes
+import numpy as np
+from harness import Function, Harness, to_array
+
+test = Harness("mx_run", "folder", "chip", seed=3)
+on_cpu = test.chip == "cpu"
+ELEMENTS = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f4E2M1FN": ml_dtypes.float4_e2m1fn}
+BF16 = ml_dtypes.bfloat16
+
+CODES = np.arange(256)
+UE5M3 = np.where(CODES < 8, CODES * 2.0**-17, (8 + CODES % 8) * np.exp2(CODES // 8 - 18.0)).astype(np.float32)
+UE5M3[255] = np.nan
+
+
+def round_ue5m3(x):
+    """The nearest values, ties to even codes, saturated."""
+    finite = UE5M3[:255].astype(np.float64)
+    above = np.searchsorted(finite, np.minimum(np.nan_to_num(x, nan=0.0, posinf=np.inf), finite[-1]))
+    below = np.maximum(above - 1, 0)
+    middle = (finite[below] + finite[above]) / 2
+    code = np.where((x > middle) | ((x == middle) & (above % 2 == 0)), above, below)
+    return np.where(np.isnan(x), np.float32(np.nan), UE5M3[np.where(x > finite[-1], 254, code)])
+
+
+@dataclasses.dataclass
+class Format:
+    scale: str
+    block: int
+    rows: int
+    round: object
+
+    def quantize(self, x, element):
+        """Elements, and a scale for each row and block."""
+        most = np.float32(ml_dtypes.finfo(ELEMENTS[element]).max)
+        lines = -(-len(x) // self.rows)
+        blocks = np.zeros((lines * self.rows, x.shape[1]), np.float32)
+        blocks[:len(x)] = x
+        blocks = blocks.reshape(lines, self.rows, -1, self.block)
+        with np.errstate(all="ignore"):
+            scales = self.round(np.abs(blocks).max((1, 3)) / most)
+            factors = np.where(scales == 0, 0, np.fmin(np.float32(1) / scales, np.finfo(np.float32).max))
+            factors[np.isnan(scales)] = np.nan
+            scales, factors = (np.repeat(s.astype(np.float32), self.rows, 0)[:len(x)] for s in (scales, factors))
+            quotients = np.clip(x * np.repeat(factors, self.block, 1), -most, most)
+            nothing = most if element == "f4E2M1FN" else np.float32(np.nan)  # without a sign
+            return np.where(np.isnan(quotients), nothing, quotients).astype(ELEMENTS[element]), scales
+
+    def dequantize(self, elements, scales):
+        return elements.astype(np.float64) * np.repeat(scales.astype(np.float64), self.block, 1)
+
+
+BLOCKS = Format("!mx_formats.ue5m3", 64, 1, round_ue5m3)
+SQUARES = Format("f32", 128, 128, lambda scales: scales)
+
+
+def make_input(rows, columns, special):
+    x = test.rng.standard_normal((rows, columns)) * np.exp2(test.rng.integers(-9, 9, (rows, 1)))
+    x[0] = 0
+    if special:
+        x[1, 5], x[2, 7] = np.inf, np.nan
+    return x
+
+
+def codes(elements, element):
+    """Elements as files have them: two of four bits in a byte."""
+    bits = elements.view(np.uint8)
+    return bits[:, ::2] | bits[:, 1::2] << 4 if element == "f4E2M1FN" else bits
+
+
+def sums(a, b):
+    """In the order of the CPU path."""
+    total = np.zeros((len(a), len(b)))
+    for k in range(a.shape[1]):
+        total += np.outer(a[:, k], b[:, k])
+    return total.astype(np.float32)
+
+
+def round_once(exact, dtype):
+    """To the nearest. f32 that is rounded to odd makes the way to bf16 exact."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = exact.astype(np.float32)
+    if dtype == "f32":
+        return single
+    bits = single.view(np.uint32)
+    down = bits - (np.abs(single.astype(np.float64)) > np.abs(exact))
+    wrong = (single != exact) & np.isfinite(exact)
+    return np.where(wrong, down | 1, bits).astype(np.uint32).view(np.float32).astype(BF16)
+
+
+class Program(Function):
+    """A function, and the check of each result."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name, self.checks = f"{test.chip} {name}", []
+
+    def quantize(self, format, x, rows, dtype, element, layout=""):
+        """Operands for elements and scales of `x`, and what they are. Kernels take squares as they are."""
+        array, x = to_array(x, dtype)
+        elements, scales = format.quantize(x, element)
+        columns = x.shape[1]
+        types = [f"tensor<{rows}x{columns}x{element}>",
+                 f"tensor<{rows}x{columns // format.block}x{format.scale}{layout}>"]
+        if on_cpu or format.rows == 1:
+            t = f"tensor<{rows}x{columns}x{dtype}>"
+            square = "square" if format.rows > 1 else ""
+            names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS block_size = {format.block} "
+                              f"{square}", types, returned=False)
+        else:
+            names = [self.argument(*pair) for pair in zip(types, (codes(elements, element), scales))]
+        return names, types, elements, scales
+
+    def result(self, pair, check, expected):
+        self.results.append(pair)
+        self.checks.append((check, expected))
+
+    def run(self):
+        for found, (check, expected) in zip(test.run(self, chip=test.chip), self.checks):
+            check(self.name, found, expected)
+
+
+def is_close(name, found, expected):
+    test.expect_numbers(name, found, expected, limit=1e-5 * np.abs(expected).max())
+
+
+def round_trip(format, rows, columns, dtype, element, layout=""):
+    f = Program(f"{format.scale} {rows}x{columns} {dtype} {element} {layout}")
+    names, types, elements, scales = f.quantize(format, make_input(rows, columns, True), rows, dtype, element, layout)
+    if on_cpu or format.rows == 1:
+        f.result((names[0], types[0]), test.expect, codes(elements, element))
+    for result in ("f32", "bf16"):
+        text = f"mx.dequantize ins({', '.join(names)} : {', '.join(types)}) OUTS block_size = {format.block}"
+        t = f"tensor<{rows}x{columns}x{result}>"
+        number, = f.call(text, [t], returned=False)
+        f.result((number, t), lambda *found: test.expect(*found, nan=True),
+                 round_once(format.dequantize(elements, scales), result))
+    f.run()
+
+
+def multiply(format, m, n, k, quantizes_a, layout=""):
+    f = Program(f"{format.scale} {m}x{n}x{k} {'a and b' if quantizes_a else 'b'} {layout}")
+    operands, numbers = [], []
+    for rows, is_quantized in ((m, quantizes_a), (n, True)):
+        x = make_input(rows, k, False)
+        if is_quantized:
+            names, types, elements, scales = f.quantize(format, x, rows, "bf16", "f8E4M3FN", layout)
+            operands += zip(names, types)
+            numbers.append(format.dequantize(elements, scales))
+        else:
+            array, x = to_array(x, "bf16")
+            t = f"tensor<{rows}x{k}xbf16>"
+            operands.append((f.argument(t, array), t))
+            numbers.append(x.astype(np.float64))
+    names, types = (", ".join(part) for part in zip(*operands))
+    t = f"tensor<{m}x{n}xf32>"
+    y, = f.call(f"mx.matmul ins({names} : {types}) OUTS block_size = {format.block}", [t], returned=False)
+    if on_cpu:
+        f.result((y, t), test.expect, sums(*numbers))
+    else:
+        a, b = (round_once(x, "bf16").astype(np.float64) for x in numbers)
+        f.result((y, t), is_close, a @ b.T)
+    f.run()
+
+
+TILED = ", #mx.scale_layout<sf_128x4>"
+round_trip(BLOCKS, 70, 320, "f32", "f8E4M3FN")
+round_trip(BLOCKS, 70, 320, "bf16", "f8E4M3FN", TILED)
+round_trip(BLOCKS, 40, 128, "f16", "f4E2M1FN")
+round_trip(SQUARES, 200, 384, "bf16", "f8E4M3FN")
+round_trip(SQUARES, 128, 128, "f32", "f8E4M3FN")
+for format, layout in ((BLOCKS, ""), (BLOCKS, TILED), (SQUARES, "")):
+    # Only wgmma multiplies two operands of bf16.
+    if format is SQUARES and test.chip not in ("cpu", "sm_90a"):
+        continue
+    multiply(format, 130, 136, 384, quantizes_a=True, layout=layout)
+    multiply(format, 40, 136, 256, quantizes_a=False, layout=layout)
+test.finish(least=20000)

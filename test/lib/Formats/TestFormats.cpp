@@ -1,0 +1,205 @@
+//===- TestFormats.cpp - Block formats of a plug-in -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Two formats that mx does not know: blocks of 64 along K with a scale type of
+// this dialect, and squares of 128 x 128 with f32 scales.
+// docs/reference/Formats.md uses this file as its example.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/Shared/ArithBuilder.h"
+#include "mx/InitAll.h"
+#include <cfloat>
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+/// `!mx_formats.ue5m3`: unsigned, 5 bits of exponent with bias 15, 3 bits of
+/// mantissa, without infinities; 0xFF is NaN.
+class UE5M3Type
+    : public Type::TypeBase<UE5M3Type, Type, TypeStorage, FloatType::Trait> {
+public:
+  using Base::Base;
+  static constexpr StringLiteral name = "mx_formats.ue5m3";
+
+  /// LLVM knows no such number. Only the width is used.
+  const llvm::fltSemantics &getFloatSemantics() const {
+    return llvm::APFloat::Float8E3M4();
+  }
+};
+
+} // namespace
+
+MLIR_DECLARE_EXPLICIT_TYPE_ID(UE5M3Type)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(UE5M3Type)
+
+//===----------------------------------------------------------------------===//
+// Codecs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Codec : public ScaleCodec {
+protected:
+  class Arith : public ArithBuilder {
+  public:
+    using ArithBuilder::ArithBuilder;
+
+    Value f32(float value) {
+      return arith::ConstantOp::create(*this, getF32FloatAttr(value));
+    }
+    Value toBits(Value number) {
+      return arith::BitcastOp::create(*this, getI32Type(), number);
+    }
+    Value toFloat(Value bits) {
+      return arith::BitcastOp::create(*this, getF32Type(), bits);
+    }
+    Value select(Value condition, Value yes, Value no) {
+      return arith::SelectOp::create(*this, condition, yes, no);
+    }
+    Value divide(Value a, Value b) {
+      return arith::DivFOp::create(*this, a, b);
+    }
+    Value compare(arith::CmpFPredicate predicate, Value a, float b) {
+      return arith::CmpFOp::create(*this, predicate, a, f32(b));
+    }
+  };
+
+  /// amax by the largest magnitude of an element.
+  static Value getScale(Arith &b, Type element, Value amax) {
+    return b.divide(amax, b.f32(getInfo(*getFloatFormat(element)).maxFinite));
+  }
+  /// 1 / scale, at most FLT_MAX, and 0 for a scale of 0.
+  static Value invert(Arith &b, Value scale) {
+    Value inverse = b.divide(b.f32(1), scale);
+    Value isHuge = b.compare(arith::CmpFPredicate::OGT, inverse, FLT_MAX);
+    inverse = b.select(isHuge, b.f32(FLT_MAX), inverse);
+    return b.select(b.compare(arith::CmpFPredicate::OEQ, scale, 0), b.f32(0),
+                    inverse);
+  }
+};
+
+class UE5M3Codec final : public Codec {
+public:
+  EncodedScale encode(OpBuilder &builder, Location loc, Type element,
+                      Value amax) const override {
+    Arith b(loc, builder);
+    Value scale = getScale(b, element, amax), bits = b.toBits(scale);
+    // To nearest even: 20 bits of an f32 less, the exponent's bias 112 less.
+    Value last = b.rem(b.div(bits, kUnit), 2);
+    Value rounded = b.add(b.add(bits, last), kUnit / 2 - 1);
+    Value normal = b.sub(b.div(rounded, kUnit), kBias);
+    // A subnormal is a multiple of 2^-17, the last bit of f32 from 64 on.
+    Value shifted = arith::AddFOp::create(b, scale, b.f32(64));
+    Value subnormal = b.sub(b.toBits(shifted), b.toBits(b.f32(64)));
+    Value code = b.select(b.compare(arith::CmpFPredicate::OLT, scale, 0x1p-14f),
+                          subnormal, normal);
+    Value isNaN = b.compare(arith::CmpFPredicate::UNO, scale, 0);
+    code = b.select(isNaN, b.i32(0xFF), b.min(code, 0xFE));
+    Value byte = arith::TruncIOp::create(b, b.getI8Type(), code);
+    return {byte, invert(b, decode(b, loc, byte))};
+  }
+
+  Value decode(OpBuilder &builder, Location loc, Value bits) const override {
+    Arith b(loc, builder);
+    Value code = arith::ExtUIOp::create(b, b.getI32Type(), bits);
+    Value normal = b.toFloat(b.mul(b.add(code, kBias), kUnit));
+    Value subnormal = arith::MulFOp::create(
+        b, arith::UIToFPOp::create(b, b.getF32Type(), code), b.f32(0x1p-17f));
+    Value value = b.select(b.isBelow(code, b.i32(8)), subnormal, normal);
+    return b.select(b.isBelow(code, b.i32(0xFF)), value,
+                    b.toFloat(b.i32(0x7FC00000)));
+  }
+
+private:
+  /// The last bit of the mantissa in an f32, and the difference of the biases.
+  static constexpr int64_t kUnit = 1 << 20, kBias = 112 << 3;
+};
+
+class F32Codec final : public Codec {
+public:
+  EncodedScale encode(OpBuilder &builder, Location loc, Type element,
+                      Value amax) const override {
+    Arith b(loc, builder);
+    Value scale = getScale(b, element, amax);
+    return {b.toBits(scale), invert(b, scale)};
+  }
+  Value decode(OpBuilder &builder, Location loc, Value bits) const override {
+    return Arith(loc, builder).toFloat(bits);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Formats
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+Type getType(MLIRContext *context) {
+  return T::get(context);
+}
+
+BlockFormat getLongBlocks() {
+  static const UE5M3Codec codec;
+  BlockFormat format;
+  format.getScaleType = getType<UE5M3Type>;
+  format.blockSize = 64;
+  format.elements = {FloatFormat::E4M3, FloatFormat::E2M1};
+  format.hasTiles = true;
+  format.codec = &codec;
+  return format;
+}
+
+BlockFormat getSquares() {
+  static const F32Codec codec;
+  BlockFormat format;
+  format.getScaleType = getType<Float32Type>;
+  format.blockSize = format.blockRows = 128;
+  format.elements = {FloatFormat::E4M3};
+  format.codec = &codec;
+  return format;
+}
+
+ArrayRef<const BlockFormat *> getFormats() {
+  static const BlockFormat blocks = getLongBlocks(), squares = getSquares();
+  static const BlockFormat *const formats[] = {&blocks, &squares};
+  return formats;
+}
+
+class FormatsDialect : public Dialect {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FormatsDialect)
+
+  explicit FormatsDialect(MLIRContext *context)
+      : Dialect(getDialectNamespace(), context, TypeID::get<FormatsDialect>()) {
+    addTypes<UE5M3Type>();
+    addInterface(std::make_unique<BlockFormatInterface>(this, getFormats()));
+  }
+  static constexpr StringLiteral getDialectNamespace() { return "mx_formats"; }
+
+  Type parseType(DialectAsmParser &parser) const override {
+    if (parser.parseKeyword("ue5m3"))
+      return {};
+    return UE5M3Type::get(parser.getContext());
+  }
+  void printType(Type, DialectAsmPrinter &printer) const override {
+    printer << "ue5m3";
+  }
+};
+
+/// Every registry of mx has the dialect, and every context with mx loads it.
+const bool isRegistered = [] {
+  mx::addDialects([](DialectRegistry &registry) {
+    registry.insert<FormatsDialect>();
+    registry.addExtension(+[](MLIRContext *context, MXDialect *) {
+      context->getOrLoadDialect<FormatsDialect>();
+    });
+  });
+  return true;
+}();
+
+} // namespace
