@@ -13,7 +13,7 @@ import sys
 IMPORTERS = {
     "lib/Dialect/MX/Transforms/Import/Expressions.cpp",  # arith.scaling_extf, arith.extf
 }
-MOST = 14
+MOST = 12
 NAMES = r"E8M0|NVFP4|ScaleFormat"
 BLOCKS = (r"[bB]lock(?:Size)?(?:\(\))?\s*(?:==|!=|[<>]=?)\s*(?:8|16|32)\b"
           r"|k\w*Block\w*\s*=\s*(?:16|32)\b|\bblock(?:Size)?\s*=\s*(?:16|32)\b")

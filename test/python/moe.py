@@ -65,26 +65,16 @@ def quantize_rows(x, ends):
     """Elements and tiles of scales along the rows of float32 x, then along the
     rows of the groups, transposed; and for each array the part of it that is
     defined."""
-    total, last = len(x), int(ends[-1])
-    parts = groups_of(ends)
-    known = np.where(np.arange(total)[:, None] < last, x, np.float32(0))
+    last = int(ends[-1])
+    known = np.where(np.arange(len(x))[:, None] < last, x, np.float32(0))
     elements, scales = ref.quantize(known, ELEMENT)
-    tiles = [np.arange(p.start // 128 + g,
-                       p.start // 128 + g - (p.start - p.stop) // 128, dtype=int)
-             for g, p in enumerate(parts)]
     yield elements, slice(0, last)
-    yield ref.tile_rows(scales, ends), np.concatenate(tiles)
+    yield ref.tile_rows(scales, ends), ref.defined_tiles(ends)
 
-    capacity = ref.capacity(total, len(ends))
-    elements = np.zeros((x.shape[1], capacity), np.uint8)
-    scales = np.zeros((x.shape[1], capacity // 32), np.uint8)
-    starts = ref.group_starts(ends)
-    for start, part in zip(starts, parts):
-        q, s = ref.quantize(np.ascontiguousarray(known[part].T), ELEMENT)
-        elements[:, start:start + q.shape[1]] = q
-        scales[:, start // 32:start // 32 + s.shape[1]] = s
-    yield elements, (slice(None), slice(0, starts[-1]))
-    yield ref.tile(scales), (slice(None), slice(0, starts[-1] // 128))
+    elements, scales = ref.quantize_groups(known, ends, lambda part: ref.quantize(part, ELEMENT))
+    end = ref.group_starts(ends)[-1]
+    yield elements, (slice(None), slice(0, end))
+    yield ref.tile(scales), (slice(None), slice(0, end // 128))
 
 
 def quantize_weights(w):
@@ -100,18 +90,8 @@ def quantize_weights(w):
 # --- What quantized arrays stand for --------------------------------------------
 
 
-def untile(tiles, rows, blocks):
-    """Scales from the sf_128x4 layout."""
-    n = tiles.ndim - 5
-    order = [*range(n), n, n + 3, n + 2, n + 1, n + 4]
-    r, c = tiles.shape[n:n + 2]
-    flat = tiles.transpose(order).reshape(*tiles.shape[:n], r * 128, c * 4)
-    return flat[..., :rows, :blocks]
-
-
 def read(elements, tiles):
-    return ref.real(elements, untile(tiles, elements.shape[-2],
-                                     elements.shape[-1] // 32), ELEMENT)
+    return ref.real(elements, ref.untile(tiles, elements.shape[-2], elements.shape[-1] // 32), ELEMENT)
 
 
 def read_rows(elements, tiles, ends):
@@ -125,7 +105,7 @@ def read_rows(elements, tiles, ends):
 
 def read_reduction(elements, tiles, ends):
     """One matrix for each group, without what pads it."""
-    scales = untile(tiles, len(elements), elements.shape[1] // 32)
+    scales = ref.untile(tiles, len(elements), elements.shape[1] // 32)
     values = ref.real(elements, scales, ELEMENT)
     return [values[:, start:start + part.stop - part.start] for start, part in
             zip(ref.group_starts(ends), groups_of(ends))]

@@ -6,6 +6,7 @@ tcgen05 scale factor layouts) and sharing no code with the compiler. Arrays of
 elements and scales hold codes, one per uint8.
 """
 
+import element_functions
 import ml_dtypes
 import numpy as np
 
@@ -131,23 +132,9 @@ def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False):
 def round_to(value, dtype):
     """float64 rounded once, to nearest even; as the bits of the result with
     the canonical NaN."""
-    value = np.asarray(value, np.float64)
     with np.errstate(all="ignore"):
-        if dtype == "f32":
-            bits = value.astype(np.float32).view(np.uint32)
-            return np.where(np.isnan(value), 0x7FFFFFFF, bits).astype(np.uint32)
-        mantissa, low, largest, target = {
-            "bf16": (7, -133, (2 - 2.0**-7) * 2.0**127, ml_dtypes.bfloat16),
-            "f16": (10, -24, 65504.0, np.float16),
-        }[dtype]
-        _, e = np.frexp(np.where(np.isfinite(value), value, 1.0))
-        unit = np.exp2(np.maximum(e - 1.0 - mantissa, low))
-        rounded = np.where(np.isfinite(value), np.rint(value / unit) * unit,
-                           value)
-        rounded = np.where(np.abs(rounded) > largest,
-                           np.copysign(np.inf, value), rounded)
-        bits = f32(rounded).astype(target).view(np.uint16)
-        return np.where(np.isnan(value), 0x7FFF, bits).astype(np.uint16)
+        bits = element_functions.get_bits(element_functions.round_to(np.asarray(value, np.float64), dtype), dtype)
+    return bits.astype(f"u{element_functions.BITS[dtype] // 8}")
 
 
 def real(elements, scales, element, nvfp4=False):
@@ -170,6 +157,13 @@ def tile(scales, slack=0):
     n = len(batch)
     order = [*range(n), n, n + 3, n + 2, n + 1, n + 4]
     return np.ascontiguousarray(parts.transpose(order))
+
+
+def untile(tiles, rows, blocks):
+    """Scales of rows x blocks from the sf_128x4 layout."""
+    flat = np.moveaxis(tiles, -2, -4).swapaxes(-3, -2)
+    flat = flat.reshape(*tiles.shape[:-5], tiles.shape[-5] * 128, tiles.shape[-4] * 4)
+    return flat[..., :rows, :blocks]
 
 
 def tile_rows(scales, ends, slack=0):

@@ -13,7 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/BlockFormats/BlockFormat.h"
-#include "mx/Support/BlockQuantize.h"
+#include "mx/Support/ScaleRecipe.h"
 #include "mx/Support/Philox.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -65,6 +65,14 @@ def both_axes(test, dtype, element, rounding, layout="linear"):
     check(test, "both", array, x, dtype, [Blocks(element, axis, layout, rounding) for axis in (1, 0)], ("?", "?"))
 
 
+def every_magnitude(test, element, rounding):
+    """Blocks with each bf16 magnitude as the largest one."""
+    array = np.zeros((1024, 1024), np.uint16)
+    array[:, ::32] = np.arange(1 << 15).reshape(1024, 32)
+    x = (array.astype(np.uint32) << 16).view(np.float32)
+    check(test, "every magnitude", array, x, "bf16", [Blocks(element, 1, "linear", rounding)])
+
+
 def nvfp4(test, encode, layout="linear"):
     x = adversarial(test.rng, 130, 80)
     x[:40] = test.rng.standard_normal((40, 80)) * 3
@@ -82,6 +90,7 @@ test = Harness("mx_run", "folder", device="cpu", seed=7)
 for element in ref.ELEMENTS:
     for rounding in ["ceil", "floor", "even", "fit"]:
         both_axes(test, "f32", element, rounding)
+        every_magnitude(test, element, rounding)
 both_axes(test, "bf16", "f8E4M3FN", "ceil", TILED)
 both_axes(test, "f16", "f8E5M2", "ceil", TILED)
 both_axes(test, "bf16", "f4E2M1FN", "even", TILED)

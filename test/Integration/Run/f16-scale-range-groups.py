@@ -58,12 +58,6 @@ def operand(rng, rows, k, kind):
     return codes[:, :k], scales
 
 
-def tile(scales):
-    """The layout of scales, with NaN for rows and blocks that do not exist."""
-    missing = [(0, -extent % multiple) for extent, multiple in zip(scales.shape, (128, 4))]
-    return ref.tile(np.pad(scales, missing, constant_values=NAN_SCALE))
-
-
 class Rows:
     """Groups of rows, each with a matrix b."""
 
@@ -79,11 +73,11 @@ class Rows:
             codes, scales = operand(rng, size, k, a_kind)
             a[begin:end] = codes
             if size:
-                first, own = begin // 128 + g, tile(scales)
+                first, own = begin // 128 + g, ref.tile(scales, NAN_SCALE)
                 tiles[first:first + len(own)] = own
             b, b_scales = operand(rng, n, k, b_kind)
             bs.append(b)
-            b_tiles.append(tile(b_scales))
+            b_tiles.append(ref.tile(b_scales, NAN_SCALE))
             self.matmuls.append((slice(begin, end), real(codes, scales), real(b, b_scales)))
         self.arrays = [a, tiles, np.stack(bs), np.stack(b_tiles), ends.astype(np.int32)]
         self.out, self.sizes = (total, n), dict(m=total, n=n, k=k)
@@ -99,7 +93,7 @@ class Masked:
             scales = np.full((m, k // 32), NAN_SCALE, np.uint8)
             a[:size], scales[:size] = operand(rng, size, k, a_kind)
             b, b_scales = operand(rng, n, k, b_kind)
-            arrays.append((a, tile(scales), b, tile(b_scales)))
+            arrays.append((a, ref.tile(scales, NAN_SCALE), b, ref.tile(b_scales, NAN_SCALE)))
             self.matmuls.append(((g, slice(0, size)), real(a[:size], scales[:size]),
                                  real(b, b_scales)))
         self.arrays = [np.stack(parts) for parts in zip(*arrays)] + [np.array(sizes, np.int32)]
@@ -125,7 +119,7 @@ class Reduction:
                 codes[:, start:start + size] = own
                 scales[:, start // 32:start // 32 + own_scales.shape[1]] = own_scales
                 parts.append(real(own, own_scales))
-            self.arrays += [codes, tile(scales)]
+            self.arrays += [codes, ref.tile(scales, NAN_SCALE)]
         self.arrays.append(ends.astype(np.int32))
         self.matmuls = [(g, parts[g], parts[len(sizes) + g].reshape(n, -1))
                         for g in range(len(sizes))]

@@ -2,6 +2,7 @@
 PyTorch's layouts of their scales, all from the definitions."""
 
 import ml_dtypes
+import mx_reference as ref
 import numpy as np
 import torch
 
@@ -59,13 +60,7 @@ def tensor(bits, dtype, device):
 def to_blocked(bits, fill=0xFF):
     """The 32_4_4 swizzle of a matrix of scales: tiles of 128 x 4, in which scale (r, c)
     lies at [r % 32, r // 32, c]. What is padding is `fill`, NaN as a scale."""
-    rows, columns = bits.shape
-    heights, widths = -(-rows // 128), -(-columns // 4)
-    tiles = np.full((heights, widths, 32, 4, 4), fill, np.uint8)
-    for r in range(rows):
-        for c in range(columns):
-            tiles[r // 128, c // 4, r % 32, r % 128 // 32, c % 4] = bits[r, c]
-    return tiles.reshape(-1)
+    return ref.tile(bits, fill).reshape(-1)
 
 
 def of_row_groups(bits, ends):

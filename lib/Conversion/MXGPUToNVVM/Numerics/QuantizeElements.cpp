@@ -12,7 +12,7 @@
 #include "Rounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mx/Support/BlockQuantize.h"
+#include "mx/Support/ScaleRecipe.h"
 
 using namespace mlir;
 using namespace mx;

@@ -16,7 +16,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/BlockFormats/BlockFormat.h"
-#include "mx/Support/BlockQuantize.h"
+#include "mx/Support/ScaleRecipe.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // From the words that a thread holds to maxima, scales and packed elements: the
-// recipes of mx.quantize (mx/Support/BlockQuantize.h) for every input, element
+// recipes of mx.quantize (mx/Support/ScaleRecipe.h) for every input, element
 // type and target. The caller decides how threads share a block.
 //
 // A word is an i32 with two bf16 or f16, the first in the low half, or with one

@@ -12,12 +12,12 @@ import itertools
 import re
 import subprocess
 
-import ml_dtypes
+import mx_reference as ref
 import numpy as np
+from harness import BF16, stored
 from rank_helpers import Exchange
 
 HIDDEN, INNER, EXPERTS, TOKENS = 384, 256, 8, 64
-BF16 = np.dtype(ml_dtypes.bfloat16)
 FORWARD = ["z", "y", "rows", "slots", "ends", "count", "probs", "gu", "xte", "xts", "hte", "hts"]
 BACKWARD = ["dz", "dx", "dw1", "dw2", "dweights"]
 QUANTIZED = ["w1e", "w1s", "w1te", "w1ts", "w2e", "w2s", "w2te", "w2ts"]
@@ -79,7 +79,7 @@ class ReferenceLayer(RankedLayer):
         command = [*self.command, f"--entry={entry}"]
         for number in range(len(arguments[0])):
             for rank, own in enumerate(arguments):
-                np.save(f"in{number}-{rank}.npy", own[number].view("u2") if own[number].dtype == BF16 else own[number])
+                np.save(f"in{number}-{rank}.npy", stored(own[number]))
             command.append(f"--arg=in{number}-{{rank}}.npy")
         names = [f"{entry}-{name}-{{rank}}.npy" for name in results]
         done = subprocess.run([*command, *(f"--result={name}" for name in names)], capture_output=True, text=True)
@@ -118,15 +118,9 @@ class DeviceLayer(RankedLayer):
         def call(rank):
             self.mx.set_device(f"sim:{rank}")
             found = self.programs[rank][entry](*arguments[rank])
-            return {name: as_bits(array) for name, array in zip(results, found)}
+            return {name: stored(array) for name, array in zip(results, found)}
 
         return self.together(call, range(len(arguments)))
-
-
-def as_bits(array):
-    """As mx-run writes it: integers where NumPy lacks the type."""
-    array = np.asarray(array)
-    return array if array.dtype.kind in "iuf" and array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")
 
 
 def add_rows(rows, found, ids, ranks, choices):
@@ -158,8 +152,7 @@ def columns_of(ends):
 
 def scale_bytes(scales, columns, first):
     """Scales of columns of a group, which begin at a multiple of 128: [rows, blocks], from their tiles."""
-    rows = scales.transpose(0, 3, 2, 1, 4).reshape(scales.shape[0] * 128, -1)
-    return rows[:, first // 32:-(-(first + columns) // 32)]
+    return ref.untile(scales, scales.shape[0] * 128, -(-(first + columns) // 32))[:, first // 32:]
 
 
 def check(ids, found, alone, choices):

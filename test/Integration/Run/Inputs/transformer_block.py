@@ -239,7 +239,7 @@ class Stages:
         bound, begin = np.zeros_like(exact), 0
         for g, end in enumerate(self["ends"]):
             rows, first = end - begin, begin // 128 + g
-            scales = untile(tiles[first:first + -(-rows // 128)], rows, elements.shape[1] // 32)
+            scales = ref.untile(tiles[first:first + -(-rows // 128)], rows, elements.shape[1] // 32)
             real = ref.real(elements[begin:end], scales, ELEMENT)
             exact[begin:end], bound[begin:end] = matmul(real, weights[g], step, to)
             begin = end
@@ -263,13 +263,6 @@ class Stages:
 
     def y(self):
         return same_rounding(same_rounding(self["a"] + self["mixed"], "f32"), "bf16"), 0
-
-
-def untile(tiles, rows, blocks):
-    """Rows of scales that lie in the layout sf_128x4."""
-    count, across = tiles.shape[:2]
-    flat = tiles.transpose(0, 3, 2, 1, 4).reshape(count * 128, across * 4)
-    return flat[:rows, :blocks]
 
 
 def compare(exact, bound, found):
