@@ -1,5 +1,5 @@
-"""Numbers that the host computes are those of Python, numpy and ml_dtypes, in every type and for every operation of arith and
-math that a launch plan has, at the edges of the types and at random.
+"""Numbers that the host computes equal the models of test/python/element_functions.py, in every type and for every operation of
+arith and math that a launch plan has, at the edges of the types and at random.
 
 RUN: %python -W error::SyntaxWarning %s %t mx-compile
 REQUIRES: compiler, numpy
@@ -7,380 +7,138 @@ REQUIRES: compiler, numpy
 The functions are compiled once; the runtime computes them for all numbers. Integers of other widths come from i64 and go back there.
 """
 
-import itertools
-import math
-import os
-import struct
-import subprocess
-import sys
-from fractions import Fraction
+import operator
 
-import ml_dtypes
+import element_functions as table
 import numpy as np
+from harness import Harness
 
 import mx_compiler as mx
 
-directory, mx_compile = sys.argv[1:]
-os.makedirs(directory, exist_ok=True)
-random = np.random.default_rng(7)
-
-# ---------------------------------------------------------------------------
-# Integers, by Python's
-# ---------------------------------------------------------------------------
-
-
-def signed(x, w):
-    x &= (1 << w) - 1
-    return x - (1 << w) if x >> (w - 1) else x
-
-
-def unsigned(x, w):
-    return x & ((1 << w) - 1)
-
-
-def truncated(a, b):
-    q = abs(a) // abs(b)
-    return -q if (a < 0) != (b < 0) else q
-
-
-def by_zero(quotient):
-    """docs/reference/Math.md: all ones."""
-    return lambda a, b: -1 if b == 0 else quotient(a, b)
-
-
-def rest_by_zero(rest):
-    return lambda a, b: a if b == 0 else rest(a, b)
-
-
-SIGNED = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
-    "arith.divsi": by_zero(truncated),
-    "arith.remsi": rest_by_zero(lambda a, b: a - b * truncated(a, b)),
-    "arith.floordivsi": by_zero(lambda a, b: a // b),
-    "arith.ceildivsi": by_zero(lambda a, b: -(-a // b)),
-    "arith.minsi": min, "arith.maxsi": max,
-    "arith.andi": lambda a, b: a & b,
-    "arith.ori": lambda a, b: a | b,
-    "arith.xori": lambda a, b: a ^ b,
-}
-UNSIGNED = {
-    "arith.divui": by_zero(lambda a, b: a // b),
-    "arith.remui": rest_by_zero(lambda a, b: a % b),
-    "arith.ceildivui": by_zero(lambda a, b: -(-a // b)),
-    "arith.minui": min, "arith.maxui": max,
-}
-COMPARE = {"slt": lambda a, b: a < b, "sle": lambda a, b: a <= b, "sgt": lambda a, b: a > b, "sge": lambda a, b: a >= b,
-           "eq": lambda a, b: a == b, "ne": lambda a, b: a != b}
-
-
-def shifted(op, a, b, w):
-    by, a_unsigned = unsigned(b, w), unsigned(a, w)
-    if op == "arith.shrsi":
-        return signed(a, w) >> min(by, w)
-    return 0 if by >= w else a_unsigned << by if op == "arith.shli" else a_unsigned >> by
-
-
-def leading(x, w):
-    return w - x.bit_length()
-
-
-def trailing(x, w):
-    return w if x == 0 else (x & -x).bit_length() - 1
-
-
-UNARY = {"math.absi": lambda x, w: abs(signed(x, w)), "math.ctlz": lambda x, w: leading(unsigned(x, w), w),
-         "math.cttz": lambda x, w: trailing(unsigned(x, w), w), "math.ctpop": lambda x, w: bin(unsigned(x, w)).count("1")}
+test = Harness("folder", "mx_compile", seed=7)
+random = test.rng
+INTEGERS = [f"i{w}" for w in (1, 4, 8, 12, 16, 32, 33, 64)]
+NATIVE = ["i8", "i16", "i32", "i64", *table.TYPES]  # of arguments and results
+table.BITS.update((t, int(t[1:])) for t in INTEGERS)
+FUNCTIONS = [*(f for t in table.TYPES for f in table.floats(t)), *(f for t in INTEGERS for f in table.integers(t)),
+             *table.conversions(INTEGERS[1:]),
+             *(table.Function(f"arith.remf {{0}}, {{1}} : {t}", [t, t], t, np.fmod, None) for t in table.TYPES)]
 
 
 class Function:
-    """A function of numbers, and what each of its results is."""
+    """@t has three numbers of a type and a bit as arguments; its results, with their models."""
 
-    def __init__(self, name, types):
-        self.name, self.types = name, types
-        self.lines, self.results, self.references = [], [], []
-        self.count = 0
+    def __init__(self, t):
+        self.t, self.lines, self.results = t, [], []
+        native = t if t in NATIVE else "i64"
+        self.arguments = ", ".join(f"%{name}: {native}" for name in "abc") + ", %bit: i64"
+        self.operands = {name: f"%{name}" if native == t else self.add(f"arith.trunci %{name} : i64 to {t}") for name in "abc"}
+        self.operands["bit"] = self.add("arith.trunci %bit : i64 to i1")
 
-    def add(self, text):
-        value = f"%v{self.count}"
-        self.count += 1
-        self.lines.append(f"  {value} = {text}")
-        return value
+    def add(self, text, count=1):
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"{name}{f':{count}' * (count > 1)} = {text}")
+        return name
 
-    def give(self, value, type, reference):
-        self.results.append((value, type))
-        self.references.append(reference)
+    def give(self, text, value, t, names, model):
+        if t not in NATIVE:
+            value = self.add(f"arith.extsi {value} : {t} to i64")
+        self.results.append((text, value, t, names, model))
+
+    def compute(self, function):
+        own = iter("abc")
+        names = [next(own) if t == self.t else "bit" for t in function.operands]
+        text = function.text.format(*(self.operands[name] for name in names))
+        self.give(function.text, self.add(text), function.result, names, function.model)
+
+    def compute_pair(self, name, combine, number):
+        """Both halves of a product, or a sum and its carry."""
+        width, high = table.BITS[self.t], "i1" if combine is operator.add else self.t
+        text = f"arith.{name}_extended {{0}}, {{1}} : {self.t}" + ", i1" * (combine is operator.add)
+        pair = self.add(text.format(self.operands["a"], self.operands["b"]), 2)
+        for i, t in enumerate((self.t, high)):
+            self.give(f"{text} #{i}", f"{pair}#{i}", t, "ab", lambda a, b, shift=i * width: np.array(
+                [(combine(int(x), int(y)) >> shift) % 2**64 for x, y in zip(number(a, self.t), number(b, self.t))],
+                np.uint64).view(np.int64))
+
+    def compute_index(self, cast, number):
+        index = self.add(f"arith.{cast} {self.operands['a']} : {self.t} to index")
+        self.give(cast, self.add(f"arith.index_cast {index} : index to i64"), "i64", "a", lambda a: number(a, self.t).view(np.int64))
 
     def text(self):
-        arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(self.types))
-        types = ", ".join(t for _, t in self.results)
-        return (f"func.func @{self.name}({arguments}) -> ({types}) {{\n" + "\n".join(self.lines) +
-                f"\n  return {', '.join(v for v, _ in self.results)} : {types}\n}}\n")
+        _, values, types, _, _ = zip(*self.results)
+        types = ", ".join(t if t in NATIVE else "i64" for t in types)
+        return "\n".join([f"func.func @{self.t}({self.arguments}) -> ({types}) {{", *self.lines,
+                          f"return {', '.join(values)} : {types}", "}\n"])
 
 
-def integers(w):
-    f = Function(f"i{w}", ["i64", "i64"])
-    t = f"i{w}"
-    a, b = ((f"%a{i}" if w == 64 else f.add(f"arith.trunci %a{i} : i64 to {t}")) for i in range(2))
-
-    def give(value, reference, bit=False):
-        """Sign and all, as i64."""
-        if w < 64 or bit:
-            value = f.add(f"arith.extsi {value} : {'i1' if bit else t} to i64")
-        f.give(value, "i64", lambda x, y: signed(int(reference(x, y)), 1 if bit else w))
-
-    for op, of in SIGNED.items():
-        give(f.add(f"{op} {a}, {b} : {t}"), lambda x, y, of=of: of(signed(x, w), signed(y, w)))
-    for op, of in UNSIGNED.items():
-        give(f.add(f"{op} {a}, {b} : {t}"), lambda x, y, of=of: of(unsigned(x, w), unsigned(y, w)))
-    for op in ("arith.shli", "arith.shrsi", "arith.shrui"):
-        give(f.add(f"{op} {a}, {b} : {t}"), lambda x, y, op=op: shifted(op, x, y, w))
-    for op, of in UNARY.items():
-        if w > 1 or op != "math.absi":
-            give(f.add(f"{op} {a} : {t}"), lambda x, y, of=of: of(x, w))
-    for name, of in COMPARE.items():
-        give(f.add(f"arith.cmpi {name}, {a}, {b} : {t}"), lambda x, y, of=of: of(signed(x, w), signed(y, w)), bit=True)
-        if name[0] == "s":
-            give(f.add(f"arith.cmpi u{name[1:]}, {a}, {b} : {t}"), lambda x, y, of=of: of(unsigned(x, w), unsigned(y, w)), bit=True)
-    for op, of in (("mulsi", signed), ("mului", unsigned)):
-        f.lines.append(f"  %{op}:2 = arith.{op}_extended {a}, {b} : {t}")
-        give(f"%{op}#0", lambda x, y, of=of: of(x, w) * of(y, w))
-        give(f"%{op}#1", lambda x, y, of=of: of(x, w) * of(y, w) >> w)
-    f.lines.append(f"  %sum:2 = arith.addui_extended {a}, {b} : {t}, i1")
-    give("%sum#0", lambda x, y: x + y)
-    give("%sum#1", lambda x, y: unsigned(x, w) + unsigned(y, w) >> w, bit=True)
-    if w < 64:
-        f.give(f.add(f"arith.extui {a} : {t} to i64"), "i64", lambda x, y: unsigned(x, w))
-        f.give(f.add(f"arith.index_cast {f.add(f'arith.index_cast {a} : {t} to index')} : index to i64"), "i64",
-               lambda x, y: signed(x, w))
-        f.give(f.add(f"arith.index_cast {f.add(f'arith.index_castui {a} : {t} to index')} : index to i64"), "i64",
-               lambda x, y: unsigned(x, w))
-    for float_type in FLOATS:
-        f.give(f.add(f"arith.sitofp {a} : {t} to {float_type}"), float_type, lambda x, y, u=float_type: rounded(signed(x, w), u))
-        f.give(f.add(f"arith.uitofp {a} : {t} to {float_type}"), float_type, lambda x, y, u=float_type: rounded(unsigned(x, w), u))
-    return f
+def make(t):
+    made = Function(t)
+    for function in FUNCTIONS:
+        if function.operands[-1] == t and not function.constants and (t != "i1" or "absi" not in function.text):
+            made.compute(function)
+    if t in INTEGERS:
+        made.compute_pair("mulsi", operator.mul, table.wrap)
+        made.compute_pair("mului", operator.mul, table.unsigned)
+        made.compute_pair("addui", operator.add, table.unsigned)
+    if t in INTEGERS[:-1]:
+        made.compute_index("index_cast", table.wrap)
+        made.compute_index("index_castui", table.unsigned)
+    return made
 
 
-# ---------------------------------------------------------------------------
-# Floats: exactly, as fractions, and rounded once
-# ---------------------------------------------------------------------------
-
-# Bits of the significand, the least and the largest exponent of a normal number.
-FLOATS = {"f16": (11, -14, 15), "bf16": (8, -126, 127), "f32": (24, -126, 127), "f64": (53, -1022, 1023)}
-BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
-NUMPY = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32),
-         "f64": np.dtype(np.float64)}
-
-
-def rounded(x, t, negative_zero=False):
-    """A fraction or an integer as the nearest number of the type, ties to even: a Python float."""
-    bits, least, most = FLOATS[t]
-    x = Fraction(x)
-    if x == 0:
-        return -0.0 if negative_zero else 0.0
-    magnitude = abs(x)
-    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    exponent -= magnitude < Fraction(2) ** exponent
-    unit = Fraction(2) ** (max(exponent, least) - bits + 1)
-    whole = round(magnitude / unit) * unit  # of a Fraction: to even
-    if whole >= Fraction(2) ** (most + 1):
-        return math.inf if x > 0 else -math.inf
-    return float(whole) if x > 0 else -float(whole)
-
-
-def exact(op):
-    """Rounded once; where that is no number, as numpy has it in f64."""
-
-    def of(t, *numbers):
-        wide = None
-        if all(map(math.isfinite, numbers)) and not (op == "divf" and numbers[1] == 0):
-            a, b, c = (list(map(Fraction, numbers)) + [0, 0])[:3]
-            x = {"addf": lambda: a + b, "subf": lambda: a - b, "mulf": lambda: a * b, "divf": lambda: a / b,
-                 "fma": lambda: a * b + c}[op]()
-            if x != 0:
-                return rounded(x, t)
-        with np.errstate(all="ignore"):
-            a, b, c = (list(map(np.float64, numbers)) + [0, 0])[:3]
-            # Only the sign of a zero, infinities and NaN are left.
-            if op == "fma":
-                product = math.copysign(0.0, a) * math.copysign(1.0, b) if 0 in (a, b) and np.isfinite(a * b) else a * b
-                if np.isfinite(product) and np.isfinite(c):
-                    if a != 0 and b != 0:  # an exact sum of 0
-                        return 0.0 if c != 0 else math.copysign(0.0, math.copysign(1, a) * math.copysign(1, b)) + 0.0 * c
-                    return product + c
-                return math.inf * np.sign(c) if np.isinf(c) and np.isfinite(a) and np.isfinite(b) else product + c
-            wide = {"addf": lambda: a + b, "subf": lambda: a - b, "mulf": lambda: a * b, "divf": lambda: a / b}[op]()
-        return float(wide)
-
-    return of
-
-
-def root(t, x):
-    if not math.isfinite(x) or x <= 0:
-        return x if x == 0 or x == math.inf else math.nan
-    # Of 200 bits more than there are, with what is left below them.
-    x = Fraction(x)
-    scale = 4 ** 700
-    whole = math.isqrt(x.numerator * scale // x.denominator)
-    near = Fraction(whole, 2 ** 700)
-    return rounded(near if near * near == x else near + Fraction(1, 2 ** 702), t)
-
-
-def to_whole(of):
-    return lambda t, x: x if not math.isfinite(x) or x == 0 else math.copysign(abs(float(of(Fraction(x)))), x)
-
-
-def half_away(x):
-    return (1 if x > 0 else -1) * math.floor(abs(x) + Fraction(1, 2))
-
-
-def extreme(sign, of_numbers):
-    def of(t, a, b):
-        if math.isnan(a) or math.isnan(b):
-            return (b if math.isnan(a) else a) if of_numbers else math.nan
-        key = lambda x: (sign * x, sign * math.copysign(1, x))
-        return max(a, b, key=key)
-    return of
-
-
-def remainder(t, a, b):
-    if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
-        return math.nan
-    return math.fmod(a, b)
-
-
-BINARY = {"arith.addf": exact("addf"), "arith.subf": exact("subf"), "arith.mulf": exact("mulf"), "arith.divf": exact("divf"),
-          "arith.remf": remainder, "arith.minimumf": extreme(-1, False), "arith.maximumf": extreme(1, False),
-          "arith.minnumf": extreme(-1, True), "arith.maxnumf": extreme(1, True),
-          "math.copysign": lambda t, a, b: math.nan if math.isnan(a) else math.copysign(a, 1.0 if math.isnan(b) else b)}
-UNARY_FLOAT = {"arith.negf": lambda t, x: -x, "math.absf": lambda t, x: abs(x), "math.sqrt": root,
-               "math.floor": to_whole(math.floor), "math.ceil": to_whole(math.ceil), "math.trunc": to_whole(math.trunc),
-               "math.round": to_whole(half_away), "math.roundeven": to_whole(round)}
-CLASSES = {"math.isfinite": lambda t, x: math.isfinite(x), "math.isinf": lambda t, x: math.isinf(x),
-           "math.isnan": lambda t, x: math.isnan(x),
-           "math.isnormal": lambda t, x: math.isfinite(x) and abs(x) >= 2.0 ** FLOATS[t][1]}
-ORDERED = {"oeq": lambda a, b: a == b, "ogt": lambda a, b: a > b, "oge": lambda a, b: a >= b, "olt": lambda a, b: a < b,
-           "ole": lambda a, b: a <= b, "one": lambda a, b: a < b or a > b}
-
-
-def to_integer(x, w, is_signed):
-    low, high = (-(1 << w - 1), (1 << w - 1) - 1) if is_signed else (0, (1 << w) - 1)
-    if math.isnan(x):
-        return 0
-    return signed(high if x == math.inf else low if x == -math.inf else min(max(math.trunc(x), low), high), w)
+def integers(t):
+    """Pairs of numbers at the edges of the type, and of random ones."""
+    w = table.BITS[t]
+    edges = np.array([0, 1, 2, (1 << w) - 1, 1 << w - 1, (1 << w - 1) - 1, w, w - 1, w + 1], np.uint64)
+    some = random.integers(0, 2**64, 6, np.uint64) >> random.integers(0, 64, 6, np.uint64)
+    numbers = np.unique(table.wrap(np.concatenate([edges, some]).view(np.int64), t))
+    return [x.ravel() for x in np.meshgrid(numbers, numbers)]
 
 
 def floats(t):
-    f = Function(t, [t, t, t])
+    """Bits of three numbers, at the edges of the type and at random; of many, a sum nearly cancels."""
+    sign = np.int64(-1) << table.BITS[t] - 1
 
-    def bit(value, reference):
-        f.give(f.add(f"arith.extui {value} : i1 to i8"), "i8", lambda *x: int(reference(*x)))
+    def bits_of(*numbers):
+        numbers = table.round_to(np.array(numbers), t)
+        return table.get_bits(numbers[np.isfinite(numbers)], t)
 
-    for op, of in BINARY.items():
-        f.give(f.add(f"{op} %a0, %a1 : {t}"), t, lambda a, b, c, of=of: of(t, a, b))
-    f.give(f.add(f"math.fma %a0, %a1, %a2 : {t}"), t, lambda a, b, c: exact("fma")(t, a, b, c))
-    for op, of in UNARY_FLOAT.items():
-        f.give(f.add(f"{op} %a0 : {t}"), t, lambda a, b, c, of=of: of(t, a))
-    for op, of in CLASSES.items():
-        bit(f.add(f"{op} %a0 : {t}"), lambda a, b, c, of=of: of(t, a))
-    for name, of in ORDERED.items():
-        bit(f.add(f"arith.cmpf {name}, %a0, %a1 : {t}"), lambda a, b, c, of=of: of(a, b))
-        bit(f.add(f"arith.cmpf u{'ne' if name == 'one' else name[1:]}, %a0, %a1 : {t}"),
-            lambda a, b, c, of=of: math.isnan(a) or math.isnan(b) or of(a, b))
-    for name, of in (("ord", False), ("uno", True)):
-        bit(f.add(f"arith.cmpf {name}, %a0, %a1 : {t}"), lambda a, b, c, of=of: (math.isnan(a) or math.isnan(b)) == of)
-    for w in (8, 16, 32, 64):
-        for op, is_signed in (("fptosi", True), ("fptoui", False)):
-            f.give(f.add(f"arith.{op} %a0 : {t} to i{w}"), f"i{w}", lambda a, b, c, w=w, s=is_signed: to_integer(a, w, s))
-    width = 8 * BYTES[t]
-    f.give(f.add(f"arith.bitcast %a0 : {t} to i{width}"), f"i{width}",
-           lambda a, b, c: signed((1 << width - 1) - 1, width) if math.isnan(a) else signed(encode(a, t), width))
-    f.give(f.add(f"arith.bitcast {f.add(f'arith.bitcast %a0 : {t} to i{width}')} : i{width} to {t}"), t, lambda a, b, c: a)
-    for other in FLOATS:
-        op = "extf" if BYTES[other] > BYTES[t] else "truncf" if BYTES[other] < BYTES[t] else None
-        if op:
-            f.give(f.add(f"arith.{op} %a0 : {t} to {other}"), other,
-                   lambda a, b, c, u=other: rounded(a, u, math.copysign(1, a) < 0) if math.isfinite(a) else a)
-    f.give(f.add(f"arith.select {f.add(f'arith.cmpf olt, %a0, %a1 : {t}')}, %a0, %a1 : {t}"), t,
-           lambda a, b, c: a if a < b else b)
-    return f
+    one, normal, infinity = *bits_of(1.0, table.least_normal(t)), table.get_bits(np.array(np.inf), t)
+    positive = np.unique(np.concatenate([
+        [0, 1, 2, normal - 1, normal, normal + 1, infinity - 1, infinity, infinity + normal // 2, one - 1, one, one + 1],
+        bits_of(0.5, 1.5, 2.5, 3.0, 127.5, 128.0, 255.5, 32767.5, 65504.0, 2.0**31, 2.0**63, 2.0**64, 2.0**24 + 1),
+        random.integers(0, infinity, 10)]))
+    bits = np.concatenate([positive, positive | sign])
+    a, b, c = (random.choice(bits, 14 * len(bits)) for _ in range(3))
+    a[:] = bits.repeat(14)
+    with np.errstate(all="ignore"):
+        product = table.round_to(table.from_bits(a, t) * table.from_bits(b, t), t)
+    c = np.where(random.random(len(a)) < 0.5, table.get_bits(-product, t), c)
+    return a, np.where(random.random(len(a)) < 0.3, a ^ sign, b), c
 
 
-def encode(x, t):
-    x = rounded(x, t, math.copysign(1, x) < 0) if math.isfinite(x) else x
-    return int(np.array(x, NUMPY[t]).view(f"u{BYTES[t]}"))
+def to_numbers(bits, t):
+    return table.from_bits(bits, t) if t in table.TYPES else table.wrap(bits, t)
 
 
-def decode(bits, t):
-    return float(np.array(bits, f"u{BYTES[t]}").view(NUMPY[t]).astype(np.float64))
-
-
-def edges(t):
-    """Bits of numbers where something begins or ends, and of others."""
-    width, (bits, _, _) = 8 * BYTES[t], FLOATS[t]
-    top = (1 << width - 1) - (1 << bits - 1)  # infinity
-    one = encode(1.0, t)
-    half = {encode(x, t) for x in (0.5, 1.5, 2.5, 3.0, 127.5, 128.0, 255.5, 32767.5, 65504.0)}
-    limits = {encode(x, t) for x in (2.0 ** 31, 2.0 ** 63, 2.0 ** 64, 2.0 ** 24 + 1) if math.isfinite(decode(encode(x, t), t))}
-    positive = {0, 1, 2, (1 << bits - 1) - 1, 1 << bits - 1, (1 << bits - 1) + 1, top - 1, top, top + (1 << bits - 2), one, one - 1,
-                one + 1} | half | limits
-    positive |= set(map(int, random.integers(0, top, 10)))
-    return sorted(positive | {x | 1 << width - 1 for x in positive})
-
-
-def same(found, expected, t):
-    if t[0] == "i":
-        return int(found) == expected
-    found = decode(int(found.view(f"u{BYTES[t]}")), t)
-    return math.isnan(found) and math.isnan(expected) or found == expected and math.copysign(1, found) == math.copysign(1, expected)
-
-
-WIDTHS = (1, 4, 8, 12, 16, 32, 33, 64)
-functions = [integers(w) for w in WIDTHS] + [floats(t) for t in FLOATS]
-source = os.path.join(directory, "numbers.mlir")
-with open(source, "w") as file:
-    file.writelines(f.text() for f in functions)
-compiled = os.path.join(directory, "out")
-subprocess.run([mx_compile, source, "-o", compiled, "--ptxas=none"], check=True)
+functions = [make(t) for t in (*INTEGERS, *table.TYPES)]
+compiled = test.compile("".join(f.text() for f in functions), "--ptxas=none")
 mx.set_device("sim")
 program = mx.Program(compiled)
-
-wrong = checked = 0
-
-
-def check(f, arguments, numbers, shown):
-    global wrong, checked
-    results = program[f.name](*arguments)
-    for (value, t), reference, found in zip(f.results, f.references, results):
-        expected = reference(*numbers)
-        checked += 1
-        if not same(np.asarray(found), expected, t):
-            wrong += 1
-            if wrong < 20:
-                line = next(x for x in f.lines if x.strip().startswith(value.split("#")[0]))
-                print(f"@{f.name}{shown}:{line}: expected {expected}, found {found}")
-
-
-for w, f in zip(WIDTHS, functions):
-    numbers = {0, 1, 2, 3, (1 << w) - 1, 1 << (w - 1), (1 << (w - 1)) - 1, w, w - 1, w + 1}
-    numbers |= {int(x) >> int(s) for x, s in zip(random.integers(0, 2**64, 6, dtype=np.uint64), random.integers(0, 64, 6))}
-    numbers = sorted({signed(x, w) for x in numbers})
-    for a, b in itertools.product(numbers, numbers):
-        check(f, (np.int64(a), np.int64(b)), (a, b), (a, b))
-for t, f in zip(FLOATS, functions[len(WIDTHS):]):
-    bits = edges(t)
-    for a in bits:
-        for b in random.choice(bits, 14, replace=False):
-            c = random.choice(bits)
-            if random.random() < 0.5:  # so that a sum nearly cancels
-                with np.errstate(all="ignore"):
-                    c = encode(-decode(a, t) * decode(b, t), t)
-            if random.random() < 0.3:
-                b = a ^ 1 << 8 * BYTES[t] - 1
-            given = (int(a), int(b), int(c))
-            dtype = f"u{BYTES[t]}" if t == "bf16" else f"f{BYTES[t]}"
-            arguments = [np.array(x, f"u{BYTES[t]}").view(dtype)[()] for x in given]
-            check(f, arguments, [decode(x, t) for x in given], tuple(map(hex, given)))
-print(f"{checked} numbers, {wrong} wrong")
-sys.exit(wrong != 0 or checked < 100000)
+for f in functions:
+    native = f.t if f.t in NATIVE else "i64"
+    size = table.BITS[native] // 8
+    dtype = f"{'u' if native == 'bf16' else native[0]}{size}"
+    bits = dict(zip("abc", floats(f.t) if f.t in table.TYPES else [*integers(f.t)] * 2))
+    bits["bit"] = random.integers(0, 2, len(bits["a"]))
+    stored = [bits[name].astype(f"i{size}").view(dtype) for name in "abc"]
+    rows = [program[f.t](*row) for row in zip(*stored, bits["bit"])]
+    numbers = {name: to_numbers(x, f.t) for name, x in bits.items() if name != "bit"} | {"bit": bits["bit"]}
+    for (text, _, t, names, model), found in zip(f.results, zip(*rows)):
+        found = np.array(found)
+        found = found.view(f"i{found.itemsize}").astype(np.int64)
+        with np.errstate(all="ignore"):
+            expected = model(*(numbers[name] for name in names))
+        test.expect(f"@{f.t} {text}", to_numbers(found, t), table.wrap(expected, t) if t not in table.TYPES else expected, nan=True)
+test.finish(least=200000)

@@ -10,6 +10,7 @@ model: paths are compared with one another only.
 """
 
 import collections
+from fractions import Fraction
 
 import numpy as np
 
@@ -29,7 +30,7 @@ Function = collections.namedtuple("Function", "text operands result model consta
 
 # Functions that mx-expand-math computes, by a sequence that all paths share.
 FUNCTIONS_OF_MATH = """
-acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2 round
+acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2
 rsqrt sin sinh tan tanh""".split()
 FUNCTIONS_OF_TWO = ["atan2", "powf"]
 MATH_TYPES = ["f32", "bf16", "f16"]
@@ -91,6 +92,17 @@ def unsigned(value, of):
 # --- Models -------------------------------------------------------------------
 
 
+@np.vectorize
+def fma_f64(a, b, c):
+    """a * b + c, rounded once."""
+    if np.isfinite([a, b, c]).all() and (exact := Fraction(a) * Fraction(b) + Fraction(c)):
+        try:
+            return float(exact)
+        except OverflowError:
+            return np.inf if exact > 0 else -np.inf
+    return c if np.isinf(c) and np.isfinite([a, b]).all() else a * b + c
+
+
 def fma(a, b, c):
     """a * b + c, rounded to odd in float64, for types of half its bits or
     less: what is rounded from there is rounded once."""
@@ -134,6 +146,15 @@ def to_unsigned(x, to):
     largest = np.uint64((1 << BITS[to]) - 1)
     whole = np.where(inside, whole, np.where(x > 0, largest, np.uint64(0)))
     return wrap(whole.view(np.int64), to)
+
+
+def least_normal(of):
+    return 2.0**-1022 if of == "f64" else 2.0**sum(FLOATS[of][:2])
+
+
+def half_away(x):
+    whole = np.trunc(np.abs(x))
+    return np.copysign(whole + (np.abs(x) - whole >= 0.5), x)
 
 
 def copysign(a, b):
@@ -227,13 +248,14 @@ def floats(t):
                         "maxnumf": maximum_number, "minnumf": lambda a, b: maximum_number(a, b, -1)}.items():
         yield add(f"arith.{name} {{0}}, {{1}}", 2, rounded(model))
     for name, model in {"absf": np.abs, "sqrt": np.sqrt, "ceil": np.ceil, "floor": np.floor,
-                        "trunc": np.trunc, "roundeven": np.rint}.items():
+                        "trunc": np.trunc, "round": half_away, "roundeven": np.rint}.items():
         yield add(f"math.{name} {{0}}", 1, rounded(model))
     yield add("arith.negf {0}", 1, np.negative)
     yield add("math.copysign {0}, {1}", 2, copysign)
-    yield add("math.fma {0}, {1}, {2}", 3, rounded(fma) if t != "f64" else None)
-    yield add("math.isnan {0}", 1, lambda a: np.isnan(a).astype(np.int64), "i1")
-    yield add("math.isfinite {0}", 1, lambda a: np.isfinite(a).astype(np.int64), "i1")
+    yield add("math.fma {0}, {1}, {2}", 3, rounded(fma_f64 if t == "f64" else fma))
+    for name, model in {"isnan": np.isnan, "isfinite": np.isfinite, "isinf": np.isinf,
+                        "isnormal": lambda a: np.isfinite(a) & (np.abs(a) >= least_normal(t))}.items():
+        yield add(f"math.{name} {{0}}", 1, lambda a, m=model: m(a).astype(np.int64), "i1")
     for order in "ou":
         for name in ["eq", "gt", "ge", "lt", "le", "ne"]:
             yield add(f"arith.cmpf {order}{name}, {{0}}, {{1}}", 2, compare(order + name), "i1")
@@ -282,7 +304,7 @@ def integers(t):
     yield add("math.cttz {0}", [t], lambda a: count_zeros(a, t, False))
 
 
-def conversions():
+def conversions(integers=INTEGERS):
     def add(name, a, b, model):
         return Function(f"arith.{name} {{0}} : {a} to {b}", [a], b, model, None)
 
@@ -291,7 +313,7 @@ def conversions():
             if BITS[a] < BITS[b]:
                 yield add("extf", a, b, lambda x: x)
                 yield add("truncf", b, a, lambda x, a=a: round_to(x, a))
-        for b in INTEGERS:
+        for b in integers:
             yield add("fptosi", a, b, lambda x, b=b: to_signed(x, b))
             yield add("fptoui", a, b, lambda x, b=b: to_unsigned(x, b))
             if BITS[a] == BITS[b]:
@@ -300,13 +322,13 @@ def conversions():
         # A bit is 0 or 1, and as a signed number 0 or -1; NaN is 0.
         yield add("fptosi", a, "i1", lambda x: (x <= -1).astype(np.int64))
         yield add("fptoui", a, "i1", lambda x: (x >= 1).astype(np.int64))
-        for b in ["i1", *INTEGERS]:
+        for b in ["i1", *integers]:
             # i1 as signed is 0 or -1.
             yield add("sitofp", b, a, lambda x, a=a, b=b: round_to(wrap(x, b).astype(np.longdouble), a))
             yield add("uitofp", b, a, lambda x, a=a, b=b: round_to(unsigned(x, b).astype(np.longdouble), a))
-    for i, a in enumerate(INTEGERS):
+    for i, a in enumerate(integers):
         yield add("extui", "i1", a, lambda x: x & 1)
-        for b in INTEGERS[i + 1:]:
+        for b in integers[i + 1:]:
             yield add("extsi", a, b, lambda x: x)
             yield add("extui", a, b, lambda x, a=a, b=b: wrap(unsigned(x, a).view(np.int64), b))
             yield add("trunci", b, a, lambda x, a=a: wrap(x, a))
