@@ -1,7 +1,14 @@
-// RUN: mx-translate %s --split-input-file --verify-diagnostics --mx-to-manifest
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-translate %t.mlir --split-input-file --verify-diagnostics --mx-to-manifest
 
 // What a launch plan cannot express is an error at the operation. What becomes
 // no plan at all is in Conversion/MXGPUToPlan/invalid.mlir.
+
+// RUN: %python -c "n = 33; print('func.func @deep() attributes {mxplan.arguments = [], mxplan.results = []} {', '%yes = arith.constant true', *['scf.if %yes {'] * n, *['}'] * n, 'return', '}', sep='\n')" > %t.deep.mlir
+// RUN: not mx-translate %t.deep.mlir --mx-to-manifest 2>&1 | FileCheck %s
+// CHECK: deep.mlir:35:1: error: 'scf.if' op expected at most 32 branches and loops within one another in a launch plan, found more
+
+// -----
 
 // expected-error @below {{'func.func' op expected mxplan.arguments, which says what callers see: run convert-mxgpu-host-to-plan first}}
 func.func @memrefs(%x: memref<4xf32>) {
@@ -19,30 +26,6 @@ func.func @blocks() attributes {mxplan.arguments = [], mxplan.results = []} {
 
 // -----
 
-func.func @floats(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
-  // expected-error @below {{'arith.sitofp' op expected arithmetic on numbers of up to 64 bits, allocations, copies, launches, control flow of scf and calls in a launch plan, found another operation}}
-  %0 = arith.sitofp %n : i64 to f80
-  return
-}
-
-// -----
-
-func.func @power(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
-  // expected-error @below {{'math.ipowi' op expected arithmetic of arith or math on integers of up to 64 bits, f16, bf16, f32 and f64 that a launch plan has (docs/reference/Manifest.md), found another operation}}
-  %0 = math.ipowi %n, %n : i64
-  return
-}
-
-// -----
-
-func.func @vectors(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
-  // expected-error @below {{'vector.broadcast' op expected arithmetic on numbers of up to 64 bits, allocations, copies, launches, control flow of scf and calls in a launch plan, found another operation}}
-  %0 = vector.broadcast %n : i64 to vector<4xi64>
-  return
-}
-
-// -----
-
 // expected-error @below {{'func.func' op arg0: expected a number or a memref of 4x4xf4 with identity layout, found 'memref<4x4xf32, strided<[8, 1]>>'}}
 func.func @strided(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"arg0", memref<4x4xf32, strided<[8, 1]>>, memref<4x4xf32>>], mxplan.results = []} {
   return
@@ -50,41 +33,50 @@ func.func @strided(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.v
 
 // -----
 
-func.func @carried(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
-  %wide = arith.constant 1 : i128
-  // expected-error @below {{'scf.for' op expected operands that a launch plan knows}}
-  %r = scf.for %i = %n to %n step %n iter_args(%g = %wide) -> i128 {
-    scf.yield %g : i128
-  }
+// TEMPLATE number
+func.func @f(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
+  // BLOCK body
+  // END
   return
 }
 
 // -----
 
-func.func @chosen(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
-  %c = arith.cmpi eq, %n, %n : index
-  // expected-error @below {{'scf.if' op expected control flow that gives arrays and numbers of up to 64 bits in a launch plan, found one that gives 'i128'}}
-  %r = scf.if %c -> i128 {
-    %0 = arith.constant 0 : i128
-    scf.yield %0 : i128
-  } else {
-    %1 = arith.constant 1 : i128
-    scf.yield %1 : i128
-  }
-  return
+// CASES number body
+// expected-error @below {{'arith.sitofp' op expected arithmetic on numbers of up to 64 bits, allocations, copies, launches, control flow of scf and calls in a launch plan, found another operation}}
+%0 = arith.sitofp %n : i64 to f80
+
+// expected-error @below {{'math.ipowi' op expected arithmetic of arith or math on integers of up to 64 bits, f16, bf16, f32 and f64 that a launch plan has (docs/reference/Manifest.md), found another operation}}
+%0 = math.ipowi %n, %n : i64
+
+// expected-error @below {{'vector.broadcast' op expected arithmetic on numbers of up to 64 bits, allocations, copies, launches, control flow of scf and calls in a launch plan, found another operation}}
+%0 = vector.broadcast %n : i64 to vector<4xi64>
+
+%wide = arith.constant 1 : i128
+// expected-error @below {{'scf.for' op expected operands that a launch plan knows}}
+%r = scf.for %i = %n to %n step %n iter_args(%g = %wide) -> i128 : i64 {
+  scf.yield %g : i128
 }
 
-// -----
-
-func.func @blocks_within(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
-  // expected-error @below {{'scf.execute_region' op expected one block in a launch plan, found 2}}
-  scf.execute_region {
-    llvm.br ^a
-  ^a:
-    scf.yield
-  }
-  return
+%c = arith.cmpi eq, %n, %n : i64
+// expected-error @below {{'scf.if' op expected control flow that gives arrays and numbers of up to 64 bits in a launch plan, found one that gives 'i128'}}
+%r = scf.if %c -> i128 {
+  %0 = arith.constant 0 : i128
+  scf.yield %0 : i128
+} else {
+  %1 = arith.constant 1 : i128
+  scf.yield %1 : i128
 }
+
+// expected-error @below {{'scf.execute_region' op expected one block in a launch plan, found 2}}
+scf.execute_region {
+  llvm.br ^a
+^a:
+  scf.yield
+}
+
+// expected-error @below {{'func.call' op expected calls of functions that end in a launch plan, found one of @f, which calls itself}}
+func.call @f(%n) : (i64) -> ()
 
 // -----
 
@@ -111,87 +103,5 @@ module attributes {gpu.container_module} {
 func.func private @host(!mxplan.buffer)
 func.func @external(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>], mxplan.results = []} {
   func.call @host(%x) : (!mxplan.buffer) -> ()
-  return
-}
-
-// -----
-
-func.func @recursive(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>], mxplan.results = []} {
-  // expected-error @below {{'func.call' op expected calls of functions that end in a launch plan, found one of @recursive, which calls itself}}
-  func.call @recursive(%x) : (!mxplan.buffer) -> ()
-  return
-}
-
-// -----
-
-func.func @deep(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
-  %c = arith.cmpi eq, %n, %n : index
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  scf.if %c {
-  // expected-error @below {{'scf.if' op expected at most 32 branches and loops within one another in a launch plan, found more}}
-  scf.if %c {
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
-  }
   return
 }

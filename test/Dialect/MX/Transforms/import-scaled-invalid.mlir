@@ -1,4 +1,5 @@
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-import-scaled -o /dev/null
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-import-scaled -o /dev/null
 
 // What stays as it is, and why.
 
@@ -40,47 +41,6 @@ func.func @truncation(%a: tensor<32xf32>, %s: tensor<32xf8E8M0FNU>) -> tensor<32
   // expected-remark @below {{not imported: arith.scaling_truncf takes a scale that the program computes}}
   %r = arith.scaling_truncf %a, %s : tensor<32xf32>, tensor<32xf8E8M0FNU> to tensor<32xf8E4M3FN>
   return %r : tensor<32xf8E4M3FN>
-}
-
-func.func @elements(%a: tensor<8x64xf8E4M3FNUZ>, %s: tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf32> {
-  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
-  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
-  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
-  // expected-remark @below {{not imported: mx has no elements of f8E4M3FNUZ}}
-  %r = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FNUZ>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf32>
-  return %r : tensor<8x64xf32>
-}
-
-func.func @halves(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf16> {
-  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
-  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
-  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
-  // expected-remark @below {{not imported: its numbers are f16, which has not the range of their scales; wide-f16 keeps that range}}
-  %r = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf16>
-  return %r : tensor<8x64xf16>
-}
-
-// The matmul is refused, its operand is dequantized.
-func.func @plain_f32(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<4x64xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
-  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
-  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
-  %y = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf32>
-  // expected-remark @below {{not imported: one operand has scales, and the other is f32, where bf16 or f16 is expected}}
-  %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %y : tensor<4x64xf32>, tensor<8x64xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
-  return %r : tensor<4x8xf32>
-}
-
-// A rounding to bf16 before the matmul is not lost.
-func.func @rounded(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<4x64xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
-  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
-  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
-  %y = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf32>
-  %t = arith.truncf %x : tensor<4x64xf32> to tensor<4x64xbf16>
-  %z = arith.extf %t : tensor<4x64xbf16> to tensor<4x64xf32>
-  %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%z, %y : tensor<4x64xf32>, tensor<8x64xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
-  return %r : tensor<4x8xf32>
 }
 
 func.func @narrow_transposed(%a: tensor<64x8xf4E2M1FN>, %s: tensor<2x8xf8E8M0FNU>, %x: tensor<4x64xbf16>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -140,15 +100,6 @@ func.func @dynamic_blocks(%a: tensor<8x?x?xf4E2M1FN>, %b: tensor<16x?x?xf4E2M1FN
   return %r : tensor<8x16xf32>
 }
 
-func.func @f64(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf64> {
-  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
-  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
-  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
-  // expected-remark @below {{not imported: its result is f64, where f32, bf16 or f16 is expected}}
-  %r = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf64>
-  return %r : tensor<8x64xf64>
-}
-
 func.func @unranked(%a: tensor<*xf32>, %q: tensor<*xf8E5M2>, %s: tensor<*xf8E8M0FNU>) -> (tensor<*xf8E5M2>, tensor<*xf32>, tensor<*xf32>) {
   // expected-remark @below {{not imported: the rank of its operands is not known; tosa-infer-shapes may find it}}
   %0:2 = tosa.cast_to_block_scaled %a {block_size = BLOCK_SIZE_32} : (tensor<*xf32>) -> (tensor<*xf8E5M2>, tensor<*xf8E8M0FNU>)
@@ -170,18 +121,6 @@ func.func @others(%a: tensor<8x64xf32>, %b: tensor<64x16xf32>, %c: tensor<8x16xf
   %s = arith.mulf %a, %a : tensor<8x64xf32>
   %r = linalg.matmul ins(%s, %b : tensor<8x64xf32>, tensor<64x16xf32>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %r : tensor<8x16xf32>
-}
-
-// The bits of f16 numbers as bf16 are other numbers.
-func.func @bits(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<4x64xbf16>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
-  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
-  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
-  // expected-remark @below {{not imported: its numbers are f16}}
-  %h = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf16>
-  %y = arith.bitcast %h : tensor<8x64xf16> to tensor<8x64xbf16>
-  %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %y : tensor<4x64xbf16>, tensor<8x64xbf16>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
-  return %r : tensor<4x8xf32>
 }
 
 // One operand is added up alone.
@@ -242,3 +181,55 @@ func.func @two_of_four(%a: tensor<4x64xf4E2M1FN>, %b: tensor<16x64xf4E2M1FN>, %a
   } -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>
 }
+
+// -----
+
+// TEMPLATE scaled
+// SET element = f8E4M3FN
+// SET result = 8x64xf32
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+func.func @f(%a: tensor<8x64x${element}>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<4x64xf32>, %x16: tensor<4x64xbf16>, %c: tensor<4x8xf32>) -> tensor<${result}> {
+  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
+  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
+  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
+  // BLOCK body
+  // END
+  return %r : tensor<${result}>
+}
+
+// -----
+
+// CASES scaled body
+// SET element = f8E4M3FNUZ
+// expected-remark @below {{not imported: mx has no elements of f8E4M3FNUZ}}
+%r = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FNUZ>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf32>
+
+// SET result = 8x64xf16
+// expected-remark @below {{not imported: its numbers are f16, which has not the range of their scales; wide-f16 keeps that range}}
+%r = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf16>
+
+// SET result = 8x64xf64
+// expected-remark @below {{not imported: its result is f64, where f32, bf16 or f16 is expected}}
+%r = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf64>
+
+// The matmul is refused, its operand is dequantized.
+// SET result = 4x8xf32
+%y = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf32>
+// expected-remark @below {{not imported: one operand has scales, and the other is f32, where bf16 or f16 is expected}}
+%r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %y : tensor<4x64xf32>, tensor<8x64xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
+
+// A rounding to bf16 before the matmul is not lost.
+// SET result = 4x8xf32
+%y = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf32>
+%t = arith.truncf %x : tensor<4x64xf32> to tensor<4x64xbf16>
+%z = arith.extf %t : tensor<4x64xbf16> to tensor<4x64xf32>
+%r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%z, %y : tensor<4x64xf32>, tensor<8x64xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
+
+// The bits of f16 numbers as bf16 are other numbers.
+// SET result = 4x8xf32
+// expected-remark @below {{not imported: its numbers are f16}}
+%h = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf16>
+%y = arith.bitcast %h : tensor<8x64xf16> to tensor<8x64xbf16>
+%r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x16, %y : tensor<4x64xbf16>, tensor<8x64xbf16>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
