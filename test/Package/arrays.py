@@ -16,28 +16,11 @@ from importlib.util import find_spec
 import ml_dtypes
 import mx_compiler as mx
 import numpy as np
-from patterns import bits, dtype_of, make
+from patterns import COPIES, TYPES, bits, copy_jax, copy_tensors, dtype_of, make
 from refuses import refuses
 
 mx.set_device("sim")
-# MLIR's name, the dtype in NumPy, that of its bits, the name in PyTorch and in JAX.
-TYPES = [
-    ("i1", "bool", "bool", "bool", "bool"), ("i8", "int8", "int8", "int8", "int8"),
-    ("i16", "int16", "int16", "int16", "int16"), ("i32", "int32", "int32", "int32", "int32"),
-    ("i64", "int64", "int64", "int64", None), ("f16", "float16", "float16", "float16", "float16"),
-    ("f32", "float32", "float32", "float32", "float32"),
-    ("f64", "float64", "float64", "float64", None),
-    ("bf16", "bfloat16", "uint16", "bfloat16", "bfloat16"),
-    ("f8E4M3FN", "float8_e4m3fn", "uint8", "float8_e4m3fn", "float8_e4m3fn"),
-    ("f8E5M2", "float8_e5m2", "uint8", "float8_e5m2", "float8_e5m2"),
-    ("f8E8M0FNU", "float8_e8m0fnu", "uint8", "float8_e8m0fnu", "float8_e8m0fnu"),
-    ("f6E2M3FN", "float6_e2m3fn", "uint8", None, None),
-    ("f6E3M2FN", "float6_e3m2fn", "uint8", None, None),
-    ("f4E2M1FN", "uint8", "uint8", "float4_e2m1fn_x2", "float4_e2m1fn"),
-]
-TEXT = "".join(f"func.func @copy_{mlir}(%x: tensor<?x8x{mlir}>) -> tensor<?x8x{mlir}> "
-               f"{{ return %x : tensor<?x8x{mlir}> }}\n" for mlir, *_ in TYPES)
-program = mx.compile(TEXT, ptxas="none")
+program = mx.compile(COPIES, ptxas="none")
 rng = np.random.default_rng(3)
 
 
@@ -203,16 +186,9 @@ if not find_spec("torch"):
 else:
     import torch
 
-    for mlir, name, storage, kind, _ in TYPES:
-        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
-        raw = torch.from_numpy(x.view("u1").copy())
-        tensor = raw.view(getattr(torch, kind)) if kind else raw
-        y, = entry(tensor)
-        assert isinstance(y, torch.Tensor) and y.device.type == "cpu"
-        assert y.dtype == tensor.dtype and y.shape == tensor.shape, (mlir, y.dtype)
-        assert bits(y.view(torch.uint8).numpy()) == bits(x), mlir
-        if storage != name and kind:  # bits in, the type out
-            y, = entry(raw.view(getattr(torch, storage)))
+    for mlir, storage, kind, x, raw, tensor in copy_tensors(program, rng):
+        if storage != x.dtype.name and kind:  # bits in, the type out
+            y, = program[f"copy_{mlir}"](raw.view(getattr(torch, storage)))
             assert y.dtype == tensor.dtype and bits(y.view(torch.uint8).numpy()) == bits(x)
         if kind:
             on_device = mx.from_dlpack(tensor)
@@ -250,15 +226,8 @@ if not find_spec("jax"):
     print("jax is not installed")
 else:
     import jax
-    import jax.numpy as jnp
 
-    for mlir, name, _, _, kind in TYPES:
-        if not kind:
-            continue
-        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
-        given = jnp.asarray(mx.unpack_fp4(x) if mlir == "f4E2M1FN" else x)
-        assert given.dtype == kind
-        y, = entry(given)
+    for mlir, x, given, y in copy_jax(program, rng):
         assert isinstance(y, mx.DeviceArray) and bits(y.numpy()) == bits(x), mlir
         if mlir != "f4E2M1FN":
             back = jax.dlpack.from_dlpack(y)

@@ -14,7 +14,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest.mock
 import warnings
@@ -24,6 +23,7 @@ import numpy as np
 from mx_compiler import library
 from mx_compiler._compile import cache, compile as compilation, identity
 from refuses import refuses
+from threads import in_threads
 
 folder = pathlib.Path(sys.argv[1])
 TEXT = """
@@ -257,21 +257,13 @@ del os.environ["MX_CACHE_MEGABYTES"]
 
 forget()
 with counting() as calls:
-    errors = []
-
-    def work(n):
-        try:
-            use(compile_here(cache=folder / "threads", n=n), n)
-        except BaseException as error:
-            errors.append(error)
-
     # Some the same, and others beside them.
-    threads = [threading.Thread(target=work, args=(n,)) for n in (8, 8, 40, 8, 48, 8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-assert not errors and len(calls) == 3, (errors, calls)
+    def work(i):
+        n = (8, 8, 40, 8, 48, 8)[i]
+        use(compile_here(cache=folder / "threads", n=n), n)
+
+    in_threads(work, 6)
+assert len(calls) == 3, calls
 found = run_many(folder / "processes", 3)
 assert any(each["compiled"] for each in found)
 assert [p.suffix for p in (folder / "processes").iterdir()] == [cache.SUFFIX]

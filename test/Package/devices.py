@@ -6,10 +6,9 @@ RUN: env MX_DEVICE= MX_SIM_DEVICES=17 not %python -c "import mx_compiler as mx; 
 CHECK: MX_SIM_DEVICES: expected a number of simulated devices from 1 to 16, found '17'
 """
 
-import threading
-
 import mx_compiler as mx
 import numpy as np
+from threads import in_threads
 
 ADD = """func.func @main(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %e = tensor.empty() : tensor<1xf32>
@@ -31,19 +30,11 @@ def work(number):
 
 
 mx.set_device("sim")
-threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+in_threads(work, 4)
 assert found == {number: (True, True) for number in range(4)}, found
 assert mx.device_name() == "sim"
 # A thread that has chosen nothing uses the choice of the first one.
-seen = []
-thread = threading.Thread(target=lambda: seen.append(mx.device_name()))
-thread.start()
-thread.join()
-assert seen == ["sim"]
+assert in_threads(lambda _: mx.device_name(), 1) == ["sim"]
 
 # One program on each, whatever device is in use.
 add = mx.compile(ADD, cache=False)["main"]

@@ -4,17 +4,12 @@ also where it chose cpu, which the runtime does not know.
 RUN: env MX_DEVICE= MX_SIM_DEVICES=4 %python -W error %s
 """
 
-import threading
-
 import mx_compiler as mx
+from threads import in_threads
 
 
 def in_thread(function):
-    found = []
-    thread = threading.Thread(target=lambda: found.append(function()))
-    thread.start()
-    thread.join()
-    return found[0]
+    return in_threads(lambda _: function(), 1)[0]
 
 
 def describe():

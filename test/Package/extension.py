@@ -18,6 +18,7 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_int, c_int32, c_int64, c_si
                     c_uint32, c_uint64, c_void_p, py_object)
 
 from refuses import refuses
+from threads import in_threads
 
 loader = importlib.machinery.ExtensionFileLoader("mx_calls", sys.argv[1])
 calls = importlib.util.module_from_spec(importlib.util.spec_from_file_location("mx_calls", sys.argv[1],
@@ -315,23 +316,7 @@ refuses(OverflowError, "", lambda: calls.Call(arrays, 2**70, 0, "a", (x,), (), N
 # --- Threads --------------------------------------------------------------------------------
 
 formats = kinds
-barrier = threading.Barrier(4)
-wrong = []
-
-
-def many():
-    barrier.wait()
-    for _ in range(500):
-        if type(run(list(good))) is not list:
-            wrong.append(1)
-
-
-threads = [threading.Thread(target=many) for _ in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not wrong
+assert all(in_threads(lambda _: all(type(run(list(good))) is list for _ in range(500)), 4))
 # The global lock is free during a launch.
 entered, leave = threading.Event(), threading.Event()
 

@@ -7,13 +7,13 @@ CHECK: {{torch is not installed|all is well}}
 """
 
 import os
-import threading
 from importlib.util import find_spec
 
 import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 from refuses import refuses
+from threads import in_threads
 
 # JAX would take most of the memory.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
@@ -128,25 +128,16 @@ for seed in range(3):
 # --- Threads ----------------------------------------------------------------------
 
 
-def work(seed, errors):
-    try:
-        with torch.cuda.stream(torch.cuda.Stream()):
-            for _ in range(10):
-                x = torch.full((33 + seed, K), seed + 1, dtype=torch.bfloat16, device=device)
-                y, = matmul(x, w, s)
-                torch.cuda.current_stream().synchronize()
-                check(y, x, w)
-    except BaseException as error:
-        errors.append(error)
+def work(seed):
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for _ in range(10):
+            x = torch.full((33 + seed, K), seed + 1, dtype=torch.bfloat16, device=device)
+            y, = matmul(x, w, s)
+            torch.cuda.current_stream().synchronize()
+            check(y, x, w)
 
 
-errors = []
-threads = [threading.Thread(target=work, args=(i, errors)) for i in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not errors, errors
+in_threads(work, 4)
 
 # --- What is wrong ----------------------------------------------------------------
 

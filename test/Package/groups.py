@@ -10,12 +10,12 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 
 import numpy as np
 
 import mx_compiler as mx
 from rank_helpers import Exchange, refused
+from threads import in_threads
 
 source, work, *rank_of_child = sys.argv[1:]
 sys.path.insert(0, f"{source}/test/Launch/Inputs")
@@ -54,25 +54,12 @@ for name, text in ("two", make_ranks.manifest()), ("four", make_ranks.manifest(s
 
 def on_ranks(function, size=2, device="sim"):
     """Calls `function(rank)` in a thread for each rank, with its device; the results."""
-    results, errors = [None] * size, []
-
     def run(rank):
-        try:
-            mx.set_device(f"sim:{rank}" if device == "sim" else device)
-            results[rank] = function(rank)
-        except BaseException as error:
-            errors.append(error)
+        mx.set_device(f"sim:{rank}" if device == "sim" else device)
+        return function(rank)
 
     mx.set_device(device)  # this thread is the first that chooses
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-        assert not thread.is_alive()
-    if errors:
-        raise errors[0]
-    return results
+    return in_threads(run, size)
 
 
 def make_groups(**options):

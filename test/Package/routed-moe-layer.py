@@ -7,13 +7,13 @@ RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_
 """
 
 import sys
-import threading
 
 import ml_dtypes
 import numpy as np
 
 import mx_compiler as mx
 from rank_helpers import Exchange, refused
+from threads import in_threads
 
 DEVICE = sys.argv[1]
 EXPERTS, HIDDEN, INNER, TOKENS, K = 4, 64, 32, 48, 3
@@ -23,28 +23,20 @@ rng = np.random.default_rng(7)
 
 def on_ranks(function, size=2, raises=False):
     """Calls `function(rank)` in a thread for each rank; results, or errors if they may be."""
-    results, errors = [None] * size, [None] * size
+    errors = [None] * size
 
     def run(rank):
         try:
             if DEVICE == "sim":
                 mx.set_device(f"sim:{rank}")
-            results[rank] = function(rank)
+            return function(rank)
         except BaseException as error:
+            if not raises:
+                raise
             errors[rank] = error
 
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(300)
-        assert not thread.is_alive()
-    if raises:
-        return results, errors
-    for error in errors:
-        if error:
-            raise error
-    return results
+    results = in_threads(run, size)
+    return (results, errors) if raises else results
 
 
 def make_groups(size=2):

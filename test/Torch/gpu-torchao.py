@@ -12,7 +12,6 @@ CHECK: {{all passed|nothing is served}}
 import os
 import statistics
 import sys
-import threading
 
 os.environ["MX_TORCH_DEVICE"] = "cuda"
 
@@ -20,6 +19,7 @@ import numpy as np
 import torch
 from blocks import Matrix, check, matmul, of_row_groups, to_blocked
 from refuses import refuses
+from threads import in_threads
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
 
@@ -131,19 +131,12 @@ def threads_and_streams():
     a, b = operands()
     wanted = block_scaled(a, b)
     torch.cuda.synchronize()
-    wrong = []
 
-    def work():
+    def work(_):
         with torch.cuda.stream(torch.cuda.Stream()):
-            for _ in range(50):
-                if not torch.equal(block_scaled(a, b), wanted):
-                    wrong.append(1)
-    workers = [threading.Thread(target=work) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
+            return all(torch.equal(block_scaled(a, b), wanted) for _ in range(50))
+
+    assert all(in_threads(work, 2))
 
 
 def memory():

@@ -12,9 +12,9 @@ CHECK: memory right
 
 import gc
 import resource
-import threading
 
 import torch
+from threads import in_threads
 
 import mx_compiler.torch as mxt
 import reference as ref
@@ -159,24 +159,15 @@ def threads():
     sets = [make(seed) for seed in (5, 6)]
     wanted = [results(*one) for one in sets]
     torch.cuda.synchronize()
-    errors = []
 
     def work(index):
-        try:
-            with torch.cuda.stream(torch.cuda.Stream()):
-                for _ in range(30):
-                    found = results(*sets[index])
-                torch.cuda.current_stream().synchronize()
-                same(found, wanted[index])
-        except BaseException as error:
-            errors.append(error)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(30):
+                found = results(*sets[index])
+            torch.cuda.current_stream().synchronize()
+            same(found, wanted[index])
 
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not errors, errors
+    in_threads(work, 2)
 
 
 def memory():

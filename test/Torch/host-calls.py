@@ -22,12 +22,12 @@ import gc
 import re
 import resource
 import sys
-import threading
 from unittest import mock
 
 import posing
 import torch
 from posing import log
+from threads import in_threads
 
 import mx_compiler as mx
 import mx_compiler.torch as mxt
@@ -184,21 +184,15 @@ Torch = interop._library("torch")
 nothing = ctypes.cast(ctypes.CDLL(None).abs, ctypes.c_void_p).value
 shared = extension().Call(Torch.arrays, nothing, 0, "aa", (a, w), (functools.partial(torch.zeros_like, ends),) * 2,
                           functools.partial(torch.empty, 64), 64).run
-right = []
 
 
-def many():
+def many(_):
     kept = [shared([torch.empty_like(a), w]) for _ in range(2000)]
     made = [x for results in kept for x in results]
-    right.append(len({x.data_ptr() for x in made}) == 4000 and all(x.shape == ends.shape for x in made))
+    return len({x.data_ptr() for x in made}) == 4000 and all(x.shape == ends.shape for x in made)
 
 
-threads = [threading.Thread(target=many) for _ in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert right == [True] * 4, right
+assert all(in_threads(many, 4))
 
 # --- What PyTorch may lack ---------------------------------------------------------------
 

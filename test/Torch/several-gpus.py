@@ -10,10 +10,9 @@ CHECK: selftest right
 CHECK: mixtures right
 """
 
-import threading
-
 import mx_compiler as mx
 import torch
+from threads import in_threads
 
 import mx_compiler.torch as mxt
 from mx_compiler.selftest import runner
@@ -54,24 +53,13 @@ def expect_equal(found, wanted, what):
     assert all(map(torch.equal, found, wanted)), f"{what}: other bits than one GPU alone"
 
 
-def in_threads(work):
+def on_gpus(work):
     """work(device) on all GPUs at once."""
-    errors = []
-
     def run(index):
-        try:
-            torch.cuda.set_device(index)
-            work(torch.device("cuda", index))
-        except BaseException as error:
-            errors.append((index, error))
+        torch.cuda.set_device(index)
+        work(torch.device("cuda", index))
 
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(COUNT)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0][1]
+    in_threads(run, COUNT)
 
 
 def follows_tensors():
@@ -106,7 +94,7 @@ def graphs():
             torch.cuda.synchronize(device)
             expect_equal(on_host(captured), wanted, f"graph on {device}")
 
-    in_threads(work)
+    on_gpus(work)
 
 
 def steps_at_once():
@@ -116,7 +104,7 @@ def steps_at_once():
             found = step(leaves)
         expect_equal(on_host(found), WANTED, f"{device}")
 
-    in_threads(work)
+    on_gpus(work)
 
 
 def selftest():
@@ -126,7 +114,7 @@ def selftest():
         mx.set_device(str(device))
         passed.append(runner.run())
 
-    in_threads(work)
+    on_gpus(work)
     assert passed == [True] * COUNT, passed
 
 

@@ -4,30 +4,16 @@ memory, and the device that comes after it.
 usage: host.py"""
 
 import gc
-import threading
 import warnings
 from importlib.util import find_spec
 
 import ml_dtypes
 import mx_compiler as mx
 import numpy as np
-from patterns import bits, dtype_of, make
+from patterns import COPIES, TYPES, bits, copy_jax, copy_tensors, dtype_of, make
 from refuses import refuses
+from threads import in_threads
 
-# MLIR's name, the dtype in NumPy, that of its bits, the name in PyTorch and in JAX.
-TYPES = [
-    ("i1", "bool", "bool", "bool", "bool"), ("i8", "int8", "int8", "int8", "int8"),
-    ("i32", "int32", "int32", "int32", "int32"), ("i64", "int64", "int64", "int64", None),
-    ("f16", "float16", "float16", "float16", "float16"),
-    ("f64", "float64", "float64", "float64", None),
-    ("bf16", "bfloat16", "uint16", "bfloat16", "bfloat16"),
-    ("f8E4M3FN", "float8_e4m3fn", "uint8", "float8_e4m3fn", "float8_e4m3fn"),
-    ("f8E8M0FNU", "float8_e8m0fnu", "uint8", "float8_e8m0fnu", "float8_e8m0fnu"),
-    ("f6E3M2FN", "float6_e3m2fn", "uint8", None, None),
-    ("f4E2M1FN", "uint8", "uint8", "float4_e2m1fn_x2", "float4_e2m1fn"),
-]
-COPIES = "".join(f"func.func @copy_{mlir}(%x: tensor<?x8x{mlir}>) -> tensor<?x8x{mlir}> "
-                 f"{{ return %x : tensor<?x8x{mlir}> }}\n" for mlir, *_ in TYPES)
 ROW = """func.func @row(%x: tensor<?x4x${dtype}>, %i: index) -> (tensor<4x${dtype}>, index) {
   %r = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1] : tensor<?x4x${dtype}> to tensor<4x${dtype}>
   %c = arith.constant 0 : index
@@ -165,14 +151,7 @@ def work(index):
         refuses(mx.InvalidValueError, rf"i: {rows}$", lambda: entries[index](given, rows))
 
 
-failures = []
-threading.excepthook = lambda about: failures.append(about.exc_value)
-threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not failures, failures
+in_threads(work, 4)
 assert len(made) == 1, made
 mx.compile(ROW, dtype="f32", cache=False)
 assert len(made) == 2
@@ -196,13 +175,7 @@ if not find_spec("torch"):
 else:
     import torch
 
-    for mlir, name, storage, kind, _ in TYPES:
-        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
-        raw = torch.from_numpy(x.view("u1").copy())
-        tensor = raw.view(getattr(torch, kind)) if kind else raw
-        y, = entry(tensor)
-        assert isinstance(y, torch.Tensor) and y.dtype == tensor.dtype, mlir
-        assert y.shape == tensor.shape and bits(y.view(torch.uint8).numpy()) == bits(x)
+    list(copy_tensors(program, rng))
     z, = add(torch.ones(3), ones, ones)
     assert isinstance(z, torch.Tensor) and (z == 2).all()
     refuses(ValueError, "'x': expected a contiguous tensor", lambda: add(torch.ones(6)[::2], ones, ones))
@@ -215,13 +188,7 @@ else:
 if not find_spec("jax"):
     print("jax is not installed")
 else:
-    import jax.numpy as jnp
-
-    for mlir, name, _, _, kind in TYPES:
-        if not kind:
-            continue
-        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
-        y, = entry(jnp.asarray(mx.unpack_fp4(x) if mlir == "f4E2M1FN" else x))
+    for mlir, x, _, y in copy_jax(program, rng):
         assert type(y) is np.ndarray and bits(y) == bits(x), mlir
     print("jax agrees")
 

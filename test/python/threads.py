@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls in several threads at once."""
+
+import concurrent.futures
+import threading
+
+
+def in_threads(work, count):
+    """Calls work(0), work(1), ..., each in a thread of its own. Returns their results, or raises
+    the first failure."""
+    start = threading.Barrier(count)
+
+    def run(index):
+        start.wait()
+        return work(index)
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
