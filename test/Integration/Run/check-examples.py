@@ -12,12 +12,13 @@ usage: check-examples.py EXAMPLES DIRECTORY MX_RUN MX_OPT NAME, a name of PARTS 
 import glob
 import os
 import re
-import subprocess
 import sys
 
 import numpy as np
+from harness import Harness
 
-examples, directory, mx_run, mx_opt, part = sys.argv[1:]
+test = Harness("examples", "folder", "mx_run", "mx_opt", "part", seed=16)
+part, random = test.part, test.rng
 # Files that take longest; tests check-examples-NAME.test have them.
 PARTS = ["moe_layer", "moe_linalg", "transformer_block"]
 
@@ -47,8 +48,6 @@ SIZES = {
     ("moe_linalg", "forward"): FORWARD,
     ("transformer_block", "block"): {"x": [T], "cos": [T], "sin": [T]},
 }
-
-random = np.random.default_rng(16)
 
 
 def parse(type_, dynamic):
@@ -101,11 +100,7 @@ def prepare(path):
     """The file, or what the command in its first comment makes of it."""
     head = open(path).read().split("\n\n", 1)[0]
     command = re.search(r"^//\s+mx-opt (--mx-.*)$", head, re.MULTILINE)
-    if not command:
-        return path
-    out = f"{directory}/{os.path.basename(path)}"
-    subprocess.run([mx_opt, path, *command.group(1).split(), "-o", out], check=True)
-    return out
+    return test.rewrite(path, *command.group(1).split()) if command else path
 
 
 # Entries of which nothing has a bound: a matmul with a quantized result.
@@ -125,14 +120,12 @@ for name in PARTS:
         sys.exit(f"expected check-examples-{name}.test beside this file")
 
 seen = set()
-for path in sorted(glob.glob(f"{examples}/*.mlir")):
+for path in sorted(glob.glob(f"{test.examples}/*.mlir")):
     stem = os.path.basename(path)[: -len(".mlir")]
     if not is_chosen(stem):
         continue
     if os.path.basename(path) == RANKS:
-        done = subprocess.run([mx_run, path, "--entry=forward", "--ranks=2", "--device=sim", "--check=cpu"],
-                              capture_output=True, text=True)
-        assert done.returncode == 2 and "expected one rank with --check" in done.stderr, done.stderr
+        test.refuse("expected one rank with --check", path, [], 0, "--entry=forward", "--ranks=2", check=True)
         continue
     text = re.sub(r"//.*", "", open(path).read())
     for alias, type_ in re.findall(r"^(![\w.]+) = (tensor<.*>)$", text, re.MULTILINE):
@@ -149,20 +142,16 @@ for path in sorted(glob.glob(f"{examples}/*.mlir")):
             for argument in re.split(r",\s*(?=%)", arguments.strip())
         )
         arrays = {n: make(n, t, SIZES[stem, entry].get(n, [])) for n, t in types.items()}
-        files = [f"{directory}/{stem}-{entry}-{name}.npy" for name in types]
-        for file, (name, array) in zip(files, arrays.items()):
+        for name, array in arrays.items():
             if "#mx.ragged" in types[name]:
                 clear_padding(array, arrays["ends"])
-            np.save(file, array)
-        command = [mx_run, program, f"--entry={entry}", "--device=sim", "--check=cpu"]
-        command += [f"--arg={file}" for file in files]
-        done = subprocess.run(command, capture_output=True, text=True)
-        print(f"{stem}.mlir, {entry}:\n{done.stdout}{done.stderr}")
+        test.case = f"{stem}.mlir, {entry}"
+        status, says = (4, "nothing was compared") if (stem, entry) in UNCHECKED else (0, "passed")
+        done, _ = test.call(program, arrays.values(), 0, f"--entry={entry}", check=True, status=status)
+        print(f"{test.case}:\n{done.stdout}{done.stderr}")
         named = re.findall(r"^check: mx\.\w+ at ", done.stdout, re.MULTILINE)
-        unchecked = (stem, entry) in UNCHECKED
-        status, says = (4, "nothing was compared") if unchecked else (0, "passed")
-        if done.returncode != status or not named or f"\ncheck: {says}" not in done.stdout:
-            sys.exit(f"{stem}.mlir, {entry}: exit status {done.returncode}")
+        test.require(says, named and f"\ncheck: {says}" in done.stdout)
 
 if missing := {(stem, entry) for stem, entry in SIZES if is_chosen(stem)} - seen:
-    sys.exit(f"not in {examples}: {sorted(missing)}")
+    sys.exit(f"not in {test.examples}: {sorted(missing)}")
+test.finish()

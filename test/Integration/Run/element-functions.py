@@ -17,16 +17,16 @@ MX_ELEMENT_ROWS: rows of an expression, 8 by default, of 512 in a program.
 """
 
 import os
-import subprocess
 import sys
 import time
 
 import element_functions as table
+import mx_reference as ref
 import numpy as np
 from chips import CHIP, IS_MMA_SYNC, adapt_schedule
+from harness import Harness
 
-mx_run, directory = sys.argv[1:3]
-os.makedirs(directory, exist_ok=True)
+harness = Harness("mx_run", "folder")
 seconds = float(os.environ.get("MX_ELEMENT_SECONDS", "45"))
 first_seed = int(os.environ.get("MX_ELEMENT_SEED", "1"))
 
@@ -270,55 +270,27 @@ def make_program(kind, expressions):
         arguments=", ".join(f"%{n}: {INPUTS[n]}" for n in direct))
 
 
-def run(kind, device, program, arrays, results):
-    command = [mx_run, program, f"--device={device}", f"--chip={CHIPS[kind]}"]
-    if device == "cpu":
-        command.pop()
-    command += [f"--arg={path}" for path in arrays]
-    paths = [f"{directory}/{kind}-{device}-{i}.npy" for i in range(results)]
-    command += [f"--result={path}" for path in paths]
-    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, MX_SIM_SM_COUNT="1"))
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stderr[-3000:]}")
-    return [np.load(path) for path in paths]
-
-
-def save(kind, name, array):
-    path = f"{directory}/{kind}-{name}.npy"
-    np.save(path, array)
-    return path
-
-
 def observe(kind, program, inputs, scales):
     """What both paths give, as float64 arrays."""
     def zeros(rows):
         return np.zeros((rows, 32), np.uint8)
 
     names = [n for n in INPUTS if kind == "quantizer" or n != "q"]
-    arrays = [(n, inputs[n].view(DTYPES["q" if n == "q" else INPUTS[n]][1])) for n in names]
+    arrays = [inputs[n].view(DTYPES["q" if n == "q" else INPUTS[n]][1]) for n in names]
     if kind == "matmul":
         tiles = np.zeros((ROWS // 128, 1, 32, 4, 4), np.uint8)
-        arrays = [("x", zeros(ROWS)), ("xs", tiles), ("y", zeros(COLUMNS)), ("ys", tiles[:1]), *arrays]
+        arrays = [zeros(ROWS), tiles, zeros(COLUMNS), tiles[:1], *arrays]
     else:
-        arrays.append(("qs", scales))
-    paths = [save(kind, n, a) for n, a in arrays]
+        arrays.append(scales)
     found = {}
-    for device in ("cpu", "sim"):
-        results = run(kind, device, program, paths, 1 if kind == "matmul" else 2)
+    for device, chip in ("cpu", "cpu"), ("sim", CHIPS[kind]):
+        results = harness.run(program, arrays, 1 if kind == "matmul" else 2, chip=chip, sms=1)
         if kind == "matmul":
             found[device] = results[0].astype(np.float64)
         else:
             # Integers from 0 to 15: E4M3 holds them whatever the power of two.
-            found[device] = decode_e4m3(results[0]) * np.repeat(np.exp2(results[1] - 127.0), 32, axis=1)
+            found[device] = ref.real(*results, "f8E4M3FN")
     return found
-
-
-def decode_e4m3(codes):
-    codes = codes.astype(np.int64)
-    field, mantissa = codes >> 3 & 15, codes & 7
-    magnitude = np.where(field == 0, mantissa * 2.0**-9, (8 + mantissa) * np.exp2(field - 10.0))
-    magnitude = np.where(codes & 127 == 127, np.nan, magnitude)
-    return np.where(codes & 128, -magnitude, magnitude)
 
 
 def is_same(a, b):
@@ -345,13 +317,10 @@ def test(kind, seed):
     inputs["q"] = rng.integers(0, 256, (ROWS, COLUMNS)).astype(np.uint8)
     scales = rng.integers(100, 150, (ROWS, COLUMNS // 32)).astype(np.uint8)
     expressions = [Expression(rng, i, names) for i in range(COUNT)]
-    program = f"{directory}/{kind}.mlir"
-    with open(program, "w") as file:
-        file.write(make_program(kind, expressions))
-    found = observe(kind, program, inputs, scales)
+    found = observe(kind, make_program(kind, expressions), inputs, scales)
 
     numbers = {f"%{n}": to_numbers(inputs[n], INPUTS[n]) for n in names if n != "q"}
-    numbers["%q"] = table.round_to(decode_e4m3(inputs["q"]) * np.repeat(np.exp2(scales - 127.0), 32, axis=1), "bf16")
+    numbers["%q"] = table.round_to(ref.real(inputs["q"], scales, "f8E4M3FN"), "bf16")
     failures, modelled = 0, 0
     for i, expression in enumerate(expressions):
         rows = slice(i * EACH, (i + 1) * EACH)
