@@ -1,8 +1,7 @@
 """Arrays of f16, f32 and f64 for arguments of bf16, f32 and f64: mx-run and mx-launch give
 the same numbers, say so in one line, and refuse the rest with what to do.
 
-The oracle of bf16 is a search among all its numbers as f64, where those half way between
-two are exact too; that of the others is NumPy's own conversion.
+The oracle of bf16 is mx_reference.round_to; that of the others is NumPy's own conversion.
 
 RUN: %python %s %mx_obj/bin %t
 REQUIRES: compiler, numpy
@@ -13,6 +12,7 @@ import subprocess
 import sys
 
 import ml_dtypes
+import mx_reference as ref
 import numpy as np
 from work_folder import enter, write
 
@@ -27,20 +27,6 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # What each argument takes, and whether it rounds.
 TAKES = {"bf16": {"f16": True, "f32": True, "f64": True}, "f32": {"f16": False, "f64": True},
          "f64": {"f16": False, "f32": False}, "f16": {}}
-
-
-def to_bf16(x):
-    """The nearest bf16, of two alike the one that is even, as bits."""
-    # Magnitudes by their codes; the first that is not finite stands for 2^128.
-    codes = np.arange(0x7F81, dtype=np.uint16)
-    magnitudes = codes.view(ml_dtypes.bfloat16).astype(np.float64)
-    magnitudes[-1] = 2.0 ** 128
-    wide = np.abs(x.astype(np.float64))
-    above = np.clip(np.searchsorted(magnitudes, wide), 1, 0x7F80)
-    half = (magnitudes[above - 1] + magnitudes[above]) / 2
-    code = np.where((wide > half) | ((wide == half) & (above % 2 == 0)), above, above - 1)
-    code = np.where(np.isnan(x), 0x7FC0, code)
-    return (code | np.where(np.signbit(x), 0x8000, 0)).astype(np.uint16)
 
 
 def interesting(name):
@@ -63,7 +49,7 @@ def interesting(name):
 
 
 def expected(x, name):
-    return to_bf16(x) if name == "bf16" else x.astype(DTYPES[name]).view(BITS[name])
+    return ref.round_to(x, name) if name == "bf16" else x.astype(DTYPES[name]).view(BITS[name])
 
 
 def run(*words, status=0):

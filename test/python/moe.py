@@ -91,7 +91,8 @@ def quantize_weights(w):
 
 
 def read(elements, tiles):
-    return ref.real(elements, ref.untile(tiles, elements.shape[-2], elements.shape[-1] // 32), ELEMENT)
+    scales = ref.untile(tiles, elements.shape[-2], elements.shape[-1] // 32)
+    return ref.real(elements, scales, ELEMENT)
 
 
 def read_rows(elements, tiles, ends):

@@ -133,7 +133,8 @@ def round_to(value, dtype):
     """float64 rounded once, to nearest even; as the bits of the result with
     the canonical NaN."""
     with np.errstate(all="ignore"):
-        bits = element_functions.get_bits(element_functions.round_to(np.asarray(value, np.float64), dtype), dtype)
+        rounded = element_functions.round_to(np.asarray(value, np.float64), dtype)
+        bits = element_functions.get_bits(rounded, dtype)
     return bits.astype(f"u{element_functions.BITS[dtype] // 8}")
 
 

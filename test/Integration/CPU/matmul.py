@@ -95,6 +95,21 @@ def spoil_ties(a, sa, b, sb):
     sa[0], sa[1] = [127, 127 - 8, 127 - 30], [127, 127 - 11, 127 - 30]
 
 
+def run_groups(runner, ragged, types, arrays, accumulate):
+    """The result of mx.grouped_matmul; `types` are those of the arrays."""
+    ta, tsa, tb, tsb, to, tc = types
+    return runner.run(
+        f"""
+        func.func @main(%a: {ta}, %sa: {tsa}, %b: {tb}, %sb: {tsb}, %o: {to},
+                        %c: {tc}) -> {tc} {{
+          %y = mx.grouped_matmul ragged = {ragged}
+            ins(%a, %sa, %b, %sb : {ta}, {tsa}, {tb}, {tsb})
+            offsets(%o : {to}) outs(%c : {tc})
+            {"accumulate" if accumulate else ""} -> {tc}
+          return %y : {tc}
+        }}""", arrays, 1)[0]
+
+
 def grouped_rows(runner, rng, a_type, b_type, out, total, n, k, groups, layout,
                  accumulate):
     ends = group_ends(rng, total, groups)
@@ -109,21 +124,9 @@ def grouped_rows(runner, rng, a_type, b_type, out, total, n, k, groups, layout,
     if not tiled:
         tsa, tsb = "tensor<?x?xf8E8M0FNU>", "tensor<?x?x?xf8E8M0FNU>"
     tc, to = f"tensor<?x?x{out}>", f"tensor<{groups}xi32>"
-    found, = runner.run(
-        f"""
-        func.func @main(%a: {ta}, %sa: {tsa}, %b: {tb}, %sb: {tsb}, %o: {to},
-                        %c: {tc}) -> {tc} {{
-          %y = mx.grouped_matmul ragged = rows
-            ins(%a, %sa, %b, %sb : {ta}, {tsa}, {tb}, {tsb})
-            offsets(%o : {to}) outs(%c : {tc})
-            {"accumulate" if accumulate else ""} -> {tc}
-          return %y : {tc}
-        }}""", [
-            ref.pack(a, a_type),
-            ref.tile_rows(sa, ends) if tiled else sa,
-            ref.pack(b, b_type),
-            ref.tile(sb) if tiled else sb, ends, old
-        ], 1)
+    found = run_groups(runner, "rows", (ta, tsa, tb, tsb, to, tc), [
+        ref.pack(a, a_type), ref.tile_rows(sa, ends) if tiled else sa, ref.pack(b, b_type),
+        ref.tile(sb) if tiled else sb, ends, old], accumulate)
     y, begin = np.zeros((total, n)), 0
     for g, end in enumerate(ends):
         y[begin:end] = product(ref.real(a, sa, a_type)[begin:end],
@@ -156,21 +159,9 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
                               f"groups = {groups}>" if tiled else "")
     tsa, tsb = (f"tensor<{r}x{cap // 32}x{encoding}>" for r in (m, n))
     tc, to = f"tensor<{groups}x{m}x{n}x{out}>", f"tensor<{groups}xi32>"
-    found, = runner.run(
-        f"""
-        func.func @main(%a: {ta}, %sa: {tsa}, %b: {tb}, %sb: {tsb}, %o: {to},
-                        %c: {tc}) -> {tc} {{
-          %y = mx.grouped_matmul ragged = reduction
-            ins(%a, %sa, %b, %sb : {ta}, {tsa}, {tb}, {tsb})
-            offsets(%o : {to}) outs(%c : {tc})
-            {"accumulate" if accumulate else ""} -> {tc}
-          return %y : {tc}
-        }}""", [
-            ref.pack(a, a_type),
-            ref.tile(sa) if tiled else sa,
-            ref.pack(b, b_type),
-            ref.tile(sb) if tiled else sb, ends, old
-        ], 1)
+    found = run_groups(runner, "reduction", (ta, tsa, tb, tsb, to, tc), [
+        ref.pack(a, a_type), ref.tile(sa) if tiled else sa, ref.pack(b, b_type),
+        ref.tile(sb) if tiled else sb, ends, old], accumulate)
     y, begin = np.zeros((groups, m, n)), 0
     expected = np.zeros((groups, m, n), BITS[out])
     for g, (start, end) in enumerate(zip(starts, ends)):

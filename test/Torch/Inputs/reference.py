@@ -1,21 +1,16 @@
-"""What the operators are checked against: block scaling by its definition (OCP MX 1.0,
-table of E2M1; RCEIL), in float64, from ml_dtypes' roundings of numbers. Nothing of mx
-is called. MX_TORCH_DEVICE names the device of the tensors."""
+"""Block scaling of tensors by test/python/mx_reference.py, which calls nothing of mx.
+MX_TORCH_DEVICE names the device of the tensors."""
 
 import os
 
-import ml_dtypes
+import mx_reference as ref
 import numpy as np
 import torch
 
 DEVICE = os.environ.get("MX_TORCH_DEVICE", "cpu")
-TYPES = {"mxfp8_e4m3": ml_dtypes.float8_e4m3fn, "mxfp8_e5m2": ml_dtypes.float8_e5m2,
-         "mxfp4": ml_dtypes.float4_e2m1fn, "nvfp4": ml_dtypes.float4_e2m1fn,
-         "mxfp6_e3m2": ml_dtypes.float6_e3m2fn, "mxfp6_e2m3": ml_dtypes.float6_e2m3fn}
-LARGEST = {name: float(ml_dtypes.finfo(kind).max) for name, kind in TYPES.items()}
-EMAX = {"mxfp8_e4m3": 8, "mxfp8_e5m2": 15, "mxfp4": 2, "mxfp6_e3m2": 4, "mxfp6_e2m3": 2}
-E2M1 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])
-E2M1 = np.concatenate([E2M1, -E2M1])
+ELEMENTS = {"mxfp8_e4m3": "f8E4M3FN", "mxfp8_e5m2": "f8E5M2", "mxfp4": "f4E2M1FN",
+            "nvfp4": "f4E2M1FN", "mxfp6_e3m2": "f6E3M2FN", "mxfp6_e2m3": "f6E2M3FN"}
+E2M1 = ref.decode(np.arange(16, dtype=np.uint8), "f4E2M1FN")
 
 
 def tensor(shape, seed=0, dtype=torch.bfloat16, spread=6):
@@ -36,64 +31,31 @@ def exact(x):
     return x.detach().to("cpu").to(torch.float64).numpy()
 
 
-def rounded(values, format):
-    """To the nearest number of a format's elements, none larger than the largest."""
-    most = LARGEST[format]
-    return np.clip(values, -most, most).astype(np.float32).astype(
-        TYPES[format]).astype(np.float64)
-
-
-def exponents(largest, format, rounding):
-    """Of the scales of blocks with such largest magnitudes."""
-    if rounding == "ceil":
-        mantissa, exponent = np.frexp(largest / LARGEST[format])
-        found = exponent - (mantissa == 0.5)
-    else:
-        found = np.frexp(largest)[1] - 1 - EMAX[format]
-    return np.clip(np.where(largest > 0, found, -127), -127, 127)
-
-
 def blocked(x, format="mxfp8_e4m3", rounding="ceil", groups=None):
     """The numbers that x, of NumPy, stands for when it is quantized along its last
     dimension; `groups` are the first columns of groups with blocks of their own."""
-    if groups is not None:
-        parts = np.split(x, groups, axis=-1)
-        return np.concatenate([blocked_part(p, format, rounding) for p in parts], -1)
-    return blocked_part(x, format, rounding)
-
-
-def blocked_part(x, format, rounding):
-    columns = x.shape[-1]
-    x = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -columns % 32)])
-    parts = x.reshape(*x.shape[:-1], x.shape[-1] // 32, 32)
-    scale = np.exp2(exponents(np.abs(parts).max(-1, keepdims=True), format,
-                              rounding).astype(np.float64))
-    return (rounded(parts / scale, format) * scale).reshape(x.shape)[..., :columns]
+    element = ELEMENTS[format]
+    parts = [x] if groups is None else np.split(x, groups, axis=-1)
+    quantized = [ref.quantize(part, element, rounding) for part in parts]
+    return np.concatenate([ref.real(*part, element) for part in quantized], -1)
 
 
 def codes(elements, format):
     """The numbers of elements, as an operator gives them."""
-    if format in ("mxfp4", "nvfp4"):
-        raw = elements.view(torch.uint8).cpu().numpy()
-        return E2M1[np.stack([raw & 15, raw >> 4], -1).reshape(*raw.shape[:-1], -1)]
     raw = elements.contiguous().view(torch.uint8).cpu().numpy()
-    return raw.view(TYPES[format]).astype(np.float64)
+    return ref.decode(ref.unpack(raw, ELEMENTS[format]), ELEMENTS[format])
 
 
 def scales(found, rows, blocks, is_blocked, starts=None):
     """Of each block; `starts` is the row of the result where each row's scales lie."""
     raw = found.contiguous().view(torch.uint8).cpu().numpy()
     if is_blocked:
-        r, c = np.arange(rows)[:, None], np.arange(blocks)[None, :]
-        if starts is not None:
-            r = starts[:, None]
         tiles = raw.reshape(*raw.shape[:-2], raw.shape[-2] // 128, raw.shape[-1] // 4,
                             32, 4, 4)
-        raw = tiles[..., r // 128, c // 4, r % 32, r % 128 // 32, c % 4]
-    if found.dtype == torch.float8_e4m3fn:
-        return raw.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
-    assert found.dtype == torch.float8_e8m0fnu, found.dtype
-    return np.exp2(raw.astype(np.float64) - 127)
+        rows = np.arange(rows) if starts is None else starts
+        raw = ref.untile(tiles, raw.shape[-2], blocks)[..., rows, :]
+    assert found.dtype in (torch.float8_e4m3fn, torch.float8_e8m0fnu), found.dtype
+    return ref.decode_scale(raw, found.dtype == torch.float8_e4m3fn)
 
 
 def group_rows(offsets):

@@ -7,7 +7,6 @@ that has all tokens: rows, operands, matmuls and gradients of weights byte for b
 order that docs/reference/Spec.md defines, computed here in NumPy from the rows that were added.
 """
 
-import concurrent.futures
 import itertools
 import re
 import subprocess
@@ -16,6 +15,7 @@ import mx_reference as ref
 import numpy as np
 from harness import BF16, stored
 from rank_helpers import Exchange
+from threads import in_threads
 
 HIDDEN, INNER, EXPERTS, TOKENS = 384, 256, 8, 64
 FORWARD = ["z", "y", "rows", "slots", "ends", "count", "probs", "gu", "xte", "xts", "hte", "hts"]
@@ -97,7 +97,6 @@ class DeviceLayer(RankedLayer):
         subprocess.run([mx_compile, self.file, "-o", folder, f"--chip={chip}", "--ptxas=none", "--quiet"], check=True)
         import mx_compiler as mx
         self.mx = mx
-        self.programs = []
         exchange = Exchange(ranks, timeout=300)
 
         def load(rank):
@@ -107,12 +106,7 @@ class DeviceLayer(RankedLayer):
                 program.bind("ep", mx.Group(rank, ranks, exchange.of(rank), timeout=300))
             return program
 
-        self.programs = self.together(load, range(ranks))
-
-    @staticmethod
-    def together(run, ranks):
-        with concurrent.futures.ThreadPoolExecutor(len(ranks)) as threads:
-            return [found.result() for found in [threads.submit(run, rank) for rank in ranks]]
+        self.programs = in_threads(load, ranks)
 
     def run(self, entry, arguments, results):
         def call(rank):
@@ -120,7 +114,7 @@ class DeviceLayer(RankedLayer):
             found = self.programs[rank][entry](*arguments[rank])
             return {name: stored(array) for name, array in zip(results, found)}
 
-        return self.together(call, range(len(arguments)))
+        return in_threads(call, len(arguments))
 
 
 def add_rows(rows, found, ids, ranks, choices):
