@@ -14,7 +14,8 @@ import sys
 import numpy as np
 
 import mx_compiler as mx
-from rank_helpers import Exchange, refused
+from rank_helpers import Exchange
+from refuses import refuses
 from threads import in_threads
 
 source, work, *rank_of_child = sys.argv[1:]
@@ -91,15 +92,15 @@ for rank, out in enumerate(on_ranks(collect)):
 def run(rank):
     with mx.Program(f"{work}/two") as program:
         assert program.groups == {"ep": mx.GroupInfo("ep", 2, 1, 1024, None)}
-        with refused(mx.InvalidValueError, "found one that is not: call mxProgramBindGroup (in Python "
-                     "Program.bind) on each rank"):
-            program["main"](xs[rank], ys[rank])
-        with refused(mx.Error, "expected the group to be one of [ep], found 'tp'"):
-            program.bind("tp", groups[rank])
-        with refused(TypeError, "group: expected an mx_compiler.Group, found 2"):
-            program.bind("ep", 2)
-        with refused(ValueError, "group 'ep': expected 4 ranks, for which the program was compiled, found 2"):
-            mx.Program(f"{work}/four").bind("ep", groups[rank])
+        refuses(mx.InvalidValueError, "found one that is not: call mxProgramBindGroup (in Python "
+                "Program.bind) on each rank",
+                lambda: program["main"](xs[rank], ys[rank]))
+        refuses(mx.Error, "expected the group to be one of [ep], found 'tp'",
+                lambda: program.bind("tp", groups[rank]))
+        refuses(TypeError, "group: expected an mx_compiler.Group, found 2",
+                lambda: program.bind("ep", 2))
+        refuses(ValueError, "group 'ep': expected 4 ranks, for which the program was compiled, found 2",
+                lambda: mx.Program(f"{work}/four").bind("ep", groups[rank]))
         program.bind("ep", groups[rank])
         assert program.groups["ep"].rank == rank and groups[rank].window_bytes >= 1024
         check(program, rank)
@@ -122,14 +123,13 @@ for rank, (z, found) in enumerate(on_ranks(lambda rank: shown["run"](
 # Arguments that are refused, so that no rank waits.
 def refuse(rank):
     group, array = groups[rank], mx.empty((4, 3), np.float32)
-    with refused(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3, 4)"):
-        group.all_gather(mx.empty((3, 4), np.float32))
-    with refused(ValueError, f"array: expected a dense array of {group.device}, the device of the rank group, found memory of cpu"):
-        group.all_gather(np.zeros((4, 3), np.float32))
-    with refused(TypeError, "found list"):
-        group.all_gather([1, 2])
-    with refused(ValueError, "out: expected shape (4, 3) of float32, as array has, found (4, 3) of int32"):
-        group.all_to_all(array, mx.empty((4, 3), np.int32))
+    refuses(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3, 4)",
+            lambda: group.all_gather(mx.empty((3, 4), np.float32)))
+    refuses(ValueError, f"array: expected a dense array of {group.device}, the device of the rank group, found memory of cpu",
+            lambda: group.all_gather(np.zeros((4, 3), np.float32)))
+    refuses(TypeError, "found list", lambda: group.all_gather([1, 2]))
+    refuses(ValueError, "out: expected shape (4, 3) of float32, as array has, found (4, 3) of int32",
+            lambda: group.all_to_all(array, mx.empty((4, 3), np.int32)))
 
 
 on_ranks(refuse)
@@ -141,33 +141,31 @@ assert failure.rank == 0 and "no more data" in failure.text, failure
 
 
 def fail(rank):
-    with refused(mx.Error, "no more data"):
-        groups[rank].all_gather(mx.empty((4, 3), np.float32))
+    refuses(mx.Error, "no more data", lambda: groups[rank].all_gather(mx.empty((4, 3), np.float32)))
     assert "no more data" in groups[rank].status().text
 
 
 on_ranks(fail)
 for group in groups:
     group.close()
-with refused(ValueError, "the rank group was closed"):
-    groups[0].status()
+refuses(ValueError, "the rank group was closed", lambda: groups[0].status())
 
 # Making one.
 alone = mx.Group(0, 1)
 assert alone.size == 1 and (alone.all_gather(mx.array(np.ones(3))).numpy() == 1).all()
-with refused(ZeroDivisionError, "division by zero"):
-    mx.Group(0, 2, lambda mine: 1 / 0, timeout=1)
-with refused(ValueError, "of each of 2 ranks, found lengths [3]"):
-    mx.Group(0, 2, lambda mine: [b"abc"], timeout=1)
-with refused(ValueError, "expected a rank below 2, found 2"):
-    mx.Group(2, 2, lambda mine: [mine, mine])
-with refused(ValueError, "timeout: expected up to a million seconds, found 0"):
-    mx.Group(0, 1, timeout=0)
+refuses(ZeroDivisionError, "division by zero",
+        lambda: mx.Group(0, 2, lambda mine: 1 / 0, timeout=1))
+refuses(ValueError, "of each of 2 ranks, found lengths [3]",
+        lambda: mx.Group(0, 2, lambda mine: [b"abc"], timeout=1))
+refuses(ValueError, "expected a rank below 2, found 2",
+        lambda: mx.Group(2, 2, lambda mine: [mine, mine]))
+refuses(ValueError, "timeout: expected up to a million seconds, found 0",
+        lambda: mx.Group(0, 1, timeout=0))
 
 # The device cpu: memory of the host, as it is.
 mx.set_device("cpu")
-with refused(ValueError, 'transport: expected "host" or "auto" on cpu, found "nccl", which is of GPUs'):
-    mx.Group(0, 1, transport="nccl")
+refuses(ValueError, 'transport: expected "host" or "auto" on cpu, found "nccl", which is of GPUs',
+        lambda: mx.Group(0, 1, transport="nccl"))
 
 
 def on_cpu(function):
@@ -202,33 +200,33 @@ def run_on_cpu(rank):
                                   np.arange(4) + 4 * rank + [[0], [100]])
     program = mx.compile(TEXT)
     assert program.groups == {"ep": mx.GroupInfo("ep", 2, 4, 0, None)}
-    with refused(mx.InvalidValueError, "entry 'sum': expected group 'ep' of 2 ranks to be bound"):
-        program["sum"](own)
-    with refused(mx.Error, "expected the group to be one of [ep], found 'tp'"):
-        program.bind("tp", group)
-    with refused(ValueError, "group 'ep': expected a rank group that was made on cpu, as the program is of cpu, found one on sim"):
-        program.bind("ep", alone)
+    refuses(mx.InvalidValueError, "entry 'sum': expected group 'ep' of 2 ranks to be bound",
+            lambda: program["sum"](own))
+    refuses(mx.Error, "expected the group to be one of [ep], found 'tp'",
+            lambda: program.bind("tp", group))
+    refuses(ValueError, "group 'ep': expected a rank group that was made on cpu, as the program is of cpu, found one on sim",
+            lambda: program.bind("ep", alone))
     program.bind("ep", group)
     assert program.groups["ep"].rank == rank
     z, found = program["sum"](np.full((4, 3), rank + 1, np.float32))
     assert (z == 3).all() and found == rank
     # Other programs are found out before a call.
     other = mx.compile(TEXT.replace("@sum", "@other") if rank else TEXT)
-    with refused(mx.Error, "group ep: the ranks differ in the program that they bind: rank 1 has another one than rank 0"):
-        other.bind("ep", group)
+    refuses(mx.Error, "group ep: the ranks differ in the program that they bind: rank 1 has another one than rank 0",
+            lambda: other.bind("ep", group))
     return program
 
 
 programs = on_cpu(run_on_cpu)
-with refused(TypeError, "array: expected an array of NumPy, as the rank group is on cpu, found list"):
-    hosts[0].all_gather([1, 2])
-with refused(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3,)"):
-    hosts[0].all_gather(np.zeros(3))
-with refused(ValueError, "array: expected a dense array that can be written, found another one"):
-    hosts[0].all_gather(np.zeros((4, 4))[:, ::2])
+refuses(TypeError, "array: expected an array of NumPy, as the rank group is on cpu, found list",
+        lambda: hosts[0].all_gather([1, 2]))
+refuses(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3,)",
+        lambda: hosts[0].all_gather(np.zeros(3)))
+refuses(ValueError, "array: expected a dense array that can be written, found another one",
+        lambda: hosts[0].all_gather(np.zeros((4, 4))[:, ::2]))
 hosts[1].abort("no more data")
-with refused(mx.Error, "entry 'sum': all_gather, collective 1 of @sum: group ep: rank 1 gave up"):
-    programs[0]["sum"](np.zeros((4, 3), np.float32))
+refuses(mx.Error, "entry 'sum': all_gather, collective 1 of @sum: group ep: rank 1 gave up",
+        lambda: programs[0]["sum"](np.zeros((4, 3), np.float32)))
 try:
     mx.compile(TEXT.replace("size = 2", "size = 1").replace("8x3", "4x3").replace("[4, 0]", "[0, 0]"))["sum"](
         np.zeros((5, 3), np.float32))
@@ -248,10 +246,8 @@ for device in "cpu", "sim":
         pair[rank].close()
         z, found = program["sum"](np.full((4, 3), rank + 1, np.float32))
         assert (z == 3).all() and found == rank
-        with refused(ValueError, "the rank group was closed"):
-            pair[rank].status()
-        with refused(ValueError, "the rank group was closed"):
-            program.bind("ep", pair[rank])
+        refuses(ValueError, "the rank group was closed", lambda: pair[rank].status())
+        refuses(ValueError, "the rank group was closed", lambda: program.bind("ep", pair[rank]))
         return program
 
     first, second = on_ranks(call_closed, device=device)
@@ -265,8 +261,8 @@ for device in "cpu", "sim":
         raise AssertionError(f"{device}: one rank called alone")
     first.close()
 mx.set_device("sim")
-with refused(ValueError, "group 'ep': expected a rank group that was made on sim or a GPU, as the program is of one, found one on cpu"):
-    mx.Program(f"{work}/two").bind("ep", hosts[0])
+refuses(ValueError, "group 'ep': expected a rank group that was made on sim or a GPU, as the program is of one, found one on cpu",
+        lambda: mx.Program(f"{work}/two").bind("ep", hosts[0]))
 
 # Processes.
 with socket.socket() as probe:

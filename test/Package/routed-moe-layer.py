@@ -12,7 +12,8 @@ import ml_dtypes
 import numpy as np
 
 import mx_compiler as mx
-from rank_helpers import Exchange, refused
+from rank_helpers import Exchange
+from refuses import refuses
 from threads import in_threads
 
 DEVICE = sys.argv[1]
@@ -205,34 +206,32 @@ if DEVICE == "sim":
     for capacity in 5, 96, 3:
         _, saved = alone.forward(x, ids, weights, quantized, capacity=capacity)
         assert saved.rows.shape == (capacity,)
-    with refused(mx.CapacityError, "rank 0: expected at most 5 rows for its experts, the capacity, found "):
-        alone.check()
+    refuses(mx.CapacityError, "rank 0: expected at most 5 rows for its experts, the capacity, found ",
+            lambda: alone.check())
     alone.check()
     alone.forward(x, ids, weights, quantized)  # with room for all, nothing is looked at
     alone.check()
 
 # What is refused.
-with refused(TypeError, "group: expected an mx_compiler.Group or None, found 2"):
-    mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, 2, tokens=TOKENS)
-with refused(ValueError, "experts: expected a multiple of 2, the ranks of the rank group, found 5"):
-    mx.RoutedMoELayer(5, HIDDEN, INNER, K, groups[0], tokens=TOKENS)
-with refused(ValueError, "choices: expected at most 4, of 4 experts, found 5"):
-    mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS)
-with refused(ValueError, "hidden: expected a multiple of 32, at least 32, found 33"):
-    mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS)
-with refused(ValueError, "capacity: expected at least 1, found 0"):
-    mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, capacity=0)
+refuses(TypeError, "group: expected an mx_compiler.Group or None, found 2",
+        lambda: mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, 2, tokens=TOKENS))
+refuses(ValueError, "experts: expected a multiple of 2, the ranks of the rank group, found 5",
+        lambda: mx.RoutedMoELayer(5, HIDDEN, INNER, K, groups[0], tokens=TOKENS))
+refuses(ValueError, "choices: expected at most 4, of 4 experts, found 5",
+        lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS))
+refuses(ValueError, "hidden: expected a multiple of 32, at least 32, found 33",
+        lambda: mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS))
+refuses(ValueError, "capacity: expected at least 1, found 0",
+        lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, capacity=0))
 quantized = alone.quantize_weights(w1, w2)
-with refused(TypeError, "weights: expected the mx_compiler.MoEWeights of quantize_weights, found ndarray"):
-    alone.forward(*given[0][:3], w1)
-with refused(TypeError, "saved: expected the mx_compiler.RoutedSaved of forward, found list"):
-    alone.backward(given[0][3], given[0][1], quantized, [])
+refuses(TypeError, "weights: expected the mx_compiler.MoEWeights of quantize_weights, found ndarray",
+        lambda: alone.forward(*given[0][:3], w1))
+refuses(TypeError, "saved: expected the mx_compiler.RoutedSaved of forward, found list",
+        lambda: alone.backward(given[0][3], given[0][1], quantized, []))
 x, ids, weights = given[0][:3]
-with refused(ValueError, f"weights: expected shape {ids.shape}, the choices of each token, found"):
-    alone.forward(x, ids, weights[:-1], quantized)
-with refused(ValueError, "ids: expected shape"):
-    alone.forward(x[:-1], ids, weights, quantized)
+refuses(ValueError, f"weights: expected shape {ids.shape}, the choices of each token, found",
+        lambda: alone.forward(x, ids, weights[:-1], quantized))
+refuses(ValueError, "ids: expected shape", lambda: alone.forward(x[:-1], ids, weights, quantized))
 many = draw((2 * TOKENS + 1,))[0]
-with refused(mx.Error, "96"):
-    alone.forward(*many[:3], quantized)
+refuses(mx.Error, "96", lambda: alone.forward(*many[:3], quantized))
 print("right")

@@ -1,6 +1,5 @@
-"""What tests of groups share: ranks that are threads, and calls that must be refused."""
+"""Ranks that are threads."""
 
-import contextlib
 import threading
 
 
@@ -16,14 +15,3 @@ class Exchange:
             self.barrier.wait(self.timeout)
             return list(self.parts)
         return exchange
-
-
-@contextlib.contextmanager
-def refused(kind, text):
-    """Its body must raise `kind` with `text` in the message."""
-    try:
-        yield
-    except kind as error:
-        assert text in str(error), error
-    else:
-        raise AssertionError(f"expected: {text}")

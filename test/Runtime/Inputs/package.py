@@ -6,12 +6,12 @@ usage: package.py MATMUL NUMBERS
 import gc
 import re
 import sys
-import threading
 
 import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 from refuses import refuses as refuses_any
+from threads import in_threads
 
 matmul, numbers = sys.argv[1:]
 
@@ -152,25 +152,16 @@ refuses(ValueError, "was freed",
 # --- Threads ------------------------------------------------------------------
 
 
-def repeat(index, found):
+def repeat(index):
     """Right and wrong calls in turn: a thread sees its own errors."""
-    try:
-        for _ in range(3):
-            assert np.array_equal(main(x, w)[0], y)
-            refuses(mx.Error, f"multiple of 32, found {index}",
-                    lambda: main(x[:, :index], w[:, :index]))
-        found.append(index)
-    except BaseException as error:
-        print(f"thread {index}: {error}")
+    columns = 33 + index
+    for _ in range(3):
+        assert np.array_equal(main(x, w)[0], y)
+        refuses(mx.Error, f"multiple of 32, found {columns}",
+                lambda: main(x[:, :columns], w[:, :columns]))
 
 
-found = []
-threads = [threading.Thread(target=repeat, args=(33 + i, found)) for i in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert len(found) == 4
+in_threads(repeat, 4)
 
 program.close()
 program.close()

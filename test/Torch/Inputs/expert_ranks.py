@@ -20,7 +20,7 @@ from torch.utils.checkpoint import checkpoint
 import mx_compiler as mx
 import mx_compiler.torch as mxt
 from mx_compiler.torch import ep
-from rank_helpers import refused
+from refuses import refuses
 
 # More choices than experts of a rank.
 DIM, INNER, EXPERTS, K, TOKENS = 64, 32, 4, 3, 40
@@ -135,19 +135,19 @@ def check_layer(mesh, whole, alone):
 
 def check_refused(mesh, whole):
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
-    with refused(TypeError, "group: expected an mx_compiler.torch.ep.Group, found NoneType"):
-        ep.MXRoutedExperts(DIM, INNER, EXPERTS, None)
-    with refused(ValueError, f"num_experts: expected a multiple of {SIZE}, the ranks of the rank group, found 5"):
-        ep.MXRoutedExperts(DIM, INNER, 5, group)
-    with refused(ValueError, "recipe: expected scale_rounding \"ceil\""):
-        ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, "mxfp8_floor")
-    with refused(TypeError, "process_group: expected a ProcessGroup, a DeviceMesh or None, found int"):
-        ep.Group(3, tokens=8)
+    refuses(TypeError, "group: expected an mx_compiler.torch.ep.Group, found NoneType",
+            lambda: ep.MXRoutedExperts(DIM, INNER, EXPERTS, None))
+    refuses(ValueError, f"num_experts: expected a multiple of {SIZE}, the ranks of the rank group, found 5",
+            lambda: ep.MXRoutedExperts(DIM, INNER, 5, group))
+    refuses(ValueError, "recipe: expected scale_rounding \"ceil\"",
+            lambda: ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, "mxfp8_floor"))
+    refuses(TypeError, "process_group: expected a ProcessGroup, a DeviceMesh or None, found int",
+            lambda: ep.Group(3, tokens=8))
     divided = mxt.GroupedExperts(DIM, INNER, EXPERTS, device=DEVICE)
     divided.w1 = torch.nn.Parameter(dist.tensor.distribute_tensor(
         divided.w1.detach(), mesh["ep"], [dist.tensor.Shard(1)]))
-    with refused(ValueError, "w1: expected a DTensor with Shard(0) over the 2 ranks of the rank group"):
-        ep.MXRoutedExperts.from_experts(divided, group)
+    refuses(ValueError, "w1: expected a DTensor with Shard(0) over the 2 ranks of the rank group",
+            lambda: ep.MXRoutedExperts.from_experts(divided, group))
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE)
     x, ids, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
     for error, text, call in (
@@ -155,23 +155,19 @@ def check_refused(mesh, whole):
             (ValueError, "expected shape (40, 3)", lambda other: other(x, ids, weights[:, :1]))):
         with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as told:
             dist.barrier()  # a rank that is slow to make it would be told there
-            with refused(error, text):
-                call(ep.MXRoutedExperts(DIM, INNER, EXPERTS, told, device=DEVICE))
+            refuses(error, text,
+                    lambda: call(ep.MXRoutedExperts(DIM, INNER, EXPERTS, told, device=DEVICE)))
             assert text in told.status().text  # the others need not wait for the time-out
     # What one rank refuses ends the group on all of them, with the reason.
     if RANK == 0:
-        with refused(ValueError, "x: expected at most 40 tokens, for which the rank group was made, found 80 on rank 0"):
-            experts(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights)))
+        refuses(ValueError, "x: expected at most 40 tokens, for which the rank group was made, found 80 on rank 0",
+                lambda: experts(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights))))
     else:
-        with refused(mx.Error, "rank 0 gave up"):
-            experts(x, ids, weights)
-            group.check()
-    with refused(mx.Error, "found 80 on rank 0"):
-        group.check()
+        refuses(mx.Error, "rank 0 gave up", lambda: (experts(x, ids, weights), group.check()))
+    refuses(mx.Error, "found 80 on rank 0", lambda: group.check())
     assert group.status().rank == 0
     group.close()
-    with refused(ValueError, "that is open"):
-        experts(x, ids, weights)
+    refuses(ValueError, "that is open", lambda: experts(x, ids, weights))
 
 
 def check_capacity(mesh, whole):
@@ -364,8 +360,8 @@ def check_fsdp(whole, alone):
     assert not torch.equal(experts(*(a.to(DEVICE) for a in given[RANK][:3])), y)
     # Parameters of this rank are no copies of one another.
     local = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE)
-    with refused(ValueError, "w1: expected a mesh of ranks that have the same experts, found ranks"):
-        fully_shard(local, mesh=dist.init_device_mesh(DEVICE.type, (SIZE,)))
+    refuses(ValueError, "w1: expected a mesh of ranks that have the same experts, found ranks",
+            lambda: fully_shard(local, mesh=dist.init_device_mesh(DEVICE.type, (SIZE,))))
     fully_shard(ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE), mesh=mesh["dp"])
 
 
