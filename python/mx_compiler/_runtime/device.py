@@ -189,11 +189,6 @@ def number_of(name):
     return int(name[5:]) if name.startswith("cuda:") else -1
 
 
-def device_number():
-    """The N of "cuda:N"; -1 elsewhere."""
-    return number_of(device_name())
-
-
 def device_name():
     """As set_device takes it: "sim", "sim:1", "cuda:0", "cpu"."""
     return _current().name
