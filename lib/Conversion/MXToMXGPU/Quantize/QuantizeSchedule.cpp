@@ -275,7 +275,7 @@ static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
 }
 
 /// Lanes gather four scales of a row, so that tiles have as many blocks.
-static QuantizeScheduleAttr adaptToBlocks(QuantizeOp op,
+static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                           QuantizeScheduleAttr schedule) {
   int64_t columns = kScaleTileBlocks * op.getBlockSize();
   int64_t size = schedule.getTile()[0] * schedule.getTile()[1];
