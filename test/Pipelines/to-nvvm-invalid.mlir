@@ -40,7 +40,7 @@ func.func @slice(%x: tensor<128x100xbf16>) -> tensor<128x64xf8E4M3FN> {
   %v = tensor.extract_slice %x[0, 0] [128, 64] [1, 1] : tensor<128x100xbf16> to tensor<128x64xbf16>
   %q = tensor.empty() : tensor<128x64xf8E4M3FN>
   %s = tensor.empty() : !scales
-  // expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 100}}
+  // expected-error @below {{'mx.fused_quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 100}}
   // expected-note @below {{the nearest are 96 and 104}}
   %r:2 = mx.quantize ins(%v : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, !scales) -> tensor<128x64xf8E4M3FN>, !scales
   return %r#0 : tensor<128x64xf8E4M3FN>

@@ -1,0 +1,79 @@
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --split-input-file --mx-generalize-quantize --canonicalize | FileCheck %s
+
+!e = tensor<?x64xf4E2M1FN>
+!s = tensor<?x4xf8E4M3FN>
+
+// The scales determine the block, and attributes stay.
+// CHECK-LABEL: func @plain(
+// CHECK:         mx.fused_quantize ins(%{{.*}}) global_scale(%{{.*}}) seed(%{{.*}}) outs(%{{.*}} : tensor<?x64xf4E2M1FN>, tensor<?x4xf8E4M3FN>) block_size = 16 square {mx.note} ->
+func.func @plain(%x: tensor<?x64xbf16>, %g: f32, %seed: i64, %e: !e, %s: !s) -> (!e, !s) {
+  %q:2 = mx.quantize ins(%x : tensor<?x64xbf16>) global_scale(%g) seed(%seed) outs(%e, %s : !e, !s) square {mx.note} -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+// TEMPLATE gather
+// SET name = none
+// SET count = tensor.dim %x, %c0 : !x
+// SET row = %i
+// SET result = !e, !s
+// SET other = %q#0, %q#1
+!x = tensor<?x64xbf16>
+!list = tensor<?xi32>
+!e = tensor<?x64xf8E4M3FN>
+!s = tensor<?x2xf8E8M0FNU>
+// BLOCK check
+// END
+func.func @${name}(%x: !x, %list: !list, %e: !e, %s: !s) -> (${result}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : bf16
+  %p = tensor.dim %list, %c0 : !list
+  %rows = ${count}
+  %init = tensor.empty(%p) : !x
+  %g = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%list : !list) outs(%init : !x) {
+  ^bb0(%number: i32, %out: bf16):
+    %i = arith.index_cast %number : i32 to index
+    %j = linalg.index 1 : index
+    %clamped = arith.maxsi %i, %c0 : index
+    %exists = arith.cmpi ult, ${row}, %rows : index
+    %value = tensor.extract %x[%i, %j] : !x
+    %element = arith.select %exists, %value, %zero : bf16
+    linalg.yield %element : bf16
+  } -> !x
+  %q:2 = mx.quantize ins(%g : !x) outs(%e, %s : !e, !s) -> !e, !s
+  return ${other} : ${result}
+}
+
+// -----
+
+// CASES gather check
+// SET name = gathered
+// CHECK-LABEL: func @gathered(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<?x64xbf16>, %[[L:[^:]*]]: tensor<?xi32>
+// CHECK-NOT:     linalg
+// CHECK:         mx.fused_quantize ins(%[[X]] : tensor<?x64xbf16>) gather(%[[L]] : tensor<?xi32>)
+
+// Other rows are zeros, or row 0.
+// SET name = fewer_rows
+// SET count = arith.constant 3 : index
+// CHECK-LABEL: func @fewer_rows(
+// CHECK:         %[[G:.*]] = linalg.generic
+// CHECK:         mx.fused_quantize ins(%[[G]] : tensor<?x64xbf16>) outs
+
+// SET name = clamped_rows
+// SET row = %clamped
+// CHECK-LABEL: func @clamped_rows(
+// CHECK:         %[[G:.*]] = linalg.generic
+// CHECK:         mx.fused_quantize ins(%[[G]] : tensor<?x64xbf16>) outs
+
+// The tensor is stored anyway.
+// SET name = another_use
+// SET result = !e, !s, !x
+// SET other = %q#0, %q#1, %g
+// CHECK-LABEL: func @another_use(
+// CHECK:         %[[G:.*]] = linalg.generic
+// CHECK:         mx.fused_quantize ins(%[[G]] : tensor<?x64xbf16>) outs
