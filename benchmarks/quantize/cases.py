@@ -251,7 +251,8 @@ ENCODE = np.float32(448 * 6 / 11.0)  # NVFP4's factor, for a tensor up to 11
 SEED = np.int64(0x0123456789ABCDEF)
 
 
-def find(names, cases):
-    """Cases whose names start with one of `names`; all without."""
-    return [c for c in cases
-            if not names or any(c.name.startswith(n) for n in names)]
+def find(only, cases):
+    """Cases whose names start with one of the names in `only`, which commas part; all
+    without."""
+    names = tuple(filter(None, only.split(",")))
+    return [c for c in cases if not names or c.name.startswith(names)]

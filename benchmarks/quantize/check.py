@@ -18,34 +18,24 @@ import sys
 
 import cases
 import expected
+import mx_compiler as mx
 import numpy as np
-from mx_program import Entry, Runtime, byte_shape
 
 POISON = (0x5A, 0xA5)
 
 
-def run(runtime, entry, arguments, poison):
+def run(entry, arguments, poison):
     """The results, as bytes."""
-    device = [a if a.ndim == 0 else (runtime.upload(a), a.shape)
-              for a in arguments]
-    results, outputs = [], []
-    for shape, dtype in entry.result_shapes(device):
-        shape = byte_shape(shape, dtype)
-        count = int(np.prod(shape))
-        results.append((runtime.alloc(count), shape))
-        runtime.fill(results[-1][0], poison, count)
-    size = entry.workspace_bytes(device)
-    workspace = runtime.alloc(size)
-    entry.launch(device, [r[0] for r in results], workspace, size)
-    runtime.synchronize()
-    for address, shape in results:
-        outputs.append(runtime.download(address, shape, np.uint8))
-        runtime.free(address)
-    for value in device:
-        if isinstance(value, tuple):
-            runtime.free(value[0])
-    runtime.free(workspace)
-    return outputs
+    given = [a if a.ndim == 0 else mx.array(a) for a in arguments]
+    results = entry.make_results(*given)
+    for result in results:
+        result.fill(poison)
+    entry.launch(given, results, entry.make_workspace(*given))
+    return [as_bytes(result.numpy()) for result in results]
+
+
+def as_bytes(array):
+    return np.atleast_2d(array).view(np.uint8)
 
 
 def written(case, results, offsets):
@@ -65,26 +55,25 @@ def count_unlike_formula(case, arguments, results, offsets):
                                           results, offsets))
 
 
-def check(bundle, runtime, case, use_formula):
+def check(bundle, has_device, case, use_formula):
     directory = os.path.join(bundle, "checks", case.name)
     with open(os.path.join(directory, "arguments.json")) as file:
         arguments = [np.load(os.path.join(bundle, name))
                      for name in json.load(file)]
     offsets = arguments[-1] if case.groups else None
-    cpu = [np.atleast_2d(np.load(os.path.join(directory, f"result{i}.npy")))
-           .view(np.uint8) for i in range(case.results)]
+    cpu = [as_bytes(np.load(os.path.join(directory, f"result{i}.npy")))
+           for i in range(case.results)]
     size, wrong = sum(r.size for r in cpu), 0
-    if not runtime:
+    if not has_device:
         return count_unlike_formula(case, arguments, cpu, offsets), size
-    entry = Entry(runtime, directory)
+    entry = mx.Program(directory)["main"]
     for poison in POISON:
-        results = run(runtime, entry, arguments, poison)
+        results = run(entry, arguments, poison)
         for found, must in zip(written(case, results, offsets),
                                written(case, cpu, offsets), strict=True):
             wrong += int((found != must).sum())
         if use_formula:
             wrong += count_unlike_formula(case, arguments, results, offsets)
-    entry.close()
     return wrong, size
 
 
@@ -95,20 +84,19 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--formula", action="store_true")
     options = parser.parse_args()
-    library = os.path.join(options.bundle, "libmx_runtime.so")
-    runtime = (None if options.device == "none" else
-               Runtime(library, options.device))
+    has_device = options.device != "none"
+    if has_device:
+        mx.set_device(options.device)
     with open(os.path.join(options.bundle, "bundle.json")) as file:
         refused = json.load(file)["refused"]
     failures = total = count = 0
-    names = [n for n in options.only.split(",") if n]
-    for case in cases.find(names, cases.check_cases()):
-        if runtime and case.name in refused:
+    for case in cases.find(options.only, cases.check_cases()):
+        if has_device and case.name in refused:
             print(f"{case.name}: not compiled: {refused[case.name]}")
             continue
         try:
-            wrong, size = check(options.bundle, runtime, case, options.formula)
-        except (RuntimeError, OSError) as error:
+            wrong, size = check(options.bundle, has_device, case, options.formula)
+        except (RuntimeError, OSError, ValueError) as error:
             print(f"{case.name}: {error}")
             failures += 1
             continue

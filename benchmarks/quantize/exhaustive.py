@@ -16,8 +16,8 @@ import sys
 import cases
 import expected
 import implementations
+import mx_compiler as mx
 import torch
-from mx_program import Entry, Runtime
 
 POISON = (0x5A, 0xA5)
 
@@ -46,8 +46,8 @@ def all_numbers():
     return x.reshape(1 << 16, -1).to(torch.int16)
 
 
-def count_wrong(case, runtime, directory, numbers):
-    entry = Entry(runtime, directory)
+def count_wrong(case, directory, numbers):
+    entry = mx.Program(directory)["main"]
     inputs = numbers if case.rows == 1 << 16 else numbers.t().contiguous()
     buffers = implementations.BufferSet(case, entry, [inputs], None)
     launch, wrong = implementations.mx(entry), 0
@@ -58,7 +58,6 @@ def count_wrong(case, runtime, directory, numbers):
         torch.cuda.synchronize()
         wrong += sum(expected.count_unequal(torch, case, buffers.arrays,
                                             buffers.results))
-    entry.close()
     return wrong, sum(r.numel() for r in buffers.results)
 
 
@@ -68,14 +67,12 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     torch.manual_seed(17)
-    torch.zeros(1, device="cuda")  # makes the primary context
-    runtime = Runtime(os.path.join(options.bundle, "libmx_runtime.so"), "cuda")
+    mx.set_device("cuda")
     numbers = all_numbers()
-    names = [n for n in options.only.split(",") if n]
     failures = total = count = 0
-    for case in cases.find(names, cases.exhaustive_cases()):
+    for case in cases.find(options.only, cases.exhaustive_cases()):
         directory = os.path.join(options.bundle, "exhaustive", case.name)
-        wrong, size = count_wrong(case, runtime, directory, numbers)
+        wrong, size = count_wrong(case, directory, numbers)
         print(f"{case.name}: {wrong} of {size} bytes unequal", flush=True)
         failures += wrong != 0
         total, count = total + size, count + 1

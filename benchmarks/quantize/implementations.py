@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is timed on a case: mx, the ceiling kernels, copies, torch.compile and
-torchao. Each is a function of a set of buffers that enqueues one run."""
+"""What is timed on a case: mx, the ceiling kernels, copies and torch.compile. Each is a
+function of a set of buffers that enqueues one run."""
 
 import ctypes
 
 import cases
 import formula
+import mx_compiler as mx
 import numpy as np
 import torch
-from mx_program import byte_shape
 
 
 class BufferSet:
@@ -17,20 +17,24 @@ class BufferSet:
     def __init__(self, case, entry, arrays, offsets):
         self.arrays = arrays
         self.offsets = offsets  # on the host
-        device = [(a.data_ptr(), tuple(a.shape)) for a in arrays]
-        if case.nvfp4:
-            device.append(np.array(cases.ENCODE))
-        if case.groups:
-            self.ends = torch.from_numpy(offsets).cuda()
-            device.append((self.ends.data_ptr(), tuple(self.ends.shape)))
-        self.device = device
-        self.results = [torch.empty(byte_shape(*result), dtype=torch.uint8,
-                                    device="cuda")
-                        for result in entry.result_shapes(device)]
-        self.addresses = [r.data_ptr() for r in self.results]
-        self.workspace_bytes = entry.workspace_bytes(device)
-        self.workspace = torch.empty(max(256, self.workspace_bytes),
-                                     dtype=torch.uint8, device="cuda")
+        given = [*arrays, *([np.array(cases.ENCODE)] if case.nvfp4 else []),
+                 *([torch.from_numpy(offsets).cuda()] if case.groups else [])]
+        self.arguments = [x if isinstance(x, np.ndarray) else wrap(x, x.shape, value)
+                          for x, value in zip(given, entry.arguments)]
+        shapes = entry.result_shapes(*self.arguments)
+        self.results = [torch.empty(byte_shape(shape, value.dtype.itemsize), dtype=torch.uint8,
+                                    device="cuda") for shape, value in zip(shapes, entry.results)]
+        self.outputs = list(map(wrap, self.results, shapes, entry.results))
+        self.workspace = entry.make_workspace(*self.arguments)
+
+
+def wrap(tensor, shape, value):
+    return mx.DeviceArray.from_pointer(tensor.data_ptr(), tuple(shape), value.dtype, tensor)
+
+
+def byte_shape(shape, size):
+    """Of a result as bytes; a number is a row of them."""
+    return shape if size == 1 else (*(shape[:-1] or (1,)), size)
 
 
 def stream():
@@ -40,9 +44,7 @@ def stream():
 def mx(entry):
 
     def launch(buffers):
-        entry.launch(buffers.device, buffers.addresses,
-                     buffers.workspace.data_ptr(), buffers.workspace_bytes,
-                     stream())
+        entry.launch(buffers.arguments, buffers.outputs, buffers.workspace, stream())
 
     return launch
 
@@ -138,21 +140,3 @@ def compiled(case):
     torch._dynamo.reset()
     function = torch.compile(program, dynamic=False)
     return lambda buffers: function(*buffers.arrays)
-
-
-def torchao(case):
-    """torchao's Triton kernels. Its recipe `rceil` needs an instruction of
-    sm_100; `floor` differs in the scale's last bit alone."""
-    if (case.element != "f8E4M3FN" or case.groups or case.swiglu or
-            case.amax or case.dtype != "bf16"):
-        return None
-    import torchao.utils
-    torchao.utils.is_sm_at_least_100 = lambda: True
-    from torchao.prototype.mx_formats import kernels
-    along = {1: kernels.triton_to_mxfp8_dim0, 0: kernels.triton_to_mxfp8_dim1}
-
-    def launch(buffers):
-        x = buffers.arrays[0].view(torch.bfloat16)
-        return [along[axis](x, 32, "floor") for axis in case.axes]
-
-    return launch

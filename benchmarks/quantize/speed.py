@@ -9,7 +9,7 @@ For each case: the bits of the whole result are compared with the formula; then
 mx, the ceiling kernels and the copies are replayed from CUDA graphs in turn, on
 inputs that rotate and are larger than the L2, and the median of each is taken.
 The ceiling and the copy are the fastest of their kind. --peers adds
-torch.compile and torchao. Needs PyTorch."""
+torch.compile. Needs PyTorch."""
 
 import argparse
 import datetime
@@ -23,9 +23,9 @@ import sys
 import cases
 import expected
 import implementations
+import mx_compiler as mx
 import torch
 from cuda_driver import Driver, Module
-from mx_program import Entry, Runtime
 
 L2_BYTES = 60 << 20
 POISON = 0x5A
@@ -123,15 +123,8 @@ def run_case(case, entry, module, options):
     launchers.update(implementations.ceilings(case, module))
     if not options.tune:
         launchers.update(implementations.copies(case, module, result["bytes"], sets))
-    if options.peers:
-        for name in ["compiled", "torchao"]:
-            try:
-                peer = getattr(implementations, name)(case)
-            except Exception as error:
-                print(f"  {name}: {error}")
-                continue
-            if peer:
-                launchers[name] = peer
+    if options.peers and (peer := implementations.compiled(case)):
+        launchers["compiled"] = peer
     result["times"] = times = measure(launchers, sets, options.rounds)
     # The ceiling of ragged groups leaves out the padding: compare rates.
     dense = int(sum(case.data_bytes([case.rows] * max(1, case.groups))))
@@ -142,9 +135,8 @@ def run_case(case, entry, module, options):
     if not options.tune:
         copy, result["copy"] = best(times, "copy")
         result["copy_rate"] = rate(copy)
-    for name in ["compiled", "torchao"]:
-        if name in times:
-            result[name + "_rate"] = rate(times[name])
+    if "compiled" in times:
+        result["compiled_rate"] = rate(times["compiled"])
     return result
 
 
@@ -156,9 +148,8 @@ def describe(result):
     if "copy_rate" in r:
         line += (f", {r['rate'] / r['copy_rate']:.3f} of the copy "
                  f"{r['copy_rate']:5.0f} ({r['copy'][5:]})")
-    for name in ["compiled", "torchao"]:
-        if name + "_rate" in r:
-            line += f", {name} {r[name + '_rate']:5.0f}"
+    if "compiled_rate" in r:
+        line += f", compiled {r['compiled_rate']:5.0f}"
     return line
 
 
@@ -202,22 +193,20 @@ def main():
     torch.manual_seed(3)
     torch.zeros(1, device="cuda")  # makes the primary context
     module = Module(Driver(), os.path.join(options.bundle, "ceiling.cubin"))
-    runtime = Runtime(os.path.join(options.bundle, "libmx_runtime.so"), "cuda")
+    mx.set_device("cuda")
     facts = about(options.bundle)
     results, failures = [], 0
     timed = list(cases.speed_cases())
     if options.tune:
         import tune
         timed = tune.variants()
-    for case in cases.find([n for n in options.only.split(",") if n], timed):
+    for case in cases.find(options.only, timed):
         if case.name in facts["refused"]:
             print(f"{case.name}: not compiled: {facts['refused'][case.name]}")
             continue
         try:
-            entry = Entry(runtime, os.path.join(options.bundle, "programs",
-                                                case.name))
+            entry = mx.Program(os.path.join(options.bundle, "programs", case.name))["main"]
             results.append(run_case(case, entry, module, options))
-            entry.close()
             failures += results[-1]["wrong"] != 0
             print(describe(results[-1]), flush=True)
             save(options.results, facts, results)

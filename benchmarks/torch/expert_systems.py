@@ -299,105 +299,6 @@ class DeepEP(Autograd):
         return sent * (row + chosen) + back * row, sent * row + back * (row + 4 * p.choices)
 
 
-# --- Exchanges of rows alone: forward sends rows, backward sends as many back -------------
-
-
-class Exchange:
-    """Rows sorted by expert, and where they go."""
-
-    def __init__(self, problem):
-        self.problem = p = problem
-        flat = p.ids.flatten()
-        order = flat.argsort(stable=True)
-        self.rows = p.x[order // p.choices]
-        self.counts = torch.bincount(flat, minlength=p.experts)
-        theirs = torch.empty_like(self.counts)
-        dist.all_to_all_single(theirs, self.counts)
-        self.in_splits = self.counts.view(p.ranks, -1).sum(1).tolist()
-        self.out_splits = theirs.view(p.ranks, -1).sum(1).tolist()
-
-    def wire(self):
-        own = self.in_splits[self.problem.rank]
-        return (2 * (sum(self.in_splits) - own) * self.problem.hidden,
-                2 * (sum(self.out_splits) - own) * self.problem.hidden)
-
-
-class NcclExchange(Exchange):
-    name = "all_to_all_single, rows alone"
-
-    def forward(self):
-        out = exchange(self.rows, self.out_splits, self.in_splits)
-        return out, out
-
-    def backward(self, out):
-        return exchange(out, self.in_splits, self.out_splits)
-
-
-class SymmetricExchange(Exchange):
-    """symm_mem.all_to_all_vdev_2d and its way back, over NVSHMEM."""
-    name = "symm_mem.all_to_all_vdev_2d, rows alone"
-    most_experts, align = 16, 8  # the first is PyTorch 2.11's
-
-    def __init__(self, problem):
-        import torch.distributed._symmetric_memory as symm_mem
-        if problem.device.type != "cuda" or not symm_mem.is_nvshmem_available():
-            raise RuntimeError("PyTorch has no NVSHMEM here")
-        if problem.own > self.most_experts:
-            raise RuntimeError(f"it takes at most {self.most_experts} experts of a rank, found "
-                               f"{problem.own}")
-        super().__init__(problem)
-        symm_mem.set_backend("NVSHMEM")
-        self.group = dist.group.WORLD.group_name
-        device, hidden = problem.device, problem.hidden
-        most = 2 * self.rows.shape[0] + self.align * problem.experts
-
-        def empty(*shape, dtype):
-            return symm_mem.empty(*shape, dtype=dtype, device=device)
-
-        self.sent = empty(most, hidden, dtype=torch.bfloat16)
-        self.sent[:len(self.rows)].copy_(self.rows)
-        self.there, self.back = (empty(most, hidden, dtype=torch.bfloat16) for _ in range(2))
-        self.splits = empty(len(self.counts), dtype=torch.int64).copy_(self.counts)
-        self.found, self.returned = (empty(2, len(self.counts), dtype=torch.int64).zero_()
-                                     for _ in range(2))
-
-    def forward(self):
-        torch.ops.symm_mem.all_to_all_vdev_2d(
-            self.sent, self.there, self.splits, self.found, self.group, major_align=self.align)
-        return self.there, None
-
-    def backward(self, _):
-        torch.ops.symm_mem.all_to_all_vdev_2d_offset(
-            self.there, self.back, self.found, self.returned, self.group)
-        return self.back[:len(self.rows)]
-
-
-class TorchaoExchange(Exchange):
-    """torchao's dispatch in MXFP8, and its combine in bf16."""
-    name = "torchao mxfp8 dispatch, rows alone"
-
-    def __init__(self, problem):
-        from torchao.prototype.moe_training.ep.a2a_combine import a2a_combine_hp_fwd_mxfp8_bwd
-        from torchao.prototype.moe_training.ep.a2a_dispatch import a2a_dispatch_mxfp8_fwd_hp_bwd
-        if problem.device.type != "cuda":
-            raise RuntimeError("torchao quantizes on GPUs")
-        super().__init__(problem)
-        self.dispatch, self.combine = a2a_dispatch_mxfp8_fwd_hp_bwd, a2a_combine_hp_fwd_mxfp8_bwd
-        self.z = self.rows.new_zeros(sum(self.out_splits), problem.hidden)
-
-    def forward(self):
-        with torch.no_grad():
-            return self.dispatch(self.rows, self.out_splits, self.in_splits), None
-
-    def backward(self, _):
-        with torch.no_grad():
-            return self.combine(self.z, self.in_splits, self.out_splits)
-
-    def wire(self):
-        forward, backward = super().wire()
-        return forward // 2 + forward // 64, backward
-
-
 def make_systems(problem, group, alone, only):
     """(name, maker) of those that `only` names, or of all."""
     makers = [
@@ -406,9 +307,7 @@ def make_systems(problem, group, alone, only):
         (MxAlone, lambda cls: cls(problem, alone, problem.own_ids)),
         (MxProgramsAlone, lambda cls: cls(problem, alone, problem.own_ids)),
         (AllToAll, lambda cls: cls(problem)), (AllGather, lambda cls: cls(problem)),
-        (DeepEP, lambda cls: cls(problem)),
-        (NcclExchange, lambda cls: cls(problem)), (TorchaoExchange, lambda cls: cls(problem)),
-        (SymmetricExchange, lambda cls: cls(problem))]
+        (DeepEP, lambda cls: cls(problem))]
     for cls, make in makers:
         if not only or any(word in cls.name for word in only):
             yield cls.name, lambda cls=cls, make=make: make(cls)
