@@ -64,14 +64,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     %matmul = linalg.matmul indexing_maps = [#mk, #nk, #mn]
         ins(%rows, %matrix : !tokens, tensor<512x384xbf16>)
         outs(%zeros : tensor<?x512xf32>) -> tensor<?x512xf32>
-    %narrow = tensor.empty(%n) : !gu
-    %rounded = linalg.generic {indexing_maps = [#id, #id],
-                               iterator_types = ["parallel", "parallel"]}
-        ins(%matmul : tensor<?x512xf32>) outs(%narrow : !gu) {
-    ^bb0(%sum: f32, %old: bf16):
-      %0 = arith.truncf %sum : f32 to bf16
-      linalg.yield %0 : bf16
-    } -> !gu
+    %rounded = arith.truncf %matmul : tensor<?x512xf32> to !gu
     %next = tensor.insert_slice %rounded into %out[%start, 0] [%n, 512] [1, 1] : !gu into !gu
     scf.yield %next, %end : !gu, index
   }
@@ -185,14 +178,7 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     %matmul = linalg.matmul indexing_maps = [#mk, #kn, #mn]
         ins(%rows, %matrix : !tokens, tensor<384x256xbf16>)
         outs(%zeros : tensor<?x256xf32>) -> tensor<?x256xf32>
-    %narrow = tensor.empty(%n) : !h
-    %rounded = linalg.generic {indexing_maps = [#id, #id],
-                               iterator_types = ["parallel", "parallel"]}
-        ins(%matmul : tensor<?x256xf32>) outs(%narrow : !h) {
-    ^bb0(%sum: f32, %old: bf16):
-      %0 = arith.truncf %sum : f32 to bf16
-      linalg.yield %0 : bf16
-    } -> !h
+    %rounded = arith.truncf %matmul : tensor<?x256xf32> to !h
     %next = tensor.insert_slice %rounded into %out[%start, 0] [%n, 256] [1, 1] : !h into !h
     scf.yield %next, %end : !h, index
   }
