@@ -26,17 +26,9 @@ protected:
   TestRank connect(int rank, int size, Milliseconds timeout = kLong,
                    const char *name = "ep") {
     mxSetThreadDevice("sim:0");
-    mxGroupConfig config = mxSized<mxGroupConfig>();
+    mxGroupConfig config = configOf(rank, size, timeout);
     config.name = name;
-    config.rank = rank;
-    config.size = size;
-    config.timeoutNs = uint64_t(std::chrono::nanoseconds(timeout).count());
-    TestRank test;
-    test.rank = rank;
-    test.size = size;
-    test.created = mxGroupConnect(&test.group, &config, address.c_str());
-    test.error = test.created ? mxGetThreadError() : "";
-    return test;
+    return ::connectTo(address, config);
   }
   static void gather(TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;

@@ -8,22 +8,16 @@
 
 #include "Mgpu.h"
 #include "ProgramFiles.h"
+#include "Ranks.h"
 #include "Simulator.h"
 
-#include "mx_group.h"
 #include "mx_program.h"
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -193,110 +187,60 @@ TEST_F(Memory, OfPrograms) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// Two threads as ranks; the first one is refused `count` requests in `call`.
-class Pair {
-public:
-  using Call = std::function<int(mxGroup)>;
+using Call = std::function<int(mxGroup)>;
 
-  /// False: there was no request too many, and the call has succeeded.
-  bool run(int64_t count, int64_t grants, const Call &call) {
-    std::thread other([&] {
-      mxSetThreadDevice("sim");
-      mxGroup group = create(1);
-      ASSERT_NE(group, nullptr);
-      auto begin = std::chrono::steady_clock::now();
-      peer = call(group);
-      mxGroupReport report = mxSized<mxGroupReport>();
-      EXPECT_SUCCESS(mxGroupGetStatus(group, &report));
-      culprit = report.rank;
-      EXPECT_LT(std::chrono::steady_clock::now() - begin,
-                std::chrono::seconds(4));
-      // The next call is not out of step.
-      again = call(group);
-      wait();
-      mxGroupDestroy(group);
-    });
-    mxGroup group = create(0);
-    EXPECT_NE(group, nullptr);
-    grantedHere = grants;
-    refusedHere = count;
-    int status = call(group);
-    bool isRefused = std::exchange(grantedHere, INT64_MAX) < 0;
-    int next = call(group);
-    wait();
-    mxGroupDestroy(group);
-    other.join();
-    if (!isRefused) {
-      EXPECT_EQ(status, MX_SUCCESS);
-      EXPECT_EQ(peer, MX_SUCCESS);
-      return false;
-    }
-    EXPECT_EQ(status, MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
-    if (next != MX_SUCCESS) {
-      // Without memory for words, rank 0 only ends its connections.
-      EXPECT_TRUE(next == MX_ERROR_PEER ||
-                  (count > 1 && next == MX_ERROR_OUT_OF_MEMORY));
-      // What comes after the exchange of data is of rank 0 alone.
-      EXPECT_TRUE(peer == MX_ERROR_PEER ? culprit == 0 : peer == MX_SUCCESS);
-      EXPECT_EQ(again, MX_ERROR_PEER);
-    } else { // An error of both, which the group survives.
-      EXPECT_EQ(peer, MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
-      EXPECT_EQ(again, MX_SUCCESS);
-    }
-    mxClearError();
-    return true;
+/// Two ranks of which the first is refused `count` requests after `grants` in
+/// `call`. False: there was no request too many, and the call has succeeded.
+bool refuseOneRank(int64_t count, int64_t grants, const Call &call) {
+  ThreadExchange over(2);
+  bool isRefused = false;
+  int first[2] = {}, again[2] = {}, culprit = -1;
+  runRanks(
+      2, std::chrono::seconds(10),
+      [&](TestRank &test) {
+        ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+        auto begin = std::chrono::steady_clock::now();
+        if (test.rank == 0) {
+          grantedHere = grants;
+          refusedHere = count;
+          first[0] = call(test.group);
+          isRefused = std::exchange(grantedHere, INT64_MAX) < 0;
+        } else {
+          first[1] = call(test.group);
+          culprit = test.report().rank;
+          EXPECT_LT(std::chrono::steady_clock::now() - begin,
+                    std::chrono::seconds(4));
+        }
+        // The next call is not out of step.
+        again[test.rank] = call(test.group);
+        over.meet(test.rank);
+      },
+      nullptr, 1);
+  if (!isRefused) {
+    EXPECT_EQ(first[0], MX_SUCCESS);
+    EXPECT_EQ(first[1], MX_SUCCESS);
+    return false;
   }
-
-private:
-  struct Rank {
-    Pair *pair;
-    int rank;
-  };
-  mxGroup create(int rank) {
-    mxGroup group = nullptr;
-    mxGroupConfig config = mxSized<mxGroupConfig>();
-    Rank user = {this, rank};
-    config.name = "ep";
-    config.rank = rank;
-    config.size = 2;
-    config.timeoutNs = 10'000'000'000;
-    config.user = &user;
-    config.exchange = [](void *given, const void *mine, size_t bytes,
-                         void *all) {
-      auto *user = static_cast<Rank *>(given);
-      Pair &pair = *user->pair;
-      pair.bytes[user->rank].assign(static_cast<const char *>(mine), bytes);
-      pair.wait();
-      memcpy(all, (pair.bytes[0] + pair.bytes[1]).data(), 2 * bytes);
-      pair.wait();
-      return 0;
-    };
-    EXPECT_SUCCESS(mxGroupCreate(&group, &config));
-    wait(); // The failure of one rank would also end this on the other.
-    return group;
+  EXPECT_EQ(first[0], MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
+  if (again[0] != MX_SUCCESS) {
+    // Without memory for words, rank 0 only ends its connections.
+    EXPECT_TRUE(again[0] == MX_ERROR_PEER ||
+                (count > 1 && again[0] == MX_ERROR_OUT_OF_MEMORY));
+    // What comes after the exchange of data is of rank 0 alone.
+    EXPECT_TRUE(first[1] == MX_ERROR_PEER ? culprit == 0
+                                          : first[1] == MX_SUCCESS);
+    EXPECT_EQ(again[1], MX_ERROR_PEER);
+  } else { // An error of both, which the group survives.
+    EXPECT_EQ(first[1], MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
+    EXPECT_EQ(again[1], MX_SUCCESS);
   }
-  void wait() {
-    std::unique_lock<std::mutex> lock(mutex);
-    int round = rounds;
-    if (++arrived == 2) {
-      arrived = 0;
-      ++rounds;
-      changed.notify_all();
-    }
-    changed.wait_for(lock, std::chrono::seconds(20),
-                     [&] { return rounds != round; });
-  }
+  return true;
+}
 
-  std::string bytes[2];
-  std::mutex mutex;
-  std::condition_variable changed;
-  int arrived = 0, rounds = 0, peer = 0, again = 0, culprit = -1;
-};
-
-void refuseOneRank(const Pair::Call &call) {
+void refuseOneRank(const Call &call) {
   for (int64_t count : {int64_t(1), INT64_MAX}) {
     int64_t grants = 0;
-    while (Pair().run(count, grants, call) && !testing::Test::HasFailure())
+    while (refuseOneRank(count, grants, call) && !testing::Test::HasFailure())
       ++grants;
     EXPECT_GT(grants, 2);
   }

@@ -5,9 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
-#include "Status.h"
-
-#include "mx_group.h"
+#include "Ranks.h"
 
 #include <algorithm>
 #include <csignal>
@@ -23,13 +21,6 @@
 using Log = std::vector<std::string>;
 
 namespace {
-
-struct Rank {
-  int rank = 0, size = 0;
-  mxGroup group = nullptr;
-  int created = MX_SUCCESS;
-  std::string error;
-};
 
 std::string freeAddress() {
   int number = socket(AF_INET, SOCK_STREAM, 0);
@@ -48,7 +39,7 @@ std::string freeAddress() {
 /// `killed` ends by SIGKILL.
 void runRanks(int size, double seconds,
               const std::function<const char *(int)> &library,
-              const std::function<void(Rank &)> &body, int killed = -1,
+              const std::function<void(TestRank &)> &body, int killed = -1,
               const char *transport = nullptr) {
   std::string address = freeAddress();
   std::vector<pid_t> processes;
@@ -61,17 +52,10 @@ void runRanks(int size, double seconds,
     setenv("MX_NCCL_LIBRARY", library(rank), 1);
     mxSetErrorPolicy(MX_ERRORS_RETURN);
     EXPECT_SUCCESS(mxSetDevice("cuda"));
-    mxGroupConfig config = mxSized<mxGroupConfig>();
-    config.name = "ep";
-    config.rank = rank;
-    config.size = size;
-    config.timeoutNs = uint64_t(seconds * 1e9);
+    mxGroupConfig config =
+        configOf(rank, size, std::chrono::nanoseconds(int64_t(seconds * 1e9)));
     config.transport = transport;
-    Rank test;
-    test.rank = rank;
-    test.size = size;
-    test.created = mxGroupConnect(&test.group, &config, address.c_str());
-    test.error = test.created ? mxGetThreadError() : "";
+    TestRank test = connectTo(address, config);
     body(test);
     EXPECT_SUCCESS(mxGroupDestroy(test.group));
     _exit(testing::Test::HasFailure());
@@ -90,7 +74,7 @@ void runRanks(int size, double seconds,
 const char *current(int) { return MX_FAKE_NCCL; }
 
 /// An all_gather and an all_to_all of `n` bytes, both compared.
-int work(const Rank &test, size_t n) {
+int work(const TestRank &test, size_t n) {
   size_t all = n * size_t(test.size);
   void *blocks[3];
   for (void *&block : blocks)
@@ -115,15 +99,8 @@ int work(const Rank &test, size_t n) {
   return status;
 }
 
-mxGroupReport getReport(const Rank &test) {
-  mxGroupReport report = mxSized<mxGroupReport>();
-  report.text = "no report";
-  EXPECT_SUCCESS(mxGroupGetStatus(test.group, &report));
-  return report;
-}
-
-void expectText(const Rank &test, const char *begin) {
-  EXPECT_EQ(std::string(getReport(test).text).substr(0, strlen(begin)), begin);
+void expectText(const TestRank &test, const char *begin) {
+  EXPECT_EQ(std::string(test.report().text).substr(0, strlen(begin)), begin);
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +112,7 @@ TEST(NcclTransport, MovesSegments) {
     for (const char *library : {MX_FAKE_NCCL, MX_FAKE_NCCL_27})
       runRanks(
           size, 20, [&](int) { return library; },
-          [&](Rank &test) {
+          [&](TestRank &test) {
             ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
             mxGroupInfo info = mxSized<mxGroupInfo>();
             ASSERT_SUCCESS(mxGroupGetInfo(test.group, &info));
@@ -149,7 +126,7 @@ TEST(NcclTransport, MovesSegments) {
 
 /// The words around a collective, and no call that waits.
 TEST(NcclTransport, OnlyFillsStandOnTheStream) {
-  runRanks(2, 20, current, [](Rank &test) {
+  runRanks(2, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     void *window = nullptr;
     ASSERT_SUCCESS(mxMemAlloc(&window, 64));
@@ -162,21 +139,21 @@ TEST(NcclTransport, OnlyFillsStandOnTheStream) {
 }
 
 TEST(NcclTransport, ARankThatDoesNotComeIsNamed) {
-  runRanks(3, 0.5, current, [](Rank &test) {
+  runRanks(3, 0.5, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     if (test.rank == 1) {
-      while (!getReport(test).status)
+      while (!test.report().status)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     EXPECT_EQ(work(test, 100), MX_ERROR_TIMEOUT);
-    EXPECT_EQ(getReport(test).rank, 1);
+    EXPECT_EQ(test.report().rank, 1);
     expectText(test, "group ep: rank 1 did not arrive at all_gather "
                      "(collective ");
   });
 }
 
 TEST(NcclTransport, ADifferentOrderIsAMismatch) {
-  runRanks(2, 0.5, current, [](Rank &test) {
+  runRanks(2, 0.5, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     void *blocks[2];
     for (void *&block : blocks)
@@ -185,16 +162,16 @@ TEST(NcclTransport, ADifferentOrderIsAMismatch) {
     int status = mxGroupAllGather(test.group, blocks[0], 64, nullptr);
     if (!status && test.rank)
       status = mxGroupAllToAll(test.group, blocks[0], blocks[1], 64, nullptr);
-    while (!test.rank && !getReport(test).status)
+    while (!test.rank && !test.report().status)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(getReport(test).status, MX_ERROR_TIMEOUT);
-    EXPECT_EQ(getReport(test).rank, 0);
+    EXPECT_EQ(test.report().status, MX_ERROR_TIMEOUT);
+    EXPECT_EQ(test.report().rank, 0);
     expectText(test, "group ep: rank 0 did not arrive at all_to_all");
   });
 }
 
 TEST(NcclTransport, AnAbortEndsTheOthers) {
-  runRanks(3, 20, current, [](Rank &test) {
+  runRanks(3, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     // All have made the group; it may fail before the end of this already.
     (void)work(test, 8);
@@ -202,29 +179,29 @@ TEST(NcclTransport, AnAbortEndsTheOthers) {
       EXPECT_SUCCESS(mxGroupAbort(test.group, "no more tokens"));
     }
     EXPECT_EQ(work(test, 100), MX_ERROR_PEER);
-    EXPECT_TRUE(contains(getReport(test).text, {"no more tokens"}));
+    EXPECT_TRUE(contains(test.report().text, {"no more tokens"}));
   });
 }
 
 TEST(NcclTransport, AProcessThatIsKilledIsNamed) {
   runRanks(
       3, 20, current,
-      [](Rank &test) {
+      [](TestRank &test) {
         ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
         for (int i = 0; test.rank != 2 || i < 20; ++i)
           if (work(test, 1000))
             break;
         if (test.rank == 2)
           raise(SIGKILL);
-        EXPECT_EQ(getReport(test).status, MX_ERROR_PEER);
-        EXPECT_EQ(getReport(test).rank, 2);
+        EXPECT_EQ(test.report().status, MX_ERROR_PEER);
+        EXPECT_EQ(test.report().rank, 2);
         expectText(test, "group ep: rank 2 left ");
       },
       /*killed=*/2);
 }
 
 TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
-  runRanks(2, 20, current, [](Rank &test) {
+  runRanks(2, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     // All have made the group; it may fail before the end of this already.
     (void)work(test, 8);
@@ -232,11 +209,11 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
     ASSERT_SUCCESS(mxMemAlloc(&window, 2 * 666));
     // A kernel fails after the call that launched it; the watchdog looks.
     (void)mxGroupAllGather(test.group, window, 666, nullptr);
-    for (int i = 0; i < 1000 && !getReport(test).status; ++i)
+    for (int i = 0; i < 1000 && !test.report().status; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_NE(work(test, 8), MX_SUCCESS);
     EXPECT_SUCCESS(mxMemFree(window));
-    EXPECT_TRUE(contains(getReport(test).text,
+    EXPECT_TRUE(contains(test.report().text,
                          {"failed: NCCL 2.28.9 says as the test wished"}));
   });
 }
@@ -245,7 +222,7 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
 TEST(NcclTransport, TheHostMovesSegmentsToo) {
   runRanks(
       3, 20, [](int) { return "/no/such/nccl.so"; },
-      [](Rank &test) {
+      [](TestRank &test) {
         ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
         for (size_t n : {0, 1, 100000})
           EXPECT_SUCCESS(work(test, n));
@@ -261,7 +238,7 @@ TEST(NcclTransport, TheHostMovesSegmentsToo) {
         // One of them is the first to refuse.
         EXPECT_TRUE(status == MX_ERROR_UNSUPPORTED || status == MX_ERROR_PEER);
         EXPECT_TRUE(
-            contains(getReport(test).text,
+            contains(test.report().text,
                      {"expected a stream that no CUDA graph captures"}));
         EXPECT_SUCCESS(mxMemFree(window));
         EXPECT_SUCCESS(mxStreamDestroy(stream));
@@ -271,7 +248,7 @@ TEST(NcclTransport, TheHostMovesSegmentsToo) {
 
 TEST(NcclTransport, VersionsAreChecked) {
   auto expect = [](auto library, int status, const std::string &text) {
-    runRanks(2, 20, library, [&](Rank &test) {
+    runRanks(2, 20, library, [&](TestRank &test) {
       EXPECT_EQ(test.created, status);
       EXPECT_TRUE(contains(test.error, {text}));
     });

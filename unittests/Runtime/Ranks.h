@@ -31,6 +31,11 @@ public:
     auto *rank = static_cast<Rank *>(user);
     return rank->exchange->gather(rank->rank, mine, bytes, all);
   }
+  /// Waits once for all ranks.
+  void meet(int rank) {
+    std::vector<char> all(static_cast<size_t>(size));
+    EXPECT_EQ(gather(rank, "", 1, all.data()), 0);
+  }
 
 private:
   int gather(int rank, const void *mine, size_t bytes, void *all) {
@@ -69,23 +74,42 @@ struct TestRank {
   }
 };
 
+/// The configuration of a rank of group "ep".
+inline mxGroupConfig configOf(int rank, int size,
+                              std::chrono::nanoseconds timeout) {
+  mxGroupConfig config = mxSized<mxGroupConfig>();
+  config.name = "ep";
+  config.rank = rank;
+  config.size = size;
+  config.timeoutNs = uint64_t(timeout.count());
+  return config;
+}
+
+/// Connects a rank, in the thread of the caller.
+inline TestRank connectTo(const std::string &address,
+                          const mxGroupConfig &config) {
+  TestRank test;
+  test.rank = config.rank;
+  test.size = config.size;
+  test.created = mxGroupConnect(&test.group, &config, address.c_str());
+  test.error = test.created ? mxGetThreadError() : "";
+  return test;
+}
+
 /// Runs `body` as each rank of a group, in a thread of its own, once all have
 /// made the group. `change` may change the configuration of a rank.
 inline void
 runRanks(int size, std::chrono::milliseconds timeout,
          const std::function<void(TestRank &)> &body,
-         const std::function<void(int, mxGroupConfig &)> &change = nullptr) {
+         const std::function<void(int, mxGroupConfig &)> &change = nullptr,
+         int devices = kSimDevices) {
   ThreadExchange exchange(size), made(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       ThreadExchange::Rank user = {&exchange, rank};
-      mxSetThreadDevice(("sim:" + std::to_string(rank % kSimDevices)).c_str());
-      mxGroupConfig config = mxSized<mxGroupConfig>();
-      config.name = "ep";
-      config.rank = rank;
-      config.size = size;
-      config.timeoutNs = uint64_t(std::chrono::nanoseconds(timeout).count());
+      mxSetThreadDevice(("sim:" + std::to_string(rank % devices)).c_str());
+      mxGroupConfig config = configOf(rank, size, timeout);
       config.exchange = ThreadExchange::call;
       config.user = &user;
       if (change)
@@ -96,9 +120,7 @@ runRanks(int size, std::chrono::milliseconds timeout,
       test.created = mxGroupCreate(&test.group, &config);
       if (test.created)
         test.error = mxGetThreadError();
-      std::vector<char> all(static_cast<size_t>(size));
-      user.exchange = &made;
-      EXPECT_EQ(ThreadExchange::call(&user, "", 1, all.data()), 0);
+      made.meet(rank);
       body(test);
       EXPECT_SUCCESS(mxGroupDestroy(test.group));
     });

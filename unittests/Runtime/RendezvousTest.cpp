@@ -175,16 +175,7 @@ protected:
   }
   TestRank connect(int rank, Milliseconds timeout = kLong) {
     mxSetThreadDevice("sim:0");
-    mxGroupConfig config = mxSized<mxGroupConfig>();
-    config.name = "ep";
-    config.rank = rank;
-    config.size = 2;
-    config.timeoutNs = uint64_t(std::chrono::nanoseconds(timeout).count());
-    TestRank test;
-    test.rank = rank;
-    test.created = mxGroupConnect(&test.group, &config, address.c_str());
-    test.error = test.created ? mxGetThreadError() : "";
-    return test;
+    return ::connectTo(address, configOf(rank, 2, timeout));
   }
   Socket call() {
     Socket socket;

@@ -15,10 +15,11 @@
 #include <string>
 #include <vector>
 
-inline std::string readKernels() {
-  std::ifstream file(MX_TEST_KERNELS);
+inline std::string readFile(const std::string &path) {
+  std::ifstream file(path);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
+inline std::string readKernels() { return readFile(MX_TEST_KERNELS); }
 
 class Simulator : public testing::Test {
 protected:
