@@ -182,10 +182,10 @@ def matmul_bound(terms, count, expected, dtype="bf16"):
             np.abs(expected) * rounding * 1.01 + 2.0 ** -24 * (dtype == "f16"))
 
 
-def swiglu(gate_up, q):
+def swiglu(gate_up, q, probs=1.0, starts=None):
     """Values and bound of swiglu_quantize: an element of a number that was rounded
     twice before."""
     gate, up = np.split(gate_up.astype(np.float64), 2, axis=1)
-    expected = gate / (1 + np.exp(-gate)) * up
-    block = np.repeat(scales(q), q.format.block, axis=-1)
+    expected = gate / (1 + np.exp(-gate)) * up * np.reshape(probs, (-1, 1))
+    block = np.repeat(scales(q, starts), q.format.block, axis=-1)
     return expected, np.maximum(np.abs(expected) / 8, block * 2.0 ** -9) * 0.6
