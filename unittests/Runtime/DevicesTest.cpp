@@ -361,8 +361,7 @@ TEST_F(Devices, ThreadsAtRandom) {
       default: { // fail, which no other thread sees
         EXPECT_EQ(mxSetDevice("sim:99"), MX_ERROR_NO_DEVICE);
         EXPECT_EQ(mgpuMemAlloc(8, nullptr, false), nullptr);
-        EXPECT_EQ(mxGetLastStatus(), MX_ERROR_NO_DEVICE);
-        mxClearError();
+        EXPECT_EQ(takeStatus(), MX_ERROR_NO_DEVICE);
         mxStream stream = nullptr;
         EXPECT_SUCCESS(mxStreamCreate(&stream));
         EXPECT_SUCCESS(mxStreamSynchronize(stream));

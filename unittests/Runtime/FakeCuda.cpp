@@ -136,6 +136,12 @@ std::string handle(void *pointer) {
 
 void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
+template <typename T, typename U>
+CUresult give(T *to, U value) {
+  *to = value;
+  return CUDA_SUCCESS;
+}
+
 template <typename T>
 CUresult fill(const char *function, CUdeviceptr to, T value, size_t count) {
   CUresult result = call(function, std::to_string(count));
@@ -153,10 +159,7 @@ CUresult fill(const char *function, CUdeviceptr to, T value, size_t count) {
 void fakeCudaMove(void *memory, int device) { owners()[memory] = device; }
 
 FAKE cuInit(unsigned) { return CUDA_SUCCESS; }
-FAKE cuDriverGetVersion(int *version) {
-  *version = fake.version;
-  return CUDA_SUCCESS;
-}
+FAKE cuDriverGetVersion(int *version) { return give(version, fake.version); }
 FAKE cuGetErrorName(CUresult result, const char **name) {
   static char names[4][32];
   static int next = 0;
@@ -166,52 +169,35 @@ FAKE cuGetErrorName(CUresult result, const char **name) {
   return CUDA_SUCCESS;
 }
 FAKE cuGetErrorString(CUresult, const char **text) {
-  *text = "as the test wished";
-  return CUDA_SUCCESS;
+  return give(text, "as the test wished");
 }
-FAKE cuDeviceGetCount(int *count) {
-  *count = fake.devices;
-  return CUDA_SUCCESS;
-}
+FAKE cuDeviceGetCount(int *count) { return give(count, fake.devices); }
 FAKE cuDeviceGet(CUdevice *device, int ordinal) {
-  *device = ordinal;
-  return CUDA_SUCCESS;
+  return give(device, ordinal);
 }
 FAKE cuDeviceGetName(char *name, int size, CUdevice) {
   snprintf(name, size, "Fake GPU");
   return CUDA_SUCCESS;
 }
 FAKE cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
-  switch (attribute) {
-  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-    *value = 132;
-    return CUDA_SUCCESS;
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-    *value = fake.capabilityMajor;
-    return CUDA_SUCCESS;
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-    *value = fake.capabilityMinor;
-    return CUDA_SUCCESS;
-  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-    *value = 232448;
-    return CUDA_SUCCESS;
-  case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
-    *value = 1;
-    return CUDA_SUCCESS;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+  const std::map<int, int> values = {
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, fake.capabilityMajor},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, fake.capabilityMinor},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
+      {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1}};
+  auto found = values.find(attribute);
+  return found == values.end() ? CUDA_ERROR_INVALID_VALUE
+                               : give(value, found->second);
 }
 FAKE cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
-  *bytes = size_t(1) << 37;
-  return CUDA_SUCCESS;
+  return give(bytes, size_t(1) << 37);
 }
 FAKE cuDevicePrimaryCtxRetain(CUcontext *result, CUdevice device) {
-  *result = context(device);
-  return CUDA_SUCCESS;
+  return give(result, context(device));
 }
 FAKE cuCtxGetCurrent(CUcontext *result) {
-  *result = current() < 0 ? nullptr : context(current());
-  return CUDA_SUCCESS;
+  return give(result, current() < 0 ? nullptr : context(current()));
 }
 FAKE cuCtxPushCurrent_v2(CUcontext pushed) {
   for (int device = 0; device < fake.devices; ++device)
@@ -277,18 +263,17 @@ FAKE cuModuleGetFunction(CUfunction *function, CUmodule module,
     return CUDA_SUCCESS;
   }
   for (const std::string &kernel : fake.kernels)
-    if (kernel == name) {
-      *function = static_cast<CUfunction>(own(0x77));
-      return CUDA_SUCCESS;
-    }
+    if (kernel == name)
+      return give(function, static_cast<CUfunction>(own(0x77)));
   return CUDA_ERROR_NOT_FOUND;
 }
 FAKE cuFuncGetAttribute(int *value, int attribute, CUfunction) {
-  *value = attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
-               ? fake.staticShared
-               : fake.requiredCluster[attribute -
-                                      CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
-  return CUDA_SUCCESS;
+  return give(
+      value,
+      attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+          ? fake.staticShared
+          : fake.requiredCluster[attribute -
+                                 CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH]);
 }
 FAKE cuFuncSetAttribute(CUfunction, int attribute, int value) {
   return call("cuFuncSetAttribute",
@@ -439,8 +424,7 @@ FAKE cuStreamGetCtx(CUstream stream, CUcontext *result) {
   return CUDA_SUCCESS;
 }
 FAKE cuStreamIsCapturing(CUstream stream, int *status) {
-  *status = stream && stream == fake.capturing;
-  return CUDA_SUCCESS;
+  return give(status, stream && stream == fake.capturing);
 }
 FAKE cuStreamDestroy_v2(CUstream stream) {
   return call("cuStreamDestroy", handle(stream));

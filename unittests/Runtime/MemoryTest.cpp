@@ -300,19 +300,16 @@ TEST_F(Memory, SizesThatOverflow) {
   ASSERT_SUCCESS(mxMemAlloc(&memory, 64));
   for (size_t count : {size_t(1) << 62, size_t(1) << 63, ~size_t(0)}) {
     mgpuMemset32(memory, 1, count, nullptr);
-    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE) << count;
-    mxClearError();
+    EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE) << count;
     mgpuMemset16(memory, 1, count, nullptr);
-    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE) << count;
-    mxClearError();
+    EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE) << count;
     EXPECT_NE(mxMemset(memory, 1, count, nullptr), MX_SUCCESS);
     mxClearError();
     void *other = nullptr;
     EXPECT_EQ(mxMemAlloc(&other, count), MX_ERROR_OUT_OF_MEMORY);
     mxClearError();
     EXPECT_EQ(mgpuMemAlloc(count, nullptr, true), nullptr);
-    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_OUT_OF_MEMORY) << count;
-    mxClearError();
+    EXPECT_EQ(takeStatus(), MX_ERROR_OUT_OF_MEMORY) << count;
     mxModule module = nullptr;
     EXPECT_EQ(mxModuleLoad(&module,
                            "\x7f"

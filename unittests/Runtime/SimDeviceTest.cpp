@@ -371,8 +371,7 @@ TEST_F(SimDevice, KeepsTheFirstError) {
     mxClearError();
   }).join();
   EXPECT_TRUE(contains(mxGetLastError(), {"'first'"}));
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE);
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetLastError(), "");
   EXPECT_STREQ(mxStatusName(MX_ERROR_DEADLOCK), "deadlock");
   EXPECT_STREQ(mxStatusName(-1), "unknown status");
@@ -476,8 +475,7 @@ TEST_F(SimDevice, ChecksCopies) {
   for (const auto &entry : cases)
     EXPECT_EQ(entry.status, MX_ERROR_INVALID_VALUE) << entry.message;
   // The first of them stuck.
-  EXPECT_TRUE(contains(mxGetLastError(), {cases[0].message}));
-  mxClearError();
+  EXPECT_TRUE(contains(takeError(), {cases[0].message}));
   EXPECT_EQ(mxMemFree((char *)memory + 16), MX_ERROR_INVALID_VALUE);
 }
 
@@ -567,20 +565,17 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   EXPECT_ERROR_WITH(mxGetLastStatus(), MX_ERROR_CHECK, "0 bytes past the end",
                     "of 32 ");
   mgpuMemHostRegister(&sum[11], 4);
-  EXPECT_TRUE(contains(mxGetLastError(),
-                       {"memory of the host that is not registered, found",
-                        "offset 44 of an unnamed buffer of 48 bytes"}));
-  mxClearError();
+  EXPECT_TRUE(
+      contains(takeError(), {"memory of the host that is not registered, found",
+                             "offset 44 of an unnamed buffer of 48 bytes"}));
   mgpuMemHostUnregister(&sum[1]);
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE);
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE);
   mgpuMemHostUnregisterMemRef(1, &middle, 4);
   mgpuMemHostUnregister(y.data());
   mgpuMemHostUnregister(sum.data());
   EXPECT_STREQ(mxGetLastError(), "");
   add(&x[2], &y[2], &sum[2], 8);
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK) << "no longer registered";
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_CHECK) << "no longer registered";
 
   // Allocated for both: the host may touch it, and copies know what it is.
   auto *shared = static_cast<float *>(mgpuMemAlloc(96, nullptr, true));
@@ -598,8 +593,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   EXPECT_SUCCESS(mxMemcpyOnDevice(shared + 2, shared, 4, nullptr));
   EXPECT_EQ(shared[2], 2);
   mgpuMemHostUnregister(shared);
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE) << "not registered";
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE) << "not registered";
   mgpuMemFree(shared, nullptr);
   mgpuMemFree(none, nullptr);
   EXPECT_STREQ(mxGetLastError(), "");
@@ -630,8 +624,7 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   // As the suite has it, so that a warning does not pass unseen.
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
   EXPECT_EQ(launchForeign(), "");
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK);
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_CHECK);
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "print"));
   std::string warning = launchForeign();
   EXPECT_STREQ(mxGetLastError(), "");
@@ -650,15 +643,13 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   for (const char *checks : {"all", "uninit-smem"}) {
     ASSERT_SUCCESS(mxSetSimulatorOption("checks", checks));
     EXPECT_EQ(launchForeign(), "");
-    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK) << checks;
-    mxClearError();
+    EXPECT_EQ(takeStatus(), MX_ERROR_CHECK) << checks;
   }
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
   // What a GPU does not get through either is an error in any case.
   mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
                    nullptr, nullptr, 0);
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_DEADLOCK);
   EXPECT_SUCCESS(mxModuleUnload(own));
 }
 
@@ -675,8 +666,7 @@ TEST_F(SimDevice, RefusesCooperativeLaunchesThatDoNotFit) {
   EXPECT_SUCCESS(launchGrid(296));
   EXPECT_NE(launchGrid(297), MX_SUCCESS);
   EXPECT_TRUE(
-      contains(mxGetLastError(), {"expected at most 296 CTAs", "found 297"}));
-  mxClearError();
+      contains(takeError(), {"expected at most 296 CTAs", "found 297"}));
 }
 
 TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
@@ -722,22 +712,16 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
 TEST_F(SimDevice, TellsStreamsFromEvents) {
   void *stream = mgpuStreamCreate(), *event = mgpuEventCreate();
   mgpuStreamWaitEvent(stream, stream);
-  EXPECT_STREQ(mxGetLastError(),
-               "expected an event of the simulator, found a stream");
-  mxClearError();
+  EXPECT_EQ(takeError(), "expected an event of the simulator, found a stream");
   mgpuStreamSynchronize(event);
-  EXPECT_STREQ(mxGetLastError(),
-               "expected a stream of the simulator, found an event");
-  mxClearError();
+  EXPECT_EQ(takeError(), "expected a stream of the simulator, found an event");
   mgpuEventDestroy(event);
   mgpuEventDestroy(event);
-  EXPECT_STREQ(mxGetLastError(),
-               "expected an event of the simulator, found a handle that is "
-               "none");
-  mxClearError();
+  EXPECT_EQ(takeError(),
+            "expected an event of the simulator, found a handle that is "
+            "none");
   mgpuEventSynchronize(nullptr);
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE);
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE);
   mgpuStreamDestroy(stream);
   EXPECT_STREQ(mxGetLastError(), "");
 }
@@ -790,8 +774,7 @@ TEST_F(SimDevice, MgpuErrorsStickAndStop) {
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
   EXPECT_EQ(mgpuMemAlloc(16, nullptr, false), nullptr);
   EXPECT_EQ(mgpuStreamCreate(), nullptr);
-  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
-  mxClearError();
+  EXPECT_EQ(takeStatus(), MX_ERROR_DEADLOCK);
   mgpuSetDefaultDevice(1);
   EXPECT_STREQ(
       mxGetLastError(),

@@ -41,6 +41,18 @@ contains(const std::string &text, const std::vector<std::string> &parts) {
   return testing::AssertionSuccess();
 }
 
+/// Status and message of an error that sticks, which is cleared.
+inline int takeStatus() {
+  int status = mxGetLastStatus();
+  mxClearError();
+  return status;
+}
+inline std::string takeError() {
+  std::string text = mxGetLastError();
+  mxClearError();
+  return text;
+}
+
 /// A launch in one dimension.
 inline mxLaunchConfig launchOf(int64_t grid, int64_t block, int64_t cluster = 0,
                                int64_t sharedMemory = 0,
