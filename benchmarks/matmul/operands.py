@@ -3,15 +3,16 @@
 
 import functools
 
-import formats
+import mx_compiler.torch as mxt
 import torch
+from mx_compiler.selftest.reference import code_values
 
 SMALL = (0, 1, -1, 2, -2)  # of exact(): every format has these
 
 
 def decode_table(name):
     """The value of each code, as float32."""
-    return torch.tensor(formats.values(name), dtype=torch.float32, device="cuda")
+    return torch.tensor(code_values(name), dtype=torch.float32, device="cuda")
 
 
 # Rows that are drawn of a format and a reduction; operands have copies of them in any
@@ -66,31 +67,18 @@ def random_scales(scale, rows, blocks, kind):
     return codes, decode_table("f8E4M3FN")[codes.long()]
 
 
-def tile(scales):
-    """In tiles of 128 rows by 4 blocks; 0 beyond the matrix."""
-    rows, blocks = scales.shape
-    full = torch.zeros(-(-rows // 128) * 128, -(-blocks // 4) * 4, dtype=torch.uint8,
-                       device="cuda")
-    full[:rows, :blocks] = scales
-    tiles = full.view(-1, 4, 32, full.shape[1] // 4, 4)
-    return tiles.permute(0, 3, 2, 1, 4).contiguous()
-
-
-def tile_matrices(scales, matrices):
-    """Each of several matrices, one below the other, has tiles of its own."""
-    return torch.stack([tile(part) for part in scales.chunk(matrices)]) if matrices else tile(scales)
-
-
-def tile_groups(scales, ends):
-    """Groups of rows: each starts with a tile of its own (docs/reference/Spec.md)."""
-    rows, blocks = scales.shape
-    tiles = torch.zeros(rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4, dtype=torch.uint8,
-                        device="cuda")
-    for group, (begin, end) in enumerate(zip([0, *ends], ends)):
-        part = tile(scales[begin:end])
-        first = begin // 128 + group
-        tiles[first:first + len(part)] = part
-    return tiles
+def tiles(scales, ends=None, matrices=0):
+    """In tiles of 128 rows by 4 blocks, 0 beyond the matrix: of expert groups of rows, or of
+    several matrices, one below the other, each in tiles of its own."""
+    if matrices:
+        scales = scales.view(matrices, -1, scales.shape[-1])
+    if ends:
+        offsets = torch.tensor(ends, dtype=torch.int32, device=scales.device)
+        found = mxt.rearrange_scales(scales, offsets, "rows")
+    else:
+        found = mxt.rearrange_scales(scales)
+    *batch, rows, blocks = found.shape
+    return found.view(*batch, rows // 128, blocks // 4, 32, 4, 4)
 
 
 def segments(ends):
@@ -136,4 +124,4 @@ class Operand:
             self.elements, self.scales = self.values, None
             return
         self.elements = pack(codes, element)
-        self.scales = tile_groups(scales, ends) if ends else tile_matrices(scales, matrices)
+        self.scales = tiles(scales, ends, matrices)

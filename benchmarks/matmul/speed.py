@@ -38,6 +38,12 @@ def begin():
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
 
 
+def release():
+    """Frees what a case has left."""
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
 def describe_machine():
     name, driver, power = timing.query("name,driver_version,power.limit")
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(" ", "minutes")
@@ -132,8 +138,7 @@ def main():
         show(row)
         if options.results:
             write(options.results, about, [row])
-        gc.collect()
-        torch.cuda.empty_cache()
+        release()
 
 
 if __name__ == "__main__":

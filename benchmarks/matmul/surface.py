@@ -173,14 +173,11 @@ def build(mx_compile, out, seed, shapes, only):
 
 
 def measure(out, results, only, seconds, beside):
-    import gc
-
     import implementations
     import others
     import problems
     import speed
     import timing
-    import torch
     speed.begin()
     find_others = others.load(beside)
     drawn = json.loads((out / "surface.json").read_text())
@@ -207,8 +204,7 @@ def measure(out, results, only, seconds, beside):
             print(f"{case.name}: {wrong} wrong", {name: time_of(entry) for name, entry in
                                                   times.items()}, flush=True)
             del problem, ours, more, everyone
-            gc.collect()
-            torch.cuda.empty_cache()
+            speed.release()
 
 
 # --- Tables ---------------------------------------------------------------------------

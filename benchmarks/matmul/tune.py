@@ -108,13 +108,10 @@ def build(mx_compile, out, names):
 
 
 def measure(out, results, only, seconds):
-    import gc
-
     import implementations
     import problems
     import speed
     import timing
-    import torch
     speed.begin()
     ways = json.loads((out / "ways.json").read_text())
     data = json.loads(results.read_text()) if results.exists() else dict(cases={})
@@ -134,8 +131,7 @@ def measure(out, results, only, seconds):
         results.write_text(json.dumps(data, indent=1) + "\n")
         print(table(dict(data, cases={case.name: data["cases"][case.name]})), flush=True)
         del problem, ours, right
-        gc.collect()
-        torch.cuda.empty_cache()
+        speed.release()
 
 
 def table(data):

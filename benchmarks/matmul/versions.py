@@ -82,10 +82,7 @@ def build(options):
 
 
 def run(options):
-    import gc
-
     import speed
-    import torch
     speed.begin()
     known = json.loads((options.out / "versions.json").read_text())
     data = json.loads(options.results.read_text()) if options.results.exists() else dict(cases={})
@@ -100,8 +97,7 @@ def run(options):
         data["cases"][case.name] = dict(wrong=wrong, implementations=times)
         options.results.write_text(json.dumps(data, indent=1) + "\n")
         print(case.name, wrong, f"{ratio(data['cases'][case.name]):.3f}", flush=True)
-        gc.collect()
-        torch.cuda.empty_cache()
+        speed.release()
     options.results.write_text(json.dumps(data, indent=1) + "\n")
 
 

@@ -251,8 +251,6 @@ def compile_all(options):
 
 
 def run(options):
-    import gc
-
     import speed
     import timing
     import torch
@@ -274,8 +272,7 @@ def run(options):
             print(row.name, shape.name, [ratios(entry) for entry in published.layer_rows(
                 data | dict(rows={row.name: {shape.name: measured[shape.name]}}))], flush=True)
             del pair
-            gc.collect()
-            torch.cuda.empty_cache()
+            speed.release()
 
 
 def check(options):
@@ -328,15 +325,12 @@ def show(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("compile")
-    command.add_argument("--seed", type=int, default=1)
-    command.add_argument("--shapes", type=int, default=20)
-    command.add_argument("--only", default="")
-    command.add_argument("--jobs", type=int, default=8)
-    command = commands.add_parser("run")
-    command.add_argument("--seed", type=int, default=1)
-    command.add_argument("--shapes", type=int, default=20)
-    command.add_argument("--only", default="")
+    drawn = argparse.ArgumentParser(add_help=False)
+    drawn.add_argument("--seed", type=int, default=1)
+    drawn.add_argument("--shapes", type=int, default=20)
+    drawn.add_argument("--only", default="")
+    commands.add_parser("compile", parents=[drawn]).add_argument("--jobs", type=int, default=8)
+    command = commands.add_parser("run", parents=[drawn])
     command.add_argument("--seconds", type=float, default=0.25)
     command.add_argument("--results", type=pathlib.Path, required=True)
     command = commands.add_parser("check")

@@ -30,7 +30,7 @@ ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   if (groups < 1 || groups > kMaxGroups) // scale_layout C2
     return emitError() << "expected 1 to " << kMaxGroups
-                       << " expert expert expert expert groups in a ragged layout, found " << groups;
+                       << " expert groups in a ragged layout, found " << groups;
   return success();
 }
 

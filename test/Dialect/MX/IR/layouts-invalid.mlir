@@ -9,10 +9,10 @@
 // expected-error @below {{expected no expert groups in a layout that is not ragged, found 3}}
 func.func private @scale_layout_c1(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = none, groups = 3>>)
 
-// expected-error @below {{expected 1 to 2147483648 expert expert expert expert groups in a ragged layout, found 0}}
+// expected-error @below {{expected 1 to 2147483648 expert groups in a ragged layout, found 0}}
 func.func private @scale_layout_c2(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 0>>)
 
-// expected-error @below {{expected 1 to 2147483648 expert expert expert expert groups in a ragged layout, found 2147483649}}
+// expected-error @below {{expected 1 to 2147483648 expert groups in a ragged layout, found 2147483649}}
 func.func private @scale_layout_c2_large(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2147483649>>)
 
 // expected-error @below {{expected a scale tensor of rank 2 or more, found rank 1}}
