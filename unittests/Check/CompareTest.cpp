@@ -128,34 +128,26 @@ TEST_F(CompareTest, CountsEveryUnequalByteOfAQuantizer) {
 
 // The bound is tight enough to see each single scale that is off by one, and
 // each element that is off by one code.
-TEST_F(CompareTest, FindsEveryWrongScale) {
-  for (unsigned operand : {1u, 3u}) {
+TEST_F(CompareTest, FindsWrongScalesAndElements) {
+  const struct {
+    unsigned operand;
+    size_t first, step;
+    char bits;
+  } faults[] = {{1, 0, 61, 1}, {3, 0, 61, 1}, {0, 5, 1999, char(0x80)}};
+  for (auto [operand, first, step, bits] : faults) {
     IntermediateArrays right = arraysOf(matmul());
-    for (size_t i = 0; i < right.operands[operand]->data.size(); i += 61) {
-      IntermediateArrays seen = arraysOf(matmul());
-      NpyArray scales = *right.operands[operand];
-      scales.data[i] ^= 1;
-      seen.operands[operand] = &scales;
+    for (size_t i = first; i < right.operands[operand]->data.size();
+         i += step) {
+      IntermediateArrays seen = right;
+      NpyArray wrong = *right.operands[operand];
+      wrong.data[i] ^= bits;
+      seen.operands[operand] = &wrong;
       NpyArray y = multiply(seen);
       IntermediateArrays arrays = right;
       arrays.results = {&y};
-      ResultComparison result = compare(matmul(), arrays).results[0];
-      EXPECT_FALSE(result.passed()) << "operand " << operand << " scale " << i;
+      EXPECT_FALSE(compare(matmul(), arrays).results[0].passed())
+          << "operand " << operand << " byte " << i;
     }
-  }
-}
-
-TEST_F(CompareTest, FindsAWrongElement) {
-  IntermediateArrays right = arraysOf(matmul());
-  for (size_t i = 5; i < right.operands[0]->data.size(); i += 1999) {
-    IntermediateArrays seen = right;
-    NpyArray codes = *right.operands[0];
-    codes.data[i] ^= 0x80;
-    seen.operands[0] = &codes;
-    NpyArray y = multiply(seen);
-    IntermediateArrays arrays = right;
-    arrays.results = {&y};
-    EXPECT_FALSE(compare(matmul(), arrays).results[0].passed()) << i;
   }
 }
 

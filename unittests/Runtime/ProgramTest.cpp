@@ -91,29 +91,6 @@ TEST_F(Program, Runs) {
   expectSums();
 }
 
-TEST_F(Program, RunsOnManyThreads) {
-  prepare();
-  std::vector<std::thread> threads;
-  std::vector<int> statuses(4, -1);
-  std::vector<void *> results, workspaces;
-  for (size_t i = 0; i < 4; ++i) {
-    results.push_back(alloc(kElements * 4));
-    workspaces.push_back(alloc(workspaceBytes));
-  }
-  for (size_t i = 0; i < 4; ++i)
-    threads.emplace_back([&, i] {
-      statuses[i] = mxEntryLaunch(entry, arguments.data(), 3, &results[i], 1,
-                                  workspaces[i], workspaceBytes, nullptr);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  for (size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(statuses[i], MX_SUCCESS) << mxGetLastError();
-    result = results[i];
-    expectSums();
-  }
-}
-
 /// An equal call, but the device has other sizes: the grid follows them. One
 /// block sums its own elements only; the rest is as the plan fills it.
 TEST_F(Program, FollowsTheDevice) {
@@ -134,7 +111,7 @@ TEST_F(Program, FollowsTheDevice) {
 
 /// Threads that launch the same at once, again and again on places of their
 /// own and on new ones.
-TEST_F(Program, RunsOnManyThreadsAgain) {
+TEST_F(Program, RunsOnManyThreads) {
   prepare();
   struct Place {
     void *result, *workspace;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Pins the table, and holds docs/reference/Chips.md to it.
+// Holds docs/reference/Chips.md to the table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,35 +20,6 @@ namespace {
 /// docs/reference/Chips.md.
 constexpr MmaFamily kFamilies[] = {MmaFamily::Wgmma, MmaFamily::Tcgen05,
                                    MmaFamily::MmaSync};
-
-TEST(MmaFamilies, Rows) {
-  EXPECT_STREQ(getInfo(MmaFamily::Wgmma).name, "wgmma.mma_async");
-  const MmaRoles &wgmma = getInfo(MmaFamily::Wgmma).roles;
-  EXPECT_EQ(wgmma.threads, 128u);
-  EXPECT_EQ(wgmma.a, MmaPlace::SharedMemory | MmaPlace::Registers);
-  EXPECT_EQ(wgmma.b, MmaPlace::SharedMemory);
-  EXPECT_EQ(wgmma.scales, MmaPlace::None);
-  EXPECT_EQ(wgmma.accumulator, MmaPlace::Registers);
-  EXPECT_EQ(wgmma.completion, MmaCompletion::WaitGroup);
-
-  EXPECT_STREQ(getInfo(MmaFamily::Tcgen05).name, "tcgen05.mma.block_scale");
-  const MmaRoles &tcgen05 = getInfo(MmaFamily::Tcgen05).roles;
-  EXPECT_EQ(tcgen05.threads, 1u);
-  EXPECT_EQ(tcgen05.a, MmaPlace::SharedMemory);
-  EXPECT_EQ(tcgen05.b, MmaPlace::SharedMemory);
-  EXPECT_EQ(tcgen05.scales, MmaPlace::TensorMemory);
-  EXPECT_EQ(tcgen05.accumulator, MmaPlace::TensorMemory);
-  EXPECT_EQ(tcgen05.completion, MmaCompletion::Commit);
-
-  EXPECT_STREQ(getInfo(MmaFamily::MmaSync).name, "mma.sync.block_scale");
-  const MmaRoles &sync = getInfo(MmaFamily::MmaSync).roles;
-  EXPECT_EQ(sync.threads, 32u);
-  EXPECT_EQ(sync.a, MmaPlace::Registers);
-  EXPECT_EQ(sync.b, MmaPlace::Registers);
-  EXPECT_EQ(sync.scales, MmaPlace::Registers);
-  EXPECT_EQ(sync.accumulator, MmaPlace::Registers);
-  EXPECT_EQ(sync.completion, MmaCompletion::Synchronous);
-}
 
 /// Families are looked up by their number, and chips name one.
 TEST(MmaFamilies, RowsStandInTheOrderOfTheEnumeration) {
