@@ -99,15 +99,7 @@ TEST_F(Devices, StreamsKnowTheirDevice) {
   ASSERT_SUCCESS(
       mxModuleLoad(&module, readFile(MX_TEST_KERNELS).c_str(), 0, "k"));
   ASSERT_SUCCESS(mxModuleGetFunction(&function, module, "store_ids"));
-  mxLaunchConfig config = mxSized<mxLaunchConfig>();
-  config.grid[0] = config.grid[1] = config.grid[2] = 1;
-  config.block[0] = 32;
-  config.block[1] = config.block[2] = 1;
-  config.stream = first;
-  uint64_t out = 0;
-  uint32_t n = 0;
-  void *parameters[] = {&out, &n};
-  EXPECT_ERROR(mxLaunch(function, &config, parameters, 2),
+  EXPECT_ERROR(launch(function, launchOf(1, 32, 0, 0, first), uint64_t(0), 0),
                MX_ERROR_INVALID_VALUE,
                "expected a stream of sim:1, found one of sim:0");
   EXPECT_SUCCESS(mxModuleUnload(module));
@@ -128,9 +120,8 @@ TEST_F(Devices, HandlesOfTheDeadAreRefused) {
     mxFunction other = nullptr;
     ASSERT_SUCCESS(mxModuleLoad(&module, text.c_str(), 0, "k"));
     ASSERT_SUCCESS(mxModuleGetFunction(&other, module, "store_ids"));
-    mxLaunchConfig config = mxSized<mxLaunchConfig>();
     EXPECT_ERROR(
-        mxLaunch(function, &config, nullptr, 0), MX_ERROR_INVALID_VALUE,
+        launch(function, mxSized<mxLaunchConfig>()), MX_ERROR_INVALID_VALUE,
         "expected a kernel of a loaded module, found a handle that is none");
     EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
     EXPECT_EQ(mxModuleGetFunction(&other, dead, "k"), MX_ERROR_INVALID_VALUE);
@@ -321,9 +312,7 @@ TEST_F(Devices, ThreadsAtRandom) {
                                                          "wait_forever")))
           break;
         // An empty grid is nothing; the handle is looked at all the same.
-        mxLaunchConfig config = mxSized<mxLaunchConfig>();
-        config.block[0] = config.block[1] = config.block[2] = 1;
-        if (expectLiving(mxLaunch(function, &config, nullptr, 0)))
+        if (expectLiving(launch(function, launchOf(0, 1))))
           ++launches;
         break;
       }

@@ -137,15 +137,14 @@ TEST_F(Gpus, TakesNoStreamsOfOthers) {
   ASSERT_SUCCESS(mxModuleGetFunction(&function, module, "kernel"));
   void *event = mgpuEventCreate();
   takeLog();
-  uint64_t value = 1;
-  void *parameters[] = {&value, &value};
-  mxLaunchConfig config = launchOf(1, 32, 0, 0, simulated);
+  const uint64_t value = 1;
   EXPECT_ERROR(
-      mxLaunch(function, &config, parameters, 2), MX_ERROR_INVALID_VALUE,
+      launch(function, launchOf(1, 32, 0, 0, simulated), value, value),
+      MX_ERROR_INVALID_VALUE,
       "kernel 'kernel': expected a stream of cuda:0, found one of sim:0");
-  config.stream = second;
   EXPECT_ERROR(
-      mxLaunch(function, &config, parameters, 2), MX_ERROR_INVALID_VALUE,
+      launch(function, launchOf(1, 32, 0, 0, second), value, value),
+      MX_ERROR_INVALID_VALUE,
       "kernel 'kernel': expected a stream of cuda:0, found one of cuda:1");
   mgpuEventRecord(event, simulated);
   EXPECT_STREQ(mxGetThreadError(),
@@ -192,10 +191,8 @@ TEST_F(Gpus, ModulesAreUsedWhereTheyWereLoaded) {
   use(0);
   ASSERT_SUCCESS(mxModuleGetFunction(&function, module, "kernel"));
   takeLog();
-  uint64_t value = 1;
-  void *parameters[] = {&value, &value};
-  mxLaunchConfig config = launchOf(1, 32);
-  EXPECT_SUCCESS(mxLaunch(function, &config, parameters, 2));
+  const uint64_t value = 1;
+  EXPECT_SUCCESS(launch(function, launchOf(1, 32), value, value));
   EXPECT_EQ(takeLog(), (Log{"cuLaunchKernelEx grid=1,1,1 block=32,1,1 smem=0 "
                             "stream=0 p0=1 p1=1 on 1"}));
   EXPECT_SUCCESS(mxModuleUnload(module));

@@ -28,6 +28,17 @@ protected:
     // What the fake driver loads it does not look at.
     for (const char *name : {"kernels.ptx", "kernels.cubin"})
       files.write(name, ".version 8.0\n.target sm_90a\n.address_size 64\n");
+    for (void **place : {&x, &y, &z, &memory})
+      ASSERT_SUCCESS(mxMemAlloc(place, 768));
+    ASSERT_SUCCESS(mxStreamCreate(&stream));
+    // malloc's memory need not lie at multiples of 256.
+    workspace = reinterpret_cast<void *>(
+        (reinterpret_cast<uintptr_t>(memory) + 255) / 256 * 256);
+  }
+  void TearDown() override {
+    EXPECT_SUCCESS(mxStreamDestroy(stream));
+    for (void *place : {x, y, z, memory})
+      EXPECT_SUCCESS(mxMemFree(place));
   }
   std::vector<std::string> load() {
     fakeCuda()->log.clear();
@@ -40,6 +51,8 @@ protected:
   ProgramFiles files{"kernel", "true"};
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
+  void *x, *y, *z, *memory, *workspace;
+  mxStream stream;
 };
 
 std::string decimal(const void *pointer) {
@@ -51,27 +64,19 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   load();
   int64_t extent = 129;
   int32_t count = 129;
-  void *x, *y, *z, *workspace;
-  mxStream stream;
-  for (void **memory : {&x, &y, &z, &workspace})
-    ASSERT_SUCCESS(mxMemAlloc(memory, 768));
-  ASSERT_SUCCESS(mxStreamCreate(&stream));
-  // malloc's memory need not lie at multiples of 256.
-  void *aligned = reinterpret_cast<void *>(
-      (reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
   mxArgument arguments[] = {
       {kSize, x, &extent}, {kSize, y, &extent}, {kSize, &count, nullptr}};
   fakeCuda()->log.clear();
   // The places in the copy are those of the fake's memory.
   extent = count = 100;
   EXPECT_SUCCESS(
-      mxEntryLaunch(entry, arguments, 3, &z, 1, aligned, 512, stream));
+      mxEntryLaunch(entry, arguments, 3, &z, 1, workspace, 512, stream));
   EXPECT_EQ(std::exchange(fakeCuda()->log, {}),
             (std::vector<std::string>{
                 "cuMemsetD8Async 400", "cuMemcpyDtoDAsync 400 stream=80",
                 "cuLaunchKernelEx grid=1,1,1 block=128,1,1 smem=0 stream=80 "
                 "programmatic=1 p0=" +
-                    decimal(aligned) + " p1=" + decimal(y) +
+                    decimal(workspace) + " p1=" + decimal(y) +
                     " p2=" + decimal(z) + " p3=100"}));
   // An argument that the function returns needs no copy to itself.
   void *same = x;
@@ -80,11 +85,8 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   mxProgramUnload(program);
   load();
   EXPECT_SUCCESS(
-      mxEntryLaunch(entry, arguments, 3, &same, 1, aligned, 512, stream));
+      mxEntryLaunch(entry, arguments, 3, &same, 1, workspace, 512, stream));
   EXPECT_EQ(fakeCuda()->log.size(), 2u);
-  EXPECT_SUCCESS(mxStreamDestroy(stream));
-  for (void *memory : {x, y, z, workspace})
-    EXPECT_SUCCESS(mxMemFree(memory));
 }
 
 /// A number of the device: what was launched before is put on the stream, then
@@ -97,17 +99,10 @@ TEST_F(ProgramCuda, ReadsANumber) {
   ASSERT_SUCCESS(mxProgramLoadData(&program, manifest.data(), manifest.size(),
                                    kernels, sizeof kernels, "kernels.ptx"));
   ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "double"));
-  void *x, *y, *workspace;
-  mxStream stream;
-  for (void **memory : {&x, &y, &workspace})
-    ASSERT_SUCCESS(mxMemAlloc(memory, 768));
-  ASSERT_SUCCESS(mxStreamCreate(&stream));
-  void *aligned = reinterpret_cast<void *>(
-      (reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
-  void *second = static_cast<char *>(aligned) + 256;
+  void *second = static_cast<char *>(workspace) + 256;
   const float two = 2;
   memset(x, 0, 256);
-  memset(aligned, 0, 512);
+  memset(workspace, 0, 512);
   // The fake launches nothing: what the second round would have made.
   memcpy(second, &two, sizeof two);
   int64_t extent = 64, rounds = 2, at = 0, sum = 0;
@@ -117,7 +112,7 @@ TEST_F(ProgramCuda, ReadsANumber) {
   void *results[] = {y, &bits, &sum};
   fakeCuda()->log.clear();
   EXPECT_SUCCESS(
-      mxEntryLaunch(entry, arguments, 3, results, 3, aligned, 512, stream));
+      mxEntryLaunch(entry, arguments, 3, results, 3, workspace, 512, stream));
   EXPECT_EQ(bits, 0x40000000);
   EXPECT_EQ(sum, 1);
   auto launch = [&](void *from, void *to) {
@@ -127,12 +122,9 @@ TEST_F(ProgramCuda, ReadsANumber) {
   };
   EXPECT_EQ(std::exchange(fakeCuda()->log, {}),
             (std::vector<std::string>{
-                launch(x, aligned), launch(aligned, second),
+                launch(x, workspace), launch(workspace, second),
                 "cuMemcpyDtoHAsync 4 stream=80", "cuStreamSynchronize 80",
                 "cuMemcpyDtoDAsync 256 stream=80"}));
-  EXPECT_SUCCESS(mxStreamDestroy(stream));
-  for (void *memory : {x, y, workspace})
-    EXPECT_SUCCESS(mxMemFree(memory));
 }
 
 /// The cubin where the manifest names one, else the PTX.

@@ -23,18 +23,31 @@ class SimDevice : public Simulator {
 protected:
   void SetUp() override {
     Simulator::SetUp();
-    ASSERT_SUCCESS(
-        mxModuleLoad(&module, readKernels().c_str(), 0, "kernels.ptx"));
+    module = load(readKernels(), "kernels.ptx");
   }
   void TearDown() override {
-    mxModuleUnload(module);
+    for (mxModule loaded : modules)
+      EXPECT_SUCCESS(mxModuleUnload(loaded));
     Simulator::TearDown();
   }
 
-  mxFunction kernel(const char *name) {
+  /// Loads a module that TearDown unloads.
+  mxModule load(const std::string &text, const char *file) {
+    mxModule loaded = nullptr;
+    EXPECT_SUCCESS(mxModuleLoad(&loaded, text.c_str(), 0, file));
+    modules.push_back(loaded);
+    return loaded;
+  }
+  mxFunction kernel(const char *name) { return kernel(name, module); }
+  static mxFunction kernel(const char *name, mxModule module) {
     mxFunction function = nullptr;
     EXPECT_SUCCESS(mxModuleGetFunction(&function, module, name));
     return function;
+  }
+  /// Launches a kernel that never ends, as MLIR does.
+  void waitForever() {
+    mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
+                     nullptr, nullptr, 0);
   }
 
   template <typename T>
@@ -46,6 +59,8 @@ protected:
   }
 
   mxModule module = nullptr;
+  std::vector<mxModule> modules;
+  const mxLaunchConfig warp = launchOf(1, 32);
 };
 
 TEST_F(SimDevice, AddsVectors) {
@@ -56,9 +71,7 @@ TEST_F(SimDevice, AddsVectors) {
     b[i] = 1000.0f - i;
   }
   void *da = upload(a), *db = upload(b), *dc = alloc(n * 4);
-  void *parameters[] = {&da, &db, &dc, (void *)&n};
-  mxLaunchConfig config = launchOf(8, 128);
-  ASSERT_SUCCESS(mxLaunch(kernel("vector_add"), &config, parameters, 4));
+  ASSERT_SUCCESS(launch(kernel("vector_add"), launchOf(8, 128), da, db, dc, n));
   ASSERT_SUCCESS(mxSynchronize());
   std::vector<float> c = download<float>(dc, n);
   for (uint32_t i = 0; i < n; ++i)
@@ -94,14 +107,9 @@ std::string warnedKernels() {
 }
 
 TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
-  mxModule warned = nullptr;
-  ASSERT_SUCCESS(
-      mxModuleLoad(&warned, warnedKernels().c_str(), 0, "warned.ptx"));
-  mxLaunchConfig config = launchOf(1, 32);
-  auto launch = [&](const char *name) {
-    mxFunction function = nullptr;
-    EXPECT_SUCCESS(mxModuleGetFunction(&function, warned, name));
-    return mxLaunch(function, &config, nullptr, 0);
+  mxModule warned = load(warnedKernels(), "warned.ptx");
+  auto run = [&](const char *name) {
+    return launch(kernel(name, warned), warp);
   };
   // The handler may call the interface; nothing is locked.
   std::vector<std::string> texts;
@@ -114,40 +122,36 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
       &texts);
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "print"));
   for (int i = 0; i < 2; ++i)
-    EXPECT_SUCCESS(launch("first"));
+    EXPECT_SUCCESS(run("first"));
   ASSERT_EQ(texts.size(), 1u);
   EXPECT_TRUE(
       contains(texts[0], {"kernel 'first' on the simulator ran to its end",
                           "warned.ptx:14: ld-before-wait: warning: "}));
   EXPECT_EQ(texts[0].back(), '\n');
-  EXPECT_SUCCESS(launch("second"));
+  EXPECT_SUCCESS(run("second"));
   ASSERT_EQ(texts.size(), 2u);
   EXPECT_TRUE(contains(texts[1], {"kernel 'second'", "ld-before-wait"}));
 
   // Without a handler on standard error.
   mxSetWarningHandler(nullptr, nullptr);
-  mxModule again = nullptr;
-  ASSERT_SUCCESS(mxModuleLoad(&again, warnedKernels().c_str(), 0, "again.ptx"));
-  std::swap(again, warned);
+  warned = load(warnedKernels(), "again.ptx");
   testing::internal::CaptureStderr();
-  EXPECT_SUCCESS(launch("first"));
+  EXPECT_SUCCESS(run("first"));
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
                        {"mx runtime: warning: kernel 'first'",
                         "again.ptx:14: ld-before-wait: warning: "}));
 
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
-  EXPECT_ERROR_WITH(launch("first"), MX_ERROR_CHECK, "kernel 'first'",
+  EXPECT_ERROR_WITH(run("first"), MX_ERROR_CHECK, "kernel 'first'",
                     "MX_SIM_WARNINGS", "ld-before-wait: warning: ");
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "none"));
   testing::internal::CaptureStderr();
-  EXPECT_SUCCESS(launch("second"));
+  EXPECT_SUCCESS(run("second"));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_ERROR_WITH(mxSetSimulatorOption("warnings", "some"),
                     MX_ERROR_INVALID_VALUE,
                     "expected print, error or none, found 'some'");
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
-  mxModuleUnload(again);
-  mxModuleUnload(warned);
 }
 
 /// A 2-D u8 tensor of `rows` x 128 in which every byte tells its place.
@@ -170,9 +174,8 @@ TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
                                           nullptr, 0, swizzle, 0, 0));
     int32_t x = 0, y = 8;
     uint32_t slotBytes = boxRows * 128, slots = 2;
-    void *parameters[] = {map, &out, &x, &y, &slotBytes, &slotBytes, &slots};
-    mxLaunchConfig config = launchOf(1, 64, 0, 4096);
-    ASSERT_SUCCESS(mxLaunch(kernel("tma_load"), &config, parameters, 7));
+    ASSERT_SUCCESS(launch(kernel("tma_load"), launchOf(1, 64, 0, 4096), map,
+                          out, x, y, slotBytes, slotBytes, slots));
     std::vector<uint8_t> result = download<uint8_t>(out, 2 * boxRows * 128);
     for (int slot = 0; slot < 2; ++slot)
       for (int row = 0; row < boxRows; ++row)
@@ -190,9 +193,7 @@ TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
 
 TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
   void *out = alloc(8 * 32 * 4);
-  void *parameters[] = {&out};
-  mxLaunchConfig config = launchOf(8, 32, 2);
-  ASSERT_SUCCESS(mxLaunch(kernel("cluster_exchange"), &config, parameters, 1));
+  ASSERT_SUCCESS(launch(kernel("cluster_exchange"), launchOf(8, 32, 2), out));
   std::vector<int32_t> result = download<int32_t>(out, 8 * 32);
   for (int i = 0; i < 8 * 32; ++i)
     ASSERT_EQ(result[i], (1 - i / 32 % 2) * 1000 + i % 32) << i;
@@ -261,25 +262,18 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
 
 TEST_F(SimDevice, StopsAtTheInstructionLimit) {
   void *out = alloc(128);
-  uint32_t n = 32;
-  void *parameters[] = {&out, &n};
-  mxLaunchConfig config = launchOf(1, 32);
   ASSERT_SUCCESS(mxSetSimulatorOption("instruction-limit", "3"));
-  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
-            MX_ERROR_CHECK);
+  EXPECT_EQ(launch(kernel("store_ids"), warp, out, 32), MX_ERROR_CHECK);
   ASSERT_SUCCESS(mxSetSimulatorOption("instruction-limit", "1000000"));
   mxClearError();
-  EXPECT_SUCCESS(mxLaunch(kernel("store_ids"), &config, parameters, 2));
+  EXPECT_SUCCESS(launch(kernel("store_ids"), warp, out, 32));
 }
 
 TEST_F(SimDevice, CountsWhatItRuns) {
   mxSimulatorCounters before = mxSized<mxSimulatorCounters>(), after = before;
   mxGetSimulatorCounters(&before);
   void *out = alloc(128);
-  uint32_t n = 32;
-  void *parameters[] = {&out, &n};
-  mxLaunchConfig config = launchOf(1, 32);
-  ASSERT_SUCCESS(mxLaunch(kernel("store_ids"), &config, parameters, 2));
+  ASSERT_SUCCESS(launch(kernel("store_ids"), warp, out, 32));
   mxGetSimulatorCounters(&after);
   EXPECT_EQ(after.launches, before.launches + 1);
   EXPECT_GT(after.warpInstructions, before.warpInstructions);
@@ -291,13 +285,9 @@ TEST_F(SimDevice, CountsWhatItRuns) {
 
 TEST_F(SimDevice, WritesReports) {
   std::string path = testing::TempDir() + "mx-sim-report.json";
-  std::vector<float> a(256, 1.0f);
-  const uint32_t n = 256;
-  void *da = upload(a), *dc = alloc(n * 4);
-  void *parameters[] = {&da, &da, &dc, (void *)&n};
-  mxLaunchConfig config = launchOf(2, 128);
-  auto launch = [&] {
-    return mxLaunch(kernel("vector_add"), &config, parameters, 4);
+  void *a = upload(std::vector<float>(256, 1.0f)), *c = alloc(1024);
+  auto add = [&] {
+    return launch(kernel("vector_add"), launchOf(2, 128), a, a, c, 256);
   };
   auto count = [&](const std::string &part) {
     std::ifstream file(path);
@@ -308,16 +298,16 @@ TEST_F(SimDevice, WritesReports) {
     return found;
   };
   ASSERT_SUCCESS(mxSetSimulatorOption("report", path.c_str()));
-  ASSERT_SUCCESS(launch());
+  ASSERT_SUCCESS(add());
   EXPECT_EQ(count("\"kernel\": \"vector_add\""), 1u);
-  ASSERT_SUCCESS(launch());
+  ASSERT_SUCCESS(add());
   EXPECT_EQ(count("\"kernel\": \"vector_add\""), 2u);
   EXPECT_GT(count("\"instructions_by_line\""), 0u);
   ASSERT_SUCCESS(mxSetSimulatorOption("report", "/no/such/folder/r"));
-  EXPECT_ERROR_WITH(launch(), MX_ERROR_INVALID_VALUE, "/no/such/folder/r",
+  EXPECT_ERROR_WITH(add(), MX_ERROR_INVALID_VALUE, "/no/such/folder/r",
                     "No such file");
   ASSERT_SUCCESS(mxSetSimulatorOption("report", ""));
-  EXPECT_SUCCESS(launch());
+  EXPECT_SUCCESS(add());
   std::remove(path.c_str());
 }
 
@@ -410,36 +400,30 @@ TEST_F(SimDevice, NamesTheKernelsThereAre) {
 
 TEST_F(SimDevice, RefusesWrongParameters) {
   void *parameters[] = {nullptr, nullptr};
-  mxLaunchConfig config = launchOf(1, 32);
-  EXPECT_ERROR(mxLaunch(kernel("store_ids"), &config, parameters, 1),
+  EXPECT_ERROR(mxLaunch(kernel("store_ids"), &warp, parameters, 1),
                MX_ERROR_BAD_LAUNCH,
                "kernel 'store_ids': expected 2 parameters, found 1");
-  EXPECT_ERROR(mxLaunch(kernel("store_ids"), &config, parameters, 2),
+  EXPECT_ERROR(mxLaunch(kernel("store_ids"), &warp, parameters, 2),
                MX_ERROR_BAD_LAUNCH,
                "kernel 'store_ids': expected a value for parameter 0, found a "
                "null pointer");
-  EXPECT_EQ(mxLaunch(nullptr, &config, parameters, 2), MX_ERROR_INVALID_VALUE);
+  EXPECT_EQ(mxLaunch(nullptr, &warp, parameters, 2), MX_ERROR_INVALID_VALUE);
 }
 
 TEST_F(SimDevice, SkipsEmptyGrids) {
-  mxLaunchConfig config = launchOf(0, 32);
-  EXPECT_SUCCESS(mxLaunch(kernel("wait_forever"), &config, nullptr, 0));
+  EXPECT_SUCCESS(launch(kernel("wait_forever"), launchOf(0, 32)));
 }
 
 TEST_F(SimDevice, ReportsWildStores) {
   void *out = alloc(31 * 4);
-  uint32_t n = 32;
-  void *parameters[] = {&out, &n};
-  mxLaunchConfig config = launchOf(1, 32);
-  EXPECT_ERROR_WITH(mxLaunch(kernel("store_ids"), &config, parameters, 2),
-                    MX_ERROR_CHECK, "kernel 'store_ids' on the simulator",
-                    "out-of-bounds", "kernels.ptx");
+  EXPECT_ERROR_WITH(launch(kernel("store_ids"), warp, out, 32), MX_ERROR_CHECK,
+                    "kernel 'store_ids' on the simulator", "out-of-bounds",
+                    "kernels.ptx");
 }
 
 TEST_F(SimDevice, ReportsDeadlocks) {
-  mxLaunchConfig config = launchOf(1, 32);
-  EXPECT_ERROR_WITH(mxLaunch(kernel("wait_forever"), &config, nullptr, 0),
-                    MX_ERROR_DEADLOCK, "'wait_forever'", "deadlock");
+  EXPECT_ERROR_WITH(launch(kernel("wait_forever"), warp), MX_ERROR_DEADLOCK,
+                    "'wait_forever'", "deadlock");
 }
 
 TEST_F(SimDevice, OrdersStreams) {
@@ -611,10 +595,7 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
                     "ld.shared.u32 %r1, [s];\n"
                     "st.global.u32 [%rd1], %r1;\nret;\n}\n";
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
-  mxModule own = nullptr;
-  mxFunction k = nullptr;
-  ASSERT_SUCCESS(mxModuleLoad(&own, ptx, 0, "k.ptx"));
-  ASSERT_SUCCESS(mxModuleGetFunction(&k, own, "k"));
+  mxFunction k = kernel("k", load(ptx, "k.ptx"));
   void *out = alloc(4), *parameters[] = {&out};
   auto launchForeign = [&] {
     testing::internal::CaptureStderr();
@@ -635,8 +616,7 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
 
   // Who can look at errors gets one, and sees that nobody wrote it.
-  mxLaunchConfig config = launchOf(1, 1);
-  EXPECT_EQ(mxLaunch(k, &config, parameters, 1), MX_ERROR_CHECK);
+  EXPECT_EQ(launch(k, launchOf(1, 1), out), MX_ERROR_CHECK);
   EXPECT_NE(download<uint32_t>(out, 1)[0], 0u);
   mxClearError();
   // So does who looks for bugs.
@@ -647,20 +627,16 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   }
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
   // What a GPU does not get through either is an error in any case.
-  mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
-                   nullptr, nullptr, 0);
+  waitForever();
   EXPECT_EQ(takeStatus(), MX_ERROR_DEADLOCK);
-  EXPECT_SUCCESS(mxModuleUnload(own));
 }
 
 TEST_F(SimDevice, RefusesCooperativeLaunchesThatDoNotFit) {
   void *a = upload(std::vector<float>(32, 1.0f)), *b = alloc(128);
-  uint32_t n = 32;
-  void *parameters[] = {&a, &a, &b, &n};
   auto launchGrid = [&](int64_t grid) {
-    mxLaunchConfig config =
-        launchOf(grid, 1024, 0, 0, nullptr, MX_LAUNCH_COOPERATIVE);
-    return mxLaunch(kernel("vector_add"), &config, parameters, 4);
+    return launch(kernel("vector_add"),
+                  launchOf(grid, 1024, 0, 0, nullptr, MX_LAUNCH_COOPERATIVE), a,
+                  a, b, 32);
   };
   // Two blocks of 1024 threads on each of 148 SMs.
   EXPECT_SUCCESS(launchGrid(296));
@@ -676,9 +652,7 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
   mxFunction add = kernel("vector_add");
   // It does not wait for the kernel that computes its operand.
   auto addTo = [&](void *to, void *from, int32_t flags) {
-    void *parameters[] = {&a, &from, &to, &n};
-    mxLaunchConfig config = launchOf(1, 32, 0, 0, nullptr, flags);
-    return mxLaunch(add, &config, parameters, 4);
+    return launch(add, launchOf(1, 32, 0, 0, nullptr, flags), a, from, to, n);
   };
   EXPECT_SUCCESS(addTo(b, a, 0));
   EXPECT_SUCCESS(addTo(c, b, 0));
@@ -769,8 +743,7 @@ TEST_F(SimDevice, HasNoTime) {
 }
 
 TEST_F(SimDevice, MgpuErrorsStickAndStop) {
-  mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
-                   nullptr, nullptr, 0);
+  waitForever();
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
   EXPECT_EQ(mgpuMemAlloc(16, nullptr, false), nullptr);
   EXPECT_EQ(mgpuStreamCreate(), nullptr);
@@ -789,8 +762,7 @@ TEST_F(SimDeviceDeathTest, ExitsWhereTheHostAsksForIt) {
   EXPECT_EXIT(
       {
         mxSetErrorPolicy(MX_ERRORS_EXIT);
-        mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
-                         nullptr, nullptr, 0);
+        waitForever();
       },
       testing::ExitedWithCode(1),
       "mx runtime: deadlock: kernel 'wait_forever' on the simulator");
@@ -812,14 +784,12 @@ TEST_F(SimDevice, ServesManyThreads) {
         mxFunction function = nullptr;
         void *out = nullptr;
         mxStream stream = nullptr;
-        uint32_t n = 32;
         bad += mxModuleLoad(&own, ptx.c_str(), 0, nullptr) != MX_SUCCESS;
         bad += mxModuleGetFunction(&function, own, "store_ids") != MX_SUCCESS;
         bad += mxStreamCreate(&stream) != MX_SUCCESS;
         bad += mxMemAlloc(&out, 128) != MX_SUCCESS;
-        void *parameters[] = {&out, &n};
-        mxLaunchConfig config = launchOf(1, 32, 0, 0, stream);
-        bad += mxLaunch(function, &config, parameters, 2) != MX_SUCCESS;
+        bad += launch(function, launchOf(1, 32, 0, 0, stream), out, 32) !=
+               MX_SUCCESS;
         uint32_t result[32] = {};
         bad += mxMemcpyToHost(result, out, 128, stream) != MX_SUCCESS;
         for (uint32_t i = 0; i < 32; ++i)
@@ -848,22 +818,18 @@ L:
   @%p bra L;
   ret;
 })";
-  mxModule own = nullptr;
-  mxFunction spin = nullptr;
-  ASSERT_SUCCESS(mxModuleLoad(&own, text, 0, "spin.ptx"));
-  ASSERT_SUCCESS(mxModuleGetFunction(&spin, own, "spin"));
-  mxLaunchConfig config = launchOf(1, 32);
+  mxFunction spin = kernel("spin", load(text, "spin.ptx"));
   int32_t flags[2] = {0, 1};
   std::atomic<bool> hasEnded{false};
   int statuses[2] = {MX_SUCCESS, MX_SUCCESS};
   std::thread first([&] {
     mxSetThreadInterrupt(&flags[0]);
-    statuses[0] = mxLaunch(spin, &config, nullptr, 0);
+    statuses[0] = launch(spin, warp);
     hasEnded = true;
   });
   std::thread second([&] {
     mxSetThreadInterrupt(&flags[1]);
-    statuses[1] = mxLaunch(spin, &config, nullptr, 0);
+    statuses[1] = launch(spin, warp);
   });
   second.join();
   EXPECT_EQ(statuses[1], MX_ERROR_INTERRUPTED);
@@ -872,7 +838,6 @@ L:
   first.join();
   EXPECT_EQ(statuses[0], MX_ERROR_INTERRUPTED);
   mxClearError();
-  EXPECT_SUCCESS(mxModuleUnload(own));
 }
 
 } // namespace

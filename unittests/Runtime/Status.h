@@ -63,4 +63,12 @@ inline mxLaunchConfig launchOf(int64_t grid, int64_t block, int64_t cluster = 0,
       sharedMemory,           stream,       flags};
 }
 
+/// Launches with the values of these parameters.
+template <typename... T>
+int launch(mxFunction function, const mxLaunchConfig &config,
+           const T &...parameters) {
+  void *addresses[] = {const_cast<T *>(&parameters)..., nullptr};
+  return mxLaunch(function, &config, addresses, sizeof...(T));
+}
+
 #endif // MX_UNITTESTS_RUNTIME_STATUS_H
