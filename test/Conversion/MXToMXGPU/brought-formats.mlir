@@ -38,6 +38,6 @@ func.func @squares(%x: !x, %q: !q, %s: !f, %d: !d) -> !d {
 
 // SQUARE: error: {{.*}}expected a matrix with blocks along rows, without expert groups, for scales of type 'f32' on the GPU: quantize on the host
 func.func @quantize(%x: !x, %q: !q, %s: !f) -> (!q, !f) {
-  %0:2 = mx.quantize ins(%x : !x) outs(%q, %s : !q, !f) block_size = 128 square -> !q, !f
+  %0:2 = mx.quantize ins(%x : !x) outs(%q, %s : !q, !f) square -> !q, !f
   return %0#0, %0#1 : !q, !f
 }

@@ -116,8 +116,7 @@ class Program(Function):
         if on_cpu or format.rows == 1:
             t = f"tensor<{rows}x{columns}x{dtype}>"
             square = "square" if format.rows > 1 else ""
-            names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS block_size = {format.block} "
-                              f"{square}", types, returned=False)
+            names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS {square}", types, returned=False)
         else:
             names = [self.argument(*pair) for pair in zip(types, (codes(elements, element), scales))]
         return names, types, elements, scales

@@ -41,7 +41,7 @@ func.func @elements(%q: tensor<8x256xf8E5M2>, %s: tensor<8x4x!mx_formats.ue5m3>,
 
 func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<8x2xf32>) {
   // expected-error@+1 {{expected square with scales of type 'f32' for 128 x 128 elements, found none}}
-  mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<8x2xf32>) block_size = 128
+  mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<8x2xf32>)
       -> tensor<8x256xf8E4M3FN>, tensor<8x2xf32>
   return
 }
@@ -51,6 +51,6 @@ func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<
 func.func @rounding(%x: tensor<8x64xf32>, %q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.ue5m3>) {
   // expected-error@+1 {{expected scale_rounding = ceil with '!mx_formats.ue5m3' scales, found even}}
   mx.quantize ins(%x : tensor<8x64xf32>) outs(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.ue5m3>)
-      block_size = 64 scale_rounding = even -> tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.ue5m3>
+      scale_rounding = even -> tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.ue5m3>
   return
 }
