@@ -40,12 +40,10 @@ constexpr FloatFormatInfo kInfos[kNumFloatFormats] = {
      0x1p-24f, true, true, true, kF16CanonicalNaN},
 };
 
-/// A number taken apart: (-1)^negative * significand * 2^exponent, plus less
-/// than one unit of the significand if `sticky`.
+/// A number taken apart: (-1)^negative * significand * 2^exponent.
 struct Unpacked {
   enum Kind : uint8_t { Finite, Infinite, NaN } kind;
   bool negative;
-  bool sticky;
   int exponent;
   uint64_t significand;
 };
@@ -57,15 +55,14 @@ Unpacked unpack(uint64_t bits, unsigned exponentBits, unsigned mantissaBits) {
   unsigned field = unsigned(bits >> mantissaBits) & allOnes;
   bool negative = (bits >> (mantissaBits + exponentBits)) & 1;
   if (field == allOnes)
-    return {mantissa ? Unpacked::NaN : Unpacked::Infinite, negative, false, 0,
-            0};
+    return {mantissa ? Unpacked::NaN : Unpacked::Infinite, negative, 0, 0};
   int bias = int(allOnes >> 1);
   if (field == 0) // Subnormals have the exponent of the smallest normal.
     field = 1;
   else
     mantissa |= uint64_t(1) << mantissaBits;
-  return {Unpacked::Finite, negative, false,
-          int(field) - bias - int(mantissaBits), mantissa};
+  return {Unpacked::Finite, negative, int(field) - bias - int(mantissaBits),
+          mantissa};
 }
 
 Unpacked unpack(float value) { return unpack(bitsOf(value), 8, 23); }
@@ -81,7 +78,7 @@ unsigned bitLength(uint64_t value) {
 /// moves into the exponent by itself.
 uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
   if (x.significand == 0)
-    return 0; // An operation that leaves sticky bits has a significand too.
+    return 0;
   int minExponent = 1 - bias;
   int exponent = x.exponent + int(bitLength(x.significand)) - 1;
   if (exponent < minExponent)
@@ -89,7 +86,6 @@ uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
   int shift = exponent - int(mantissaBits) - x.exponent;
   uint64_t kept;
   if (shift <= 0) {
-    assert(!x.sticky && "sticky bits need a significand that is shifted out");
     kept = x.significand << -shift;
   } else if (shift > 64) {
     kept = 0; // Less than half of the smallest subnormal.
@@ -98,13 +94,13 @@ uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
     uint64_t half = uint64_t(1) << (shift - 1);
     uint64_t rest = x.significand & (half | (half - 1));
     // Without branches: on random data every other one is mispredicted.
-    bool odd = (kept & 1) | x.sticky;
+    bool odd = kept & 1;
     kept += (rest > half) | ((rest == half) & odd);
   }
   return kept + (uint64_t(exponent - minExponent) << mantissaBits);
 }
 
-/// Rounds a product, a quotient or a double to IEEE binary32.
+/// Rounds to IEEE binary32.
 uint32_t roundToF32Bits(const Unpacked &x) {
   uint32_t sign = x.negative ? 0x80000000u : 0;
   switch (x.kind) {
@@ -180,8 +176,8 @@ float decodeSmall(const FloatFormatInfo &info, uint32_t code) {
   else
     significand |= uint64_t(1) << info.mantissaBits;
   int exponent = int(field) - info.bias - int(info.mantissaBits);
-  return floatFromBits(roundToF32Bits(
-      {Unpacked::Finite, sign != 0, false, exponent, significand}));
+  return floatFromBits(
+      roundToF32Bits({Unpacked::Finite, sign != 0, exponent, significand}));
 }
 
 using DecodeTables = std::array<std::array<float, 256>, kNumFloatFormats>;
@@ -267,48 +263,8 @@ int8_t mx::encodeInt8(float value) {
 
 float mx::decodeInt8(int8_t code) {
   int magnitude = code < 0 ? -int(code) : int(code);
-  return floatFromBits(roundToF32Bits(
-      {Unpacked::Finite, code < 0, false, -6, uint64_t(magnitude)}));
-}
-
-float mx::mulF32(float x, float y) {
-  Unpacked a = unpack(x), b = unpack(y);
-  bool negative = a.negative != b.negative;
-  bool infinite = a.kind == Unpacked::Infinite || b.kind == Unpacked::Infinite;
-  bool zero = (a.kind == Unpacked::Finite && a.significand == 0) ||
-              (b.kind == Unpacked::Finite && b.significand == 0);
-  bool nan = a.kind == Unpacked::NaN || b.kind == Unpacked::NaN;
-  if (nan || (infinite && zero))
-    return floatFromBits(kF32CanonicalNaN);
-  if (infinite)
-    return floatFromBits(negative ? 0xFF800000u : 0x7F800000u);
-  // 24 times 24 bits: the product is exact.
   return floatFromBits(
-      roundToF32Bits({Unpacked::Finite, negative, false,
-                      a.exponent + b.exponent, a.significand * b.significand}));
-}
-
-float mx::divF32(float x, float y) {
-  Unpacked a = unpack(x), b = unpack(y);
-  bool negative = a.negative != b.negative;
-  bool aInfinite = a.kind == Unpacked::Infinite;
-  bool bInfinite = b.kind == Unpacked::Infinite;
-  bool aZero = a.kind == Unpacked::Finite && a.significand == 0;
-  bool bZero = b.kind == Unpacked::Finite && b.significand == 0;
-  bool nan = a.kind == Unpacked::NaN || b.kind == Unpacked::NaN;
-  if (nan || (aInfinite && bInfinite) || (aZero && bZero))
-    return floatFromBits(kF32CanonicalNaN);
-  if (aInfinite || bZero)
-    return floatFromBits(negative ? 0xFF800000u : 0x7F800000u);
-  if (aZero || bInfinite)
-    return floatFromBits(negative ? 0x80000000u : 0);
-  // Normalise the dividend to 64 bits: the quotient then has at least 40, more
-  // than binary32 keeps, and the remainder is the sticky bit.
-  unsigned shift = 64 - bitLength(a.significand);
-  uint64_t dividend = a.significand << shift;
-  return floatFromBits(roundToF32Bits(
-      {Unpacked::Finite, negative, dividend % b.significand != 0,
-       a.exponent - int(shift) - b.exponent, dividend / b.significand}));
+      roundToF32Bits({Unpacked::Finite, code < 0, -6, uint64_t(magnitude)}));
 }
 
 double mx::widenF32(float value) {

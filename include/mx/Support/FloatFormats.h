@@ -133,15 +133,6 @@ uint8_t encodeE8M0Down(float value, bool saturate = true);
 int8_t encodeInt8(float value);
 float decodeInt8(int8_t code);
 
-//===----------------------------------------------------------------------===//
-// IEEE binary32 arithmetic on integers
-//===----------------------------------------------------------------------===//
-
-/// x * y and x / y rounded to nearest even. Subnormals are kept, a NaN result
-/// is 0x7FFFFFFF.
-float mulF32(float x, float y);
-float divF32(float x, float y);
-
 /// The exact value of `value` as a double, subnormals included; NaN stays NaN.
 double widenF32(float value);
 

@@ -192,7 +192,7 @@ public:
 };
 
 /// Every registry of mx has the dialect, and every context with mx loads it.
-const bool isRegistered = [] {
+[[maybe_unused]] const bool isRegistered = [] {
   mx::addDialects([](DialectRegistry &registry) {
     registry.insert<FormatsDialect>();
     registry.addExtension(+[](MLIRContext *context, MXDialect *) {
