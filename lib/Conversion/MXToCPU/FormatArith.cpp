@@ -13,8 +13,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/BlockFormats/BlockFormat.h"
-#include "mx/Support/ScaleRecipe.h"
 #include "mx/Support/Philox.h"
+#include "mx/Support/ScaleRecipe.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
