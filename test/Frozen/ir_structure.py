@@ -131,8 +131,6 @@ CHANGES = (
         (r"memref\.atomic_rmw addi (%[\w$.-]+), (%[\w$.-]+\[[^],]+\]) : \(i32, (memref<[^<>]+>)\) -> i32",
          r"mxgpu.atomic_add \1 to \2 : \3"),
     ),
-    # Version 4: orders of operands are attributes of strategies. A matmul of what
-    # mx.permute_reduction wrote needs an a_order or b_order by hand.
     Syntax(4, "mx.weight_layout", (r"#mx\.weight_layout<fragment_64x64>", f"#{TILED}"),
            (rf"(?<!order = )#{TILED}", "#mx.weight_layout<fragment_64x64>")),
     Syntax(4, "mx.pack_weights", (r"mx\.pack_weights (?=ins)", f"mx.pack_operand order = #{TILED} "),
