@@ -7,10 +7,11 @@
 // quotient or a root that was rounded to f64 before rounds to the same number.
 //===----------------------------------------------------------------------===//
 
-#include "Arithmetic.h"
+#include "mx/Plan/Expression.h"
 #include "mx/Support/FloatFormats.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 using namespace mx;
@@ -39,160 +40,115 @@ static int64_t toHeld(uint64_t number, unsigned width) {
   return width == 1 ? int64_t(number & 1) : toSigned(int64_t(number), width);
 }
 
-static unsigned getFloatWidth(NumberType type) {
-  return type.kind == NumberType::F64   ? 64
-         : type.kind == NumberType::F32 ? 32
-                                        : 16;
+/// The narrow format of a type; f32 and f64 have none.
+static std::optional<FloatFormat> getNarrow(NumberType type) {
+  if (type.kind == NumberType::F16)
+    return FloatFormat::F16;
+  return type.kind == NumberType::BF16 ? std::optional(FloatFormat::BF16)
+                                       : std::nullopt;
 }
 
 static double toDouble(int64_t bits, NumberType type) {
-  switch (type.kind) {
-  case NumberType::F16:
-    return double(decode(FloatFormat::F16, uint16_t(bits)));
-  case NumberType::BF16:
-    return double(decode(FloatFormat::BF16, uint16_t(bits)));
-  case NumberType::F32:
-    return double(floatFromBits(uint32_t(bits)));
-  default:
-    return doubleFromBits(uint64_t(bits));
-  }
+  if (std::optional<FloatFormat> narrow = getNarrow(type))
+    return double(decode(*narrow, uint16_t(bits)));
+  return type.kind == NumberType::F32 ? double(floatFromBits(uint32_t(bits)))
+                                      : doubleFromBits(uint64_t(bits));
 }
 
 /// Rounds once, to nearest even.
 static int64_t toBits(double value, NumberType type) {
-  switch (type.kind) {
-  case NumberType::F16:
-    return int64_t(encodeF64(FloatFormat::F16, value));
-  case NumberType::BF16:
-    return int64_t(encodeF64(FloatFormat::BF16, value));
-  case NumberType::F32:
-    return int64_t(encodeF32Bits(value));
-  default:
-    return int64_t(bitsOf(value));
-  }
+  if (std::optional<FloatFormat> narrow = getNarrow(type))
+    return int64_t(encodeF64(*narrow, value));
+  return int64_t(type.kind == NumberType::F32 ? encodeF32Bits(value)
+                                              : bitsOf(value));
 }
 
 //===----------------------------------------------------------------------===//
 // Integers
 //===----------------------------------------------------------------------===//
 
-static int64_t divideSigned(Operator op, int64_t a, int64_t b) {
-  // The least number by -1 is itself, with the rest 0.
-  if (b == -1)
-    return op == Operator::RemSI ? 0 : int64_t(-uint64_t(a));
-  int64_t quotient = a / b, rest = a % b;
-  bool isNegative = (a < 0) != (b < 0);
-  switch (op) {
-  case Operator::RemSI:
-    return rest;
-  case Operator::FloorDivSI:
-    return quotient - (rest != 0 && isNegative);
-  case Operator::CeilDivSI:
-    return quotient + (rest != 0 && !isNegative);
-  default:
-    return quotient;
-  }
+/// Operands of an integer operator, with and without their sign.
+struct Integers {
+  int64_t a, b;
+  uint64_t ua, ub;
+  unsigned width;
+};
+
+/// Divides signed numbers and rounds the quotient: down by -1, up by 1, or to
+/// zero.
+static uint64_t divide(const Integers &x, int rounding = 0) {
+  if (x.b == -1) // the least number gives itself
+    return -x.ua;
+  bool isExact = x.a % x.b == 0, isNegative = (x.a < 0) != (x.b < 0);
+  return uint64_t(x.a / x.b +
+                  (isExact || isNegative != (rounding < 0) ? 0 : rounding));
 }
 
-static uint64_t divideUnsigned(Operator op, uint64_t a, uint64_t b) {
-  switch (op) {
-  case Operator::RemUI:
-    return a % b;
-  case Operator::CeilDivUI:
-    return a / b + (a % b != 0);
-  default:
-    return a / b;
-  }
-}
+struct IntegerOperator {
+  Operator op;
+  uint64_t (*apply)(const Integers &x);
+};
 
-/// By the width or more nothing is left but, to the right, the sign.
-static uint64_t shift(Operator op, int64_t a, uint64_t by, unsigned width) {
-  bool isLarge = by >= width;
-  if (op == Operator::ShRSI)
-    return uint64_t(toSigned(a, width) >> (isLarge ? 63 : by));
-  if (isLarge)
-    return 0;
-  return op == Operator::ShLI ? uint64_t(a) << by : toUnsigned(a, width) >> by;
-}
+/// Shifts by the width or more leave 0, or the sign.
+static constexpr IntegerOperator kIntegerOperators[] = {
+    {Operator::AddI, [](auto &x) { return x.ua + x.ub; }},
+    {Operator::SubI, [](auto &x) { return x.ua - x.ub; }},
+    {Operator::MulI, [](auto &x) { return x.ua * x.ub; }},
+    {Operator::DivSI, [](auto &x) { return divide(x); }},
+    {Operator::DivUI, [](auto &x) { return x.ua / x.ub; }},
+    {Operator::RemSI,
+     [](auto &x) { return x.b == -1 ? 0 : uint64_t(x.a % x.b); }},
+    {Operator::RemUI, [](auto &x) { return x.ua % x.ub; }},
+    {Operator::FloorDivSI, [](auto &x) { return divide(x, -1); }},
+    {Operator::CeilDivSI, [](auto &x) { return divide(x, 1); }},
+    {Operator::CeilDivUI,
+     [](auto &x) { return x.ua / x.ub + (x.ua % x.ub != 0); }},
+    {Operator::AndI, [](auto &x) { return x.ua & x.ub; }},
+    {Operator::OrI, [](auto &x) { return x.ua | x.ub; }},
+    {Operator::XOrI, [](auto &x) { return x.ua ^ x.ub; }},
+    {Operator::ShLI, [](auto &x) { return x.ub < x.width ? x.ua << x.ub : 0; }},
+    {Operator::ShRSI,
+     [](auto &x) { return uint64_t(x.a >> (x.ub < x.width ? x.ub : 63)); }},
+    {Operator::ShRUI,
+     [](auto &x) { return x.ub < x.width ? x.ua >> x.ub : 0; }},
+    {Operator::MinSI, [](auto &x) { return uint64_t(std::min(x.a, x.b)); }},
+    {Operator::MaxSI, [](auto &x) { return uint64_t(std::max(x.a, x.b)); }},
+    {Operator::MinUI, [](auto &x) { return std::min(x.ua, x.ub); }},
+    {Operator::MaxUI, [](auto &x) { return std::max(x.ua, x.ub); }},
+    {Operator::MulSIHigh,
+     [](auto &x) { return uint64_t(__int128(x.a) * x.b >> x.width); }},
+    {Operator::MulUIHigh,
+     [](auto &x) {
+       return uint64_t((unsigned __int128)(x.ua) * x.ub >> x.width);
+     }},
+    {Operator::AddUICarry,
+     [](auto &x) {
+       return uint64_t(toUnsigned(int64_t(x.ua + x.ub), x.width) < x.ua);
+     }},
+    {Operator::AbsI, [](auto &x) { return x.a < 0 ? -x.ua : x.ua; }},
+    {Operator::CtLZ,
+     [](auto &x) {
+       return x.ua ? uint64_t(__builtin_clzll(x.ua)) - (64 - x.width) : x.width;
+     }},
+    {Operator::CtTZ,
+     [](auto &x) { return x.ua ? uint64_t(__builtin_ctzll(x.ua)) : x.width; }},
+    {Operator::CtPop,
+     [](auto &x) { return uint64_t(__builtin_popcountll(x.ua)); }},
+    {Operator::SLt, [](auto &x) { return uint64_t(x.a < x.b); }},
+    {Operator::SLe, [](auto &x) { return uint64_t(x.a <= x.b); }},
+    {Operator::ULt, [](auto &x) { return uint64_t(x.ua < x.ub); }},
+    {Operator::ULe, [](auto &x) { return uint64_t(x.ua <= x.ub); }},
+};
 
-static unsigned countLeadingZeros(uint64_t number, unsigned width) {
-  unsigned count = 0;
-  while (count < width && !(number >> (width - 1 - count) & 1))
-    ++count;
-  return count;
-}
-
-static unsigned countTrailingZeros(uint64_t number, unsigned width) {
-  unsigned count = 0;
-  while (count < width && !(number >> count & 1))
-    ++count;
-  return count;
-}
-
-int64_t mx::plan::applyToIntegers(Operator op, unsigned width, int64_t x,
-                                  int64_t y) {
-  int64_t a = toSigned(x, width), b = toSigned(y, width);
-  uint64_t ua = toUnsigned(x, width), ub = toUnsigned(y, width);
-  auto hold = [&](uint64_t number) { return toHeld(number, width); };
-  switch (op) {
-  case Operator::AddI:
-    return hold(ua + ub);
-  case Operator::SubI:
-    return hold(ua - ub);
-  case Operator::MulI:
-    return hold(ua * ub);
-  case Operator::DivSI:
-  case Operator::RemSI:
-  case Operator::FloorDivSI:
-  case Operator::CeilDivSI:
-    return hold(uint64_t(divideSigned(op, a, b)));
-  case Operator::DivUI:
-  case Operator::RemUI:
-  case Operator::CeilDivUI:
-    return hold(divideUnsigned(op, ua, ub));
-  case Operator::AndI:
-    return hold(ua & ub);
-  case Operator::OrI:
-    return hold(ua | ub);
-  case Operator::XOrI:
-    return hold(ua ^ ub);
-  case Operator::ShLI:
-  case Operator::ShRSI:
-  case Operator::ShRUI:
-    return hold(shift(op, x, ub, width));
-  case Operator::MinSI:
-    return hold(uint64_t(std::min(a, b)));
-  case Operator::MaxSI:
-    return hold(uint64_t(std::max(a, b)));
-  case Operator::MinUI:
-    return hold(std::min(ua, ub));
-  case Operator::MaxUI:
-    return hold(std::max(ua, ub));
-  case Operator::MulSIHigh:
-    return hold(uint64_t((__int128(a) * b) >> width));
-  case Operator::MulUIHigh:
-    return hold(uint64_t(((unsigned __int128)(ua)*ub) >> width));
-  case Operator::AddUICarry:
-    return toUnsigned(int64_t(ua + ub), width) < ua;
-  case Operator::AbsI:
-    return hold(a < 0 ? -uint64_t(a) : uint64_t(a));
-  case Operator::CtLZ:
-    return hold(countLeadingZeros(ua, width));
-  case Operator::CtTZ:
-    return hold(countTrailingZeros(ua, width));
-  case Operator::CtPop:
-    return hold(uint64_t(__builtin_popcountll(ua)));
-  case Operator::SLt:
-    return a < b;
-  case Operator::SLe:
-    return a <= b;
-  case Operator::ULt:
-    return ua < ub;
-  case Operator::ULe:
-    return ua <= ub;
-  default:
-    return 0;
-  }
+static int64_t applyToIntegers(Operator op, unsigned width, int64_t x,
+                               int64_t y) {
+  // Rows are in the order of the enumeration.
+  const IntegerOperator &row =
+      kIntegerOperators[unsigned(op) - unsigned(Operator::AddI)];
+  assert(row.op == op && "expected an operator of integers");
+  return toHeld(row.apply({toSigned(x, width), toSigned(y, width),
+                           toUnsigned(x, width), toUnsigned(y, width), width}),
+                width);
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,7 +225,7 @@ static std::optional<bool> compare(Operator op, double a, double b) {
 /// What only looks at the bits.
 static std::optional<int64_t> applyToBits(Operator op, NumberType type,
                                           int64_t x, int64_t y) {
-  unsigned width = getFloatWidth(type);
+  unsigned width = type.getBits();
   uint64_t bits = toUnsigned(x, width), sign = uint64_t(1) << (width - 1);
   unsigned mantissa = type.kind == NumberType::F16    ? 10
                       : type.kind == NumberType::BF16 ? 7
@@ -331,8 +287,8 @@ static double applyToDoubles(Operator op, double a, double b) {
   }
 }
 
-int64_t mx::plan::applyToFloats(Operator op, NumberType type,
-                                const Operands &operands) {
+static int64_t applyToFloats(Operator op, NumberType type,
+                             const Operands &operands) {
   if (std::optional<int64_t> bits =
           applyToBits(op, type, operands[0], operands[1]))
     return *bits;
@@ -355,11 +311,7 @@ int64_t mx::plan::applyToFloats(Operator op, NumberType type,
 /// become its last one, unless it is what the number is rounded to.
 static int64_t fromInteger(uint64_t magnitude, bool isNegative,
                            NumberType type) {
-  if (type.kind == NumberType::F64) {
-    double value = double(magnitude);
-    return int64_t(bitsOf(isNegative ? -value : value));
-  }
-  if (magnitude >> 53)
+  if (type.kind != NumberType::F64 && magnitude >> 53)
     magnitude = (magnitude & ~uint64_t(0xFFF)) |
                 (magnitude & 0xFFF ? uint64_t(0x1000) : 0);
   double value = double(magnitude);
@@ -381,8 +333,7 @@ static int64_t toInteger(double value, unsigned width, bool isSigned) {
   return toHeld(whole <= 0 ? 0 : uint64_t(whole), width);
 }
 
-int64_t mx::plan::convert(Operator op, NumberType from, NumberType to,
-                          int64_t x) {
+static int64_t convert(Operator op, NumberType from, NumberType to, int64_t x) {
   switch (op) {
   case Operator::ExtSI:
     return toHeld(uint64_t(toSigned(x, from.width)), to.width);
@@ -403,9 +354,103 @@ int64_t mx::plan::convert(Operator op, NumberType from, NumberType to,
   case Operator::TruncF:
     return toBits(toDouble(x, from), to);
   default: { // Bitcast
-    unsigned width = from.isFloat() ? getFloatWidth(from) : from.width;
-    uint64_t bits = toUnsigned(x, width);
-    return to.isFloat() ? int64_t(bits) : toHeld(bits, width);
+    uint64_t bits = toUnsigned(x, from.getBits());
+    return to.isFloat() ? int64_t(bits) : toHeld(bits, to.width);
   }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// `a` divided by `b` of at least 1, rounded down, and what is left, from 0 on.
+/// Most divisors are powers of two, and a division takes longer than all else
+/// about a number.
+static bool isPowerOfTwo(int64_t b) { return (b & (b - 1)) == 0; }
+static int64_t floorDivide(int64_t a, int64_t b) {
+  return isPowerOfTwo(b) ? a >> __builtin_ctzll(uint64_t(b))
+                         : a / b - (a % b < 0);
+}
+static int64_t floorModulo(int64_t a, int64_t b) {
+  if (isPowerOfTwo(b))
+    return a & (b - 1);
+  int64_t rest = a % b;
+  return rest + (rest < 0 ? b : 0);
+}
+
+/// Of the operators of sizes; false where the result does not fit.
+static bool applyToSizes(Operator op, const Operands &operands, int64_t &result,
+                         std::string &error) {
+  int64_t a = operands[0], b = operands[1], c = operands[2];
+  auto check = [&](bool overflows, const char *sign) {
+    if (overflows)
+      error = std::to_string(a) + sign + std::to_string(b) +
+              " does not fit into 64 bits";
+    return !overflows;
+  };
+  switch (op) {
+  case Operator::Add:
+    return check(__builtin_add_overflow(a, b, &result), " + ");
+  case Operator::Sub:
+    return check(__builtin_sub_overflow(a, b, &result), " - ");
+  case Operator::Mul:
+    return check(__builtin_mul_overflow(a, b, &result), " * ");
+  case Operator::FloorDiv:
+    result = floorDivide(a, b);
+    break;
+  case Operator::CeilDiv:
+    result = floorDivide(a, b) + (floorModulo(a, b) != 0);
+    break;
+  case Operator::Mod:
+    result = floorModulo(a, b);
+    break;
+  case Operator::Min:
+    result = std::min(a, b);
+    break;
+  case Operator::Max:
+    result = std::max(a, b);
+    break;
+  case Operator::Select:
+    result = a != 0 ? b : c;
+    break;
+  case Operator::Eq:
+    result = a == b;
+    break;
+  case Operator::Ne:
+    result = a != b;
+    break;
+  case Operator::Lt:
+    result = a < b;
+    break;
+  default: // Le
+    result = a <= b;
+    break;
+  }
+  return true;
+}
+
+std::optional<int64_t> mx::plan::apply(const Expression &expression,
+                                       const Operands &operands,
+                                       std::string &error) {
+  Operator op = expression.op;
+  bool isOfSizes = getTypeCount(op) == 0;
+  if (int64_t divisor = operands[1];
+      isDivision(op) && (isOfSizes ? divisor < 1 : divisor == 0)) {
+    error = std::string("expected a divisor ") +
+            (isOfSizes ? "of at least 1" : "other than 0") + ", found " +
+            std::to_string(divisor);
+    return std::nullopt;
+  }
+  if (isOfSizes) {
+    int64_t result = 0;
+    if (!applyToSizes(op, operands, result, error))
+      return std::nullopt;
+    return result;
+  }
+  if (getTypeCount(op) == 2)
+    return convert(op, expression.type, expression.to, operands[0]);
+  if (expression.type.isFloat())
+    return applyToFloats(op, expression.type, operands);
+  return applyToIntegers(op, expression.type.width, operands[0], operands[1]);
 }

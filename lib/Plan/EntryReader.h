@@ -81,6 +81,7 @@ private:
   Block readBlock(const JsonReader &json, const std::vector<Operand> &results);
   /// The names that a step defines; `define` makes them known.
   std::vector<Operand> readNames(const JsonReader &json);
+  std::vector<Operand> readBufferName(const JsonReader &json);
   Number readValueName(const JsonReader &json);
   void define(const std::vector<Operand> &names);
   /// Takes names that mean nothing yet, and later says whether they do.

@@ -7,17 +7,11 @@
 
 #include "mx/Plan/Plan.h"
 
+#include <algorithm>
+
 using namespace mx::plan;
 
 namespace {
-
-struct ItemType {
-  std::string_view name;
-  int64_t bytes;
-};
-constexpr ItemType kItems[] = {{"b1", 1}, {"i1", 1}, {"i2", 2}, {"i4", 4},
-                               {"i8", 8}, {"u1", 1}, {"u2", 2}, {"u4", 4},
-                               {"u8", 8}, {"f2", 2}, {"f4", 4}, {"f8", 8}};
 
 /// One call of one entry.
 class Evaluator {
@@ -55,16 +49,13 @@ private:
   const std::vector<bool> &addresses;
 };
 
-std::string quote(const std::string &name) { return "'" + name + "'"; }
-
 std::string Evaluator::checkArguments() {
   for (size_t i = 0; i < entry.arguments.size(); ++i) {
     const Argument &argument = entry.arguments[i];
     if (argument.isNumber)
       continue;
     auto which = [&] {
-      return "argument " + std::to_string(i) + " " + quote(argument.name) +
-             ": ";
+      return "argument " + std::to_string(i) + " '" + argument.name + "': ";
     };
     const std::vector<int64_t> &shape = inputs.shapes[i];
     int64_t bytes = getItemBytes(argument.dtype);
@@ -195,10 +186,12 @@ std::string Evaluator::run() {
 
 int64_t mx::plan::getItemBytes(const std::string &dtype) {
   // Letter by letter: every call asks for each of its arguments.
-  for (const ItemType &item : kItems)
-    if (dtype.size() == 2 && dtype[0] == item.name[0] &&
-        dtype[1] == item.name[1])
-      return item.bytes;
+  if (dtype.size() != 2)
+    return 0;
+  constexpr std::string_view kItems = "b1i1i2i4i8u1u2u4u8f2f4f8";
+  for (size_t i = 0; i < kItems.size(); i += 2)
+    if (dtype[0] == kItems[i] && dtype[1] == kItems[i + 1])
+      return dtype[1] - '0';
   return 0;
 }
 
@@ -368,23 +361,23 @@ bool mx::plan::dependsOnAddress(const Number &number,
   if (number.kind == Number::Value)
     return size_t(number.value) >= values.size() ||
            values[size_t(number.value)];
-  return number.kind == Number::ArgumentAddress ||
-         number.kind == Number::ResultAddress ||
-         number.kind == Number::WorkAddress ||
-         number.kind == Number::ConstantAddress ||
-         number.kind == Number::WindowAddress ||
-         number.kind == Number::ChosenAddress;
+  return number.kind >= Number::ArgumentAddress &&
+         number.kind <= Number::ChosenAddress;
+}
+
+bool mx::plan::dependsOnAddress(const Expression &expression,
+                                const std::vector<bool> &values) {
+  // What an operator does not have is the constant 0.
+  return std::any_of(
+      expression.operands.begin(), expression.operands.end(),
+      [&](const Number &number) { return dependsOnAddress(number, values); });
 }
 
 std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
   std::vector<bool> values;
   values.reserve(entry.values.size());
-  for (const Expression &expression : entry.values) {
-    bool isAddress = false;
-    for (unsigned i = 0; i < getOperandCount(expression.op); ++i)
-      isAddress |= dependsOnAddress(expression.operands[i], values);
-    values.push_back(isAddress);
-  }
+  for (const Expression &expression : entry.values)
+    values.push_back(dependsOnAddress(expression, values));
   return values;
 }
 
@@ -405,8 +398,8 @@ std::vector<bool> mx::plan::findSizeArguments(const Entry &entry) {
         use(extent);
   for (size_t i = values.size(); i-- > 0;)
     if (values[i])
-      for (unsigned k = 0; k < getOperandCount(entry.values[i].op); ++k)
-        use(entry.values[i].operands[k]);
+      for (const Number &operand : entry.values[i].operands)
+        use(operand);
   return arguments;
 }
 
@@ -421,8 +414,7 @@ int64_t mx::plan::getBytes(const Entry &entry, const Buffer &of,
     return (*numbers.inputs->constants)[buffer.index].bytes;
   if (buffer.kind == Buffer::Window)
     return entry.windows[buffer.index].bytes;
-  bool isArgument = buffer.kind == Buffer::Argument;
-  if (isArgument) {
+  if (buffer.kind == Buffer::Argument) {
     int64_t bytes = getItemBytes(entry.arguments[buffer.index].dtype);
     for (int64_t extent : numbers.inputs->shapes[buffer.index])
       bytes *= extent;

@@ -4,7 +4,6 @@
 // Spelling and arithmetic.
 //===----------------------------------------------------------------------===//
 
-#include "Arithmetic.h"
 #include "mx/Plan/Plan.h"
 
 #include <algorithm>
@@ -16,7 +15,9 @@ namespace {
 /// Between which types an operator is.
 enum class Form : uint8_t {
   Sizes,
+  SizeDivision,
   Integers,
+  IntegerDivision,
   IntegersOrFloats,
   Floats,
   IntegerToWider,
@@ -60,38 +61,6 @@ bool take(std::string_view &text, std::string_view prefix) {
   return true;
 }
 
-unsigned getWidth(NumberType type) {
-  switch (type.kind) {
-  case NumberType::None:
-    return 0;
-  case NumberType::Integer:
-    return type.width;
-  case NumberType::F16:
-  case NumberType::BF16:
-    return 16;
-  case NumberType::F32:
-    return 32;
-  case NumberType::F64:
-    return 64;
-  }
-  return 0;
-}
-
-/// `a` divided by `b` of at least 1, rounded down, and what is left, from 0 on.
-/// Most divisors are powers of two, and a division takes longer than all else
-/// about a number.
-bool isPowerOfTwo(int64_t b) { return (b & (b - 1)) == 0; }
-int64_t floorDivide(int64_t a, int64_t b) {
-  return isPowerOfTwo(b) ? a >> __builtin_ctzll(uint64_t(b))
-                         : a / b - (a % b < 0);
-}
-int64_t floorModulo(int64_t a, int64_t b) {
-  if (isPowerOfTwo(b))
-    return a & (b - 1);
-  int64_t rest = a % b;
-  return rest + (rest < 0 ? b : 0);
-}
-
 } // namespace
 
 const char *mx::plan::getName(Operator op) {
@@ -111,7 +80,7 @@ std::optional<Operator> mx::plan::parseOperator(std::string_view name) {
 
 unsigned mx::plan::getTypeCount(Operator op) {
   Form form = kOperators[unsigned(op)].form;
-  return form == Form::Sizes ? 0 : form <= Form::Floats ? 1 : 2;
+  return form <= Form::SizeDivision ? 0 : form <= Form::Floats ? 1 : 2;
 }
 
 bool mx::plan::takesTypes(Operator op, NumberType type, NumberType to) {
@@ -119,8 +88,10 @@ bool mx::plan::takesTypes(Operator op, NumberType type, NumberType to) {
   bool toInteger = to.kind == NumberType::Integer;
   switch (kOperators[unsigned(op)].form) {
   case Form::Sizes:
+  case Form::SizeDivision:
     return true;
   case Form::Integers:
+  case Form::IntegerDivision:
     return isInteger;
   case Form::IntegersOrFloats:
     return isInteger || type.isFloat();
@@ -135,31 +106,23 @@ bool mx::plan::takesTypes(Operator op, NumberType type, NumberType to) {
   case Form::FloatToInteger:
     return type.isFloat() && toInteger;
   case Form::FloatToWider:
-    return type.isFloat() && to.isFloat() && getWidth(type) < getWidth(to);
+    return type.isFloat() && to.isFloat() && type.getBits() < to.getBits();
   case Form::FloatToNarrower:
-    return type.isFloat() && to.isFloat() && getWidth(type) > getWidth(to);
+    return type.isFloat() && to.isFloat() && type.getBits() > to.getBits();
   case Form::SameBits:
-    return getWidth(type) != 0 && getWidth(type) == getWidth(to);
+    return type.getBits() != 0 && type.getBits() == to.getBits();
   }
   return false;
 }
 
 bool mx::plan::isDivision(Operator op) {
-  switch (op) {
-  case Operator::FloorDiv:
-  case Operator::CeilDiv:
-  case Operator::Mod:
-  case Operator::DivSI:
-  case Operator::DivUI:
-  case Operator::RemSI:
-  case Operator::RemUI:
-  case Operator::FloorDivSI:
-  case Operator::CeilDivSI:
-  case Operator::CeilDivUI:
-    return true;
-  default:
-    return false;
-  }
+  Form form = kOperators[unsigned(op)].form;
+  return form == Form::SizeDivision || form == Form::IntegerDivision;
+}
+
+unsigned NumberType::getBits() const {
+  constexpr unsigned kBits[] = {0, 0, 16, 16, 32, 64};
+  return kind == Integer ? width : kBits[kind];
 }
 
 static const char *const kFloatTypes[] = {"f16", "bf16", "f32", "f64"};
@@ -256,80 +219,4 @@ std::optional<Buffer> Buffer::parse(std::string_view text) {
       return Buffer{kind, *index};
   }
   return std::nullopt;
-}
-
-/// Of the operators of sizes; false where the result does not fit.
-static bool applyToSizes(Operator op, const Operands &operands, int64_t &result,
-                         std::string &error) {
-  int64_t a = operands[0], b = operands[1], c = operands[2];
-  auto check = [&](bool overflows, const char *sign) {
-    if (overflows)
-      error = std::to_string(a) + sign + std::to_string(b) +
-              " does not fit into 64 bits";
-    return !overflows;
-  };
-  switch (op) {
-  case Operator::Add:
-    return check(__builtin_add_overflow(a, b, &result), " + ");
-  case Operator::Sub:
-    return check(__builtin_sub_overflow(a, b, &result), " - ");
-  case Operator::Mul:
-    return check(__builtin_mul_overflow(a, b, &result), " * ");
-  case Operator::FloorDiv:
-    result = floorDivide(a, b);
-    break;
-  case Operator::CeilDiv:
-    result = floorDivide(a, b) + (floorModulo(a, b) != 0);
-    break;
-  case Operator::Mod:
-    result = floorModulo(a, b);
-    break;
-  case Operator::Min:
-    result = std::min(a, b);
-    break;
-  case Operator::Max:
-    result = std::max(a, b);
-    break;
-  case Operator::Select:
-    result = a != 0 ? b : c;
-    break;
-  case Operator::Eq:
-    result = a == b;
-    break;
-  case Operator::Ne:
-    result = a != b;
-    break;
-  case Operator::Lt:
-    result = a < b;
-    break;
-  default: // Le
-    result = a <= b;
-    break;
-  }
-  return true;
-}
-
-std::optional<int64_t> mx::plan::apply(const Expression &expression,
-                                       const Operands &operands,
-                                       std::string &error) {
-  Operator op = expression.op;
-  bool isOfSizes = getTypeCount(op) == 0;
-  if (int64_t divisor = operands[1];
-      isDivision(op) && (isOfSizes ? divisor < 1 : divisor == 0)) {
-    error = std::string("expected a divisor ") +
-            (isOfSizes ? "of at least 1" : "other than 0") + ", found " +
-            std::to_string(divisor);
-    return std::nullopt;
-  }
-  if (isOfSizes) {
-    int64_t result = 0;
-    if (!applyToSizes(op, operands, result, error))
-      return std::nullopt;
-    return result;
-  }
-  if (getTypeCount(op) == 2)
-    return convert(op, expression.type, expression.to, operands[0]);
-  if (expression.type.isFloat())
-    return applyToFloats(op, expression.type, operands);
-  return applyToIntegers(op, expression.type.width, operands[0], operands[1]);
 }

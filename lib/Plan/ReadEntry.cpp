@@ -70,64 +70,62 @@ void EntryReader::readResult(const JsonReader &json, Result &result) {
 }
 
 std::string EntryReader::explainMissing(const Number &number) const {
-  size_t index = size_t(number.value), arguments = entry.arguments.size();
-  auto among = [](size_t count, const char *what) {
-    return "expected one of " + std::to_string(count) + " " + what;
+  size_t index = size_t(number.value);
+  auto among = [&](size_t count, const char *what) {
+    return index < count ? ""
+                         : "expected one of " + std::to_string(count) + what;
   };
+  auto expect = [](bool holds, const char *what) -> std::string {
+    return holds ? "" : what;
+  };
+  std::string why;
   switch (number.kind) {
   case Number::Constant:
   case Number::SmCount:
     return {};
   case Number::Value:
-    if (index >= values.size())
-      return among(values.size(), "values before");
-    return values[index] ? "" : "expected a value of this block";
+    why = among(values.size(), " values before");
+    return why.empty() ? expect(values[index], "expected a value of this block")
+                       : why;
   case Number::ResultAddress:
-    if (index >= resultCount)
-      return among(resultCount, "results");
-    return isMemory(entry.results[index])
-               ? ""
-               : "expected a result that is an array of the caller";
+    why = among(resultCount, " results");
+    return why.empty()
+               ? expect(isMemory(entry.results[index]),
+                        "expected a result that is an array of the caller")
+               : why;
   case Number::WorkAddress:
-    return index < bufferCount ? "" : among(bufferCount, "buffers");
+    return among(bufferCount, " buffers");
   case Number::ConstantAddress:
-    return index < manifest.constants.size()
-               ? ""
-               : among(manifest.constants.size(), "constants");
+    return among(manifest.constants.size(), " constants");
   case Number::WindowAddress:
-    return index < entry.windows.size()
-               ? ""
-               : among(entry.windows.size(), "windows");
+    return among(entry.windows.size(), " windows");
   case Number::Rank:
-    return index < manifest.groups.size()
-               ? ""
-               : among(manifest.groups.size(), "groups");
+    return among(manifest.groups.size(), " groups");
   case Number::ChosenAddress:
-    return index < chosen.size() && chosen[index]
-               ? ""
-               : "expected a buffer that was chosen before";
+    return expect(index < chosen.size() && chosen[index],
+                  "expected a buffer that was chosen before");
   case Number::Extent:
   case Number::ArgumentAddress:
   case Number::Argument:
   case Number::ArgumentBits:
     break;
   }
-  if (index >= arguments)
-    return among(arguments, "arguments");
+  why = among(entry.arguments.size(), " arguments");
+  if (!why.empty())
+    return why;
   const Argument &argument = entry.arguments[index];
   if (number.kind == Number::Argument)
-    return argument.isNumber && argument.dtype[0] != 'f'
-               ? ""
-               : "expected an argument that is an integer";
+    return expect(argument.isNumber && argument.dtype[0] != 'f',
+                  "expected an argument that is an integer");
   if (number.kind == Number::ArgumentBits)
-    return argument.isNumber && argument.dtype[0] != 'i'
-               ? ""
-               : "expected an argument that is a float";
+    return expect(argument.isNumber && argument.dtype[0] != 'i',
+                  "expected an argument that is a float");
   if (argument.isNumber)
     return "expected an argument that is an array";
-  if (number.kind == Number::Extent && number.dim >= argument.shape.size())
-    return among(argument.shape.size(), "dimensions");
-  return {};
+  index = number.dim;
+  return number.kind == Number::Extent
+             ? among(argument.shape.size(), " dimensions")
+             : "";
 }
 
 Number EntryReader::readNumber(const JsonReader &json) {
@@ -224,28 +222,7 @@ Requirement EntryReader::readRequirement(const JsonReader &json) {
 Buffer EntryReader::readBuffer(const JsonReader &json) {
   std::string text = json.string();
   std::optional<Buffer> buffer = Buffer::parse(text);
-  auto isThere = [&](Buffer buffer) {
-    switch (buffer.kind) {
-    case Buffer::Argument:
-      return buffer.index < entry.arguments.size() &&
-             !entry.arguments[buffer.index].isNumber;
-    case Buffer::Result:
-      return buffer.index < resultCount &&
-             isMemory(entry.results[buffer.index]);
-    case Buffer::Work:
-      return buffer.index < bufferCount;
-    case Buffer::Constant:
-      return buffer.index < manifest.constants.size();
-    case Buffer::Window:
-      return buffer.index < entry.windows.size();
-    case Buffer::Chosen:
-      return buffer.index < chosen.size() && chosen[buffer.index];
-    case Buffer::Taken: // has no name
-      return false;
-    }
-    return false;
-  };
-  if (buffer && isThere(*buffer))
+  if (buffer && explainMissing(buffer->getAddress()).empty())
     return *buffer;
   if (!json.failed())
     json.fail("expected a buffer such as arg0, result0, work0, const0, win0 or "
@@ -302,11 +279,8 @@ void EntryReader::read(const JsonReader &json) {
     result.isTaken = json.has("from");
   }
   json["values"].elements([&](const JsonReader &value) {
-    Expression &expression = entry.values.emplace_back(readExpression(value));
-    bool isAddress = false;
-    for (unsigned i = 0; i < getOperandCount(expression.op); ++i)
-      isAddress |= dependsOnAddress(expression.operands[i], addresses);
-    addresses.push_back(isAddress);
+    entry.values.push_back(readExpression(value));
+    addresses.push_back(dependsOnAddress(entry.values.back(), addresses));
     values.push_back(true);
   });
   json["requires"].elements([&](const JsonReader &requirement) {

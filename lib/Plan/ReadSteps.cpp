@@ -116,20 +116,12 @@ void EntryReader::readChoose(const JsonReader &json, Step &step) {
                          buffer.str());
     seen.push_back(buffer);
   }
-  std::vector<Operand> names = readNames(json["choose"]);
-  if (!json.failed() && (names.size() != 1 || !names[0].isBuffer))
-    json["choose"].fail("expected the name of one buffer");
-  define(names);
-  step.results = std::move(names);
+  step.results = readBufferName(json["choose"]);
 }
 
 void EntryReader::readTake(const JsonReader &json, Step &step) {
   step.bytes = readNumber(json["bytes"]);
-  std::vector<Operand> names = readNames(json["take"]);
-  if (!json.failed() && (names.size() != 1 || !names[0].isBuffer))
-    json["take"].fail("expected the name of one buffer");
-  define(names);
-  step.results = std::move(names);
+  step.results = readBufferName(json["take"]);
 }
 
 void EntryReader::readIf(const JsonReader &json, Step &step) {
@@ -196,6 +188,14 @@ Number EntryReader::readValueName(const JsonReader &json) {
               json.string() + "'");
   values.push_back(true);
   return next;
+}
+
+std::vector<Operand> EntryReader::readBufferName(const JsonReader &json) {
+  std::vector<Operand> names = readNames(json);
+  if (!json.failed() && (names.size() != 1 || !names[0].isBuffer))
+    json.fail("expected the name of one buffer");
+  define(names);
+  return names;
 }
 
 std::vector<Operand> EntryReader::readNames(const JsonReader &json) {

@@ -66,6 +66,7 @@ struct NumberType {
   uint8_t width = 0;
 
   bool isFloat() const { return kind >= F16; }
+  unsigned getBits() const;
   bool operator==(const NumberType &other) const {
     return kind == other.kind && width == other.width;
   }

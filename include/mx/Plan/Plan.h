@@ -364,6 +364,8 @@ int64_t getBytes(const Entry &entry, const Buffer &buffer,
 /// them either.
 std::vector<bool> findAddresses(const Entry &entry);
 bool dependsOnAddress(const Number &number, const std::vector<bool> &values);
+bool dependsOnAddress(const Expression &expression,
+                      const std::vector<bool> &values);
 /// Whether the workspace or the shape of a result follows from the value of an
 /// argument, for each argument of an entry.
 std::vector<bool> findSizeArguments(const Entry &entry);
