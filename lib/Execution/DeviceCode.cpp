@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/DeviceCode.h"
-#include "SaveTemps.h"
+#include "Programs.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"

@@ -21,15 +21,8 @@ llvm::Error mx::takeRuntimeError() {
 }
 
 llvm::StringRef mx::stringifyDeviceKind(DeviceKind device) {
-  switch (device) {
-  case DeviceKind::CPU:
-    return "cpu";
-  case DeviceKind::Sim:
-    return "sim";
-  case DeviceKind::CUDA:
-    return "cuda";
-  }
-  return "";
+  constexpr llvm::StringLiteral kNames[] = {"cpu", "sim", "cuda"};
+  return kNames[unsigned(device)];
 }
 
 std::string mx::selectChip(llvm::StringRef device) {

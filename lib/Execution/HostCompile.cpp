@@ -6,16 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HostCollectives.h"
-#include "HostExit.h"
-#include "HostProgram.h"
+#include "HostFunctions.h"
 #include "Programs.h"
-#include "SaveTemps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/Pass/PassManager.h"
 #include "mx/Pipelines/Pipelines.h"
-#include "mx/Translation/MissingBody.h"
+#include "mx/Translation/ToManifest.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -83,10 +80,7 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
                              llvm::JITSymbolFlags::Exported};
   };
   add("__truncsfbf2", &truncateToBF16);
-  host_collectives::forEachFunction([&](StringRef name, void *function) {
-    symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                             llvm::JITSymbolFlags::Exported};
-  });
+  host_collectives::forEachFunction(add);
   if (!endProcess) {
     add("malloc", &allocateZeros);
     add("dprintf", &host_exit::print);
@@ -100,8 +94,7 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
 /// vectorizer of LLVM 22 asks of each value whether all lanes have it, of its
 /// operands likewise and without a memory of the answers, and so takes time
 /// that is exponential in the length of a chain such as x = x * x.
-static llvm::Error optimizeModule(llvm::Module &module,
-                                  llvm::TargetMachine *machine) {
+static void optimizeModule(llvm::Module &module, llvm::TargetMachine *machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   llvm::PassBuilder builder(machine, tuning);
@@ -116,7 +109,6 @@ static llvm::Error optimizeModule(llvm::Module &module,
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(module, modules);
-  return llvm::Error::success();
 }
 
 /// Compiles a module of the LLVM dialect in process.
@@ -128,7 +120,8 @@ createEngine(ModuleOp module, bool endProcess) {
     return machine.takeError();
   ExecutionEngineOptions engineOptions;
   auto optimize = [&](llvm::Module *module) {
-    return optimizeModule(*module, machine->get());
+    optimizeModule(*module, machine->get());
+    return llvm::Error::success();
   };
   engineOptions.transformer = optimize;
   engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Less;
@@ -207,6 +200,5 @@ mx::compileForHost(ModuleOp module, func::FuncOp entry,
   if (!function)
     return function.takeError();
   (*engine)->initialize();
-  return std::make_unique<HostProgram>(std::move(*engine), *function,
-                                       std::move(symbol));
+  return makeHostProgram(std::move(*engine), *function, std::move(symbol));
 }

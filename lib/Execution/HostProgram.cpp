@@ -9,9 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HostProgram.h"
-#include "HostCollectives.h"
-#include "HostExit.h"
+#include "HostFunctions.h"
+#include "Programs.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mxsim/io/Memory.h"
 #include "llvm/ADT/STLExtras.h"
@@ -202,13 +201,27 @@ llvm::Expected<std::vector<NpyArray>> Call::readResults() {
   return arrays;
 }
 
+class HostProgram final : public Program {
+public:
+  HostProgram(std::shared_ptr<ExecutionEngine> engine,
+              void (*function)(void **), std::string name)
+      : engine(std::move(engine)), function(function), name(std::move(name)) {}
+
+  llvm::Expected<std::unique_ptr<Program>> makeRank(Ranks &ranks,
+                                                    int rank) override;
+
+private:
+  llvm::Expected<std::vector<NpyArray>>
+  call(ArrayRef<const NpyArray *> inputs) override;
+
+  std::shared_ptr<ExecutionEngine> engine;
+  void (*function)(void **);
+  std::string name;
+  /// Of one that makeRank made.
+  std::unique_ptr<HostCollectives> ownCollectives;
+};
+
 } // namespace
-
-HostProgram::HostProgram(std::shared_ptr<ExecutionEngine> engine,
-                         void (*function)(void **), std::string name)
-    : engine(std::move(engine)), function(function), name(std::move(name)) {}
-
-HostProgram::~HostProgram() = default;
 
 llvm::Expected<std::vector<NpyArray>>
 HostProgram::call(ArrayRef<const NpyArray *> inputs) {
@@ -238,4 +251,11 @@ llvm::Expected<std::unique_ptr<Program>> HostProgram::makeRank(Ranks &ranks,
   program->ownCollectives = std::make_unique<ThreadCollectives>(ranks, rank);
   program->setCollectives(program->ownCollectives.get());
   return program;
+}
+
+std::unique_ptr<Program>
+mx::makeHostProgram(std::shared_ptr<ExecutionEngine> engine,
+                    void (*function)(void **), std::string name) {
+  return std::make_unique<HostProgram>(std::move(engine), function,
+                                       std::move(name));
 }

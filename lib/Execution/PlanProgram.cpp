@@ -15,16 +15,9 @@ using namespace mx;
 
 namespace {
 
-struct Destroy {
-  void operator()(mxGroup group) const { (void)mxGroupDestroy(group); }
-};
-using OwnedGroup = std::unique_ptr<mxGroupImpl, Destroy>;
-
 /// What mx-compile would write, and the entry of it.
 struct Compiled {
   std::string manifest, ptx, data, symbol;
-
-  llvm::Expected<LoadedProgram> load() const;
 };
 
 class PlanProgram final : public Program {
@@ -66,31 +59,15 @@ PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
 // Loading
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<LoadedProgram> Compiled::load() const {
-  mxProgram loaded = nullptr;
-  mxProgramParts parts = {sizeof(mxProgramParts),
-                          manifest.data(),
-                          manifest.size(),
-                          ptx.data(),
-                          ptx.size(),
-                          data.data(),
-                          data.size(),
-                          kManifestPtx};
-  if (mxProgramLoadParts(&loaded, &parts) != MX_SUCCESS)
-    return takeRuntimeError();
-  return LoadedProgram(loaded);
-}
-
 llvm::Expected<std::unique_ptr<PlanProgram>>
 PlanProgram::load(std::shared_ptr<const Compiled> compiled) {
-  llvm::Expected<LoadedProgram> program = compiled->load();
-  if (!program)
-    return program.takeError();
+  LoadedProgram program = loadProgram(compiled->manifest, compiled->ptx,
+                                      compiled->data, kManifestPtx);
   mxEntry entry = nullptr;
-  if (mxProgramGetEntry(&entry, program->get(), compiled->symbol.c_str()) !=
-      MX_SUCCESS)
+  if (!program || mxProgramGetEntry(&entry, program.get(),
+                                    compiled->symbol.c_str()) != MX_SUCCESS)
     return takeRuntimeError();
-  return std::make_unique<PlanProgram>(std::move(compiled), std::move(*program),
+  return std::make_unique<PlanProgram>(std::move(compiled), std::move(program),
                                        entry);
 }
 

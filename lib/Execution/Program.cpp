@@ -8,7 +8,6 @@
 
 #include "mx/Execution/Program.h"
 #include "Programs.h"
-#include "SaveTemps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"

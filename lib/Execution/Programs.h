@@ -10,7 +10,12 @@
 #ifndef MX_LIB_EXECUTION_PROGRAMS_H
 #define MX_LIB_EXECUTION_PROGRAMS_H
 
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mx/Execution/Program.h"
+
+namespace mlir {
+class ExecutionEngine;
+} // namespace mlir
 
 namespace mx {
 
@@ -22,6 +27,21 @@ compileForHost(mlir::ModuleOp module, mlir::func::FuncOp entry,
 llvm::Expected<std::unique_ptr<Program>>
 compileForDevice(mlir::ModuleOp module, mlir::func::FuncOp entry,
                  const CompileOptions &options);
+
+/// A program whose `function` is of `engine`, and whose entry is called `name`.
+std::unique_ptr<Program>
+makeHostProgram(std::shared_ptr<mlir::ExecutionEngine> engine,
+                void (*function)(void **), std::string name);
+
+// --save-temps
+
+/// Creates `directory` and writes `module` to NN-input.mlir in it.
+llvm::Error saveInput(const std::string &directory, mlir::ModuleOp module);
+
+/// Writes NN-PASS.mlir after each pass over a module that changed it. NN counts
+/// from 01.
+std::unique_ptr<mlir::PassInstrumentation>
+createSaveTempsInstrumentation(const std::string &directory);
 
 } // namespace mx
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SaveTemps.h"
+#include "Programs.h"
 #include "mlir/Pass/Pass.h"
 #include "mx/Arrays/Arrays.h"
 #include "llvm/Support/FileSystem.h"

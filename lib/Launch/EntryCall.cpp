@@ -154,6 +154,22 @@ bool mx::callEntry(mxEntry entry, const std::vector<const NpyArray *> &inputs,
   return EntryCall(entry, inputs, results, why).run();
 }
 
+LoadedProgram mx::loadProgram(const std::string &manifest,
+                              const std::string &code, const std::string &data,
+                              const char *name) {
+  mxProgram loaded = nullptr;
+  mxProgramParts parts = {sizeof(mxProgramParts),
+                          manifest.data(),
+                          manifest.size(),
+                          code.data(),
+                          code.size(),
+                          data.data(),
+                          data.size(),
+                          name};
+  (void)mxProgramLoadParts(&loaded, &parts);
+  return LoadedProgram(loaded);
+}
+
 std::string mx::takeRuntimeMessage(int &status) {
   std::string text = mxGetLastError();
   status = mxGetLastStatus();

@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
-#include "RankGroups.h"
-#include "Report.h"
 #include "mx/Launch/EntryCall.h"
 #include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/FloatArguments.h"
@@ -16,23 +14,27 @@
 #include "mxsim/io/Npy.h"
 #include "mxsim/io/Printable.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 using namespace mx;
 
-ExitStatus mx::report(const std::string &message, ExitStatus status) {
+namespace {
+
+/// Prints the message, and returns the status.
+ExitStatus report(const std::string &message,
+                  ExitStatus status = kExitBadInput) {
   fprintf(stderr, "mx-launch: %s\n", printable(message).c_str());
   return status;
 }
 
-ExitStatus mx::reportLastError() {
+/// Reports what the runtime found.
+ExitStatus reportLastError() {
   int code = 0;
   std::string text = takeRuntimeMessage(code);
   return report(text, getExitStatus(code));
 }
-
-namespace {
 
 /// "?x512xu1"
 std::string typeString(const mxValueInfo &info) {
@@ -195,6 +197,81 @@ ExitStatus printEntries(mxProgram program) {
   return kExitClean;
 }
 
+//===----------------------------------------------------------------------===//
+// Rank groups
+//===----------------------------------------------------------------------===//
+
+/// Which groups are named must be known before a rank waits for others.
+ExitStatus checkNames(const std::vector<std::string> &known,
+                      const std::vector<LaunchRankGroup> &named) {
+  std::string names;
+  for (const std::string &name : known)
+    names += (names.empty() ? "" : ", ") + name;
+  std::vector<std::string> seen;
+  for (const LaunchRankGroup &group : named) {
+    if (known.empty())
+      return report("--group: expected a program of several ranks, found one "
+                    "that has no groups");
+    if (std::find(known.begin(), known.end(), group.name) == known.end())
+      return report("--group: expected one of [" + names + "], found '" +
+                    group.name + "'");
+    if (std::find(seen.begin(), seen.end(), group.name) != seen.end())
+      return report("--group: the group '" + group.name +
+                    "' stands here twice");
+    seen.push_back(group.name);
+  }
+  return kExitClean;
+}
+
+ExitStatus bind(mxProgram program, const mxProgramGroupInfo &info,
+                const LaunchOptions &options, std::vector<OwnedGroup> &groups) {
+  std::string name = info.name;
+  auto place = std::find_if(
+      options.groups.begin(), options.groups.end(),
+      [&](const LaunchRankGroup &group) { return group.name == name; });
+  if (place == options.groups.end())
+    return report("expected --group=" + name +
+                  "@HOST:PORT --rank=R for group '" + name + "' of " +
+                  std::to_string(info.size) +
+                  " ranks, found none: start mx-launch once for each rank");
+  if (place->rank < 0 || place->rank >= info.size)
+    return report("--rank: expected 0 to " + std::to_string(info.size - 1) +
+                  " for group '" + name + "', found " +
+                  std::to_string(place->rank));
+  mxGroupConfig config = mxSized<mxGroupConfig>();
+  config.name = info.name;
+  config.rank = place->rank;
+  config.size = info.size;
+  mxGroup group = nullptr;
+  if (mxGroupConnect(&group, &config, place->address.c_str()))
+    return reportLastError();
+  groups.emplace_back(group);
+  if (mxProgramBindGroup(program, info.name, group))
+    return reportLastError();
+  return kExitClean;
+}
+
+/// Connects to all rank groups of the program where the options say, and binds
+/// it to them: one process is one rank. Rank 0 listens, the others connect.
+ExitStatus bindRankGroups(mxProgram program, const LaunchOptions &options,
+                          std::vector<OwnedGroup> &groups) {
+  std::vector<mxProgramGroupInfo> infos(size_t(mxProgramGroupCount(program)),
+                                        mxSized<mxProgramGroupInfo>());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (mxProgramGetGroup(program, int32_t(i), &infos[i]))
+      return reportLastError();
+    names.push_back(infos[i].name);
+  }
+  if (ExitStatus status = checkNames(names, options.groups))
+    return status;
+  // In the order of the program, which all ranks have.
+  for (const mxProgramGroupInfo &info : infos)
+    if (ExitStatus status = bind(program, info, options, groups))
+      return status;
+  return kExitClean;
+}
+
 } // namespace
 
 int mx::launch(const LaunchOptions &options) {
@@ -217,8 +294,8 @@ int mx::launch(const LaunchOptions &options) {
     return reportLastError();
   if (options.device == "auto" && isSimulated())
     notices.say(kSimulatedNotice);
-  RankGroups groups(loaded);
-  if (ExitStatus status = groups.bind(options))
+  std::vector<OwnedGroup> groups;
+  if (ExitStatus status = bindRankGroups(loaded, options, groups))
     return status;
   return Run(options, notices, entry).run();
 }

@@ -146,16 +146,6 @@ void PlanBuilder::findResults() {
   }
 }
 
-LogicalResult PlanBuilder::describeNumber(Value value, plan::Result &result) {
-  if (!numbers.has(value))
-    return function.getBody().back().getTerminator()->emitOpError(
-               "expected results that are arrays and numbers in a launch "
-               "plan, found ")
-           << value.getType();
-  result.value = numbers.get(value);
-  return success();
-}
-
 LogicalResult PlanBuilder::describeResults() {
   Operation *end = function.getBody().back().getTerminator();
   ValueRange values = end->getOperands();
@@ -168,8 +158,11 @@ LogicalResult PlanBuilder::describeResults() {
     Value first = values.front();
     values = values.drop_front();
     if (result.isNumber) {
-      if (failed(describeNumber(first, result)))
-        return failure();
+      if (!numbers.has(first))
+        return end->emitOpError("expected results that are arrays and numbers "
+                                "in a launch plan, found ")
+               << first.getType();
+      result.value = numbers.get(first);
       continue;
     }
     Number bytes = 1, constant = plan::getItemBytes(result.dtype);
@@ -199,7 +192,7 @@ LogicalResult PlanBuilder::describeResults() {
   return success();
 }
 
-LogicalResult PlanBuilder::translateCopy(mxplan::CopyOp op) {
+LogicalResult PlanBuilder::translate(mxplan::CopyOp op) {
   plan::Operand from = getOperand(op.getSource()),
                 to = getOperand(op.getTarget());
   if (from.buffer == to.buffer)
@@ -213,7 +206,7 @@ LogicalResult PlanBuilder::translateCopy(mxplan::CopyOp op) {
   return success();
 }
 
-LogicalResult PlanBuilder::translateFill(mxplan::FillOp op) {
+LogicalResult PlanBuilder::translate(mxplan::FillOp op) {
   Step &step = numbers.addStep(Step::Memset);
   step.to = getOperand(op.getBuffer()).buffer;
   step.byte = op.getByte();
@@ -221,7 +214,7 @@ LogicalResult PlanBuilder::translateFill(mxplan::FillOp op) {
   return success();
 }
 
-LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
+LogicalResult PlanBuilder::translate(mxplan::ReadOp op) {
   Type type = op.getType();
   Step step;
   step.kind = Step::Read;
@@ -237,21 +230,24 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   return success();
 }
 
-void PlanBuilder::translateConstant(mxplan::ConstantOp op) {
-  auto constant =
-      llvm::find_if(manifest.constants, [&](const plan::Constant &constant) {
-        return constant.name == op.getGlobal();
-      });
+LogicalResult PlanBuilder::translate(mxplan::ConstantOp op) {
   buffers[op] = {Buffer::Constant,
-                 unsigned(constant - manifest.constants.begin())};
+                 findNamed(manifest.constants, op.getGlobal())};
+  return success();
 }
 
-void PlanBuilder::translateAddress(mxplan::AddressOp op) {
+LogicalResult PlanBuilder::translate(mxplan::AddressOp op) {
   numbers.set(op, getOperand(op.getBuffer()).buffer.getAddress());
+  return success();
+}
+
+LogicalResult PlanBuilder::translate(mxgpu::SmCountOp op) {
+  numbers.set(op, Number(Number::SmCount, 0));
+  return success();
 }
 
 /// A printf format becomes text with {} for values.
-LogicalResult PlanBuilder::translateRequire(mxgpu::RequireOp op) {
+LogicalResult PlanBuilder::translate(mxgpu::RequireOp op) {
   StringRef format = op.getMessage();
   std::string text = getPlace(op.getLoc());
   if (StringRef(text).contains("{}") || format.contains("{}"))
@@ -298,10 +294,8 @@ bool PlanBuilder::isKnown(Value value) const {
 
 LogicalResult PlanBuilder::translate(Operation *op) {
   if (auto select = dyn_cast<arith::SelectOp>(op);
-      select && isa<mxplan::BufferType>(select.getType())) {
-    translateSelect(select);
-    return success();
-  }
+      select && isa<mxplan::BufferType>(select.getType()))
+    return translate(select);
   if (PlanScalars::isArithmetic(op))
     return numbers.translate(op);
   // What a launch passes on it looks at itself, and what has no place in a plan
@@ -315,39 +309,14 @@ LogicalResult PlanBuilder::translate(Operation *op) {
         !(isLaunch && operand.getType().isIntOrFloat()))
       return op->emitOpError("expected operands that a launch plan knows");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](mxplan::AllocOp op) { return translateAlloc(op); })
-      .Case([&](mxplan::ConstantOp op) {
-        translateConstant(op);
-        return success();
-      })
-      .Case([&](mxplan::AddressOp op) {
-        translateAddress(op);
-        return success();
-      })
-      .Case([&](mxplan::RankOp op) {
-        numbers.set(op, Number(Number::Rank, getGroup(op.getGroup())));
-        return success();
-      })
-      .Case([&](mxplan::WindowOp op) { return translateWindow(op); })
-      .Case([&](mxplan::AllGatherOp op) { return translateAllGather(op); })
-      .Case([&](mxplan::AllToAllOp op) { return translateAllToAll(op); })
       .Case([](mxplan::SliceOp) { return success(); }) // with the launch
-      .Case([&](mxplan::CopyOp op) { return translateCopy(op); })
-      .Case([&](mxplan::FillOp op) { return translateFill(op); })
-      .Case([&](mxplan::ReadOp op) { return translateRead(op); })
-      .Case([&](mxplan::EncodeTensorMapOp op) { return translateMap(op); })
-      .Case([&](mxplan::LaunchOp op) { return translateLaunch(op); })
-      .Case([&](mxgpu::SmCountOp op) {
-        numbers.set(op, Number(Number::SmCount, 0));
-        return success();
-      })
-      .Case([&](mxgpu::RequireOp op) { return translateRequire(op); })
-      .Case([&](scf::IfOp op) { return translateIf(op); })
-      .Case([&](scf::IndexSwitchOp op) { return translateSwitch(op); })
-      .Case([&](scf::ForOp op) { return translateFor(op); })
-      .Case([&](scf::WhileOp op) { return translateWhile(op); })
-      .Case([&](scf::ExecuteRegionOp op) { return translateExecute(op); })
-      .Case([&](func::CallOp op) { return translateCall(op); })
+      .Case<mxplan::AllocOp, mxplan::ConstantOp, mxplan::AddressOp,
+            mxplan::RankOp, mxplan::WindowOp, mxplan::AllGatherOp,
+            mxplan::AllToAllOp, mxplan::CopyOp, mxplan::FillOp, mxplan::ReadOp,
+            mxplan::EncodeTensorMapOp, mxplan::LaunchOp, mxgpu::SmCountOp,
+            mxgpu::RequireOp, scf::IfOp, scf::IndexSwitchOp, scf::ForOp,
+            scf::WhileOp, scf::ExecuteRegionOp, func::CallOp>(
+          [&](auto op) { return translate(op); })
       .Default([](Operation *op) {
         return op->emitOpError(
             "expected arithmetic on numbers of up to 64 bits, allocations, "
@@ -356,8 +325,16 @@ LogicalResult PlanBuilder::translate(Operation *op) {
       });
 }
 
-LogicalResult PlanBuilder::translate(Block &block) {
-  for (Operation &op : block.without_terminator())
+LogicalResult PlanBuilder::verifyOneBlock(Region &region) {
+  if (region.hasOneBlock())
+    return success();
+  return region.getParentOp()->emitOpError(
+             "expected one block in a launch plan, found ")
+         << region.getBlocks().size();
+}
+
+LogicalResult PlanBuilder::translate(Region &region) {
+  for (Operation &op : region.front().without_terminator())
     if (failed(translate(&op)))
       return failure();
   return success();
@@ -369,16 +346,12 @@ FailureOr<plan::Entry> PlanBuilder::build() {
       return function.emitOpError("expected ")
              << name << ", which says what callers see: run "
              << "convert-mxgpu-host-to-plan first";
-  if (!llvm::hasSingleElement(function.getBody()))
-    return function.emitOpError("expected one block in a launch plan, found ")
-           << function.getBody().getBlocks().size();
   entry.name = function.getSymName();
   calls.push_back(function);
-  if (failed(describeArguments()))
+  if (failed(verifyOneBlock(function.getBody())) || failed(describeArguments()))
     return failure();
   findResults();
-  if (failed(translate(function.getBody().front())) ||
-      failed(describeResults()))
+  if (failed(translate(function.getBody())) || failed(describeResults()))
     return failure();
   placeWorkBuffers();
   pruneValues();

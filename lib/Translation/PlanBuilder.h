@@ -14,6 +14,13 @@
 
 namespace mx {
 
+/// The index of the element of that name, or the size of the list.
+template <typename T>
+unsigned findNamed(const std::vector<T> &list, llvm::StringRef name) {
+  return llvm::find_if(list, [&](const T &one) { return one.name == name; }) -
+         list.begin();
+}
+
 class PlanBuilder {
 public:
   PlanBuilder(mlir::func::FuncOp function, const plan::Manifest &manifest)
@@ -25,39 +32,48 @@ public:
 private:
   mlir::LogicalResult describeArguments();
   mlir::LogicalResult describeResults();
-  mlir::LogicalResult describeNumber(mlir::Value value, plan::Result &result);
   /// Decides which allocations are results.
   void findResults();
 
-  mlir::LogicalResult translate(mlir::Block &block);
+  static mlir::LogicalResult verifyOneBlock(mlir::Region &region);
+  /// The operations of a region of one block.
+  mlir::LogicalResult translate(mlir::Region &region);
   mlir::LogicalResult translate(mlir::Operation *op);
-  mlir::LogicalResult translateAlloc(mxplan::AllocOp op);
-  plan::Number getBytesIfRun(plan::Number bytes);
-  std::optional<plan::Number> getConditionIfRun(plan::Number condition);
-  void translateConstant(mxplan::ConstantOp op);
-  void translateAddress(mxplan::AddressOp op);
-  mlir::LogicalResult translateCopy(mxplan::CopyOp op);
-  mlir::LogicalResult translateFill(mxplan::FillOp op);
-  mlir::LogicalResult translateRead(mxplan::ReadOp op);
-  mlir::LogicalResult translateMap(mxplan::EncodeTensorMapOp op);
-  mlir::LogicalResult translateRequire(mxgpu::RequireOp op);
-  mlir::LogicalResult translateLaunch(mxplan::LaunchOp op);
-  // Groups (PlanRankGroups.cpp).
-  unsigned getGroup(llvm::StringRef name) const;
-  mlir::LogicalResult translateWindow(mxplan::WindowOp op);
-  mlir::LogicalResult translateAllGather(mxplan::AllGatherOp op);
-  mlir::LogicalResult translateAllToAll(mxplan::AllToAllOp op);
+  mlir::LogicalResult translate(mxplan::AllocOp op);
+  mlir::LogicalResult translate(mxplan::ConstantOp op);
+  mlir::LogicalResult translate(mxplan::AddressOp op);
+  mlir::LogicalResult translate(mxplan::CopyOp op);
+  mlir::LogicalResult translate(mxplan::FillOp op);
+  mlir::LogicalResult translate(mxplan::ReadOp op);
+  mlir::LogicalResult translate(mxplan::EncodeTensorMapOp op);
+  mlir::LogicalResult translate(mxplan::LaunchOp op);
+  mlir::LogicalResult translate(mxgpu::SmCountOp op);
+  mlir::LogicalResult translate(mxgpu::RequireOp op);
   mlir::LogicalResult addParameter(mlir::Operation *op, mlir::Value value,
                                    std::vector<plan::Parameter> &parameters);
+  // Groups (PlanRankGroups.cpp).
+  unsigned getGroup(llvm::StringRef name) const;
+  mlir::LogicalResult translate(mxplan::RankOp op);
+  mlir::LogicalResult translate(mxplan::WindowOp op);
+  mlir::LogicalResult translate(mxplan::AllGatherOp op);
+  mlir::LogicalResult translate(mxplan::AllToAllOp op);
 
   // Control flow (PlanRegions.cpp).
-  mlir::LogicalResult translateIf(mlir::scf::IfOp op);
-  mlir::LogicalResult translateSwitch(mlir::scf::IndexSwitchOp op);
-  mlir::LogicalResult translateFor(mlir::scf::ForOp op);
-  mlir::LogicalResult translateWhile(mlir::scf::WhileOp op);
-  mlir::LogicalResult translateExecute(mlir::scf::ExecuteRegionOp op);
-  mlir::LogicalResult translateCall(mlir::func::CallOp op);
-  void translateSelect(mlir::arith::SelectOp op);
+  mlir::LogicalResult translate(mlir::scf::IfOp op);
+  mlir::LogicalResult translate(mlir::scf::IndexSwitchOp op);
+  mlir::LogicalResult translate(mlir::scf::ForOp op);
+  mlir::LogicalResult translate(mlir::scf::WhileOp op);
+  mlir::LogicalResult translate(mlir::scf::ExecuteRegionOp op);
+  mlir::LogicalResult translate(mlir::func::CallOp op);
+  mlir::LogicalResult translate(mlir::arith::SelectOp op);
+  plan::Number getBytesIfRun(plan::Number bytes);
+  std::optional<plan::Number> getConditionIfRun(plan::Number condition);
+  /// The operands of the terminator; fails if a plan does not know one.
+  mlir::FailureOr<std::vector<plan::Operand>>
+  getYields(mlir::Region &region) const;
+  /// Translates a region in place, with `results` for what it yields.
+  mlir::LogicalResult inlineRegion(mlir::Region &region,
+                                   mlir::ValueRange results);
   /// `atStart` adds what the block begins with.
   mlir::FailureOr<plan::Block>
   translateRegion(mlir::Region &region,

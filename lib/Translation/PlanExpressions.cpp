@@ -35,8 +35,6 @@ bool PlanScalars::isNonNegative(Number number) const {
 bool PlanScalars::isNonNegative(const plan::Expression &expression) const {
   auto [a, b, c] = expression.operands;
   switch (expression.op) {
-  case Operator::Sub:
-    return false;
   case Operator::Max:
     return isNonNegative(a) || isNonNegative(b);
   case Operator::Select:
@@ -57,7 +55,7 @@ bool PlanScalars::isNonNegative(const plan::Expression &expression) const {
     return expression.type.width < 64;
   case Operator::AndI:
     return isNonNegative(a) || isNonNegative(b);
-  default: // numbers of other types are compared in those
+  default: // Sub, and numbers of other types, which are compared in those
     return false;
   }
 }
@@ -133,22 +131,13 @@ PlanScalars::simplify(const plan::Expression &expression) const {
   default: // of other types
     return std::nullopt;
   }
-  return std::nullopt;
 }
 
 /// Whether operands may change places.
 static bool isCommutative(Operator op) {
-  switch (op) {
-  case Operator::Add:
-  case Operator::Mul:
-  case Operator::Min:
-  case Operator::Max:
-  case Operator::Eq:
-  case Operator::Ne:
-    return true;
-  default:
-    return false;
-  }
+  return llvm::is_contained({Operator::Add, Operator::Mul, Operator::Min,
+                             Operator::Max, Operator::Eq, Operator::Ne},
+                            op);
 }
 
 /// Constants last, other numbers in an order of their own.

@@ -17,7 +17,7 @@ using plan::Number;
 using plan::Parameter;
 using plan::Step;
 
-LogicalResult PlanBuilder::translateMap(mxplan::EncodeTensorMapOp op) {
+LogicalResult PlanBuilder::translate(mxplan::EncodeTensorMapOp op) {
   mxgpu::TensorMapType type = op.getType();
   std::optional<target::TensorMapType> mapType = mxgpu::getMapType(type);
   if (!mapType)
@@ -121,15 +121,14 @@ LogicalResult PlanBuilder::addParameter(Operation *op, Value value,
          << type;
 }
 
-LogicalResult PlanBuilder::translateLaunch(mxplan::LaunchOp op) {
+LogicalResult PlanBuilder::translate(mxplan::LaunchOp op) {
   StringRef name = op.getKernel().getLeafReference().getValue();
-  auto kernel = llvm::find_if(
-      manifest.kernels, [&](const plan::Kernel &k) { return k.name == name; });
-  if (kernel == manifest.kernels.end())
+  unsigned kernel = findNamed(manifest.kernels, name);
+  if (kernel == manifest.kernels.size())
     return op.emitOpError("expected a kernel of the module, found ") << name;
   Step step;
   step.kind = Step::Launch;
-  step.kernel = kernel - manifest.kernels.begin();
+  step.kernel = kernel;
   step.grid[0] = numbers.get(op.getGrid());
   for (Value value : op.getArgs())
     if (failed(addParameter(op, value, step.parameters)))

@@ -16,13 +16,15 @@ using plan::Buffer;
 using plan::Step;
 
 unsigned PlanBuilder::getGroup(StringRef name) const {
-  return llvm::find_if(
-             manifest.groups,
-             [&](const plan::RankGroup &group) { return group.name == name; }) -
-         manifest.groups.begin();
+  return findNamed(manifest.groups, name);
 }
 
-LogicalResult PlanBuilder::translateWindow(mxplan::WindowOp op) {
+LogicalResult PlanBuilder::translate(mxplan::RankOp op) {
+  numbers.set(op, plan::Number(plan::Number::Rank, getGroup(op.getGroup())));
+  return success();
+}
+
+LogicalResult PlanBuilder::translate(mxplan::WindowOp op) {
   plan::Window window;
   window.group = getGroup(op.getGroup());
   window.bytes = op.getBytes();
@@ -40,7 +42,7 @@ LogicalResult PlanBuilder::translateWindow(mxplan::WindowOp op) {
   return success();
 }
 
-LogicalResult PlanBuilder::translateAllGather(mxplan::AllGatherOp op) {
+LogicalResult PlanBuilder::translate(mxplan::AllGatherOp op) {
   Step &step = numbers.addStep(Step::AllGather);
   step.group = getGroup(op.getGroup());
   step.to = getOperand(op.getBuffer()).buffer;
@@ -48,7 +50,7 @@ LogicalResult PlanBuilder::translateAllGather(mxplan::AllGatherOp op) {
   return success();
 }
 
-LogicalResult PlanBuilder::translateAllToAll(mxplan::AllToAllOp op) {
+LogicalResult PlanBuilder::translate(mxplan::AllToAllOp op) {
   Step &step = numbers.addStep(Step::AllToAll);
   step.group = getGroup(op.getGroup());
   step.from = getOperand(op.getSource()).buffer;

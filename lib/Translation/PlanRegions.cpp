@@ -16,7 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Support/CallMessages.h"
-#include "mx/Translation/MissingBody.h"
+#include "mx/Translation/ToManifest.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -80,17 +80,35 @@ PlanBuilder::translateRegion(Region &region,
   llvm::scope_exit closer([&] { numbers.close(); });
   if (atStart)
     atStart();
-  if (failed(translate(region.front())))
+  if (failed(translate(region)))
     return failure();
+  FailureOr<std::vector<Operand>> yields = getYields(region);
+  if (failed(yields))
+    return failure();
+  block.yields = std::move(*yields);
+  return block;
+}
+
+FailureOr<std::vector<Operand>> PlanBuilder::getYields(Region &region) const {
   Operation *end = region.front().getTerminator();
   for (Value value : end->getOperands())
     if (!isKnown(value))
       return end->emitOpError("expected operands that a launch plan knows");
-  block.yields = getOperands(end->getOperands());
-  return block;
+  return getOperands(end->getOperands());
 }
 
-LogicalResult PlanBuilder::translateIf(scf::IfOp op) {
+LogicalResult PlanBuilder::inlineRegion(Region &region, ValueRange results) {
+  if (failed(verifyOneBlock(region)) || failed(translate(region)))
+    return failure();
+  FailureOr<std::vector<Operand>> yields = getYields(region);
+  if (failed(yields))
+    return failure();
+  for (auto [result, yielded] : llvm::zip_equal(results, *yields))
+    set(result, yielded);
+  return success();
+}
+
+LogicalResult PlanBuilder::translate(scf::IfOp op) {
   Step step;
   step.kind = Step::If;
   step.condition = numbers.get(op.getCondition());
@@ -110,7 +128,7 @@ LogicalResult PlanBuilder::translateIf(scf::IfOp op) {
   return success();
 }
 
-LogicalResult PlanBuilder::translateSwitch(scf::IndexSwitchOp op) {
+LogicalResult PlanBuilder::translate(scf::IndexSwitchOp op) {
   Step step;
   step.kind = Step::Switch;
   step.condition = numbers.get(op.getArg());
@@ -158,7 +176,7 @@ PlanBuilder::translateRound(Region &region, ArrayRef<Operand> names,
   return block;
 }
 
-LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
+LogicalResult PlanBuilder::translate(scf::ForOp op) {
   Step step;
   step.kind = Step::For;
   // A step counts in signed numbers; unsigned ones are the same once wider.
@@ -195,7 +213,7 @@ LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
   return success();
 }
 
-LogicalResult PlanBuilder::translateWhile(scf::WhileOp op) {
+LogicalResult PlanBuilder::translate(scf::WhileOp op) {
   Step step;
   step.kind = Step::While;
   step.inits = getOperands(op.getInits());
@@ -218,25 +236,11 @@ LogicalResult PlanBuilder::translateWhile(scf::WhileOp op) {
   return success();
 }
 
-/// Stands where it is.
-LogicalResult PlanBuilder::translateExecute(scf::ExecuteRegionOp op) {
-  if (!llvm::hasSingleElement(op.getRegion()))
-    return op.emitOpError("expected one block in a launch plan, found ")
-           << op.getRegion().getBlocks().size();
-  Block &block = op.getRegion().front();
-  if (failed(translate(block)))
-    return failure();
-  for (auto [result, value] :
-       llvm::zip_equal(op.getResults(), block.getTerminator()->getOperands())) {
-    if (!isKnown(value))
-      return block.getTerminator()->emitOpError(
-          "expected operands that a launch plan knows");
-    set(result, getOperand(value));
-  }
-  return success();
+LogicalResult PlanBuilder::translate(scf::ExecuteRegionOp op) {
+  return inlineRegion(op.getRegion(), op.getResults());
 }
 
-LogicalResult PlanBuilder::translateCall(func::CallOp op) {
+LogicalResult PlanBuilder::translate(func::CallOp op) {
   auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
   if (callee.isExternal())
@@ -245,9 +249,6 @@ LogicalResult PlanBuilder::translateCall(func::CallOp op) {
     return op.emitOpError("expected calls of functions that end in a launch "
                           "plan, found one of @")
            << op.getCallee() << ", which calls itself";
-  if (!llvm::hasSingleElement(callee.getBody()))
-    return callee.emitOpError("expected one block in a launch plan, found ")
-           << callee.getBody().getBlocks().size();
   for (auto [argument, value] :
        llvm::zip_equal(callee.getArguments(), op.getOperands()))
     if (auto map = maps.find(value); map != maps.end())
@@ -255,22 +256,13 @@ LogicalResult PlanBuilder::translateCall(func::CallOp op) {
     else
       set(argument, getOperand(value));
   calls.push_back(callee);
-  LogicalResult result = translate(callee.getBody().front());
+  LogicalResult result = inlineRegion(callee.getBody(), op.getResults());
   calls.pop_back();
-  if (failed(result))
-    return failure();
-  Operation *end = callee.getBody().front().getTerminator();
-  for (auto [value, yielded] :
-       llvm::zip_equal(op.getResults(), end->getOperands())) {
-    if (!isKnown(yielded))
-      return end->emitOpError("expected operands that a launch plan knows");
-    set(value, getOperand(yielded));
-  }
-  return success();
+  return result;
 }
 
 /// Of two buffers.
-void PlanBuilder::translateSelect(arith::SelectOp op) {
+LogicalResult PlanBuilder::translate(arith::SelectOp op) {
   Step step;
   step.kind = Step::If;
   step.condition = numbers.get(op.getCondition());
@@ -279,6 +271,7 @@ void PlanBuilder::translateSelect(arith::SelectOp op) {
                  {{}, {getOperand(op.getFalseValue())}}};
   set(op, step.results[0]);
   numbers.addStep(Step::If) = std::move(step);
+  return success();
 }
 
 /// Whether a buffer that is allocated in a loop may be there in the next round:
@@ -316,7 +309,7 @@ std::optional<Number> PlanBuilder::getConditionIfRun(Number condition) {
   return condition;
 }
 
-LogicalResult PlanBuilder::translateAlloc(mxplan::AllocOp op) {
+LogicalResult PlanBuilder::translate(mxplan::AllocOp op) {
   if (auto result = resultOf.find(op); result != resultOf.end()) {
     buffers[op] = {Buffer::Result, result->second};
     return success();

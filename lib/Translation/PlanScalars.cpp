@@ -322,29 +322,14 @@ LogicalResult PlanScalars::translateIndex(Operation *op) {
     return set(castIndex(op, /*isSigned=*/isa<index::CastSOp>(op)));
   if (auto comparison = dyn_cast<index::CmpOp>(op))
     return set(compare(op, arith::CmpIPredicate(comparison.getPred())));
-  auto kind =
-      llvm::StringSwitch<std::optional<Operator>>(op->getName().stripDialect())
-          .Case("add", Operator::Add)
-          .Case("sub", Operator::Sub)
-          .Case("mul", Operator::Mul)
-          .Case("divs", Operator::DivSI)
-          .Case("divu", Operator::DivUI)
-          .Case("ceildivs", Operator::CeilDivSI)
-          .Case("ceildivu", Operator::CeilDivUI)
-          .Case("floordivs", Operator::FloorDivSI)
-          .Case("rems", Operator::RemSI)
-          .Case("remu", Operator::RemUI)
-          .Case("maxs", Operator::Max)
-          .Case("maxu", Operator::MaxUI)
-          .Case("mins", Operator::Min)
-          .Case("minu", Operator::MinUI)
-          .Case("shl", Operator::ShLI)
-          .Case("shrs", Operator::ShRSI)
-          .Case("shru", Operator::ShRUI)
-          .Case("and", Operator::AndI)
-          .Case("or", Operator::OrI)
-          .Case("xor", Operator::XOrI)
-          .Default(std::nullopt);
+  // Arithmetic that must not overflow, or else that of arith.
+  StringRef name = op->getName().stripDialect();
+  auto kind = llvm::StringSwitch<std::optional<Operator>>(name)
+                  .Case("maxs", Operator::Max)
+                  .Case("mins", Operator::Min)
+                  .Default(plan::parseOperator(name));
+  if (!kind)
+    kind = plan::parseOperator((name + "i").str());
   if (!kind)
     return refuse(op);
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));

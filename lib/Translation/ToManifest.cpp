@@ -60,14 +60,9 @@ static void addConstants(ModuleOp module, plan::Manifest &manifest,
 static void addRankGroups(ModuleOp module, plan::Manifest &manifest) {
   llvm::SmallPtrSet<Attribute, 4> used;
   module.walk([&](Operation *op) {
-    if (auto rank = dyn_cast<mxplan::RankOp>(op))
-      used.insert(rank.getGroupAttr().getAttr());
-    else if (auto window = dyn_cast<mxplan::WindowOp>(op))
-      used.insert(window.getGroupAttr().getAttr());
-    else if (auto gather = dyn_cast<mxplan::AllGatherOp>(op))
-      used.insert(gather.getGroupAttr().getAttr());
-    else if (auto exchange = dyn_cast<mxplan::AllToAllOp>(op))
-      used.insert(exchange.getGroupAttr().getAttr());
+    if (isa<mxplan::RankOp, mxplan::WindowOp, mxplan::AllGatherOp,
+            mxplan::AllToAllOp>(op))
+      used.insert(op->getAttrOfType<FlatSymbolRefAttr>("group").getAttr());
   });
   for (auto group : module.getOps<RankGroupOp>())
     if (used.contains(group.getSymNameAttr()))
@@ -109,6 +104,13 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
     manifest.entries.push_back(std::move(*entry));
   }
   return host;
+}
+
+LogicalResult mx::refuseMissingBody(func::FuncOp function) {
+  return function.emitError("expected a body of '")
+         << function.getSymName()
+         << "', found a declaration: a program has the functions that it "
+            "calls";
 }
 
 void mx::eraseHostPart(ModuleOp module) {

@@ -36,15 +36,14 @@ struct Place {
   std::vector<size_t> buffers;
 };
 
-} // namespace
-
-namespace {
-
 /// Finds when buffers are used. Steps within a step are at its time.
 class LifetimeFinder {
 public:
-  explicit LifetimeFinder(const plan::Entry &entry)
-      : entry(entry), lifetimes(entry.workBuffers.size()) {}
+  LifetimeFinder(const plan::Entry &entry, ArrayRef<unsigned> tableMaps)
+      : entry(entry), lifetimes(entry.workBuffers.size()) {
+    for (auto [number, map] : llvm::zip_equal(tableMaps, entry.tensorMaps))
+      mapBuffers[number] = map.buffer;
+  }
 
   std::vector<Lifetime> run() {
     for (; time < entry.steps.size(); ++time)
@@ -89,26 +88,18 @@ private:
     }
   }
 
-public:
-  /// What tensor maps show, by number.
-  std::map<unsigned, Buffer> mapBuffers;
-
-private:
   const plan::Entry &entry;
   std::vector<Lifetime> lifetimes;
+  /// What tensor maps show, by number.
+  std::map<unsigned, Buffer> mapBuffers;
   size_t time = 0;
 };
 
 } // namespace
 
 void PlanBuilder::placeWorkBuffers() {
-  LifetimeFinder finder(entry);
-  for (auto [number, map] : llvm::zip_equal(tableMaps, entry.tensorMaps))
-    finder.mapBuffers[number] = map.buffer;
-  std::vector<Lifetime> lifetimes = finder.run();
-  std::vector<size_t> order;
-  for (size_t i = 0; i < lifetimes.size(); ++i)
-    order.push_back(i);
+  std::vector<Lifetime> lifetimes = LifetimeFinder(entry, tableMaps).run();
+  auto order = llvm::to_vector(llvm::seq<size_t>(lifetimes.size()));
   llvm::stable_sort(order, [&](size_t a, size_t b) {
     return lifetimes[a].first < lifetimes[b].first;
   });

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"
-#include "RunRanks.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -84,17 +83,9 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   return llvm::Error::success();
 }
 
-const char *describeRun(DeviceKind device) {
-  switch (device) {
-  case DeviceKind::CPU:
-    return "computing on the CPU";
-  case DeviceKind::Sim:
-    return "simulating";
-  case DeviceKind::CUDA:
-    return "running";
-  }
-  return "";
-}
+/// What a run does, by DeviceKind.
+constexpr const char *kRuns[] = {"computing on the CPU", "simulating",
+                                 "running"};
 
 llvm::Error writeResults(const std::vector<std::string> &paths,
                          const std::vector<NpyArray> &results) {
@@ -183,7 +174,7 @@ int mx::run(const RunOptions &given) {
                    arguments[0]);
 
   auto results = [&] {
-    Progress progress(notices, describeRun(*device));
+    Progress progress(notices, kRuns[unsigned(*device)]);
     return runRanks(**program, arguments, Ranks::Seconds(options.timeout),
                     report);
   }();

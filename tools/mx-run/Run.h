@@ -10,6 +10,7 @@
 #define MX_TOOLS_MX_RUN_RUN_H
 
 #include "mx/Execution/Program.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mx {
 
@@ -37,6 +38,21 @@ struct RunOptions : CompileOptions {
 /// Returns an ExitStatus. Messages go to stderr, the text of a check to stdout.
 /// Result files are written only when the run itself succeeded.
 int run(const RunOptions &options);
+
+/// The options with the names of the files of a rank.
+RunOptions getOptionsOfRank(const RunOptions &options, int rank);
+
+/// That the groups of the module have as many ranks as run it, each with
+/// results of its own.
+llvm::Error checkRanks(mlir::ModuleOp module, const RunOptions &options);
+
+/// Runs the program once for each list of arguments: alone, or as that many
+/// ranks, which wait for each other as long as `timeout`. What went wrong first
+/// is the error. Where another rank then goes on without end, `report` prints
+/// the error, and the process ends with the status that it returns.
+llvm::Expected<std::vector<std::vector<NpyArray>>>
+runRanks(Program &program, llvm::ArrayRef<std::vector<NpyArray>> arguments,
+         Ranks::Seconds timeout, llvm::function_ref<int(llvm::Error)> report);
 
 } // namespace mx
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RunRanks.h"
+#include "Run.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mxsim/io/Notices.h"

@@ -44,6 +44,16 @@ struct UnloadProgram {
 };
 using LoadedProgram = std::unique_ptr<mxProgramImpl, UnloadProgram>;
 
+/// Loads a program from memory; null after an error of the runtime. `code` is
+/// called `name` in messages.
+LoadedProgram loadProgram(const std::string &manifest, const std::string &code,
+                          const std::string &data, const char *name);
+
+struct DestroyGroup {
+  void operator()(mxGroup group) const { (void)mxGroupDestroy(group); }
+};
+using OwnedGroup = std::unique_ptr<mxGroupImpl, DestroyGroup>;
+
 } // namespace mx
 
 #endif // MX_LAUNCH_ENTRYCALL_H

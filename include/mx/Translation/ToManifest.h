@@ -9,6 +9,7 @@
 #ifndef MX_TRANSLATION_TOMANIFEST_H
 #define MX_TRANSLATION_TOMANIFEST_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mx/Plan/Plan.h"
 
@@ -28,6 +29,10 @@ struct HostPart {
 /// kernels are allocated mxgpu.kernels. What a plan cannot express is an error
 /// at the operation.
 llvm::FailureOr<HostPart> buildHostPart(mlir::ModuleOp module);
+
+/// Reports the declaration of a function that is called, in the same words for
+/// every way to run a program.
+llvm::LogicalResult refuseMissingBody(mlir::func::FuncOp function);
 
 /// Leaves the kernels, to be lowered.
 void eraseHostPart(mlir::ModuleOp module);

@@ -1,10 +1,6 @@
 //===- CompileEntries.cpp - Compile the entries of a module ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CompileEntries.h"
 #include "Header.h"

@@ -5,8 +5,9 @@
 #ifndef MX_LIB_AHEADOFTIME_TUNING_MATMULS_H
 #define MX_LIB_AHEADOFTIME_TUNING_MATMULS_H
 
-#include "mx/AheadOfTime/Compile.h"
+#include "mx/AheadOfTime/Tune.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
+#include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mx/Target/TargetInfo.h"
 
 namespace mx::tuning {
@@ -57,6 +58,13 @@ llvm::Expected<MatmulModule> isolate(MatmulOpInterface op,
 
 /// The matmul of such a module.
 MatmulOpInterface getMatmul(mlir::ModuleOp module);
+
+/// Times all candidates at these sizes. Those that do not compile, do not run,
+/// or give other bits than the first one, are left out. An error where nothing
+/// can be measured.
+llvm::Expected<mxgpu::TunedSizes>
+measureSchedules(MatmulOpInterface op, const SizedMatmul &sized,
+                 const CompileModuleOptions &options, Stopwatch &stopwatch);
 
 } // namespace mx::tuning
 

@@ -8,12 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Measure.h"
 #include "../Output/CompileEntries.h"
 #include "Operands.h"
 #include "mx/Arrays/Arrays.h"
 #include "mx/Execution/Program.h"
-#include "mx_program.h"
+#include "mx/Launch/EntryCall.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -28,33 +27,15 @@ static constexpr size_t kMostSets = 64;
 namespace {
 
 /// A compiled candidate, loaded.
-class Loaded {
-public:
-  Loaded() = default;
-  Loaded(Loaded &&other)
-      : program(std::exchange(other.program, nullptr)), entry(other.entry),
-        ptx(std::move(other.ptx)) {}
-  Loaded &operator=(Loaded &&other) {
-    std::swap(program, other.program);
-    std::swap(entry, other.entry);
-    std::swap(ptx, other.ptx);
-    return *this;
-  }
-  ~Loaded() {
-    if (program)
-      (void)mxProgramUnload(program);
-  }
+struct Loaded {
   static llvm::Expected<Loaded> compile(const MatmulModule &matmul,
                                         ScheduleAttr schedule,
                                         const CompileModuleOptions &options);
-  const std::string &getPtx() const { return ptx; }
-
   llvm::Expected<size_t> getWorkspaceBytes(const OperandSet &set) const;
   llvm::Error launch(const OperandSet &set, const DeviceBuffer &workspace,
                      size_t bytes) const;
 
-private:
-  mxProgram program = nullptr;
+  LoadedProgram program;
   mxEntry entry = nullptr;
   std::string ptx;
 };
@@ -135,17 +116,13 @@ llvm::Expected<Loaded> Loaded::compile(const MatmulModule &matmul,
     std::string text = llvm::toString(compiled.takeError());
     return makeError(text.empty() ? messages : text);
   }
-  std::string manifest = plan::writeManifest(compiled->manifest);
-  const std::string &kernels =
-      compiled->cubin.empty() ? compiled->ptx : compiled->cubin;
-  mxProgramParts parts = {sizeof(mxProgramParts), manifest.data(),
-                          manifest.size(),        kernels.data(),
-                          kernels.size(),         compiled->data.data(),
-                          compiled->data.size(),  MatmulModule::kEntry};
   Loaded loaded;
-  if (mxProgramLoadParts(&loaded.program, &parts) != MX_SUCCESS ||
-      mxProgramGetEntry(&loaded.entry, loaded.program, MatmulModule::kEntry) !=
-          MX_SUCCESS)
+  loaded.program =
+      loadProgram(plan::writeManifest(compiled->manifest),
+                  compiled->cubin.empty() ? compiled->ptx : compiled->cubin,
+                  compiled->data, MatmulModule::kEntry);
+  if (!loaded.program || mxProgramGetEntry(&loaded.entry, loaded.program.get(),
+                                           MatmulModule::kEntry) != MX_SUCCESS)
     return takeRuntimeError();
   loaded.ptx = std::move(compiled->ptx);
   return loaded;
@@ -233,7 +210,7 @@ llvm::Error Measurement::prepare() {
   });
   if (error || !most)
     return error;
-  llvm::Expected<DeviceBuffer> buffer = DeviceBuffer::make(most);
+  llvm::Expected<DeviceBuffer> buffer = makeDeviceBuffer(most);
   if (!buffer)
     return buffer.takeError();
   workspace = std::move(*buffer);
@@ -291,7 +268,7 @@ llvm::Error Measurement::makeSets() {
 
 /// Microseconds of one launch, in a row of them.
 llvm::Expected<double> Measurement::takeTurn(Timed &timed) {
-  if (llvm::Error error = stopwatch.use(timed.program.getPtx()))
+  if (llvm::Error error = stopwatch.use(timed.program.ptx))
     return error;
   llvm::Expected<double> taken = stopwatch.measure([&]() -> llvm::Error {
     for (int i = 0; i < timed.launches; ++i)

@@ -13,18 +13,16 @@ llvm::Error mx::tuning::toError(int status) {
   return status == MX_SUCCESS ? llvm::Error::success() : takeRuntimeError();
 }
 
-DeviceBuffer::~DeviceBuffer() { (void)mxMemFree(memory); }
-
-llvm::Expected<DeviceBuffer> DeviceBuffer::make(size_t bytes) {
-  DeviceBuffer buffer;
-  if (mxMemAlloc(&buffer.memory, bytes) != MX_SUCCESS)
+llvm::Expected<DeviceBuffer> mx::tuning::makeDeviceBuffer(size_t bytes) {
+  void *memory = nullptr;
+  if (mxMemAlloc(&memory, bytes) != MX_SUCCESS)
     return takeRuntimeError();
-  return buffer;
+  return DeviceBuffer(memory);
 }
 
 llvm::Error OperandSet::addArgument(const Slot &slot,
                                     llvm::function_ref<int(void *place)> fill) {
-  llvm::Expected<DeviceBuffer> buffer = DeviceBuffer::make(slot.bytes);
+  llvm::Expected<DeviceBuffer> buffer = makeDeviceBuffer(slot.bytes);
   if (!buffer)
     return buffer.takeError();
   arguments.push_back({sizeof(mxArgument), buffer->get(), slot.shape.data()});
@@ -34,7 +32,7 @@ llvm::Error OperandSet::addArgument(const Slot &slot,
 
 llvm::Error OperandSet::addResults(const Signature &signature) {
   for (const Slot &slot : signature.results) {
-    llvm::Expected<DeviceBuffer> buffer = DeviceBuffer::make(slot.bytes);
+    llvm::Expected<DeviceBuffer> buffer = makeDeviceBuffer(slot.bytes);
     if (!buffer)
       return buffer.takeError();
     results.push_back(buffer->get());

@@ -22,22 +22,11 @@ namespace mx::tuning {
 enum class Values { Exact, Random };
 
 /// Memory of the device in use, which is given back.
-class DeviceBuffer {
-public:
-  DeviceBuffer() = default;
-  DeviceBuffer(DeviceBuffer &&other)
-      : memory(std::exchange(other.memory, {})) {}
-  DeviceBuffer &operator=(DeviceBuffer &&other) {
-    std::swap(memory, other.memory);
-    return *this;
-  }
-  ~DeviceBuffer();
-  static llvm::Expected<DeviceBuffer> make(size_t bytes);
-  void *get() const { return memory; }
-
-private:
-  void *memory = nullptr;
+struct FreeOnDevice {
+  void operator()(void *memory) const { (void)mxMemFree(memory); }
 };
+using DeviceBuffer = std::unique_ptr<void, FreeOnDevice>;
+llvm::Expected<DeviceBuffer> makeDeviceBuffer(size_t bytes);
 
 /// An argument or a result of a measured function.
 struct Slot {

@@ -1,15 +1,20 @@
-//===- Stopwatch.cpp - The time of launches on a GPU ----------------------===//
+//===- Stopwatch.cpp - The time of launches -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../Output/Ptxas.h"
 #include "Operands.h"
 #include "mx/AheadOfTime/Tune.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mx/Execution/Program.h"
 #include "mx_runtime.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mx;
+using mx::tuning::toError;
 
 Stopwatch::~Stopwatch() = default;
 
@@ -19,32 +24,53 @@ llvm::Error Stopwatch::use(const std::string &) {
 
 namespace {
 
-/// Events around what is launched. Before them the GPU fills memory, so that
-/// the host is ahead of it with the launches.
-class GpuStopwatch final : public Stopwatch {
+/// Events around what is launched.
+class EventStopwatch : public Stopwatch {
 public:
-  ~GpuStopwatch() override {
+  ~EventStopwatch() override {
     for (mxEvent event : {begin, end})
       if (event)
         (void)mxEventDestroy(event);
   }
-  llvm::Error prepare();
+  /// Before a measurement the GPU fills `bytes` of memory, so that the host is
+  /// ahead of it with the launches.
+  llvm::Error prepare(size_t bytes);
   llvm::Expected<double>
   measure(llvm::function_ref<llvm::Error()> launch) override;
 
 private:
-  static constexpr size_t kFilledBytes = size_t(128) << 20;
-
   mxEvent begin = nullptr, end = nullptr;
   tuning::DeviceBuffer filled;
+  size_t filledBytes = 0;
+};
+
+/// The simulator runs each launch once: its model has no noise. Matmuls are not
+/// computed, so that results mean nothing (simulator/docs/TimeModel.md).
+class ModelStopwatch final : public EventStopwatch {
+public:
+  ModelStopwatch(std::string chip, MachineCodeTools tools)
+      : chip(std::move(chip)), tools(std::move(tools)) {}
+  llvm::Error prepare();
+  llvm::Error use(const std::string &ptx) override;
+
+private:
+  const std::string chip;
+  const MachineCodeTools tools;
 };
 
 } // namespace
 
-llvm::Error GpuStopwatch::prepare() {
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+llvm::Error EventStopwatch::prepare(size_t bytes) {
   if (mxEventCreate(&begin) != MX_SUCCESS || mxEventCreate(&end) != MX_SUCCESS)
     return takeRuntimeError();
-  auto buffer = tuning::DeviceBuffer::make(kFilledBytes);
+  filledBytes = bytes;
+  if (!bytes)
+    return llvm::Error::success();
+  llvm::Expected<tuning::DeviceBuffer> buffer = tuning::makeDeviceBuffer(bytes);
   if (!buffer)
     return buffer.takeError();
   filled = std::move(*buffer);
@@ -52,8 +78,9 @@ llvm::Error GpuStopwatch::prepare() {
 }
 
 llvm::Expected<double>
-GpuStopwatch::measure(llvm::function_ref<llvm::Error()> launch) {
-  if (mxMemset(filled.get(), 0, kFilledBytes, nullptr) != MX_SUCCESS ||
+EventStopwatch::measure(llvm::function_ref<llvm::Error()> launch) {
+  if ((filled &&
+       mxMemset(filled.get(), 0, filledBytes, nullptr) != MX_SUCCESS) ||
       mxEventRecord(begin, nullptr) != MX_SUCCESS)
     return takeRuntimeError();
   if (llvm::Error error = launch())
@@ -88,7 +115,64 @@ llvm::Expected<std::unique_ptr<Stopwatch>>
 mx::makeGpuStopwatch(std::string chip) {
   if (llvm::Error error = checkGpu(chip))
     return error;
-  auto stopwatch = std::make_unique<GpuStopwatch>();
+  auto stopwatch = std::make_unique<EventStopwatch>();
+  if (llvm::Error error = stopwatch->prepare(size_t(128) << 20))
+    return error;
+  return stopwatch;
+}
+
+//===----------------------------------------------------------------------===//
+// The simulator's model
+//===----------------------------------------------------------------------===//
+
+static llvm::Error set(const char *option, const char *value) {
+  return toError(mxSetSimulatorOption(option, value));
+}
+
+llvm::Error ModelStopwatch::prepare() {
+  if (llvm::Error error = toError(mxSetDevice("sim")))
+    return error;
+  if (mxSetSimulatorOption("time", chip.c_str()) != MX_SUCCESS)
+    return makeError("no model of time of a GPU for " + chip + ": " +
+                     llvm::toString(takeRuntimeError()));
+  for (const char *option : {"data", "checks", "warnings"})
+    if (llvm::Error error = set(option, "none"))
+      return error;
+  gpu = (mxgpu::kModelOf + chip).str();
+  comparesResults = false;
+  warmUps = 0;
+  rounds = leastLaunches = mostLaunches = 1;
+  // More than a cache holds.
+  bytesBetween = size_t(128) << 20;
+  return EventStopwatch::prepare(/*bytes=*/0);
+}
+
+llvm::Error ModelStopwatch::use(const std::string &ptx) {
+  if (tools.ptxas.empty())
+    return llvm::Error::success();
+  llvm::Expected<std::string> listing = listMachineCode(tools, chip, ptx);
+  if (!listing)
+    return listing.takeError();
+  llvm::SmallString<128> path;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("mx-compile", "sass", path))
+    return makeError("cannot make a temporary file: " + error.message());
+  llvm::FileRemover remover(path);
+  if (llvm::Error error = writeFile(path, *listing))
+    return error;
+  return set("machine-code", path.c_str());
+}
+
+llvm::Expected<std::unique_ptr<Stopwatch>>
+mx::makeModelStopwatch(const std::string &chip, const std::string &ptxas) {
+  MachineCodeTools tools;
+  if (ptxas != "none") {
+    llvm::Expected<MachineCodeTools> found = findMachineCodeTools(ptxas, chip);
+    if (!found)
+      return found.takeError();
+    tools = std::move(*found);
+  }
+  auto stopwatch = std::make_unique<ModelStopwatch>(chip, std::move(tools));
   if (llvm::Error error = stopwatch->prepare())
     return error;
   return stopwatch;

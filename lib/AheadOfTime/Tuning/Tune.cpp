@@ -4,7 +4,6 @@
 
 #include "mx/AheadOfTime/Tune.h"
 #include "Matmuls.h"
-#include "Measure.h"
 #include "mx/Arrays/Arrays.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Execution/Program.h"

@@ -1,0 +1,160 @@
+//===- HostFunctions.cpp - What code of this process calls ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Compiled code has no tables to unwind its frames, so that no exception goes
+// through it, and no destructors that a jump would leave out. A collective that
+// fails ends the call, as everything does that the reference path finds wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostFunctions.h"
+#include "mx/Arrays/Arrays.h"
+#include "mx/Conversion/MXToCPU/Collectives.h"
+#include <csetjmp>
+#include <cstdarg>
+#include <unistd.h>
+
+using namespace mx;
+
+//===----------------------------------------------------------------------===//
+// The end of a call
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A call that is under way in this thread.
+struct Frame {
+  std::jmp_buf place;
+  std::string printed;
+  int status = 0;
+};
+
+thread_local Frame *innermost = nullptr;
+
+/// The message, without the word that tools print between place and text.
+std::string takeMessage(const Frame &frame) {
+  std::string text = llvm::StringRef(frame.printed).rtrim().str();
+  constexpr llvm::StringLiteral kWord = "error: ";
+  if (size_t at = text.find(kWord); at != std::string::npos)
+    text.erase(at, kWord.size());
+  if (text.empty())
+    return "the program called exit(" + std::to_string(frame.status) + ")";
+  return text;
+}
+
+} // namespace
+
+int host_exit::print(int file, const char *format, ...) {
+  va_list values, again;
+  va_start(values, format);
+  va_copy(again, values);
+  int count;
+  if (file == STDERR_FILENO && innermost) {
+    count = std::vsnprintf(nullptr, 0, format, values);
+    if (count > 0) {
+      std::string &text = innermost->printed;
+      size_t begin = text.size();
+      text.resize(begin + count + 1); // and a zero
+      std::vsnprintf(text.data() + begin, count + 1, format, again);
+      text.pop_back();
+    }
+  } else {
+    count = vdprintf(file, format, values);
+  }
+  va_end(again);
+  va_end(values);
+  return count;
+}
+
+void host_exit::exit(int status) {
+  if (!innermost)
+    std::exit(status);
+  innermost->status = status;
+  std::longjmp(innermost->place, 1);
+}
+
+llvm::Error host_exit::call(void (*function)(void **), void **arguments) {
+  Frame frame;
+  // Not in a register: it is read after the jump.
+  Frame *volatile outer = innermost;
+  innermost = &frame;
+  bool ended = setjmp(frame.place) == 0;
+  if (ended)
+    function(arguments);
+  // Of the second return too: `ended` was written between the two.
+  innermost = outer;
+  if (!ended)
+    return makeError(takeMessage(frame),
+                     frame.status == kExitFault ? kExitFault : kExitBadInput);
+  if (!frame.printed.empty())
+    std::fputs(frame.printed.c_str(), stderr);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+thread_local host_collectives::Scope *current = nullptr;
+
+/// What is wrong with the collective at hand: the end of a call jumps over
+/// destructors.
+thread_local std::string why;
+
+void endIfWrong(ExitStatus status) {
+  if (why.empty())
+    return;
+  host_exit::print(STDERR_FILENO, "error: %s\n", why.c_str());
+  why.clear();
+  host_exit::exit(status);
+}
+
+HostCollectives &get() {
+  if (!current || !current->collectives)
+    why = "expected a group to be bound, found a program of several ranks that "
+          "one process runs alone";
+  endIfWrong(kExitBadInput);
+  return *current->collectives;
+}
+
+int64_t getRank(int64_t group) { return get().getRank(group); }
+
+/// Says which collective of the call it is.
+void nameCollective(const char *what) {
+  ++current->count;
+  if (!why.empty())
+    why = std::string(what) + ", collective " + std::to_string(current->count) +
+          " of @" + current->entry.str() + ": " + why;
+}
+
+void allGather(int64_t group, void *window, int64_t bytes) {
+  why = get().allGather(group, window, bytes);
+  nameCollective("all_gather");
+  endIfWrong(kExitFault);
+}
+
+void allToAll(int64_t group, const void *from, void *to, int64_t bytes) {
+  why = get().allToAll(group, from, to, bytes);
+  nameCollective("all_to_all");
+  endIfWrong(kExitFault);
+}
+
+} // namespace
+
+host_collectives::Scope::Scope(HostCollectives *collectives,
+                               llvm::StringRef entry)
+    : collectives(collectives), entry(entry), outer(current) {
+  current = this;
+}
+
+host_collectives::Scope::~Scope() { current = outer; }
+
+void host_collectives::forEachFunction(
+    llvm::function_ref<void(llvm::StringRef, void *)> add) {
+  add(cpu::kRankFunction, reinterpret_cast<void *>(&getRank));
+  add(cpu::kAllGatherFunction, reinterpret_cast<void *>(&allGather));
+  add(cpu::kAllToAllFunction, reinterpret_cast<void *>(&allToAll));
+}
