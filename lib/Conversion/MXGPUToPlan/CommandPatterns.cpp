@@ -14,7 +14,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
-#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
@@ -29,16 +28,10 @@ static LogicalResult lowerAlloc(memref::AllocOp op,
                                 OneToN<memref::AllocOp> operands,
                                 ConversionPatternRewriter &rewriter) {
   PlanBuilder builder(op.getLoc(), rewriter);
-  forEachDoubtfulExtent(
-      rewriter, op.getLoc(), op.getType(), op.getDynamicSizes(),
-      [&](Value size, Value isValid, const std::string &format) {
-        RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
-      });
+  builder.requireExtents(op.getType(), op.getDynamicSizes());
   SmallVector<Value> sizes = builder.getValues(
       op.getType().getShape(), getSingles(operands.getDynamicSizes()));
-  Value buffer = mxplan::AllocOp::create(
-      rewriter, op.getLoc(), mxplan::BufferType::get(op.getContext()),
-      getBytes(builder, op.getType(), sizes));
+  Value buffer = builder.alloc(getBytes(builder, op.getType(), sizes));
   replaceByBuffer(rewriter, op, buffer, std::move(sizes));
   return success();
 }
@@ -62,33 +55,29 @@ static LogicalResult lowerDealloc(memref::DeallocOp op,
   return success();
 }
 
-static LogicalResult lowerCopy(memref::CopyOp op,
-                               OneToN<memref::CopyOp> operands,
-                               ConversionPatternRewriter &rewriter) {
-  PlanBuilder builder(op.getLoc(), rewriter);
+static void lowerCopy(memref::CopyOp op, View &from,
+                      ArrayRef<ValueRange> operands, PlanBuilder &builder,
+                      ConversionPatternRewriter &rewriter) {
   auto type = cast<MemRefType>(op.getSource().getType());
-  View from = getView(builder, type, operands.getSource());
-  View target = getView(builder, cast<MemRefType>(op.getTarget().getType()),
-                        operands.getTarget());
+  View target =
+      getView(builder, cast<MemRefType>(op.getTarget().getType()), operands[0]);
   for (auto [dim, size] : llvm::enumerate(target.sizes)) {
     if (size == from.sizes[dim])
       continue;
     // In the words of upstream's verification, on the CPU path.
-    Value isSame = arith::CmpIOp::create(
-        rewriter, op.getLoc(), arith::CmpIPredicate::eq, size, from.sizes[dim]);
-    RequireOp::create(rewriter, op.getLoc(), isSame,
+    Value isSame = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                         size, from.sizes[dim]);
+    RequireOp::create(builder, isSame,
                       describeAccess(op, "size of " + std::to_string(dim) +
                                              "-th source/target dim does not "
                                              "match"),
                       ValueRange());
   }
-  Value to = target.buffer;
-  if (from.buffer != to)
-    mxplan::CopyOp::create(rewriter, op.getLoc(), from.buffer, to,
+  if (from.buffer != target.buffer)
+    mxplan::CopyOp::create(builder, from.buffer, target.buffer,
                            /*offset=*/Value(),
                            getBytes(builder, type, from.sizes));
   rewriter.eraseOp(op);
-  return success();
 }
 
 static LogicalResult lowerMemset(gpu::MemsetOp op,
@@ -99,39 +88,30 @@ static LogicalResult lowerMemset(gpu::MemsetOp op,
   View view = getView(builder, type, operands.getDst());
   Attribute value;
   matchPattern(op.getValue(), m_Constant(&value));
-  APInt bits = isa<FloatAttr>(value)
-                   ? cast<FloatAttr>(value).getValue().bitcastToAPInt()
-                   : cast<IntegerAttr>(value).getValue();
-  mxplan::FillOp::create(
-      rewriter, op.getLoc(), view.buffer,
-      rewriter.getI32IntegerAttr(bits.extractBitsAsZExtValue(8, 0)),
-      getBytes(builder, type, view.sizes));
+  mxplan::FillOp::create(builder, view.buffer,
+                         getBits(value).extractBitsAsZExtValue(8, 0),
+                         getBytes(builder, type, view.sizes));
   rewriter.eraseOp(op);
   return success();
 }
 
-static LogicalResult lowerLoad(memref::LoadOp op,
-                               OneToN<memref::LoadOp> operands,
-                               ConversionPatternRewriter &rewriter) {
-  PlanBuilder builder(op.getLoc(), rewriter);
-  MemRefType type = op.getMemRefType();
-  View view = getView(builder, type, operands.getMemref());
+static void lowerLoad(memref::LoadOp op, View &view,
+                      ArrayRef<ValueRange> indices, PlanBuilder &builder,
+                      ConversionPatternRewriter &rewriter) {
   Value element = view.offset;
   for (auto [index, stride] :
-       llvm::zip_equal(getSingles(operands.getIndices()), view.strides))
+       llvm::zip_equal(getSingles(indices), view.strides))
     element = builder.add(element, builder.mul(index, stride));
   // A bit has a byte of its own.
   bool isBit = op.getType().isInteger(1);
   Type stored = isBit ? rewriter.getI8Type() : op.getType();
   int64_t bits = getElementBits(stored);
   Value number =
-      mxplan::ReadOp::create(rewriter, op.getLoc(), stored, view.buffer,
+      mxplan::ReadOp::create(builder, stored, view.buffer,
                              builder.mul(element, builder.index(bits / 8)));
   if (isBit)
-    number =
-        arith::TruncIOp::create(rewriter, op.getLoc(), op.getType(), number);
+    number = arith::TruncIOp::create(builder, op.getType(), number);
   rewriter.replaceOp(op, number);
-  return success();
 }
 
 static LogicalResult lowerAssert(cf::AssertOp op, OneToN<cf::AssertOp> operands,
@@ -159,8 +139,7 @@ static LogicalResult lowerPoison(ub::PoisonOp op, OneToN<ub::PoisonOp>,
   view.sizes.assign(type.getRank(), zero);
   view.strides = view.sizes;
   view.offset = zero;
-  view.buffer = mxplan::AllocOp::create(
-      rewriter, op.getLoc(), mxplan::BufferType::get(op.getContext()), zero);
+  view.buffer = builder.alloc(zero);
   replaceByView(rewriter, op, view);
   return success();
 }
@@ -169,18 +148,15 @@ static LogicalResult lowerPoison(ub::PoisonOp op, OneToN<ub::PoisonOp>,
 // Tensor maps and launches
 //===----------------------------------------------------------------------===//
 
-static LogicalResult lowerMap(EncodeTensorMapOp op,
-                              OneToN<EncodeTensorMapOp> operands,
-                              ConversionPatternRewriter &rewriter) {
-  PlanBuilder builder(op.getLoc(), rewriter);
+static void lowerMap(EncodeTensorMapOp op, View &view, ArrayRef<ValueRange>,
+                     PlanBuilder &builder,
+                     ConversionPatternRewriter &rewriter) {
   auto type = cast<MemRefType>(op.getSource().getType());
-  View view = getView(builder, type, operands.getSource());
   if (!view.strides.empty()) {
     Value stride = view.strides.back();
-    Value isOne =
-        arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
-                              stride, builder.index(1));
-    RequireOp::create(rewriter, op.getLoc(), isOne,
+    Value isOne = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                        stride, builder.index(1));
+    RequireOp::create(builder, isOne,
                       "expected elements side by side, found a stride of %lld",
                       stride);
   }
@@ -191,7 +167,6 @@ static LogicalResult lowerMap(EncodeTensorMapOp op,
   rewriter.replaceOpWithNewOp<mxplan::EncodeTensorMapOp>(
       op, op.getType(), view.buffer, offset, numbers.dims, numbers.strides,
       op.getL2Promotion());
-  return success();
 }
 
 /// Returns the values of an argument in a plan. A contiguous memref inside its
@@ -217,11 +192,10 @@ static LogicalResult lowerLaunch(LaunchOp op, OneToN<LaunchOp> operands,
   for (auto [argument, fields] :
        llvm::zip_equal(op.getArgs(), operands.getArgs()))
     for (Value value : getParameters(builder, argument.getType(), fields))
-      parameters.push_back(
-          value.getType().isIndex()
-              ? arith::IndexCastOp::create(rewriter, op.getLoc(),
-                                           rewriter.getI64Type(), value)
-              : value);
+      parameters.push_back(value.getType().isIndex()
+                               ? arith::IndexCastOp::create(
+                                     builder, rewriter.getI64Type(), value)
+                               : value);
   rewriter.replaceOpWithNewOp<mxplan::LaunchOp>(
       op, op.getKernelAttr(), llvm::getSingleElement(operands.getGrid()),
       parameters);

@@ -71,12 +71,8 @@ static LogicalResult verifyAlloc(memref::AllocOp op) {
 static LogicalResult verifyMemset(gpu::MemsetOp op) {
   Attribute value;
   APInt bits;
-  if (matchPattern(op.getValue(), m_Constant(&value))) {
-    if (auto number = dyn_cast<FloatAttr>(value))
-      bits = number.getValue().bitcastToAPInt();
-    else if (auto integer = dyn_cast<IntegerAttr>(value))
-      bits = integer.getValue();
-  }
+  if (matchPattern(op.getValue(), m_Constant(&value)))
+    bits = getBits(value);
   if (!value || bits.getBitWidth() % 8 || !bits.isSplat(8) ||
       op.getAsyncToken() || !op.getAsyncDependencies().empty())
     return op.emitOpError("expected a constant of equal bytes and no tokens "
@@ -183,12 +179,8 @@ static Attribute describe(DictionaryAttr attributes, Type type,
   return mxplan::ValueAttr::get(type.getContext(), text, type, source);
 }
 
-/// The attributes of a function that outlive its types.
-struct Signature {
-  ArrayAttr arguments, results;
-};
-
-static Signature takeSignature(func::FuncOp function) {
+/// Keeps in attributes of a function what its converted types leave out.
+static void keepSignature(func::FuncOp function) {
   Builder builder(function.getContext());
   SmallVector<Attribute> arguments, results;
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
@@ -200,7 +192,11 @@ static Signature takeSignature(func::FuncOp function) {
   // One argument may become several.
   function.removeArgAttrsAttr();
   function.removeResAttrsAttr();
-  return {builder.getArrayAttr(arguments), builder.getArrayAttr(results)};
+  if (function.isExternal())
+    return;
+  function->setAttr(mxplan::kArgumentsAttrName,
+                    builder.getArrayAttr(arguments));
+  function->setAttr(mxplan::kResultsAttrName, builder.getArrayAttr(results));
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,11 +244,10 @@ struct ConvertMXGPUHostToPlanPass final
         return signalPassFailure();
       functions.push_back(function);
     }
-    SmallVector<Signature> signatures;
-    for (Operation *function : functions)
-      checkReads(cast<func::FuncOp>(function));
-    for (Operation *function : functions)
-      signatures.push_back(takeSignature(cast<func::FuncOp>(function)));
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      checkReads(function);
+      keepSignature(function);
+    }
 
     TypeConverter converter;
     converter.addConversion([](Type type, SmallVectorImpl<Type> &types) {
@@ -282,15 +277,7 @@ struct ConvertMXGPUHostToPlanPass final
     populateReturnOpTypeConversionPattern(patterns, converter);
     scf::populateSCFStructuralTypeConversions(converter, patterns);
     if (failed(applyPartialConversion(functions, target, std::move(patterns))))
-      return signalPassFailure();
-    size_t index = 0;
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      const Signature &signature = signatures[index++];
-      if (function.isExternal())
-        continue;
-      function->setAttr(mxplan::kArgumentsAttrName, signature.arguments);
-      function->setAttr(mxplan::kResultsAttrName, signature.results);
-    }
+      signalPassFailure();
   }
 };
 

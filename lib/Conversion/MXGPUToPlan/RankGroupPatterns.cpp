@@ -51,15 +51,13 @@ static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
   auto type = cast<MemRefType>(op.getType());
   RankGroupOp group = findRankGroup(op, op.getGroupAttr());
   int64_t bytes = group.getRows() * getRowBytes(type);
-  Type plan = mxplan::BufferType::get(op.getContext());
-  Value buffer = group.getSize() == 1
-                     ? mxplan::AllocOp::create(rewriter, op.getLoc(), plan,
-                                               builder.index(bytes))
-                           .getResult()
-                     : mxplan::WindowOp::create(
-                           rewriter, op.getLoc(), plan, op.getGroupAttr(),
-                           rewriter.getI64IntegerAttr(bytes))
-                           .getResult();
+  Value buffer;
+  if (group.getSize() == 1)
+    buffer = builder.alloc(builder.index(bytes));
+  else
+    buffer = mxplan::WindowOp::create(builder,
+                                      mxplan::BufferType::get(op.getContext()),
+                                      op.getGroup(), bytes);
   // Its extents are in its type.
   replaceByBuffer(rewriter, op, buffer, {});
   return success();

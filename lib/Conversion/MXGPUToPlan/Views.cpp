@@ -11,7 +11,6 @@
 #include "../Utils/HostCode.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
@@ -48,6 +47,39 @@ void PlanBuilder::requireEqual(Value a, Value b, const Twine &what) {
   RequireOp::create(*this, same, what.str(), ValueRange{b, a});
 }
 
+Value &View::get(KernelParameter parameter) {
+  switch (parameter.kind) {
+  case KernelParameter::Size:
+    return sizes[parameter.dim];
+  case KernelParameter::Stride:
+    return strides[parameter.dim];
+  case KernelParameter::Offset:
+    return offset;
+  default:
+    return buffer;
+  }
+}
+
+APInt mx::mxgpu::getBits(Attribute number) {
+  if (auto integer = dyn_cast<IntegerAttr>(number))
+    return integer.getValue();
+  auto value = dyn_cast<FloatAttr>(number);
+  return value ? value.getValue().bitcastToAPInt() : APInt();
+}
+
+Value PlanBuilder::alloc(Value bytes) {
+  return mxplan::AllocOp::create(*this, mxplan::BufferType::get(getContext()),
+                                 bytes);
+}
+
+void PlanBuilder::requireExtents(MemRefType type, ValueRange sizes) {
+  forEachDoubtfulExtent(
+      *this, getLoc(), type, sizes,
+      [&](Value size, Value isValid, const std::string &format) {
+        RequireOp::create(*this, isValid, format, size);
+      });
+}
+
 View mx::mxgpu::getView(PlanBuilder &builder, MemRefType type,
                         ValueRange fields) {
   auto known = [&](int64_t number) -> Value {
@@ -61,39 +93,16 @@ View mx::mxgpu::getView(PlanBuilder &builder, MemRefType type,
     view.strides = llvm::map_to_vector(strides, known);
   SmallVector<KernelParameter> parameters = getKernelParameters(type);
   for (auto [parameter, value] : llvm::zip_equal(parameters, fields))
-    switch (parameter.kind) {
-    case KernelParameter::Size:
-      view.sizes[parameter.dim] = value;
-      break;
-    case KernelParameter::Stride:
-      view.strides[parameter.dim] = value;
-      break;
-    case KernelParameter::Offset:
-      view.offset = value;
-      break;
-    default:
-      view.buffer = value;
-    }
+    view.get(parameter) = value;
   if (type.getLayout().isIdentity())
     view.strides = getIdentityStrides(builder, builder.getLoc(), view.sizes);
   return view;
 }
 
-SmallVector<Value> mx::mxgpu::getViewParameters(MemRefType type,
-                                                const View &view) {
-  return llvm::map_to_vector(getKernelParameters(type),
-                             [&](KernelParameter parameter) {
-                               switch (parameter.kind) {
-                               case KernelParameter::Size:
-                                 return view.sizes[parameter.dim];
-                               case KernelParameter::Stride:
-                                 return view.strides[parameter.dim];
-                               case KernelParameter::Offset:
-                                 return view.offset;
-                               default:
-                                 return view.buffer;
-                               }
-                             });
+SmallVector<Value> mx::mxgpu::getViewParameters(MemRefType type, View view) {
+  return llvm::map_to_vector(
+      getKernelParameters(type),
+      [&](KernelParameter parameter) { return view.get(parameter); });
 }
 
 void mx::mxgpu::replaceByView(ConversionPatternRewriter &rewriter,
@@ -127,29 +136,6 @@ SmallVector<Value> mx::mxgpu::getSingles(ArrayRef<ValueRange> operands) {
 //===----------------------------------------------------------------------===//
 // Casts, slices and reshapes
 //===----------------------------------------------------------------------===//
-
-namespace mx {
-
-/// A pattern for an operation whose first operand is a memref.
-template <typename Op,
-          void (*rewrite)(Op, View &, ArrayRef<ValueRange>, PlanBuilder &,
-                          ConversionPatternRewriter &)>
-class PatternOf<rewrite> final : public OpConversionPattern<Op> {
-public:
-  using OpConversionPattern<Op>::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(Op op, OneToN<Op> operands,
-                  ConversionPatternRewriter &rewriter) const override {
-    PlanBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<MemRefType>(op->getOperand(0).getType());
-    View view = getView(builder, type, operands.getOperands().front());
-    rewrite(op, view, operands.getOperands().drop_front(), builder, rewriter);
-    return success();
-  }
-};
-
-} // namespace mx
 
 /// Requires the static extents of the new type.
 static void lowerCast(memref::CastOp op, View &view, ArrayRef<ValueRange>,
@@ -205,8 +191,7 @@ static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
   Value end = builder.select(hasElements, extent, builder.add(extent, one));
   Value steps = builder.sub(size, one);
   Value last = builder.add(offset, builder.mul(steps, step));
-  Value yes = arith::ConstantIntOp::create(builder,
-                                           /*value=*/1, /*width=*/1);
+  Value yes = builder.constantLike(hasElements, 1);
   Value endsWithin = builder.select(hasElements, isWithin(last, extent), yes);
   RequireOp::create(
       builder, isWithin(offset, end),
@@ -280,11 +265,7 @@ static void lowerCollapse(memref::CollapseShapeOp op, View &view,
 static void lowerExpand(memref::ExpandShapeOp op, View &view,
                         ArrayRef<ValueRange> operands, PlanBuilder &builder,
                         ConversionPatternRewriter &rewriter) {
-  forEachDoubtfulExtent(
-      rewriter, op.getLoc(), op.getResultType(), op.getOutputShape(),
-      [&](Value size, Value isValid, const std::string &format) {
-        RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
-      });
+  builder.requireExtents(op.getResultType(), op.getOutputShape());
   SmallVector<Value> sizes =
       builder.getValues(op.getStaticOutputShape(), getSingles(operands));
   SmallVector<Value> strides(sizes.size(), builder.index(1));

@@ -11,6 +11,7 @@
 #define MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H
 
 #include "../Utils/FunctionPatterns.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/Dialect/Shared/ArithBuilder.h"
 
@@ -27,13 +28,21 @@ public:
                                            mlir::ValueRange values);
   /// Requires `a` to be `b` at run time, with a message that shows both.
   void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &what);
+  /// Requires sizes that are no extents of `type` otherwise.
+  void requireExtents(mlir::MemRefType type, mlir::ValueRange sizes);
+  mlir::Value alloc(mlir::Value bytes);
 };
+
+/// The bits of an integer or a float.
+llvm::APInt getBits(mlir::Attribute number);
 
 /// A memref: a buffer and where in it the elements are. The offset and the
 /// strides count elements.
 struct View {
   mlir::Value buffer, offset;
   llvm::SmallVector<mlir::Value> sizes, strides;
+
+  mlir::Value &get(KernelParameter parameter);
 };
 
 /// The view of a memref of `type` from what stands for it in a plan.
@@ -41,7 +50,7 @@ View getView(PlanBuilder &builder, mlir::MemRefType type,
              mlir::ValueRange fields);
 /// What stands for a memref of `type` in a plan.
 llvm::SmallVector<mlir::Value> getViewParameters(mlir::MemRefType type,
-                                                 const View &view);
+                                                 View view);
 /// Replaces the only result of an operation, a memref, by what stands for it.
 void replaceByView(mlir::ConversionPatternRewriter &rewriter,
                    mlir::Operation *op, const View &view);
@@ -67,5 +76,29 @@ void addRankGroupPatterns(const mlir::TypeConverter &converter,
                           mlir::RewritePatternSet &patterns);
 
 } // namespace mx::mxgpu
+
+namespace mx {
+
+/// A pattern for an operation whose first operand is a memref.
+template <typename Op,
+          void (*rewrite)(Op, mxgpu::View &, llvm::ArrayRef<mlir::ValueRange>,
+                          mxgpu::PlanBuilder &,
+                          mlir::ConversionPatternRewriter &)>
+class PatternOf<rewrite> final : public mlir::OpConversionPattern<Op> {
+public:
+  using mlir::OpConversionPattern<Op>::OpConversionPattern;
+
+  llvm::LogicalResult
+  matchAndRewrite(Op op, OneToN<Op> operands,
+                  mlir::ConversionPatternRewriter &rewriter) const override {
+    mxgpu::PlanBuilder builder(op.getLoc(), rewriter);
+    auto type = mlir::cast<mlir::MemRefType>(op->getOperand(0).getType());
+    mxgpu::View view = getView(builder, type, operands.getOperands().front());
+    rewrite(op, view, operands.getOperands().drop_front(), builder, rewriter);
+    return mlir::success();
+  }
+};
+
+} // namespace mx
 
 #endif // MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H

@@ -25,23 +25,15 @@ using namespace mx::mxplan;
 #define GET_TYPEDEF_CLASSES
 #include "mx/Dialect/MXPlan/IR/MXPlanTypes.cpp.inc"
 
-void MXPlanDialect::registerAttributes() {
+void MXPlanDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "mx/Dialect/MXPlan/IR/MXPlanAttrs.cpp.inc"
       >();
-}
-
-void MXPlanDialect::registerTypes() {
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "mx/Dialect/MXPlan/IR/MXPlanTypes.cpp.inc"
       >();
-}
-
-void MXPlanDialect::initialize() {
-  registerAttributes();
-  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "mx/Dialect/MXPlan/IR/MXPlanOps.cpp.inc"
@@ -51,21 +43,14 @@ void MXPlanDialect::initialize() {
 SmallVector<Type> mx::mxplan::getPlanTypes(Type type) {
   using mxgpu::KernelParameter;
   SmallVector<Type> types;
-  for (KernelParameter parameter : mxgpu::getKernelParameters(type))
-    switch (parameter.kind) {
-    case KernelParameter::Number:
-    case KernelParameter::TensorMap:
-      types.push_back(type);
-      break;
-    case KernelParameter::Pointer:
-      types.push_back(BufferType::get(type.getContext()));
-      break;
-    case KernelParameter::Size:
-    case KernelParameter::Stride:
-    case KernelParameter::Offset:
-      types.push_back(IndexType::get(type.getContext()));
-      break;
-    }
+  Type buffer = BufferType::get(type.getContext());
+  Type index = IndexType::get(type.getContext());
+  for (KernelParameter parameter : mxgpu::getKernelParameters(type)) {
+    bool isWhole = parameter.kind == KernelParameter::Number ||
+                   parameter.kind == KernelParameter::TensorMap;
+    bool isBuffer = parameter.kind == KernelParameter::Pointer;
+    types.push_back(isWhole ? type : isBuffer ? buffer : index);
+  }
   return types;
 }
 
