@@ -6,19 +6,7 @@
 #include "mx/Arrays/Arrays.h"
 
 using namespace mlir;
-using mx::capi::Compiled;
-using mx::capi::compiledPrograms;
-using mx::capi::Context;
-using mx::capi::contextOf;
-using mx::capi::modules;
-using mx::capi::refuse;
-using mx::capi::refuseStruct;
-
-mx::HandleTable<mxcCompiled, Compiled> &mx::capi::compiledPrograms() {
-  static auto *table =
-      new HandleTable<mxcCompiled, Compiled>(HandleKind::CompiledProgram);
-  return *table;
-}
+using namespace mx::capi;
 
 /// Refuses what cannot be measured; false if there is no such thing.
 static bool refuseTuning(const std::shared_ptr<Context> &context,
@@ -96,7 +84,7 @@ int mxcCompile(mxcCompiled *compiled, mxcModule handle,
 }
 
 void mxcCompiledDestroy(mxcCompiled compiled) {
-  mx::capi::remove(compiledPrograms(), compiled, "a compiled program");
+  remove(compiledPrograms(), compiled, "a compiled program");
 }
 
 const char *mxcCompiledGet(mxcCompiled handle, int part, size_t *bytes) {

@@ -10,33 +10,15 @@
 #include "mxsim/io/Printable.h"
 
 using namespace mlir;
-using mx::capi::Context;
-using mx::capi::contexts;
-using mx::capi::refuse;
+using namespace mx::capi;
 
 const char *mxcGetVersion() { return mx::getVersion(); }
 
 int mxcGetInterfaceVersion() { return MXC_INTERFACE_VERSION; }
 
-/// Never destroyed: a host may destroy its handles when it ends.
-mx::HandleTable<mxcContext, Context> &mx::capi::contexts() {
-  static auto *table =
-      new HandleTable<mxcContext, Context>(HandleKind::CompilerContext);
-  return *table;
-}
-
 static int getSeverity(DiagnosticSeverity severity) {
-  switch (severity) {
-  case DiagnosticSeverity::Error:
-    return MXC_ERROR;
-  case DiagnosticSeverity::Warning:
-    return MXC_WARNING;
-  case DiagnosticSeverity::Remark:
-    return MXC_REMARK;
-  case DiagnosticSeverity::Note:
-    return MXC_NOTE;
-  }
-  llvm_unreachable("severities are listed");
+  constexpr int kSeverities[] = {MXC_NOTE, MXC_WARNING, MXC_ERROR, MXC_REMARK};
+  return kSeverities[unsigned(severity)];
 }
 
 static std::string describe(Diagnostic &diagnostic) {
@@ -132,35 +114,40 @@ mxcContext mxcContextCreate(mxcMessageCallback callback, void *user) {
 
 // What was made in it keeps it; the caller's callback may be gone.
 void mxcContextDestroy(mxcContext handle) {
-  if (auto context = mx::capi::remove(contexts(), handle, "a context"))
+  if (auto context = remove(contexts(), handle, "a context"))
     context->callback = nullptr;
 }
 
-template <typename Object>
-static int print(Object object, mxcTextCallback callback, void *user) {
+/// Prints what `parse` makes of a text.
+template <typename Parse>
+static int printParsed(mxcContext handle, const char *text,
+                       mxcTextCallback callback, void *user, Parse parse,
+                       const char *function = __builtin_FUNCTION()) {
+  auto context = contexts().find(handle);
+  if (refuse(context,
+             {{handle, context, "a context"},
+              {text, "a text"},
+              {callback, "a callback"}},
+             function))
+    return MXC_REFUSED;
+  auto object = parse(&context->context);
   if (!object)
     return MXC_REFUSED;
-  mx::capi::CallbackStream stream(callback, user);
+  CallbackStream stream(callback, user);
   object.print(stream);
   return MXC_OK;
 }
 
 int mxcParseAttribute(mxcContext handle, const char *text,
                       mxcTextCallback callback, void *user) {
-  auto context = contexts().find(handle);
-  if (refuse(context, {{handle, context, "a context"},
-                       {text, "a text"},
-                       {callback, "a callback"}}))
-    return MXC_REFUSED;
-  return print(parseAttribute(text, &context->context), callback, user);
+  return printParsed(handle, text, callback, user, [&](MLIRContext *context) {
+    return parseAttribute(text, context);
+  });
 }
 
 int mxcParseType(mxcContext handle, const char *text, mxcTextCallback callback,
                  void *user) {
-  auto context = contexts().find(handle);
-  if (refuse(context, {{handle, context, "a context"},
-                       {text, "a text"},
-                       {callback, "a callback"}}))
-    return MXC_REFUSED;
-  return print(parseType(text, &context->context), callback, user);
+  return printParsed(handle, text, callback, user, [&](MLIRContext *context) {
+    return parseType(text, context);
+  });
 }

@@ -50,11 +50,21 @@ struct Compiled {
 
 struct HostProgram;
 
-/// What the handles of callers stand for.
-HandleTable<mxcContext, Context> &contexts();
-HandleTable<mxcModule, Module> &modules();
-HandleTable<mxcCompiled, Compiled> &compiledPrograms();
-HandleTable<mxcHostProgram, HostProgram> &hostPrograms();
+/// What the handles of callers stand for. Never destroyed: a host may destroy
+/// its handles when it ends.
+template <class Handle, class Object, HandleKind kind>
+HandleTable<Handle, Object> &getTable() {
+  static auto *table = new HandleTable<Handle, Object>(kind);
+  return *table;
+}
+constexpr auto contexts =
+    getTable<mxcContext, Context, HandleKind::CompilerContext>;
+constexpr auto modules =
+    getTable<mxcModule, Module, HandleKind::CompilerModule>;
+constexpr auto compiledPrograms =
+    getTable<mxcCompiled, Compiled, HandleKind::CompiledProgram>;
+constexpr auto hostPrograms =
+    getTable<mxcHostProgram, HostProgram, HandleKind::HostProgram>;
 
 /// A pointer or a handle that a function of the interface was given.
 struct Given {

@@ -18,14 +18,7 @@
 #include <set>
 
 using namespace mlir;
-using mx::capi::Context;
-using mx::capi::contextOf;
-using mx::capi::HostProgram;
-using mx::capi::hostPrograms;
-using mx::capi::Module;
-using mx::capi::modules;
-using mx::capi::refuse;
-using mx::capi::refuseStruct;
+using namespace mx::capi;
 
 namespace {
 
@@ -52,6 +45,10 @@ struct HostValue {
 struct HostGroup {
   std::string name;
   int64_t size, tokens;
+
+  mxcHostGroupInfo describe() const {
+    return {sizeof(mxcHostGroupInfo), name.c_str(), size, tokens};
+  }
 };
 
 /// The functions of a caller.
@@ -101,12 +98,6 @@ struct mx::capi::HostProgram {
   std::vector<mx::NpyArray> arrays;
 };
 
-mx::HandleTable<mxcHostProgram, HostProgram> &mx::capi::hostPrograms() {
-  static auto *table =
-      new HandleTable<mxcHostProgram, HostProgram>(HandleKind::HostProgram);
-  return *table;
-}
-
 static HostValue describe(Type type, std::string name) {
   HostValue value;
   value.name = std::move(name);
@@ -117,27 +108,16 @@ static HostValue describe(Type type, std::string name) {
   return value;
 }
 
-/// The names of launch plans: those of the text, and numbers where it has none.
-static std::vector<HostValue> describeArguments(func::FuncOp entry,
-                                                Module &module) {
-  OwningOpRef<ModuleOp> named = module.cloneWithNames();
-  auto same = named->lookupSymbol<func::FuncOp>(entry.getSymName());
+/// Describes arguments or results by the names of launch plans: those of the
+/// text, and numbers where it has none.
+static std::vector<HostValue>
+describeAll(TypeRange types, StringRef prefix,
+            llvm::function_ref<StringAttr(unsigned)> getName) {
   std::vector<HostValue> values;
-  for (auto [index, type] : llvm::enumerate(entry.getArgumentTypes())) {
-    auto name = same.getArgAttrOfType<StringAttr>(index, mx::kEntryNameAttr);
-    values.push_back(
-        describe(type, name ? name.str() : "arg" + std::to_string(index)));
-  }
-  return values;
-}
-
-static std::vector<HostValue> describeResults(func::FuncOp entry) {
-  std::vector<HostValue> values;
-  for (auto [index, type] : llvm::enumerate(entry.getResultTypes())) {
-    auto name =
-        entry.getResultAttrOfType<StringAttr>(index, mx::kEntryNameAttr);
-    values.push_back(
-        describe(type, name ? name.str() : "result" + std::to_string(index)));
+  for (auto [index, type] : llvm::enumerate(types)) {
+    StringAttr name = getName(index);
+    values.push_back(describe(
+        type, name ? name.str() : (prefix + llvm::Twine(index)).str()));
   }
   return values;
 }
@@ -150,12 +130,21 @@ static llvm::Error create(HostProgram &program, Module &module,
   if (!entry)
     return entry.takeError();
   program.entry = *entry;
-  program.arguments = describeArguments(*entry, module);
+  OwningOpRef<ModuleOp> named = module.cloneWithNames();
+  auto same = named->lookupSymbol<func::FuncOp>(entry->getSymName());
+  program.arguments =
+      describeAll(entry->getArgumentTypes(), "arg", [&](unsigned index) {
+        return same.getArgAttrOfType<StringAttr>(index, mx::kEntryNameAttr);
+      });
   // What the entry does not call need not compile.
   mx::eraseUnreachable(*program.module, *entry);
   if (llvm::Error error = mx::returnMemRefArguments(*entry))
     return error;
-  program.results = describeResults(*entry);
+  program.results =
+      describeAll(entry->getResultTypes(), "result", [&](unsigned index) {
+        return entry->getResultAttrOfType<StringAttr>(index,
+                                                      mx::kEntryNameAttr);
+      });
   for (auto group : program.module->getOps<mx::RankGroupOp>())
     program.groups.push_back({group.getSymName().str(),
                               int64_t(group.getSize()),
@@ -262,34 +251,24 @@ int mxcHostProgramCreate(mxcHostProgram *program, mxcModule handle,
 }
 
 void mxcHostProgramDestroy(mxcHostProgram program) {
-  mx::capi::remove(hostPrograms(), program, "a program");
+  remove(hostPrograms(), program, "a program");
 }
 
-int32_t mxcHostProgramArgumentCount(mxcHostProgram handle) {
+/// The length of a list of a program; 0 after a message.
+template <typename Element>
+static int32_t count(mxcHostProgram handle,
+                     std::vector<Element> HostProgram::*list,
+                     const char *function = __builtin_FUNCTION()) {
   auto program = hostPrograms().find(handle);
-  if (refuse(contextOf(program), {{handle, program, "a program"}}))
+  if (refuse(contextOf(program), {{handle, program, "a program"}}, function))
     return 0;
-  return int32_t(program->arguments.size());
+  return int32_t(((*program).*list).size());
 }
 
-int32_t mxcHostProgramResultCount(mxcHostProgram handle) {
-  auto program = hostPrograms().find(handle);
-  if (refuse(contextOf(program), {{handle, program, "a program"}}))
-    return 0;
-  return int32_t(program->results.size());
-}
-
-/// What is wrong with the number of one of `count`, "" if nothing is.
-static std::string describeIndex(int32_t index, size_t count) {
-  if (index >= 0 && size_t(index) < count)
-    return {};
-  return "expected a number below " + std::to_string(count) + ", found " +
-         std::to_string(index);
-}
-
-/// Describes one of `values`, which are arguments or results.
-static int get(mxcHostProgram handle, int32_t index, mxcHostValueInfo *info,
-               std::vector<HostValue> HostProgram::*values,
+/// Describes an element of a list of a program.
+template <typename Element, typename Info>
+static int get(mxcHostProgram handle, int32_t index, Info *info,
+               const char *name, std::vector<Element> HostProgram::*list,
                const char *function = __builtin_FUNCTION()) {
   auto program = hostPrograms().find(handle);
   if (refuse(
@@ -297,22 +276,40 @@ static int get(mxcHostProgram handle, int32_t index, mxcHostValueInfo *info,
           {{handle, program, "a program"}, {info, "an address for the answer"}},
           function))
     return MXC_REFUSED;
-  const std::vector<HostValue> &list = (*program).*values;
-  std::string fault = describeIndex(index, list.size());
-  if (fault.empty())
-    fault = mx::writeStruct(info, "mxcHostValueInfo",
-                            list[size_t(index)].describe());
+  const std::vector<Element> &elements = (*program).*list;
+  std::string fault =
+      index >= 0 && size_t(index) < elements.size()
+          ? mx::writeStruct(info, name, elements[size_t(index)].describe())
+          : "expected a number below " + std::to_string(elements.size()) +
+                ", found " + std::to_string(index);
   return refuseStruct(program->context, fault, function) ? MXC_REFUSED : MXC_OK;
+}
+
+int32_t mxcHostProgramArgumentCount(mxcHostProgram program) {
+  return count(program, &HostProgram::arguments);
+}
+
+int32_t mxcHostProgramResultCount(mxcHostProgram program) {
+  return count(program, &HostProgram::results);
+}
+
+int32_t mxcHostProgramGroupCount(mxcHostProgram program) {
+  return count(program, &HostProgram::groups);
 }
 
 int mxcHostProgramGetArgument(mxcHostProgram program, int32_t index,
                               mxcHostValueInfo *info) {
-  return get(program, index, info, &HostProgram::arguments);
+  return get(program, index, info, "mxcHostValueInfo", &HostProgram::arguments);
 }
 
 int mxcHostProgramGetResult(mxcHostProgram program, int32_t index,
                             mxcHostValueInfo *info) {
-  return get(program, index, info, &HostProgram::results);
+  return get(program, index, info, "mxcHostValueInfo", &HostProgram::results);
+}
+
+int mxcHostProgramGetGroup(mxcHostProgram program, int32_t index,
+                           mxcHostGroupInfo *info) {
+  return get(program, index, info, "mxcHostGroupInfo", &HostProgram::groups);
 }
 
 /// Gives the address and the shape of an array to a caller's struct.
@@ -363,29 +360,6 @@ int mxcHostProgramCall(mxcHostProgram handle, const mxcHostArray *arguments,
     give(result, array);
   }
   return MXC_OK;
-}
-
-int32_t mxcHostProgramGroupCount(mxcHostProgram handle) {
-  auto program = hostPrograms().find(handle);
-  if (refuse(contextOf(program), {{handle, program, "a program"}}))
-    return 0;
-  return int32_t(program->groups.size());
-}
-
-int mxcHostProgramGetGroup(mxcHostProgram handle, int32_t index,
-                           mxcHostGroupInfo *info) {
-  auto program = hostPrograms().find(handle);
-  if (refuse(contextOf(program), {{handle, program, "a program"},
-                                  {info, "an address for the answer"}}))
-    return MXC_REFUSED;
-  std::string fault = describeIndex(index, program->groups.size());
-  if (fault.empty()) {
-    const HostGroup &group = program->groups[size_t(index)];
-    fault = mx::writeStruct(info, "mxcHostGroupInfo",
-                            {sizeof(mxcHostGroupInfo), group.name.c_str(),
-                             group.size, group.tokens});
-  }
-  return refuseStruct(program->context, fault) ? MXC_REFUSED : MXC_OK;
 }
 
 int mxcHostProgramSetCollectives(mxcHostProgram handle,

@@ -10,17 +10,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
-using mx::capi::contextOf;
-using mx::capi::contexts;
-using mx::capi::Module;
-using mx::capi::modules;
-using mx::capi::refuse;
-
-mx::HandleTable<mxcModule, Module> &mx::capi::modules() {
-  static auto *table =
-      new HandleTable<mxcModule, Module>(HandleKind::CompilerModule);
-  return *table;
-}
+using namespace mx::capi;
 
 mxcModule mxcModuleParse(mxcContext handle, const char *text, size_t bytes,
                          const char *name) {
@@ -63,7 +53,7 @@ OwningOpRef<ModuleOp> Module::cloneWithNames() {
 }
 
 void mxcModuleDestroy(mxcModule module) {
-  mx::capi::remove(modules(), module, "a module");
+  remove(modules(), module, "a module");
 }
 
 int mxcModuleListEntries(mxcModule handle, mxcTextCallback callback,
@@ -108,7 +98,7 @@ int mxcModulePrint(mxcModule handle, mxcTextCallback callback, void *user) {
   if (refuse(contextOf(module),
              {{handle, module, "a module"}, {callback, "a callback"}}))
     return MXC_REFUSED;
-  mx::capi::CallbackStream stream(callback, user);
+  CallbackStream stream(callback, user);
   module->module->print(stream);
   return MXC_OK;
 }
@@ -119,7 +109,7 @@ int mxcModuleWriteBytecode(mxcModule handle, mxcTextCallback callback,
   if (refuse(contextOf(module),
              {{handle, module, "a module"}, {callback, "a callback"}}))
     return MXC_REFUSED;
-  mx::capi::CallbackStream stream(callback, user);
+  CallbackStream stream(callback, user);
   return failed(writeBytecodeToFile(*module->module, stream)) ? MXC_REFUSED
                                                               : MXC_OK;
 }
