@@ -20,7 +20,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementValues.h"
 #include "RaggedPadding.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/BlockFormats/BlockFormat.h"
@@ -208,42 +207,22 @@ struct ResultFormat {
 /// The code of a power-of-two scale that is NaN.
 uint8_t getScaleNaN() { return getInfo(*getPowerOfTwoFormat().scale).nanCode; }
 
-/// Bits of a byte that hold signs; 0xFF for two's complement, 0 for others.
-uint8_t signMask(Type element) {
-  auto narrow = dyn_cast<FloatType>(element);
-  if (!narrow)
-    return 0;
-  switch (narrow.getWidth()) {
-  case 8:
-    return getInfo(*getFloatFormat(element)).hasSign ? 0x80 : 0;
-  case 6:
-    return 0x20;
-  case 4:
-    return 0x88;
-  default:
-    return 0;
-  }
-}
-
 /// The array with the magnitudes of its elements.
 NpyArray magnitudes(const NpyArray &array, Type type) {
   Type element = getElementTypeOrSelf(type);
   NpyArray result = array;
-  if (element.isInteger(8)) {
+  if (element.isInteger(8))
     for (uint8_t &byte : result.data)
       byte = uint8_t(std::min(std::abs(int(int8_t(byte))), 127));
+  auto number = dyn_cast<FloatType>(element);
+  if (!number || !APFloat::semanticsHasSignedRepr(number.getFloatSemantics()))
     return result;
-  }
-  if (uint8_t mask = signMask(element)) {
-    for (uint8_t &byte : result.data)
-      byte &= uint8_t(~mask);
-    return result;
-  }
-  // Wide floats: the sign is the top bit of each item.
+  // The sign is the top bit; two elements of 4 bits share a byte.
+  unsigned width = number.getWidth();
+  uint8_t signs = width == 4 ? 0x88 : 1 << (width - 1) % 8;
   size_t item = npyItemSize(array.dtype);
-  if (isa<FloatType>(element) && item > 1)
-    for (size_t i = item - 1; i < result.data.size(); i += item)
-      result.data[i] &= 0x7F;
+  for (size_t i = item - 1; i < result.data.size(); i += item)
+    result.data[i] &= ~signs;
   return result;
 }
 
@@ -299,21 +278,6 @@ runReference(ReferencePrograms &programs, const ComparedOp &stage,
   if (last)
     inputs.push_back(last);
   return (*program)->run(inputs);
-}
-
-ResultComparison compareBits(const NpyArray &device,
-                             const NpyArray &reference) {
-  ResultComparison found;
-  found.isExact = true;
-  found.elements = device.data.size() / npyItemSize(device.dtype);
-  if (device.shape != reference.shape) {
-    found.unequalBytes = std::max(device.data.size(), reference.data.size());
-    return found;
-  }
-  for (size_t i = 0, e = device.data.size(); i < e; ++i)
-    if (device.data[i] != reference.data[i] && found.unequalBytes++ == 0)
-      found.worst = i / npyItemSize(device.dtype);
-  return found;
 }
 
 /// Where the sum of a matmul may lie on the device.
@@ -871,53 +835,4 @@ llvm::Expected<OpComparison> mx::compareOp(ReferencePrograms &programs,
   for (auto [index, result] : llvm::enumerate(comparison->results))
     result.result = index;
   return comparison;
-}
-
-ResultComparison mx::compareValues(Type type, const NpyArray &device,
-                                   const NpyArray &reference) {
-  if (device.shape != reference.shape || device.data.empty())
-    return compareBits(device, reference);
-  ResultComparison found;
-  found.isExact = true;
-  ElementValues values(type, device), expected(type, reference);
-  found.elements = values.size();
-  for (int64_t i = 0; i < found.elements; ++i)
-    if (!values.isEqual(expected, i))
-      found.violate(i);
-  return found;
-}
-
-llvm::Expected<EndToEnd> mx::compareEndToEnd(unsigned index, Type type,
-                                             const NpyArray &device,
-                                             const NpyArray &reference,
-                                             const ElementRanges &defined) {
-  EndToEnd found;
-  found.result = index;
-  if (device.shape != reference.shape)
-    return makeError("result " + llvm::Twine(index) + ": expected " +
-                     npyTypeString(reference) + ", found " +
-                     npyTypeString(device));
-  if (device.data.empty())
-    return found;
-  ElementValues values(type, device), expected(type, reference);
-  int64_t packing =
-      values.size() / (device.data.size() / npyItemSize(device.dtype));
-  double signal = 0, noise = 0;
-  forEachElement(defined, [&](int64_t item) {
-    for (int64_t i = item * packing; i < (item + 1) * packing; ++i) {
-      ++found.elements;
-      double y = values.at(i), ref = expected.at(i);
-      if (!values.isEqual(expected, i)) {
-        ++found.unequal;
-        found.notFinite += !std::isfinite(y) || !std::isfinite(ref);
-      }
-      if (!std::isfinite(y) || !std::isfinite(ref))
-        continue;
-      signal += ref * ref;
-      noise += (y - ref) * (y - ref);
-    }
-  });
-  if (noise != 0)
-    found.snr = 10 * std::log10(signal / noise);
-  return found;
 }

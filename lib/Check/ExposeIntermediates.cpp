@@ -112,10 +112,9 @@ private:
     stage.op = op;
     auto structured = cast<DestinationStyleOpInterface>(op);
     for (OpOperand &operand : op->getOpOperands()) {
-      if (structured.isDpsInit(&operand) && !readsDestinations(op))
-        stage.operands.push_back({});
-      else
-        stage.operands.push_back(place(operand.get()));
+      bool isUnread = structured.isDpsInit(&operand) && !readsDestinations(op);
+      stage.operands.push_back(isUnread ? IntermediateValue()
+                                        : place(operand.get()));
     }
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -175,13 +174,11 @@ mx::exposeIntermediates(func::FuncOp entry,
     return failure();
   auto inlined = cast<func::FuncOp>(module.lookupSymbol(name));
   IntermediateList list = Exposer(inlined, without).run();
-  module.walk([&](func::FuncOp function) {
-    if (function != inlined)
-      function.walk([&](Operation *op) {
-        if (isCompared(op) &&
-            !SymbolTable::symbolKnownUseEmpty(function, module))
-          list.hidden.push_back({op, "it is in a function of its own"});
-      });
+  module.walk([&](Operation *op) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    if (isCompared(op) && function && function != inlined &&
+        !SymbolTable::symbolKnownUseEmpty(function, module))
+      list.hidden.push_back({op, "it is in a function of its own"});
   });
   return list;
 }
@@ -219,17 +216,10 @@ IntermediateArrays mx::collectArrays(const ComparedOp &stage,
                                      ArrayRef<NpyArray> arguments,
                                      ArrayRef<NpyArray> results) {
   auto findWhole = [&](const IntermediateValue &value) -> const NpyArray * {
-    switch (value.kind) {
-    case IntermediateValue::Argument:
+    if (value.kind == IntermediateValue::Argument)
       return &arguments[value.index];
-    case IntermediateValue::Result:
-      return &results[value.index];
-    case IntermediateValue::Constant:
-    case IntermediateValue::Unread:
-    case IntermediateValue::Number:
-      return nullptr;
-    }
-    return nullptr;
+    return value.kind == IntermediateValue::Result ? &results[value.index]
+                                                   : nullptr;
   };
   auto getNumbers = [&](ArrayRef<IntermediateValue> values) {
     SmallVector<int64_t> numbers;

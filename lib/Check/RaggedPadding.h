@@ -2,10 +2,6 @@
 //-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the implementation.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CHECK_RAGGEDPADDING_H
 #define MX_LIB_CHECK_RAGGEDPADDING_H

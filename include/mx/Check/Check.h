@@ -141,6 +141,9 @@ using ElementRanges = std::vector<std::pair<int64_t, int64_t>>;
 ElementRanges getDefinedElements(mlir::Operation *op,
                                  const IntermediateArrays &arrays);
 
+/// Compares two arrays that must agree in every byte.
+ResultComparison compareBits(const NpyArray &device, const NpyArray &reference);
+
 /// Compares two arrays of `type` that must agree in every element: in every
 /// bit, or as NaN.
 ResultComparison compareValues(mlir::Type type, const NpyArray &device,
