@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Pipelines/Pipelines.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
@@ -15,6 +17,21 @@ using namespace mlir;
 void mx::buildMXBeginPipeline(OpPassManager &pm) {
   pm.addPass(createMXVerifyDims());
   pm.addPass(createMXNormalizeViews());
+}
+
+// Encodings do not survive bufferization, so layouts are made explicit first.
+void mx::addBufferization(OpPassManager &pm) {
+  pm.addPass(createMXMaterializeLayouts());
+  pm.addPass(createMXNormalizeViews());
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  // A loop may yield a matmul into a buffer other than the one it was given.
+  options.allowReturnAllocsFromLoops = true;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createMXSendWhole());
 }
 
 void mx::registerMXPipelines() {

@@ -20,6 +20,10 @@ namespace mx {
 /// not there are refused, and views that upstream folds wrongly are rewritten.
 void buildMXBeginPipeline(mlir::OpPassManager &pm);
 
+/// Functions on tensors -> functions on memrefs with identity layouts, whose
+/// scale tensors have the shapes that they have in memory.
+void addBufferization(mlir::OpPassManager &pm);
+
 /// Options of `mx-to-nvvm` and `mx-to-mxgpu`.
 struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<std::string> chip{
