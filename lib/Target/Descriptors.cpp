@@ -129,33 +129,16 @@ SmemDescriptor mx::target::scaleTileDescriptor() {
 
 namespace {
 
-/// The code of an operand type, which depends on the kind (PTX ISA, tables of
-/// the instruction descriptor: atype and btype).
-uint32_t operandCode(MmaKind kind, MmaType type) {
-  if (kind == MmaKind::MXF4 || kind == MmaKind::MXF4NVF4)
-    return 1; // E2M1
-  switch (type) {
-  case MmaType::F16:
-  case MmaType::E4M3:
-  case MmaType::U8:
-    return 0;
-  case MmaType::BF16:
-  case MmaType::E5M2:
-  case MmaType::S8:
-    return 1;
-  case MmaType::TF32:
-    return 2;
-  case MmaType::E2M3:
-    return 3;
-  case MmaType::E3M2:
-    return 4;
-  case MmaType::E2M1:
-    return 5;
-  }
-  return 0;
-}
+/// The code of an operand type, by MmaType (PTX ISA, tables of the instruction
+/// descriptor: atype and btype). The kinds of E2M1 alone have one code.
+constexpr uint32_t kOperandCodes[kNumMmaTypes] = {
+    0 /*F16*/,  1 /*BF16*/, 2 /*TF32*/, 0 /*E4M3*/, 1 /*E5M2*/,
+    3 /*E2M3*/, 4 /*E3M2*/, 5 /*E2M1*/, 0 /*U8*/,   1 /*S8*/};
 
-bool anyOf(bool a, bool b) { return a || b; }
+uint32_t operandCode(MmaKind kind, MmaType type) {
+  bool isE2M1 = kind == MmaKind::MXF4 || kind == MmaKind::MXF4NVF4;
+  return isE2M1 ? 1 : kOperandCodes[unsigned(type)];
+}
 
 std::string checkScaling(const InstrDescriptor &desc) {
   if (!getInfo(desc.kind).blockScaled) {
@@ -187,9 +170,9 @@ std::string mx::target::check(const InstrDescriptor &desc) {
     error = checkScaling(desc);
   if (!error.empty())
     return error;
-  if (anyOf(desc.transposeA, desc.transposeB) && !kind.transpose)
+  if ((desc.transposeA || desc.transposeB) && !kind.transpose)
     return name + " takes K-major operands only";
-  if (anyOf(desc.negateA, desc.negateB) && !kind.negate)
+  if ((desc.negateA || desc.negateB) && !kind.negate)
     return name + " cannot negate its operands";
   if (desc.saturate && desc.kind != MmaKind::I8)
     return "only kind::i8 saturates, found " + name;

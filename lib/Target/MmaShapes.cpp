@@ -154,25 +154,9 @@ unsigned mx::target::getBits(MmaType type) {
 }
 
 std::optional<MmaType> mx::target::getMmaType(FloatFormat format) {
-  switch (format) {
-  case FloatFormat::E4M3:
-    return MmaType::E4M3;
-  case FloatFormat::E5M2:
-    return MmaType::E5M2;
-  case FloatFormat::E3M2:
-    return MmaType::E3M2;
-  case FloatFormat::E2M3:
-    return MmaType::E2M3;
-  case FloatFormat::E2M1:
-    return MmaType::E2M1;
-  case FloatFormat::BF16:
-    return MmaType::BF16;
-  case FloatFormat::F16:
-    return MmaType::F16;
-  case FloatFormat::E8M0:
-  case FloatFormat::UE4M3:
-    return std::nullopt;
-  }
+  for (const TypeInfo &info : kTypes)
+    if (std::string_view(info.name) == mx::getInfo(format).name)
+      return info.type;
   return std::nullopt;
 }
 

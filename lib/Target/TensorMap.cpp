@@ -240,17 +240,9 @@ uint32_t mx::target::boxElements(const TensorMapDesc &desc, unsigned dim) {
   return (desc.box[dim] + step - 1) / step;
 }
 
-namespace {
-
-uint64_t boxRows(const TensorMapDesc &desc) {
-  uint64_t rows = 1;
-  for (unsigned i = 1; i < desc.rank; ++i)
-    rows *= boxElements(desc, i);
-  return rows;
-}
-
-} // namespace
-
 uint64_t mx::target::boxTransactionBytes(const TensorMapDesc &desc) {
-  return boxRows(desc) * boxElements(desc, 0) * getInfo(desc.type).bits / 8;
+  uint64_t bits = getInfo(desc.type).bits;
+  for (unsigned i = 0; i < desc.rank; ++i)
+    bits *= boxElements(desc, i);
+  return bits / 8;
 }
