@@ -18,26 +18,12 @@ using namespace mx::import;
 
 namespace {
 
-/// A format that elements or scales may have.
-struct NarrowFormat {
-  Type (*get)(MLIRContext *);
-  unsigned bits;
-  bool isScale;
-};
-
-template <typename T>
-Type getNarrowType(MLIRContext *context) {
-  return T::get(context);
+/// The types that elements or scales may have.
+SmallVector<FloatType> getNarrowTypes(MLIRContext *context) {
+  return {Float8E8M0FNUType::get(context), Float8E4M3FNType::get(context),
+          Float8E5M2Type::get(context),    Float6E3M2FNType::get(context),
+          Float6E2M3FNType::get(context),  Float4E2M1FNType::get(context)};
 }
-
-constexpr NarrowFormat kFormats[] = {
-    {getNarrowType<Float8E8M0FNUType>, 8, true},
-    {getNarrowType<Float8E4M3FNType>, 8, false},
-    {getNarrowType<Float8E5M2Type>, 8, false},
-    {getNarrowType<Float6E3M2FNType>, 6, false},
-    {getNarrowType<Float6E2M3FNType>, 6, false},
-    {getNarrowType<Float4E2M1FNType>, 4, false},
-};
 
 /// Computes an expression on constants.
 class Evaluator {
@@ -71,13 +57,10 @@ private:
     // The clone is what a fold may change.
     Operation *copy = op->clone();
     SmallVector<OpFoldResult> results;
-    bool folds =
-        succeeded(copy->fold(operands, results)) && results.size() == 1;
     Attribute result;
-    if (folds && isa<Attribute>(results[0]))
-      result = cast<Attribute>(results[0]);
-    else if (folds)
-      result = evaluate(cast<Value>(results[0]));
+    if (succeeded(copy->fold(operands, results)) && results.size() == 1)
+      result = isa<Attribute>(results[0]) ? cast<Attribute>(results[0])
+                                          : evaluate(cast<Value>(results[0]));
     copy->destroy();
     return result;
   }
@@ -152,13 +135,6 @@ static Value findArgument(Value value) {
   return argument;
 }
 
-static const NarrowFormat *findFormat(Type type) {
-  for (const NarrowFormat &format : kFormats)
-    if (format.get(type.getContext()) == type)
-      return &format;
-  return nullptr;
-}
-
 /// The bits that are converted, where they are only given another type.
 static Value skipBitcast(Value value) {
   if (auto op = value.getDefiningOp<arith::BitcastOp>())
@@ -170,7 +146,8 @@ std::optional<Side> mx::import::matchSide(Value value) {
   bool through = false;
   value = skipConversions(value, through);
   if (auto op = value.getDefiningOp<arith::ExtFOp>())
-    if (Type type = getElementTypeOrSelf(op.getIn()); findFormat(type))
+    if (Type type = getElementTypeOrSelf(op.getIn());
+        llvm::is_contained(getNarrowTypes(type.getContext()), type))
       return Side{skipBitcast(op.getIn()), type};
   if (isa<ShapedType>(value.getType()) || !value.getDefiningOp())
     return std::nullopt;
@@ -178,10 +155,9 @@ std::optional<Side> mx::import::matchSide(Value value) {
   if (!leaf || !leaf.getType().isIntOrFloat() ||
       leaf.getType().getIntOrFloatBitWidth() > 8)
     return std::nullopt;
-  for (const NarrowFormat &format : kFormats) {
-    auto type = cast<FloatType>(format.get(value.getContext()));
+  for (FloatType type : getNarrowTypes(value.getContext())) {
     bool mayBe =
-        leaf.getType() == type || leaf.getType().isInteger(format.bits);
+        leaf.getType() == type || leaf.getType().isInteger(type.getWidth());
     if (mayBe && computesFormat(value, leaf, type))
       return Side{leaf, type};
   }

@@ -28,16 +28,14 @@ namespace mx {
 
 namespace {
 
-struct ImportForm {
-  LogicalResult (*import)(Operation *, const import::Options &,
-                          import::Reason &);
-};
+using ImportForm = LogicalResult (*)(Operation *, const import::Options &,
+                                     import::Reason &);
 
 /// In the order in which they are tried, each on the whole module.
 constexpr ImportForm kForms[] = {
-    {import::importContraction},    {import::importTosaMatmul},
-    {import::importTosaCastFrom},   {import::importTosaCastTo},
-    {import::importDequantization}, {import::refuseRest},
+    import::importContraction,    import::importTosaMatmul,
+    import::importTosaCastFrom,   import::importTosaCastTo,
+    import::importDequantization, import::refuseRest,
 };
 
 struct ImportScaled final : mx::impl::MXImportScaledBase<ImportScaled> {
@@ -47,7 +45,7 @@ struct ImportScaled final : mx::impl::MXImportScaledBase<ImportScaled> {
 
 private:
   FailureOr<import::Options> readOptions();
-  void importAll(const ImportForm &form, import::Options options);
+  void importAll(ImportForm form, import::Options options);
 
   /// Operations that a remark was about.
   llvm::SmallPtrSet<Operation *, 8> reported;
@@ -57,7 +55,7 @@ private:
 
 /// What has lost its users is erased at the end: until then, pointers to it
 /// are kept.
-void ImportScaled::importAll(const ImportForm &form, import::Options options) {
+void ImportScaled::importAll(ImportForm form, import::Options options) {
   llvm::SetVector<Operation *> dead;
   options.dead = &dead;
   SmallVector<Operation *> work;
@@ -66,7 +64,7 @@ void ImportScaled::importAll(const ImportForm &form, import::Options options) {
     import::Reason why;
     if (isOpTriviallyDead(op) || reported.contains(op->getParentOp()))
       continue;
-    if (succeeded(form.import(op, options, why))) {
+    if (succeeded(form(op, options, why))) {
       ++numImported;
     } else if (!why.empty() && reported.insert(op).second) {
       op->emitRemark() << "not imported: " << why;
@@ -92,7 +90,7 @@ void ImportScaled::runOnOperation() {
   FailureOr<import::Options> options = readOptions();
   if (failed(options))
     return signalPassFailure();
-  for (const ImportForm &form : kForms)
+  for (ImportForm form : kForms)
     importAll(form, *options);
   import::convertInt8Signatures(getOperation());
 }

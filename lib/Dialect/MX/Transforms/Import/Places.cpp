@@ -4,6 +4,7 @@
 
 #include "Places.h"
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/SetOperations.h"
 
 using namespace mlir;
 using namespace mx::import;
@@ -88,14 +89,6 @@ FailureOr<Indices> mx::import::split(ArrayRef<Digit> index,
   return digits;
 }
 
-/// `index` floordiv `size`, or the remainder.
-static FailureOr<Index> divide(Index index, int64_t size, bool remainder) {
-  FailureOr<Index> low = takeLow(index, size);
-  if (failed(low))
-    return failure();
-  return remainder ? *low : index;
-}
-
 int64_t mx::import::countValues(ArrayRef<Digit> index) {
   int64_t count = 1;
   for (Digit digit : index)
@@ -142,7 +135,8 @@ FailureOr<Index> mx::import::evaluate(AffineExpr expr, ArrayRef<Index> dims) {
   FailureOr<Index> index = evaluate(binary.getLHS(), dims);
   if (failed(index))
     return failure();
-  return divide(*index, size.getValue(), remainder);
+  FailureOr<Index> low = takeLow(*index, size.getValue());
+  return failed(low) || remainder ? low : index;
 }
 
 FailureOr<Indices> mx::import::evaluate(AffineMap map, ArrayRef<Index> dims) {
@@ -195,12 +189,10 @@ static bool consume(Index &rest, ArrayRef<Digit> dim) {
 
 /// Dimensions of one element join those that follow them, or the last.
 static void placeUnits(Arrangement &found, ArrayRef<Index> dims) {
-  SmallVector<int64_t> units;
-  for (auto [i, dim] : llvm::enumerate(dims))
-    if (dim.empty())
-      units.push_back(i);
   bool sorted = found.isInOrder();
-  for (int64_t unit : units) {
+  for (int64_t unit = 0, e = dims.size(); unit < e; ++unit) {
+    if (!dims[unit].empty())
+      continue;
     auto at =
         sorted ? llvm::lower_bound(found.order, unit) : found.order.begin();
     int64_t before = at - found.order.begin(), group = 0;
@@ -254,13 +246,10 @@ static LoopSet getLoopsOf(ArrayRef<Index> dims) {
   return loops;
 }
 
-/// Loops that are in `in`, and in `also` or not.
-static LoopSet filter(const LoopSet &in, const LoopSet &also, bool wanted) {
-  LoopSet result;
-  for (unsigned loop : in)
-    if (also.contains(loop) == wanted)
-      result.insert(loop);
-  return result;
+/// Loops of `in` that are in `also` too.
+static LoopSet intersect(LoopSet in, const LoopSet &also) {
+  in.remove_if([&](unsigned loop) { return !also.contains(loop); });
+  return in;
 }
 
 /// Whether `whole` is `first`, then `second`, then `third`.
@@ -278,20 +267,19 @@ std::string mx::import::planLoops(ArrayRef<Index> leftDims,
                                   const LoopSet &reductions, LoopPlan &plan) {
   LoopSet left = getLoopsOf(leftDims), right = getLoopsOf(rightDims);
   LoopSet out = getLoopsOf(outDims);
-  LoopSet both = filter(left, right, true);
-  LoopSet batchLoops = filter(both, out, true);
+  LoopSet both = intersect(left, right);
+  LoopSet batchLoops = intersect(both, out);
   Index whole = flatten(outDims);
   Index batch = select(whole, batchLoops);
-  plan.left = select(whole, filter(left, right, false));
-  plan.right = select(whole, filter(right, left, false));
+  plan.left = select(whole, llvm::set_difference(left, right));
+  plan.right = select(whole, llvm::set_difference(right, left));
   plan.isLeftFirst = isSequence(whole, batch, plan.left, plan.right);
   if (!plan.isLeftFirst && !isSequence(whole, batch, plan.right, plan.left))
     return "the dimensions of its result are not a batch, then rows, then "
            "columns, each of them together";
-  LoopSet sums = filter(both, out, false);
+  LoopSet sums = llvm::set_difference(both, out);
   if (sums.size() != reductions.size() ||
-      !llvm::all_of(reductions,
-                    [&](unsigned loop) { return sums.contains(loop); }))
+      !llvm::set_is_subset(reductions, sums))
     return "it is summed over other dimensions than those of both operands";
   plan.reduction = select(flatten(leftDims), sums);
   if (plan.reduction != select(flatten(rightDims), sums))

@@ -231,14 +231,17 @@ Leaf mx::import::traceLeaf(Value tensor, Indices dims, bool skipExtensions) {
 // Products with scales
 //===----------------------------------------------------------------------===//
 
+/// Where the bits of `leaf` come from.
+static Leaf traceBits(const Leaf &leaf) {
+  Leaf found = traceLeaf(leaf.tensor, leaf.dims);
+  found.element = leaf.element;
+  return found;
+}
+
 /// What the operands of a product on tensors read.
 static Factor readTensors(const ScaledValue &scaled, const Indices &dims) {
-  Factor factor;
-  factor.elements = traceLeaf(scaled.elements, dims);
-  factor.elements.element = scaled.elementType;
-  factor.scales = traceLeaf(scaled.scales, dims);
-  factor.scales->element = scaled.scaleType;
-  return factor;
+  return {traceBits({scaled.elements, dims, scaled.elementType}),
+          traceBits({scaled.scales, dims, scaled.scaleType})};
 }
 
 /// A tensor of narrow numbers that `leaf` was made of, by an operation of its
@@ -266,9 +269,7 @@ static FailureOr<Leaf> traceNarrow(Leaf leaf) {
       read = Leaf{side->read, leaf.dims, side->type};
     if (failed(read))
       return failure();
-    Leaf found = traceLeaf(read->tensor, read->dims);
-    found.element = side->type;
-    return found;
+    return traceBits(*read);
   }
 }
 
@@ -306,10 +307,8 @@ FailureOr<Factor> mx::import::traceBody(linalg::LinalgOp op, Value value,
             "or a remainder of its loops";
       return failure();
     }
-    factor.elements = traceLeaf(elements->tensor, elements->dims);
-    factor.elements.element = scaled->elementType;
-    factor.scales = traceLeaf(scales->tensor, scales->dims);
-    factor.scales->element = scaled->scaleType;
+    factor.elements = traceBits(*elements);
+    factor.scales = traceBits(*scales);
     return factor;
   }
   if (auto multiply = value.getDefiningOp<arith::MulFOp>()) {

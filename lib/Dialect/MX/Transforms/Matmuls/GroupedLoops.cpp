@@ -48,8 +48,8 @@ private:
                      ArrayRef<OpFoldResult> sizes, Value whole);
   bool isExpert(ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
                 Value whole);
-  bool takeRagged(MatmulMatch::Operand &operand, int64_t dim);
-  bool takeGroup(MatmulMatch::Operand &operand);
+  bool takeWhole(MatmulMatch::Operand &operand,
+                 std::optional<int64_t> dim = std::nullopt);
   bool isSameSlice(tensor::InsertSliceOp insert, Value value);
 
   Value carried() { return loop.getRegionIterArg(number); }
@@ -75,7 +75,7 @@ static Value stripCasts(Value value) {
   return value;
 }
 
-/// Whether `value` is extracted at an index for which `is` holds.
+/// The extraction from a list that `value` is, or null.
 static tensor::ExtractOp getExtract(Value value) {
   auto extract = stripCasts(value).getDefiningOp<tensor::ExtractOp>();
   return extract && extract.getIndices().size() == 1 ? extract
@@ -143,9 +143,10 @@ bool LoopMatcher::isStart(Value value) {
       !matchPattern(compare.getRhs(), m_Zero()))
     return false;
   bool isFirst = compare.getPredicate() == arith::CmpIPredicate::eq;
-  bool isOther = compare.getPredicate() == arith::CmpIPredicate::ne ||
-                 compare.getPredicate() == arith::CmpIPredicate::sgt ||
-                 compare.getPredicate() == arith::CmpIPredicate::ugt;
+  bool isOther =
+      llvm::is_contained({arith::CmpIPredicate::ne, arith::CmpIPredicate::sgt,
+                          arith::CmpIPredicate::ugt},
+                         compare.getPredicate());
   auto [zero, before] = *choice;
   if (isOther)
     std::swap(zero, before);
@@ -216,25 +217,22 @@ static tensor::ExtractSliceOp getSlice(Value value, scf::ForOp loop) {
              : tensor::ExtractSliceOp();
 }
 
-/// Makes a slice of tokens along `dim` the whole tensor.
-bool LoopMatcher::takeRagged(MatmulMatch::Operand &operand, int64_t dim) {
+/// Makes a slice of tokens along `dim` the whole tensor, or matrix g, which has
+/// no such dimension, all of them.
+bool LoopMatcher::takeWhole(MatmulMatch::Operand &operand,
+                            std::optional<int64_t> dim) {
   tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
-  if (!slice || findTokens(slice.getMixedOffsets(), slice.getMixedSizes(),
-                           slice.getSource()) != dim)
+  if (!slice)
     return false;
-  operand.tensor = slice.getSource();
-  return true;
-}
-
-/// Makes matrix g all of them.
-bool LoopMatcher::takeGroup(MatmulMatch::Operand &operand) {
-  tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
-  if (!slice || slice.getType().getRank() != 2 ||
-      !isExpert(slice.getMixedOffsets(), slice.getMixedSizes(),
-                slice.getSource()))
-    return false;
-  operand.tensor = slice.getSource();
-  return true;
+  SmallVector<OpFoldResult> places = slice.getMixedOffsets();
+  SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
+  Value whole = slice.getSource();
+  bool isIt =
+      dim ? findTokens(places, sizes, whole) == *dim
+          : slice.getType().getRank() == 2 && isExpert(places, sizes, whole);
+  if (isIt)
+    operand.tensor = whole;
+  return isIt;
 }
 
 /// The tensor that the loop carries, and nothing else but ends.
@@ -305,13 +303,13 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   // Of the matmul's operands, an axis of 1 sums over the last dimension.
   if (isExpert(places, sizes, whole)) {
     matmul->ragged = RaggedKind::Reduction;
-    if (!takeRagged(matmul->a, matmul->a.axis) ||
-        !takeRagged(matmul->b, matmul->b.axis))
+    if (!takeWhole(matmul->a, matmul->a.axis) ||
+        !takeWhole(matmul->b, matmul->b.axis))
       return fail("an operand is not the slice of the reduction of an expert "
                   "group");
   } else if (findTokens(places, sizes, whole) == 0) {
     matmul->ragged = RaggedKind::Rows;
-    if (!takeRagged(matmul->a, 1 - matmul->a.axis) || !takeGroup(matmul->b))
+    if (!takeWhole(matmul->a, 1 - matmul->a.axis) || !takeWhole(matmul->b))
       return fail(
           "the operands are not the rows of an expert group and its matrix");
   } else {

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Import/FlattenContraction.h"
+#include "../Import/Import.h"
 #include "MatmulMatch.h"
 #include "QuantizeRecipes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

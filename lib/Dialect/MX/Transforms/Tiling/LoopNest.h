@@ -50,17 +50,15 @@ struct LoopNest {
   /// Scales of elements whose dimensions walk along `loops`.
   void addScales(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops,
                  int64_t block) {
-    OperandMap map{&operand, {}};
-    for (int64_t loop : loops)
-      map.dims.push_back({loop, 1});
-    map.dims.back().factor = block;
+    add(operand, loops);
+    llvm::SmallVector<DimMap> &dims = operands.back().dims;
+    dims.back().factor = block;
     if (isMaterialized(mlir::cast<mlir::ShapedType>(operand.get().getType()),
                        loops.size())) {
-      map.dims.back().factor *= kScaleTileBlocks;
-      map.dims[loops.size() - 2].factor = kScaleTileRows;
-      map.dims.append(kScaleTileRank, DimMap{});
+      dims.back().factor *= kScaleTileBlocks;
+      dims[loops.size() - 2].factor = kScaleTileRows;
+      dims.append(kScaleTileRank, DimMap{});
     }
-    operands.push_back(std::move(map));
   }
 
   /// Elements whose dimensions walk along `loops`, in `order` or in rows.

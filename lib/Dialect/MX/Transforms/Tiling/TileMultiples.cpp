@@ -48,18 +48,15 @@ bool mx::tiling::isMultipleOf(OpFoldResult value, int64_t divisor) {
     return *constant % divisor == 0;
   auto ssa = cast<Value>(value);
   if (auto argument = dyn_cast<BlockArgument>(ssa)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (auto loop = dyn_cast_or_null<LoopLikeOpInterface>(parent)) {
-      auto counters = loop.getLoopInductionVars();
-      auto starts = loop.getLoopLowerBounds();
-      auto steps = loop.getLoopSteps();
-      if (!counters || !starts || !steps)
-        return false;
-      for (auto [counter, start, step] : llvm::zip(*counters, *starts, *steps))
-        if (counter == argument)
-          return isMultipleOf(start, divisor) && isMultipleOf(step, divisor);
-    }
-    return false;
+    auto loop = dyn_cast_or_null<LoopLikeOpInterface>(
+        argument.getOwner()->getParentOp());
+    auto counters = loop ? loop.getLoopInductionVars() : std::nullopt;
+    if (!counters || !llvm::is_contained(*counters, argument))
+      return false;
+    size_t i = llvm::find(*counters, argument) - counters->begin();
+    auto starts = loop.getLoopLowerBounds(), steps = loop.getLoopSteps();
+    return starts && steps && isMultipleOf((*starts)[i], divisor) &&
+           isMultipleOf((*steps)[i], divisor);
   }
   if (auto apply = ssa.getDefiningOp<affine::AffineApplyOp>()) {
     AffineMap map = apply.getAffineMap();
@@ -90,9 +87,7 @@ bool mx::tiling::isWholeTile(OpFoldResult offset, OpFoldResult size,
       return !constant || constant.getValue() % divisor == 0 ||
              constant.getValue() >= bound;
     });
-  // The whole of a dimension of unknown size.
-  return start == 0 && ssa.getDefiningOp() &&
-         isa<tensor::DimOp, memref::DimOp>(ssa.getDefiningOp());
+  return isWholeLoop(offset, size, bound);
 }
 
 bool mx::tiling::isWholeLoop(OpFoldResult offset, OpFoldResult size,
