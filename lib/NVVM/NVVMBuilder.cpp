@@ -114,11 +114,6 @@ Value NVVMBuilder::warpInCta() {
   return arith::ShRUIOp::create(*this, thread,
                                 i32(llvm::Log2_32(mx::target::kWarpSize)));
 }
-Value NVVMBuilder::warpgroupInCta() {
-  Value thread = threadId();
-  return arith::ShRUIOp::create(*this, thread,
-                                i32(llvm::Log2_32(mx::target::kWarpGroupSize)));
-}
 Value NVVMBuilder::ctaId() {
   return NVVM::BlockIdXOp::create(*this, getI32Type());
 }

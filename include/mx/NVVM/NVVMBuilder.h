@@ -96,8 +96,6 @@ public:
   mlir::Value threadId();
   /// Number of this thread's warp.
   mlir::Value warpInCta();
-  /// Number of its warpgroup.
-  mlir::Value warpgroupInCta();
   mlir::Value ctaId();
   mlir::Value ctaCount();
   mlir::Value clusterId();

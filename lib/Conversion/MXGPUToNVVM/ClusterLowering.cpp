@@ -16,7 +16,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Dialect/MXBar/IR/MXBar.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;

@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
 

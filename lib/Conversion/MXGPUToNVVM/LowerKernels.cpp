@@ -20,7 +20,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
@@ -211,12 +210,6 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   Value isWarp = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
                                        current, builder.i32(warp));
   return scf::IfOp::create(builder, isWarp, /*withElse=*/false);
-}
-
-/// Returns what allocates the kernel's tensor memory, or null.
-static TensorMemoryOp getTensorMemory(KernelOp kernel) {
-  auto memories = kernel.getBody().getOps<TensorMemoryOp>();
-  return memories.empty() ? TensorMemoryOp() : *memories.begin();
 }
 
 /// Bounds the registers of a thread. Where roles divide them, each takes its

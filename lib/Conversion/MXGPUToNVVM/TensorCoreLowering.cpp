@@ -13,7 +13,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 #include "mx/Target/MmaShapes.h"

@@ -13,7 +13,7 @@
 #include "../../Utils/FunctionPatterns.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/NVVM/NVVMBuilder.h"
 
 namespace mx::mxgpu {
@@ -86,6 +86,9 @@ llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
 /// (index).
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                         mlir::Value pointer, mlir::ValueRange numbers);
+
+/// Returns the tensor memory of a kernel whose rings are placed, or null.
+mxbar::TensorMemoryOp getTensorMemory(KernelOp kernel);
 
 /// Fails at an operation of these kinds, which an earlier pass should have
 /// lowered. `order` follows the word "before" in the message.

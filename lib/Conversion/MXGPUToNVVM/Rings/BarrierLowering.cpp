@@ -15,7 +15,6 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MXBar/IR/MXBar.h"
 #include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
 

@@ -208,8 +208,9 @@ void mx::mxgpu::byElected(NVVMBuilder &builder,
   body();
 }
 
-Value mx::mxgpu::getTensorMemory(KernelOp kernel) {
-  return *kernel.getBody().getOps<TensorMemoryOp>().begin();
+TensorMemoryOp mx::mxgpu::getTensorMemory(KernelOp kernel) {
+  auto memories = kernel.getBody().getOps<TensorMemoryOp>();
+  return memories.empty() ? TensorMemoryOp() : *memories.begin();
 }
 
 namespace {

@@ -11,7 +11,6 @@
 #define MX_LIB_CONVERSION_MXGPUTONVVM_RINGS_LOWERRINGS_H
 
 #include "../Common/Lowering.h"
-#include "mx/Dialect/MXBar/IR/MXBar.h"
 
 namespace mx::mxgpu {
 
@@ -37,9 +36,6 @@ void replaceTake(mlir::Operation *take, mlir::Value stage,
 
 /// Calls `body` where one thread of each warp stands, the same one each time.
 void byElected(NVVMBuilder &builder, llvm::function_ref<void()> body);
-
-/// First column of the kernel's tensor memory, the same for all roles.
-mlir::Value getTensorMemory(KernelOp kernel);
 
 /// A role keeps a few values that change as it runs, like its place in a ring.
 /// They are made arguments and results of the loops and branches on the way.

@@ -20,7 +20,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MXBar/IR/MXBar.h"
 
 using namespace mlir;
 using namespace mx;

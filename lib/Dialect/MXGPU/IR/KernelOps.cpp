@@ -283,15 +283,12 @@ LogicalResult CtaRankOp::verify() {
 
 /// Returns true if `op` accesses no memory but that of the CTA.
 static bool isLocal(Operation &op) {
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  auto interface = dyn_cast<MemoryEffectOpInterface>(&op);
-  if (interface)
-    interface.getEffects(effects);
-  auto isOfCta = [](const MemoryEffects::EffectInstance &effect) {
-    return isa<SharedMemory, TensorMemory, Barriers>(effect.getResource());
-  };
-  return isa<RingOp>(op) || isMemoryEffectFree(&op) ||
-         (interface && llvm::all_of(effects, isOfCta));
+  auto effects = getEffectsRecursively(&op);
+  return isa<RingOp>(op) ||
+         (effects && llvm::all_of(*effects, [](const auto &effect) {
+            return isa<SharedMemory, TensorMemory, Barriers>(
+                effect.getResource());
+          }));
 }
 
 /// Set-up comes before; tensor maps are parameters, and rings occupy the memory

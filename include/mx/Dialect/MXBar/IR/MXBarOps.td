@@ -41,10 +41,6 @@ class MXBar_NamedOp<string mnemonic, string result, list<Trait> traits = []>
   }];
 }
 
-//===----------------------------------------------------------------------===//
-// Barriers as types
-//===----------------------------------------------------------------------===//
-
 def MXBar_BarrierType : TypeDef<MXBar_Dialect, "Barrier"> {
   let mnemonic = "barrier";
   let summary = "a barrier in shared memory (PTX ISA, mbarrier)";
@@ -364,10 +360,6 @@ def MXBar_RequestWorkTileOp : MXBar_BarrierOp<"request_work_tile"> {
     $buffer `,` $barrier (`pair` $pair^)? attr-dict `:` type($buffer)
   }];
 }
-
-//===----------------------------------------------------------------------===//
-// Accesses by address
-//===----------------------------------------------------------------------===//
 
 def MXBar_LoadBoxOp : MXBar_Op<"load_box", [AttrSizedOperandSegments]> {
   let summary = "copy a box of a tensor into a buffer and count its bytes at a barrier";
