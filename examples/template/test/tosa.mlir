@@ -4,8 +4,8 @@
 // RUN: my-compiler-opt %s --my-quantize -o %t.mlir
 // RUN: FileCheck %s --check-prefix=IR < %t.mlir
 // IR-NOT: tosa.
-// IR: mx.quantize
-// IR: mx.quantize
+// IR: mx.fused_quantize
+// IR: mx.fused_quantize
 // IR: mx.matmul
 
 // Rows of 1, 2, 4, ... times 0.5: 64 * 1 * 0.5 in the first.
