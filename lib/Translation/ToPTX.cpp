@@ -58,6 +58,19 @@ static LogicalResult checkAtomic(LLVM::AtomicRMWOp op) {
             "fences around an atomicrmw that is monotonic";
 }
 
+/// Reports a pointer into a memory space that NVVM does not have, for which
+/// LLVM ends the process.
+static LogicalResult checkSpaces(Operation *op) {
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+          pointer && !NVVM::symbolizeNVVMMemorySpace(pointer.getAddressSpace()))
+        return op->emitOpError("expected a memory space of NVVM, found ")
+               << pointer;
+  return success();
+}
+
 /// The conversions whose instructions begin with compute capability 10.0: to
 /// and from elements of 6 and 4 bits and scales that are powers of two.
 static bool isNarrowConversion(Operation *op) {
@@ -112,7 +125,8 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
     else if (std::string why = checkInstruction(*info, op); !why.empty())
       op->emitOpError() << why;
     else if (auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
-             !atomic || succeeded(checkAtomic(atomic)))
+             succeeded(checkSpaces(op)) &&
+             (!atomic || succeeded(checkAtomic(atomic))))
       return WalkResult::advance();
     return WalkResult::interrupt();
   });

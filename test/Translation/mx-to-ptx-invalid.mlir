@@ -13,6 +13,7 @@
 // RUN: not mx-translate --mx-to-ptx %t/no-scales.mlir 2>&1 | FileCheck %s --check-prefix=SCALES
 // RUN: not mx-translate --mx-to-ptx %t/release.mlir 2>&1 | FileCheck %s --check-prefix=RELEASE
 // RUN: not mx-translate --mx-to-ptx %t/system.mlir 2>&1 | FileCheck %s --check-prefix=SYSTEM
+// RUN: not mx-translate --mx-to-ptx %t/space.mlir 2>&1 | FileCheck %s --check-prefix=SPACE
 // RUN: mx-translate --mx-to-ptx %t/two-modules.mlir | FileCheck %s --check-prefix=MODULES
 
 // NONE: error: expected a gpu.module, found none: run mx-opt --mx-to-nvvm first
@@ -153,6 +154,16 @@ gpu.module @a [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 }
 gpu.module @b [#nvvm.target<chip = "sm_103a", features = "+ptx88">] {
   llvm.func @second() attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
+
+// SPACE: space.mlir:3:5: error: 'llvm.atomicrmw' op expected a memory space of NVVM, found '!llvm.ptr<2>'
+
+//--- space.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  llvm.func @f(%p: !llvm.ptr<2>, %x: i32) {
+    llvm.atomicrmw xchg %p, %x syncscope("block") monotonic : !llvm.ptr<2>, i32
     llvm.return
   }
 }
