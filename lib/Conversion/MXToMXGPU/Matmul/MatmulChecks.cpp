@@ -10,6 +10,7 @@
 #include "../Builder/HostChecks.h"
 #include "BuildMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Support/OperandOrders.h"
 #include "mx/Target/MmaFamilies.h"
 
 using namespace mlir;
@@ -185,16 +186,24 @@ mx::mxgpu::verifyScheduleSupport(MatmulOpInterface op, ScheduleAttr schedule,
     return op->emitOpError("expected a schedule with a number of stages (run "
                            "mx-select-schedule first) on the GPU, found ")
            << schedule;
+  MatmulProblem problem = *getMatmulProblem(op, target);
   Workspace permuted = getPermuted(schedule.getFields());
   for (auto [operand, order] : {std::pair(Workspace::A, getOrderOfA(op)),
-                                {Workspace::B, getOrderOfB(op)}})
-    if (isa_and_present<KOrderAttr>(order) != (permuted == operand))
+                                {Workspace::B, getOrderOfB(op)}}) {
+    auto found = dyn_cast_if_present<KOrderAttr>(order);
+    if (bool(found) != (permuted == operand))
       return op->emitOpError("expected ")
              << stringifyWorkspace(operand)
              << (permuted == operand ? " in" : " not in")
-             << " #mxgpu.k_order with " << schedule;
-  auto error = checkSchedule(*getMatmulProblem(op, target),
-                             schedule.getFields(), target);
+             << " #mxgpu.k_order with " << schedule
+             << ": permuted_a and permuted_b of a strategy read it";
+    if (int64_t block = getReductionBlock(problem.k);
+        found && found.getBlock() != block)
+      return op->emitOpError("expected ")
+             << stringifyWorkspace(operand) << " in #mxgpu.k_order<" << block
+             << "> on the GPU, found " << found;
+  }
+  auto error = checkSchedule(problem, schedule.getFields(), target);
   if (!error)
     return success();
   InFlightDiagnostic diag = op->emitOpError(error->message);

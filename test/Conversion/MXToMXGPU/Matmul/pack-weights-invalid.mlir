@@ -47,6 +47,19 @@ func.func @order(%x: !x, %b: !a, %s: !s, %y: !y) {
 
 // -----
 
+!a = memref<128x64xf8E4M3FN>
+!x = memref<128x64xbf16>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @block(%x: !x, %b: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected a in #mxgpu.k_order<64> on the GPU, found #mxgpu.k_order<32>}}
+  mx.matmul ins(%x, %b, %s : !x, !a, !s) outs(%y : !y) a_order = #mxgpu.k_order<32>
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2, strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>}
+  return
+}
+
+// -----
+
 // Matmuls take whole packed matrices.
 
 !x = memref<128x64xbf16>

@@ -18,6 +18,8 @@ func.func @plain(%x: tensor<?x64xbf16>, %g: f32, %seed: i64, %e: !e, %s: !s) -> 
 // SET name = none
 // SET count = tensor.dim %x, %c0 : !x
 // SET row = %i
+// SET column = linalg.index 1 : index
+// SET from = %x[%i, %j] : !x
 // SET result = !e, !s
 // SET other = %q#0, %q#1
 !x = tensor<?x64xbf16>
@@ -37,10 +39,10 @@ func.func @${name}(%x: !x, %list: !list, %e: !e, %s: !s) -> (${result}) {
       ins(%list : !list) outs(%init : !x) {
   ^bb0(%number: i32, %out: bf16):
     %i = arith.index_cast %number : i32 to index
-    %j = linalg.index 1 : index
+    %j = ${column}
     %clamped = arith.maxsi %i, %c0 : index
     %exists = arith.cmpi ult, ${row}, %rows : index
-    %value = tensor.extract %x[%i, %j] : !x
+    %value = tensor.extract ${from}
     %element = arith.select %exists, %value, %zero : bf16
     linalg.yield %element : bf16
   } -> !x
@@ -75,5 +77,14 @@ func.func @${name}(%x: !x, %list: !list, %e: !e, %s: !s) -> (${result}) {
 // SET result = !e, !s, !x
 // SET other = %q#0, %q#1, %g
 // CHECK-LABEL: func @another_use(
+// CHECK:         %[[G:.*]] = linalg.generic
+// CHECK:         mx.fused_quantize ins(%[[G]] : tensor<?x64xbf16>) outs
+
+// The body has a matrix of its own.
+// SET name = inner
+// SET count = arith.constant 8 : index
+// SET column = linalg.index 1 : index %own = arith.constant dense<1.0> : tensor<8x64xbf16>
+// SET from = %own[%i, %j] : tensor<8x64xbf16>
+// CHECK-LABEL: func @inner(
 // CHECK:         %[[G:.*]] = linalg.generic
 // CHECK:         mx.fused_quantize ins(%[[G]] : tensor<?x64xbf16>) outs

@@ -78,12 +78,13 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
                      .getDefiningOp<tensor::ExtractOp>();
   if (!extract || extract.getIndices().size() != 2 ||
       stripClamp(extract.getIndices()[0]) != number ||
-      (rows && !isNumRows(rows, extract.getTensor())))
+      (rows && !isNumRows(rows, extract.getTensor())) ||
+      op.getRegion().isAncestor(extract.getTensor().getParentRegion()))
     return std::nullopt;
   auto column = extract.getIndices()[1].getDefiningOp<linalg::IndexOp>();
   auto from = cast<RankedTensorType>(extract.getTensor().getType());
   auto to = cast<RankedTensorType>(tensor.getType());
-  if (!column || column.getDim() != 1 ||
+  if (!column || column.getDim() != 1 || from.getEncoding() ||
       from.getDimSize(1) != to.getDimSize(1) || to.isDynamicDim(1))
     return std::nullopt;
   return GatheredRows{extract.getTensor(), numbers->get(), bool(rows)};
