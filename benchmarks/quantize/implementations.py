@@ -41,7 +41,7 @@ def stream():
     return torch.cuda.current_stream().cuda_stream
 
 
-def mx(entry):
+def quantizer(entry):
 
     def launch(buffers):
         entry.launch(buffers.arguments, buffers.outputs, buffers.workspace, stream())

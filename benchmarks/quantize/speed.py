@@ -114,7 +114,7 @@ def best(times, prefix):
 
 def run_case(case, entry, module, options):
     sets = make_sets(case, entry)
-    launch = implementations.mx(entry)
+    launch = implementations.quantizer(entry)
     result = {"case": case.name, "schedule": case.schedule,
               "limit": case.limit, "slowdown": case.slowdown}
     result["wrong"] = count_wrong(case, launch, sets[0])
