@@ -83,6 +83,7 @@ MatmulOpInterface MatmulOp::createAlike(OpBuilder &builder, Location loc,
   auto alike = create(builder, loc, getA(), getAScales(), getB(), getBScales(),
                       outs.front(), epilogue, getAlpha(), getAccumulate());
   copyOrders(*this, alike);
+  alike.setBlockSize(getBlockSize());
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;
 }
@@ -97,6 +98,7 @@ MatmulOpInterface GroupedMatmulOp::createAlike(OpBuilder &builder, Location loc,
   if (getScatter())
     alike.getScatterMutable().assign(getScatter());
   copyOrders(*this, alike);
+  alike.setBlockSize(getBlockSize());
   alike.setMasked(getMasked());
   alike.setScaleRounding(getScaleRounding());
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
