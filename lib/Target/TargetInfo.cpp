@@ -170,14 +170,16 @@ const TargetInfo *mx::target::lookupKernelTarget(std::string_view chip,
   return nullptr;
 }
 
-unsigned mx::target::tmemAllocationColumns(const TargetInfo &target,
-                                           unsigned columns) {
-  if (columns > target.tmemColumns)
-    return 0;
+unsigned mx::target::tmemAllocationColumns(unsigned columns) {
   unsigned size = kTmemAllocMin;
   while (size < columns)
     size *= 2;
   return size;
+}
+
+unsigned mx::target::tmemAllocationColumns(const TargetInfo &target,
+                                           unsigned columns) {
+  return columns > target.tmemColumns ? 0 : tmemAllocationColumns(columns);
 }
 
 std::string mx::target::checkResidency(const TargetInfo &target, uint64_t ctas,

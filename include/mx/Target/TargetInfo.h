@@ -135,7 +135,9 @@ const TargetInfo *lookupKernelTarget(std::string_view chip, std::string &error);
 /// tcgen05.alloc).
 inline constexpr unsigned kTmemAllocMin = 32;
 inline constexpr unsigned kTmemAllocMax = 512;
-/// The smallest allocation that holds `columns`, or 0 if none does.
+/// Returns the smallest allocation that holds `columns`, whatever a chip has.
+unsigned tmemAllocationColumns(unsigned columns);
+/// Returns the same, or 0 if the chip has fewer columns.
 unsigned tmemAllocationColumns(const TargetInfo &target, unsigned columns);
 
 /// Empty if an SM has the threads of so many CTAs at a time, else the limit

@@ -335,8 +335,8 @@ struct LowerRingsPass final
     if (memory.layout.tmemSlot)
       TensorMemoryOp::create(
           builder, kernel.getLoc(), builder.getI32Type(),
-          std::max<int64_t>(mx::target::kTmemAllocMin,
-                            llvm::PowerOf2Ceil(memory.layout.tmem.getUsed())),
+          mx::target::tmemAllocationColumns(
+              static_cast<unsigned>(memory.layout.tmem.getUsed())),
           *memory.layout.tmemSlot, getAllocatingWarp(kernel));
     SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
     SmallVector<PlacedRingOp> placed;
