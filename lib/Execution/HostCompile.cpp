@@ -167,17 +167,16 @@ static bool isCollective(StringRef name) {
 
 /// The same of functions that operations became calls of.
 static LogicalResult verifyCalls(ModuleOp module) {
-  WalkResult result = module.walk([&](LLVM::CallOp call) {
+  WalkResult result = module.walk([&](LLVM::CallOp call) -> WalkResult {
     std::optional<StringRef> name = call.getCallee();
     auto function = name ? module.lookupSymbol<LLVM::LLVMFuncOp>(*name)
                          : LLVM::LLVMFuncOp();
     if (!function || !function.isExternal() || name->starts_with("llvm.") ||
         isKnown(*name) || isCollective(*name))
       return WalkResult::advance();
-    call.emitError("expected operations that mx-run can execute, found one "
-                   "that calls '")
-        << *name << "', which it does not have; leave it out";
-    return WalkResult::interrupt();
+    return call.emitError("expected operations that mx-run can execute, found "
+                          "one that calls '")
+           << *name << "', which it does not have; leave it out";
   });
   return failure(result.wasInterrupted());
 }

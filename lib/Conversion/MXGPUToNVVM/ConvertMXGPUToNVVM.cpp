@@ -53,23 +53,24 @@ struct ConvertMXGPUToNVVMPass final
     for (auto kernel : getOperation().getOps<KernelOp>())
       return kernel.emitOpError("expected a function in its place: run "
                                 "mxgpu-lower-kernels first");
-    WalkResult columns = getOperation().walk([](ExtractColumnsOp extract) {
-      if (matchPattern(extract.getColumn(), m_Constant()))
-        return WalkResult::advance();
-      extract.emitOpError("expected a constant column, as registers have no "
-                          "addresses: run mxgpu-unroll-fragments on a loop "
-                          "with a constant number of rounds");
-      return WalkResult::interrupt();
-    });
-    WalkResult fragments = getOperation().walk([](Operation *op) {
+    WalkResult columns =
+        getOperation().walk([](ExtractColumnsOp extract) -> WalkResult {
+          if (matchPattern(extract.getColumn(), m_Constant()))
+            return success();
+          return extract.emitOpError(
+              "expected a constant column, as registers have no "
+              "addresses: run mxgpu-unroll-fragments on a loop "
+              "with a constant number of rounds");
+        });
+    WalkResult fragments = getOperation().walk([](Operation *op) -> WalkResult {
       if (isa_and_present<MXGPUDialect, mx::mxbar::MXBarDialect,
                           scf::SCFDialect>(op->getDialect()) ||
           isa<arith::SelectOp>(op) || !op->isRegistered() ||
           llvm::none_of(op->getResultTypes(), llvm::IsaPred<FragmentType>))
-        return WalkResult::advance();
-      op->emitOpError("expected fragments to come from operations of mxgpu, "
-                      "scf or arith.select: take rows of them to compute");
-      return WalkResult::interrupt();
+        return success();
+      return op->emitOpError(
+          "expected fragments to come from operations of mxgpu, "
+          "scf or arith.select: take rows of them to compute");
     });
     return failure(columns.wasInterrupted() || fragments.wasInterrupted());
   }

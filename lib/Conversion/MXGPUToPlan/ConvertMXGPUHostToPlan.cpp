@@ -154,10 +154,8 @@ static LogicalResult verifyFunction(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("expected one block in a launch plan, found ")
            << function.getBody().getBlocks().size();
-  WalkResult result = function.walk([](Operation *op) {
-    return failed(verifySupport(op)) ? WalkResult::interrupt()
-                                     : WalkResult::advance();
-  });
+  WalkResult result = function.walk(
+      [](Operation *op) -> WalkResult { return verifySupport(op); });
   return failure(result.wasInterrupted());
 }
 

@@ -194,16 +194,12 @@ LogicalResult checkElements(Operation *op) {
 /// Reports what a user can have written and the conversion cannot do, in words
 /// that name the cause.
 LogicalResult checkInput(ModuleOp module) {
-  WalkResult result = module.walk([](Operation *op) {
-    if (failed(checkElements(op)))
-      return WalkResult::interrupt();
+  WalkResult result = module.walk([](Operation *op) -> WalkResult {
     if (isa_and_present<mx::MXDialect>(op->getDialect()) &&
-        llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>)) {
-      op->emitOpError("expected operands on memrefs, found tensors; bufferize "
-                      "before lowering to the CPU");
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+        llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>))
+      return op->emitOpError("expected operands on memrefs, found tensors; "
+                             "bufferize before lowering to the CPU");
+    return checkElements(op);
   });
   return failure(result.wasInterrupted() || failed(mx::verifyStorage(module)));
 }

@@ -195,42 +195,40 @@ static bool isHostCommand(Operation *op) {
 /// The host cannot write device memory: refuses operations that would. What it
 /// reads mx-sink-scalars sees to.
 static LogicalResult verifyHost(ModuleOp module) {
-  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<gpu::GPUModuleOp>(op))
-      return WalkResult::skip();
-    if (isa<memref::AllocaOp>(op) || isVariable(op)) {
-      op->emitOpError("expected tensors in device memory, found one in the "
-                      "memory of the host");
-      return WalkResult::interrupt();
-    }
-    auto isSliced = [](Type type) {
-      auto memref = dyn_cast<MemRefType>(type);
-      return memref && !memref.getLayout().isIdentity();
-    };
-    if (isa<memref::CopyOp>(op) &&
-        llvm::any_of(op->getOperandTypes(), isSliced)) {
-      op->emitOpError("expected copies of whole tensors on the GPU, found one "
-                      "of a slice that is returned, inserted or put "
-                      "beside another: return the whole tensor, or let the "
-                      "caller put the slices together");
-      return WalkResult::interrupt();
-    }
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    // Copies, fills and collectives become the runtime's.
-    if (!effects || isHostCommand(op) ||
-        isa<memref::LoadOp, LaunchOp, EncodeTensorMapOp, memref::CopyOp,
-            gpu::MemsetOp>(op))
-      return WalkResult::advance();
-    for (Value operand : op->getOperands())
-      if (isa<MemRefType>(operand.getType()) &&
-          (effects.getEffectOnValue<MemoryEffects::Read>(operand) ||
-           effects.getEffectOnValue<MemoryEffects::Write>(operand))) {
-        op->emitOpError("expected only mx operations on tensors in device "
-                        "memory, found one that the host would run");
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
+  WalkResult result =
+      module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+        if (isa<gpu::GPUModuleOp>(op))
+          return WalkResult::skip();
+        if (isa<memref::AllocaOp>(op) || isVariable(op))
+          return op->emitOpError(
+              "expected tensors in device memory, found one in the "
+              "memory of the host");
+        auto isSliced = [](Type type) {
+          auto memref = dyn_cast<MemRefType>(type);
+          return memref && !memref.getLayout().isIdentity();
+        };
+        if (isa<memref::CopyOp>(op) &&
+            llvm::any_of(op->getOperandTypes(), isSliced))
+          return op->emitOpError(
+              "expected copies of whole tensors on the GPU, found one "
+              "of a slice that is returned, inserted or put "
+              "beside another: return the whole tensor, or let the "
+              "caller put the slices together");
+        auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+        // Copies, fills and collectives become the runtime's.
+        if (!effects || isHostCommand(op) ||
+            isa<memref::LoadOp, LaunchOp, EncodeTensorMapOp, memref::CopyOp,
+                gpu::MemsetOp>(op))
+          return WalkResult::advance();
+        for (Value operand : op->getOperands())
+          if (isa<MemRefType>(operand.getType()) &&
+              (effects.getEffectOnValue<MemoryEffects::Read>(operand) ||
+               effects.getEffectOnValue<MemoryEffects::Write>(operand)))
+            return op->emitOpError(
+                "expected only mx operations on tensors in device "
+                "memory, found one that the host would run");
+        return WalkResult::advance();
+      });
   return failure(result.wasInterrupted());
 }
 

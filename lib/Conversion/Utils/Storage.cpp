@@ -221,31 +221,28 @@ static LogicalResult convertGetGlobal(memref::GetGlobalOp op,
 }
 
 LogicalResult mx::verifyStorage(Operation *root) {
-  WalkResult result = root->walk([](Operation *op) {
+  WalkResult result = root->walk([](Operation *op) -> WalkResult {
     SmallVector<Type> types(op->getResultTypes());
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       llvm::append_range(types, function.getArgumentTypes());
       llvm::append_range(types, function.getResultTypes());
     }
     if (auto slice = dyn_cast<memref::SubViewOp>(op);
-        slice && isHalved(slice.getType()) && !takesWholeRows(slice)) {
-      op->emitError() << "expected slices of whole rows of f4E2M1FN elements, "
-                         "which share bytes, found one of slices of rows";
-      return WalkResult::interrupt();
-    }
-    if (MemRefType rows = getCutRows(op)) {
-      op->emitError() << "expected rows of a static even length where rows of "
-                         "f4E2M1FN elements, which share bytes, are joined or "
-                         "one is divided, found "
-                      << rows;
-      return WalkResult::interrupt();
-    }
+        slice && isHalved(slice.getType()) && !takesWholeRows(slice))
+      return op->emitError()
+             << "expected slices of whole rows of f4E2M1FN elements, "
+                "which share bytes, found one of slices of rows";
+    if (MemRefType rows = getCutRows(op))
+      return op->emitError()
+             << "expected rows of a static even length where rows of "
+                "f4E2M1FN elements, which share bytes, are joined or "
+                "one is divided, found "
+             << rows;
     for (Type type : types)
-      if (std::optional<StringRef> expected = getPackingFault(type)) {
-        op->emitError() << "expected " << *expected << ", found " << type;
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
+      if (std::optional<StringRef> expected = getPackingFault(type))
+        return op->emitError()
+               << "expected " << *expected << ", found " << type;
+    return success();
   });
   return failure(result.wasInterrupted());
 }

@@ -94,11 +94,10 @@ mxbar::TensorMemoryOp getTensorMemory(KernelOp kernel);
 /// lowered. `order` follows the word "before" in the message.
 template <typename... Ops>
 llvm::LogicalResult verifyLowered(KernelOp kernel, llvm::StringRef order) {
-  mlir::WalkResult result = kernel.walk([&](mlir::Operation *op) {
+  auto result = kernel.walk([&](mlir::Operation *op) -> mlir::WalkResult {
     if (!mlir::isa<Ops...>(op))
-      return mlir::WalkResult::advance();
-    op->emitOpError("expected to be lowered before ") << order;
-    return mlir::WalkResult::interrupt();
+      return llvm::success();
+    return op->emitOpError("expected to be lowered before ") << order;
   });
   return llvm::failure(result.wasInterrupted());
 }

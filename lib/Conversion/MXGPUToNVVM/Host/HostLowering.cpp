@@ -243,10 +243,8 @@ struct ConvertMXGPUHostToGPUPass final
 
   /// Reports what a pattern would fail on.
   LogicalResult verifySupport() {
-    WalkResult result = getOperation().walk([](Operation *op) {
-      return failed(verifySupport(op)) ? WalkResult::interrupt()
-                                       : WalkResult::advance();
-    });
+    WalkResult result = getOperation().walk(
+        [](Operation *op) -> WalkResult { return verifySupport(op); });
     return failure(result.wasInterrupted());
   }
 

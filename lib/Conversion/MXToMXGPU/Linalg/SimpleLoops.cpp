@@ -77,10 +77,8 @@ LogicalResult mx::mxgpu::verifySimple(linalg::GenericOp op) {
   for (OpOperand &operand : op->getOpOperands())
     if (failed(verifyOperand(op, operand)))
       return failure();
-  WalkResult result = op.getBody()->walk([](Operation *inside) {
-    return failed(verifyInside(inside)) ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-  });
+  WalkResult result = op.getBody()->walk(
+      [](Operation *inside) -> WalkResult { return verifyInside(inside); });
   return failure(result.wasInterrupted());
 }
 

@@ -131,21 +131,20 @@ static bool isWhole(Value memref) {
 namespace {
 struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](Operation *op) {
+    WalkResult result = getOperation()->walk([](Operation *op) -> WalkResult {
       if (!isa<mx::AllGatherOp, mx::AllToAllOp>(op))
-        return WalkResult::advance();
+        return success();
       auto collective = cast<DestinationStyleOpInterface>(op);
       for (OpOperand *input : collective.getDpsInputOperands())
         sendWhole(*input);
       for (Value window : collective.getDpsInits())
-        if (!isWhole(window)) {
-          op->emitOpError("expected a whole window, as other ranks write it "
-                          "where it lies, found a slice of one, ")
-              << window.getType()
-              << ": give the window and take the slice of the result";
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
+        if (!isWhole(window))
+          return op->emitOpError(
+                     "expected a whole window, as other ranks write it "
+                     "where it lies, found a slice of one, ")
+                 << window.getType()
+                 << ": give the window and take the slice of the result";
+      return success();
     });
     if (result.wasInterrupted())
       signalPassFailure();

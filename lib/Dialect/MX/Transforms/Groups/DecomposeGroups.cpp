@@ -71,13 +71,12 @@ static LogicalResult verifyParents(Operation *op, StringRef what) {
 /// Ranks that disagree about a branch would wait for each other for ever.
 static LogicalResult verifyMeetings(ModuleOp module) {
   SetVector<Operation *> functions;
-  WalkResult result = module.walk([&](Operation *op) {
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
     if (!isCollective(op))
-      return WalkResult::advance();
+      return success();
     if (auto function = op->getParentOfType<func::FuncOp>())
       functions.insert(function);
-    return failed(verifyParents(op, "a collective")) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
+    return verifyParents(op, "a collective");
   });
   if (result.wasInterrupted())
     return failure();
