@@ -140,22 +140,18 @@ static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
           makeSide(emitter, op, b, op.getBScales(), operands[3])};
 }
 
-static void lowerMatmul(Emitter &emitter, MatmulOp op,
-                        MatmulOp::Adaptor adaptor) {
-  OpBuilder &builder = emitter.getBuilder();
-  int64_t blockSize = op.getBlockSize(), rank = op.getA().getType().getRank();
-  Value out = adaptor.getOut();
-  auto sides = makeSides(emitter, op,
-                         {adaptor.getA(), adaptor.getAScales(), adaptor.getB(),
-                          adaptor.getBScales()},
-                         out);
-  Side &a = sides.first, &b = sides.second;
+/// C[b, m, n] = sum of A[b, m, k] * B[b, n, k], with `counts` for the first
+/// rows of each matrix.
+static void lowerMatrices(Emitter &emitter, MatmulOpInterface op, Value out,
+                          Value alpha, Side a, Side b, Value counts = {}) {
+  int64_t blockSize = op.getBlockSize(), rank = a.elements.getRank();
   Int rows = emitter.dim(a.elements, rank - 2);
   Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
   Int k = emitter.dim(a.elements, rank - 1);
-
-  Elements outArray{out, builder.getF32Type()};
+  Elements outArray{out, emitter.getBuilder().getF32Type()};
   checkBlocks(emitter, a, b, rank - 1, k, blockSize);
+  if (counts)
+    emitter.checkDim("a", a.elements, 0, emitter.dim(counts, 0));
   emitter.checkDim("b", b.elements, b.elements.getRank() - 1, k);
   for (int64_t i = 0; i < rank - 2; ++i) {
     emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
@@ -167,14 +163,26 @@ static void lowerMatmul(Emitter &emitter, MatmulOp op,
   emitter.checkDim("outs", outArray, rank - 1, columns);
 
   Matmul matmul(emitter, blockSize, k);
-  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-              op.getEpilogue());
+  Store store(emitter, out, alpha, op.getAccumulate(), op->getRegions());
   emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
     a.batch = b.batch = llvm::to_vector(batch);
-    matmul.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
+    Int count = rows;
+    if (counts)
+      count =
+          emitter.loadOffset(counts, emitter.wrap(batch[0])).min(rows).max(0);
+    matmul.emit(a, b, count, columns, k, [&](Int row, Int column, Value sum) {
       store.emit(row, column, sum, k, batch);
     });
   });
+}
+
+static void lowerMatmul(Emitter &emitter, MatmulOp op,
+                        MatmulOp::Adaptor adaptor) {
+  auto [a, b] = makeSides(emitter, op,
+                          {adaptor.getA(), adaptor.getAScales(), adaptor.getB(),
+                           adaptor.getBScales()},
+                          adaptor.getOut());
+  lowerMatrices(emitter, op, adaptor.getOut(), adaptor.getAlpha(), a, b);
 }
 
 /// C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g.
@@ -210,39 +218,6 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
     matmul.emit(rowsOfExpert, own, group.end - group.begin, columns, k,
                 [&](Int row, Int column, Value sum) {
                   store.emit(group.begin + row, column, sum, k, {}, scatter);
-                });
-  });
-}
-
-/// C[g, m, n] = sum of A[g, m, k] * B[g, n, k] for the first rows of a
-/// matrix.
-static void lowerMasked(Emitter &emitter, GroupedMatmulOp op,
-                        GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
-  int64_t blockSize = op.getBlockSize();
-  Value out = adaptor.getOuts()[0], counts = adaptor.getOffsets();
-  Int groups = emitter.dim(counts, 0), rows = emitter.dim(a.elements, 1);
-  Int k = emitter.dim(a.elements, 2);
-  Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
-  Elements outArray{out, emitter.getBuilder().getF32Type()};
-  checkBlocks(emitter, a, b, 2, k, blockSize);
-  emitter.checkDim("a", a.elements, 0, groups);
-  emitter.checkDim("b", b.elements, 0, groups);
-  emitter.checkDim("b", b.elements, b.elements.getRank() - 1, k);
-  checkScales(emitter, "a_scales", a, rows, k, blockSize);
-  checkScales(emitter, "b_scales", b, columns, k, blockSize);
-  emitter.checkDim("outs", outArray, 0, groups);
-  emitter.checkDim("outs", outArray, 1, rows);
-  emitter.checkDim("outs", outArray, 2, columns);
-
-  Matmul matmul(emitter, blockSize, k);
-  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-              op.getEpilogue());
-  emitter.loop(emitter.index(0), groups, 1, [&](Int group) {
-    Int count = emitter.loadOffset(counts, group);
-    a.batch = b.batch = {group};
-    matmul.emit(a, b, count.min(rows).max(0), columns, k,
-                [&](Int row, Int column, Value sum) {
-                  store.emit(row, column, sum, k, {group});
                 });
   });
 }
@@ -285,7 +260,8 @@ static void lowerGroupedMatmul(Emitter &emitter, GroupedMatmulOp op,
                            adaptor.getBScales()},
                           adaptor.getOuts()[0]);
   if (op.getMasked())
-    lowerMasked(emitter, op, adaptor, a, b);
+    lowerMatrices(emitter, op, adaptor.getOuts()[0], adaptor.getAlpha(), a, b,
+                  adaptor.getOffsets());
   else if (op.getRagged() == RaggedKind::Rows)
     lowerRows(emitter, op, adaptor, a, b);
   else
