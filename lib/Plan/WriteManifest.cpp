@@ -35,6 +35,15 @@ private:
     json.key(name);
     number(value);
   }
+  void members() {}
+  template <class T, class... Rest>
+  void members(const char *name, const T &value, const Rest &...rest) {
+    if constexpr (std::is_same_v<T, Number>)
+      member(name, value);
+    else
+      json.member(name, value);
+    members(rest...);
+  }
   /// An array on one line.
   template <class Range, class F>
   void row(const char *name, const Range &values, F each) {
@@ -66,9 +75,7 @@ private:
 };
 
 void Writer::write(const Value &value) {
-  json.member("name", value.name);
-  json.member("type", value.type);
-  json.member("dtype", value.dtype);
+  members("name", value.name, "type", value.type, "dtype", value.dtype);
 }
 
 void Writer::write(const Argument &argument) {
@@ -149,15 +156,13 @@ void Writer::write(const Block &block) {
 
 void Writer::write(const TensorMap &map) {
   object([&] {
-    json.member("buffer", map.buffer.str());
-    member("offset", map.offset);
-    json.member("type", target::getInfo(map.type).name);
+    members("buffer", map.buffer.str(), "offset", map.offset, "type",
+            target::getInfo(map.type).name);
     numbers("dims", map.dims);
     numbers("strides", map.strides);
     json.row("box", map.box);
-    json.member("swizzle", getInfo(map.swizzle).name);
-    json.member("l2", target::getName(map.l2));
-    json.member("oob", target::getName(map.fill));
+    members("swizzle", getInfo(map.swizzle).name, "l2", target::getName(map.l2),
+            "oob", target::getName(map.fill));
   });
 }
 
@@ -200,18 +205,14 @@ void Writer::write(const Step &step) {
       return json.list("args", step.parameters,
                        [&](const Parameter &parameter) { write(parameter); });
     case Step::AllGather:
-      json.member("all_gather", step.to.str());
-      json.member("group", step.group);
-      return member("bytes", step.bytes);
+      return members("all_gather", step.to.str(), "group", step.group, "bytes",
+                     step.bytes);
     case Step::AllToAll:
-      json.member("all_to_all", step.from.str());
-      json.member("to", step.to.str());
-      json.member("group", step.group);
-      return member("bytes", step.bytes);
+      return members("all_to_all", step.from.str(), "to", step.to.str(),
+                     "group", step.group, "bytes", step.bytes);
     case Step::Memset:
-      json.member("memset", step.to.str());
-      json.member("byte", unsigned(step.byte));
-      return member("bytes", step.bytes);
+      return members("memset", step.to.str(), "byte", unsigned(step.byte),
+                     "bytes", step.bytes);
     case Step::Copy:
       json.member("copy", step.from.str());
       json.member("to", step.to.str());
@@ -230,17 +231,14 @@ void Writer::write(const Step &step) {
       json.key("map");
       return write(step.map);
     case Step::Read:
-      json.member("read", step.from.str());
-      member("offset", step.offset);
-      json.member("dtype", step.dtype);
-      return json.member("to", step.results[0].number.str());
+      return members("read", step.from.str(), "offset", step.offset, "dtype",
+                     step.dtype, "to", step.results[0].number.str());
     case Step::Choose:
       json.member("choose", step.results[0].buffer.str());
       buffers("among", step.among);
       return buffers("besides", step.besides);
     case Step::Take:
-      json.member("take", step.results[0].buffer.str());
-      return member("bytes", step.bytes);
+      return members("take", step.results[0].buffer.str(), "bytes", step.bytes);
     case Step::If:
     case Step::Switch:
     case Step::For:
@@ -267,10 +265,8 @@ void Writer::writeRegions(const Step &step) {
     json.list("do", step.blocks, [&](const Block &block) { write(block); });
     break;
   case Step::For:
-    json.member("for", step.induction.str());
-    member("from", step.range[0]);
-    member("to", step.range[1]);
-    member("step", step.range[2]);
+    members("for", step.induction.str(), "from", step.range[0], "to",
+            step.range[1], "step", step.range[2]);
     names("carries", step.results);
     names("init", step.inits);
     write("do", step.blocks[0]);
@@ -308,17 +304,13 @@ void Writer::write(const Entry &entry) {
   json.list("requires", entry.requirements, each);
   member("workspace", entry.workspaceBytes);
   json.list("buffers", entry.workBuffers, [&](const WorkBuffer &buffer) {
-    object([&] {
-      member("offset", buffer.offset);
-      member("bytes", buffer.bytes);
-    });
+    object([&] { members("offset", buffer.offset, "bytes", buffer.bytes); });
   });
   if (!entry.windows.empty())
     json.list("windows", entry.windows, [&](const Window &window) {
       object([&] {
-        json.member("group", window.group);
-        json.member("offset", window.offset);
-        json.member("bytes", window.bytes);
+        members("group", window.group, "offset", window.offset, "bytes",
+                window.bytes);
       });
     });
   json.list("tensor_maps", entry.tensorMaps, each);
@@ -339,17 +331,14 @@ std::string Writer::write() {
   if (!manifest.constants.empty())
     json.list("constants", manifest.constants, [&](const Constant &constant) {
       object([&] {
-        json.member("name", constant.name);
-        json.member("offset", constant.offset);
-        json.member("bytes", constant.bytes);
+        members("name", constant.name, "offset", constant.offset, "bytes",
+                constant.bytes);
       });
     });
   if (!manifest.groups.empty())
     json.list("groups", manifest.groups, [&](const RankGroup &group) {
       object([&] {
-        json.member("name", group.name);
-        json.member("size", group.size);
-        json.member("tokens", group.tokens);
+        members("name", group.name, "size", group.size, "tokens", group.tokens);
       });
     });
   json.list("kernels", manifest.kernels,

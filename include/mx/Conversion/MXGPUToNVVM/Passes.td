@@ -53,11 +53,10 @@ def MXGPULowerWork : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
     tile's stage by its address, and the role that hands out work tiles writes
     it the same way.
   }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect",
-    "::mx::mxbar::MXBarDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::mlir::memref::MemRefDialect", "::mx::mxbar::MXBarDialect"];
 }
 
 def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
@@ -77,10 +76,9 @@ def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
 
     Requires kernels whose loops are those of scf (`mxgpu-lower-work`).
   }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
-    "::mx::mxbar::MXBarDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mx::mxbar::MXBarDialect"];
 }
 
 def MXGPUSimplifyBarriers
@@ -102,10 +100,9 @@ def MXGPULowerKernels : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> 
     Kernel parameters: a tensor map is a `byval` array of 128 bytes, a memref
     is its pointer followed by an i64 for each dynamic size, an index is i64.
   }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
-    "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def MXGPUResolveLocations

@@ -24,9 +24,8 @@ def ConvertMXGPUHostToPlan
 
     Deallocations are dropped: a plan knows the last use of memory.
   }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
-    "::mx::mxplan::MXPlanDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect", "::mx::mxplan::MXPlanDialect"];
 }
 
 #endif // MX_CONVERSION_MXGPUTOPLAN_PASSES

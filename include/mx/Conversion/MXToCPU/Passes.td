@@ -27,11 +27,10 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
     prints `LOCATION: error: expected ..., found ...` to the standard
     error stream and calls `exit(2)`.
   }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def MXCheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
@@ -59,8 +58,7 @@ def MXCheckLoops : Pass<"mx-check-loops", "::mlir::ModuleOp"> {
     stream and calls `exit(2)`; it would not end otherwise.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::LLVM::LLVMDialect",
-                           "::mlir::scf::SCFDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def MXCheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
@@ -73,8 +71,7 @@ def MXCheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
     large, the pass reports an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::LLVM::LLVMDialect",
-                           "::mlir::scf::SCFDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def MXExpandHalfConversions
@@ -87,9 +84,8 @@ def MXExpandHalfConversions
     that bf16 widens by a shift.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
+    "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
 }
 
 def MXExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {

@@ -133,8 +133,7 @@ def MXDequantizeOperands
     ```
   }];
   let options = [MX_ChipOption];
-  let dependentDialects = ["::mlir::tensor::TensorDialect",
-                           "::mx::MXDialect"];
+  let dependentDialects = ["::mlir::tensor::TensorDialect", "::mx::MXDialect"];
 }
 
 def MXLinalgToLoops
@@ -160,11 +159,10 @@ def MXLinalgToLoops
     } {mxgpu.simple_kernel = "linalg_transpose"}
     ```
   }];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::cf::ControlFlowDialect", "::mlir::index::IndexDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mx::mxgpu::MXGPUDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::index::IndexDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXLoopsToKernels
@@ -247,8 +245,7 @@ def MXStoreAsBytes : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {
     elements.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 #endif // MX_CONVERSION_MXTOMXGPU_PASSES

@@ -411,15 +411,16 @@ std::vector<SizeRange> CaseSelector::divideLine(ArrayRef<unsigned> kept,
     size_t before; // of the point before, by its place in `kept`
   };
   std::vector<SmallVector<Way>> ways;
+  auto findBest = [&]() -> size_t {
+    return llvm::min_element(ways.back(),
+                             [](const Way &a, const Way &b) {
+                               return a.badness < b.badness;
+                             }) -
+           ways.back().begin();
+  };
   for (size_t i = 0; i < dim.sizes.size(); ++i) {
     SmallVector<Way> here;
-    size_t best = 0;
-    if (i)
-      best = llvm::min_element(ways.back(),
-                               [](const Way &a, const Way &b) {
-                                 return a.badness < b.badness;
-                               }) -
-             ways.back().begin();
+    size_t best = i ? findBest() : 0;
     for (auto [place, schedule] : llvm::enumerate(kept)) {
       Way way{points[first + i].getBadness(schedule), place};
       if (i) {
@@ -432,11 +433,7 @@ std::vector<SizeRange> CaseSelector::divideLine(ArrayRef<unsigned> kept,
     }
     ways.push_back(std::move(here));
   }
-  size_t place = llvm::min_element(ways.back(),
-                                   [](const Way &a, const Way &b) {
-                                     return a.badness < b.badness;
-                                   }) -
-                 ways.back().begin();
+  size_t place = findBest();
   SmallVector<size_t> places(dim.sizes.size());
   for (size_t i = dim.sizes.size(); i-- > 0; place = ways[i][place].before)
     places[i] = place;

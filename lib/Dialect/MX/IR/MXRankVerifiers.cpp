@@ -182,9 +182,13 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 /// What both ways back share.
-static LogicalResult verifyCollect(Operation *op, const Named &ids,
-                                   const Named &input, const Named &slots,
-                                   const Named &out) {
+template <typename Op>
+static LogicalResult verifyCollect(Op op, SymbolTableCollection &symbols) {
+  RankGroupOp group = findRankGroup(op, op.getGroupAttr(), symbols);
+  Named ids{op.getIds(), "ids"}, input{op.getInput(), "input"};
+  Named slots{op.getSlots(), "slots"}, out{op.getOuts(), "outs"};
+  if (!group || failed(verifyExperts(op, group, op.getExperts(), ids)))
+    return failure();
   for (const Named &operand : {input, slots, out})
     if (failed(verifyNoEncoding(op, operand)))
       return failure();
@@ -198,31 +202,24 @@ static LogicalResult verifyCollect(Operation *op, const Named &ids,
 }
 
 LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
-  Named ids{getIds(), "ids"}, input{getInput(), "input"};
-  Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
-  if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
+  Named input{getInput(), "input"};
+  if (failed(verifyCollect(*this, symbols)) ||
+      failed(verifyRank(*this, input, 2))) // collect C4
     return failure();
   if (!isa<Float32Type, BFloat16Type>(getWire())) // collect C3
     return emitOpError("expected wire = f32 or bf16, found ") << getWire();
-  if (failed(verifyCollect(*this, ids, input, slots, out)) ||
-      failed(verifyRank(*this, input, 2))) // collect C4
-    return failure();
   if (ShapedType::isDynamic(input.dim(1)))
     return errorAt(*this, input)
            << "expected rows of a known size in input, found " << input.type();
-  return verifyDim(*this, out, 1, input.dim(1));
+  return verifyDim(*this, {getOuts(), "outs"}, 1, input.dim(1));
 }
 
 LogicalResult CollectPairsOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
-  Named ids{getIds(), "ids"}, input{getInput(), "input"};
-  Named slots{getSlots(), "slots"}, out{getOuts(), "outs"};
-  if (!group || failed(verifyExperts(*this, group, getExperts(), ids)) ||
-      failed(verifyCollect(*this, ids, input, slots, out)) ||
-      failed(verifyRank(*this, input, 1))) // collect_pairs C1
+  if (failed(verifyCollect(*this, symbols)) ||
+      failed(verifyRank(*this, {getInput(), "input"}, 1))) // collect_pairs C1
     return failure();
-  return verifyDim(*this, out, 1, ids.dim(1));
+  return verifyDim(*this, {getOuts(), "outs"}, 1,
+                   cast<ShapedType>(getIds().getType()).getDimSize(1));
 }
 
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {

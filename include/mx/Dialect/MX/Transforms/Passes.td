@@ -42,9 +42,8 @@ def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
            "Tensors are in device memory">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::tensor::TensorDialect"];
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 def MXDefineArith : Pass<"mx-define-arith"> {
@@ -377,9 +376,8 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
            "Assume that dynamic reduction dimensions are multiples">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::tensor::TensorDialect",
-                           "::mx::MXDialect",
-                           "::mx::mxgpu::MXGPUDialect"];
+    "::mlir::tensor::TensorDialect", "::mx::MXDialect",
+    "::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
@@ -416,10 +414,8 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
            "beyond its range">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect",
-                           "::mx::MXDialect",
-                           "::mx::mxgpu::MXGPUDialect"];
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::mx::MXDialect", "::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXVerifyDims : Pass<"mx-verify-dims"> {
@@ -450,8 +446,7 @@ def MXNormalizeViews : Pass<"mx-normalize-views"> {
     Pipelines begin with this pass, and run it again before bufferization.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::tensor::TensorDialect"];
+    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def MXClampIndices : Pass<"mx-clamp-indices"> {
@@ -484,11 +479,9 @@ def MXClampIndices : Pass<"mx-clamp-indices"> {
     so that they agree about what the host knows.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
-                           "::mlir::arith::ArithDialect",
-                           "::mlir::cf::ControlFlowDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect"];
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
@@ -596,10 +589,9 @@ def MXExpandMath : Pass<"mx-expand-math"> {
     Runs before anything is folded: constant folding would call the host's math
     library.
   }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
-    "::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif // MX_DIALECT_MX_TRANSFORMS_PASSES_TD

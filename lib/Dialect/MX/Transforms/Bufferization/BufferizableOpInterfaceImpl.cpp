@@ -67,14 +67,7 @@ struct MXOpInterface final
       if (dstOp.isDpsInit(&operand))
         buffers.push_back(*buffer);
     }
-    OperationState newState(op->getLoc(), op->getName(), operands, TypeRange(),
-                            op->getDiscardableAttrDictionary().getValue());
-    newState.propertiesAttr = op->getPropertiesAsAttribute();
-    for (unsigned i = 0; i < op->getNumRegions(); ++i)
-      newState.addRegion();
-    Operation *newOp = rewriter.create(newState);
-    for (auto [from, to] : llvm::zip(op->getRegions(), newOp->getRegions()))
-      rewriter.inlineRegionBefore(from, to, to.begin());
+    clone(rewriter, op, TypeRange(), operands);
     replaceOpWithBufferizedValues(rewriter, op, buffers);
     return success();
   }

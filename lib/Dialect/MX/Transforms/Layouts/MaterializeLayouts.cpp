@@ -171,15 +171,7 @@ struct ConvertTypes final : ConversionPattern {
     SmallVector<Type> types;
     if (failed(typeConverter->convertTypes(op->getResultTypes(), types)))
       return rewriter.notifyMatchFailure(op, "a result has no physical type");
-    OperationState state(op->getLoc(), op->getName(), operands, types,
-                         op->getDiscardableAttrDictionary().getValue());
-    state.propertiesAttr = op->getPropertiesAsAttribute();
-    for (unsigned i = 0; i < op->getNumRegions(); ++i)
-      state.addRegion();
-    Operation *converted = rewriter.create(state);
-    for (auto [from, to] : llvm::zip(op->getRegions(), converted->getRegions()))
-      rewriter.inlineRegionBefore(from, to, to.begin());
-    rewriter.replaceOp(op, converted->getResults());
+    rewriter.replaceOp(op, clone(rewriter, op, types, operands));
     return success();
   }
 };

@@ -12,6 +12,7 @@
 #include "../Utils/Sizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Utils/Utils.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/Statistic.h"
@@ -37,11 +38,8 @@ static RankedTensorType getTiledType(RankedTensorType type) {
 /// A tensor of the sizes of `scales`, in tiles.
 static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
   auto type = getTiledType(cast<RankedTensorType>(scales.getType()));
-  SmallVector<Value> sizes;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      sizes.push_back(tensor::DimOp::create(builder, loc, scales, dim));
-  return tensor::EmptyOp::create(builder, loc, type, sizes);
+  return tensor::EmptyOp::create(
+      builder, loc, type, tensor::createDynamicDimValues(builder, loc, scales));
 }
 
 /// Whether scales of such elements, of a matmul, belong to matrices and not to
