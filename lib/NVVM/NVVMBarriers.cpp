@@ -52,8 +52,7 @@ Value NVVMBuilder::inCluster(Value pointer) {
 
 Value NVVMBuilder::atLeader(Value pointer) {
   Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
-  Value leader = arith::AndIOp::create(*this, address,
-                                       i64(mx::target::kLeaderAddressMask));
+  Value leader = andBits(address, i64(mx::target::kLeaderAddressMask));
   return LLVM::IntToPtrOp::create(
       *this, LLVM::LLVMPointerType::get(getContext(), 3), leader);
 }

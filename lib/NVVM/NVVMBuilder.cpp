@@ -111,8 +111,7 @@ Value NVVMBuilder::threadId() {
 }
 Value NVVMBuilder::warpInCta() {
   Value thread = threadId();
-  return arith::ShRUIOp::create(*this, thread,
-                                i32(llvm::Log2_32(mx::target::kWarpSize)));
+  return shiftRight(thread, llvm::Log2_32(mx::target::kWarpSize));
 }
 Value NVVMBuilder::ctaId() {
   return NVVM::BlockIdXOp::create(*this, getI32Type());
@@ -129,10 +128,7 @@ Value NVVMBuilder::clusterCount() {
 Value NVVMBuilder::ctaRank() {
   return NVVM::ClusterId::create(*this, getI32Type());
 }
-Value NVVMBuilder::isLeader() {
-  return arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, ctaRank(),
-                               i32(0));
-}
+Value NVVMBuilder::isLeader() { return isEqual(ctaRank(), i32(0)); }
 
 // Not nvvm.barrier: printed with locations it does not parse in LLVM 22.
 void NVVMBuilder::syncCta() { NVVM::Barrier0Op::create(*this); }

@@ -22,8 +22,7 @@ SmallVector<Value> NVVMBuilder::getWords(Value vector) {
   auto type = cast<VectorType>(vector.getType());
   int64_t bits = type.getElementTypeBitWidth();
   if (!type.getElementType().isInteger())
-    vector = arith::BitcastOp::create(*this, type.clone(getIntegerType(bits)),
-                                      vector);
+    vector = bitcast(type.clone(getIntegerType(bits)), vector);
   auto words =
       VectorType::get({type.getNumElements() * bits / 32}, getI32Type());
   if (vector.getType() != words)
@@ -33,10 +32,8 @@ SmallVector<Value> NVVMBuilder::getWords(Value vector) {
 
 std::pair<Value, Value> NVVMBuilder::spreadE2M1(Value word) {
   Value mask = i32(0x3C3C3C3C);
-  Value even = arith::AndIOp::create(
-      *this, arith::ShLIOp::create(*this, word, i32(2)), mask);
-  Value odd = arith::AndIOp::create(
-      *this, arith::ShRUIOp::create(*this, word, i32(2)), mask);
+  Value even = andBits(shiftLeft(word, 2), mask);
+  Value odd = andBits(shiftRight(word, 2), mask);
   return {even, odd};
 }
 

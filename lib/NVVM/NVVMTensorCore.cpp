@@ -169,9 +169,8 @@ Value NVVMBuilder::matrixDescriptor(uint64_t word, Value pointer) {
   // below that, so that sums do not carry into other fields.
   auto [start, bytes] = splitOffset(pointer);
   Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), start);
-  Value inCta = arith::AndIOp::create(*this, address,
-                                      i64(mx::target::kDescriptorAddressMask));
-  Value units = arith::ShRUIOp::create(
-      *this, inCta, i64(llvm::Log2_32(mx::target::kDescriptorUnit)));
+  Value inCta = andBits(address, i64(mx::target::kDescriptorAddressMask));
+  Value units =
+      shiftRight(inCta, i64(llvm::Log2_32(mx::target::kDescriptorUnit)));
   return add(units, i64(word + bytes / mx::target::kDescriptorUnit));
 }

@@ -21,8 +21,8 @@ Value NVVMBuilder::laneId() {
 Value NVVMBuilder::isFirstLane(int64_t lanes) {
   Value lane = laneId();
   if (lanes < mx::target::kWarpSize)
-    lane = arith::AndIOp::create(*this, lane, i32(lanes - 1));
-  return arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, lane, i32(0));
+    lane = andBits(lane, lanes - 1);
+  return isEqual(lane, i32(0));
 }
 
 Value NVVMBuilder::electOne() {

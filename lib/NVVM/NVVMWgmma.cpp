@@ -39,8 +39,7 @@ SmallVector<Value> NVVMBuilder::packWords(Value vector) {
   unsigned bits = type.getElementTypeBitWidth();
   // LLVM has no floats of 8 bits.
   if (bits == 8)
-    vector =
-        arith::BitcastOp::create(*this, type.clone(getIntegerType(8)), vector);
+    vector = bitcast(type.clone(getIntegerType(8)), vector);
   SmallVector<Value> elements = getElements(*this, vector);
   SmallVector<Value> words;
   for (size_t i = 0, perWord = 32 / bits; i < elements.size(); i += perWord)

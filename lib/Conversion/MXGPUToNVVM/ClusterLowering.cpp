@@ -71,10 +71,9 @@ private:
   /// Of two words that are f32.
   Value add(Value x, Value y) {
     Type f32 = builder.getF32Type();
-    Value sum = arith::AddFOp::create(
-        builder, arith::BitcastOp::create(builder, f32, x),
-        arith::BitcastOp::create(builder, f32, y));
-    return arith::BitcastOp::create(builder, builder.getI32Type(), sum);
+    Value sum = arith::AddFOp::create(builder, builder.bitcast(f32, x),
+                                      builder.bitcast(f32, y));
+    return builder.bitcast(builder.getI32Type(), sum);
   }
 
   NVVMBuilder &builder;
@@ -97,8 +96,7 @@ static Value addShares(NVVMBuilder &builder, PartialWords &words,
   };
   if (rank == ctas - 1)
     return add();
-  Value isIt = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                     builder.ctaRank(), builder.i32(rank));
+  Value isIt = builder.isEqual(builder.ctaRank(), builder.i32(rank));
   auto ifOp = scf::IfOp::create(builder, TypeRange(type), isIt,
                                 /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);

@@ -127,16 +127,14 @@ static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
   auto type = cast<VectorType>(converter.convertType(op.getType()));
   Value column = adaptor.getBuffer();
   Value warp = builder.warpInCta();
-  Value quarter = arith::AndIOp::create(
-      builder, warp, builder.i32(mx::target::kWarpGroupWarps - 1));
+  Value quarter = builder.andBits(warp, mx::target::kWarpGroupWarps - 1);
   Value lane = builder.mul(quarter, builder.i32(mx::target::kWarpSize));
   Value start = builder.add(column, builder.toI32(adaptor.getColumn()));
-  Value address = builder.add(
-      start, arith::ShLIOp::create(builder, lane,
-                                   builder.i32(mx::target::kTmemLaneShift)));
+  Value address =
+      builder.add(start, builder.shiftLeft(lane, mx::target::kTmemLaneShift));
   auto load = [&] {
     Value words = builder.loadTensorMemory(address, type.getNumElements());
-    return arith::BitcastOp::create(builder, type, words).getResult();
+    return builder.bitcast(type, words);
   };
   if (!adaptor.getEmpty()) {
     return {load()};
@@ -161,11 +159,10 @@ static Values lowerEpilogueColumn(NVVMBuilder &builder, EpilogueColumnOp op,
   RingType ring = op.getStage().getType().getRing();
   Value place =
       builder.add(adaptor.getPlace(), builder.index(op.getB() * op.getWidth()));
-  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                        adaptor.getStage(), builder.i32(0));
+  Value isFirst = builder.isEqual(adaptor.getStage(), builder.i32(0));
   auto inFirst = [&](int64_t shift) -> Value {
-    Value shiftInSlot = arith::SelectOp::create(
-        builder, isFirst, builder.index(shift), builder.index(0));
+    Value shiftInSlot =
+        builder.select(isFirst, builder.index(shift), builder.index(0));
     return builder.add(place, shiftInSlot);
   };
   int64_t toShared = op.getWidth() - ring.getOverlap();
@@ -175,8 +172,7 @@ static Values lowerEpilogueColumn(NVVMBuilder &builder, EpilogueColumnOp op,
   }
   Value isShared =
       builder.isBelow(adaptor.getPlace(), builder.index(ring.getOverlap()));
-  return {arith::SelectOp::create(builder, isShared, inFirst(toShared),
-                                  inFirst(toRest))};
+  return {builder.select(isShared, inFirst(toShared), inFirst(toRest))};
 }
 
 void mx::mxgpu::populateTensorCorePatterns(RewritePatternSet &patterns,

@@ -65,8 +65,7 @@ static void lowerCopy(memref::CopyOp op, View &from,
     if (size == from.sizes[dim])
       continue;
     // In the words of upstream's verification, on the CPU path.
-    Value isSame = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                         size, from.sizes[dim]);
+    Value isSame = builder.isEqual(size, from.sizes[dim]);
     RequireOp::create(builder, isSame,
                       describeAccess(op, "size of " + std::to_string(dim) +
                                              "-th source/target dim does not "
@@ -154,8 +153,7 @@ static void lowerMap(EncodeTensorMapOp op, View &view, ArrayRef<ValueRange>,
   auto type = cast<MemRefType>(op.getSource().getType());
   if (!view.strides.empty()) {
     Value stride = view.strides.back();
-    Value isOne = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                        stride, builder.index(1));
+    Value isOne = builder.isEqual(stride, builder.index(1));
     RequireOp::create(builder, isOne,
                       "expected elements side by side, found a stride of %lld",
                       stride);

@@ -43,7 +43,7 @@ SmallVector<Value> PlanBuilder::getValues(ArrayRef<int64_t> known,
 }
 
 void PlanBuilder::requireEqual(Value a, Value b, const Twine &what) {
-  Value same = arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, a, b);
+  Value same = isEqual(a, b);
   RequireOp::create(*this, same, what.str(), ValueRange{b, a});
 }
 

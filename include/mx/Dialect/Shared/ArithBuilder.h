@@ -46,12 +46,21 @@ public:
   MX_ARITH_OPERATION(ceilDiv, CeilDivUIOp)
   MX_ARITH_OPERATION(rem, RemUIOp)
   MX_ARITH_OPERATION(min, MinUIOp)
+  MX_ARITH_OPERATION(andBits, AndIOp)
+  MX_ARITH_OPERATION(orBits, OrIOp)
+  MX_ARITH_OPERATION(xorBits, XOrIOp)
+  MX_ARITH_OPERATION(shiftLeft, ShLIOp)
+  MX_ARITH_OPERATION(shiftRight, ShRUIOp)
 #undef MX_ARITH_OPERATION
 
   /// Whether a < b.
   mlir::Value isBelow(mlir::Value a, mlir::Value b) {
     return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::ult,
                                        a, b);
+  }
+  mlir::Value isEqual(mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::eq, a,
+                                       b);
   }
   /// Whether a condition does not hold.
   mlir::Value isNot(mlir::Value condition) {
@@ -64,6 +73,9 @@ public:
   }
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) {
     return mlir::arith::SelectOp::create(*this, condition, a, b);
+  }
+  mlir::Value bitcast(mlir::Type type, mlir::Value value) {
+    return mlir::arith::BitcastOp::create(*this, type, value);
   }
 };
 

@@ -93,8 +93,8 @@ SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
   SmallVector<Value> words;
   if (element.getIntOrFloatBitWidth() == 32) {
     for (int64_t i = first; i < first + count; ++i)
-      words.push_back(arith::BitcastOp::create(builder, builder.getI32Type(),
-                                               extract(vector, i)));
+      words.push_back(
+          builder.bitcast(builder.getI32Type(), extract(vector, i)));
     return words;
   }
   // Pairs from f32 in one instruction. Left to LLVM, it would put the f32s in
@@ -122,9 +122,8 @@ SmallVector<Value> mx::mxgpu::splitWords(NVVMBuilder &builder, Value vector) {
   Type element = type.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth();
   if (!element.isInteger())
-    vector = arith::BitcastOp::create(
-        builder, VectorType::get(type.getShape(), builder.getIntegerType(bits)),
-        vector);
+    vector = builder.bitcast(
+        VectorType::get(type.getShape(), builder.getIntegerType(bits)), vector);
   int64_t count = type.getNumElements() * bits / 32;
   auto wordType = VectorType::get(count, builder.getI32Type());
   if (vector.getType() != wordType)
@@ -146,9 +145,7 @@ Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
       VectorType::get(type.getShape(), builder.getIntegerType(bits));
   if (integers != wordType)
     vector = vector::BitCastOp::create(builder, integers, vector);
-  return integers == type
-             ? vector
-             : arith::BitcastOp::create(builder, type, vector).getResult();
+  return integers == type ? vector : builder.bitcast(type, vector);
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,9 +179,9 @@ static VectorType getBytes(NVVMBuilder &builder, int64_t count) {
 static void splitHalves(NVVMBuilder &builder, Value word,
                         SmallVectorImpl<Value> &words) {
   Value halves = builder.i32(0x0F0F0F0F);
-  Value low = arith::AndIOp::create(builder, word, halves);
-  Value high = arith::ShRUIOp::create(builder, word, builder.i32(4));
-  high = arith::AndIOp::create(builder, high, halves);
+  Value low = builder.andBits(word, halves);
+  Value high = builder.shiftRight(word, 4);
+  high = builder.andBits(high, halves);
   words.push_back(builder.permute(low, high, 0x5140));
   words.push_back(builder.permute(low, high, 0x7362));
 }
@@ -192,8 +189,8 @@ static void splitHalves(NVVMBuilder &builder, Value word,
 /// The reverse of two words of bytes. Every second byte gets the byte after it.
 static Value joinHalves(NVVMBuilder &builder, Value first, Value second) {
   auto fold = [&](Value word) -> Value {
-    Value next = arith::ShRUIOp::create(builder, word, builder.i32(4));
-    return arith::OrIOp::create(builder, word, next);
+    Value next = builder.shiftRight(word, 4);
+    return builder.orBits(word, next);
   };
   return builder.permute(fold(first), fold(second), 0x6420);
 }

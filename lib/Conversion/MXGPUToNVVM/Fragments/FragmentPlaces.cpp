@@ -29,13 +29,9 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 Value mx::mxgpu::addThreadModes(
-    ImplicitLocOpBuilder &builder, Value number, int64_t count,
+    mx::ArithBuilder &builder, Value number, int64_t count,
     FragmentLayoutAttr layout,
     llvm::function_ref<int64_t(const FragmentMode &)> step) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(
-        builder, builder.getIntegerAttr(number.getType(), value));
-  };
   Value sum;
   int64_t weight = 1;
   for (const FragmentMode &mode : layout.getThreads()) {
@@ -46,13 +42,12 @@ Value mx::mxgpu::addThreadModes(
       // LLVM shifts and masks where sizes are powers of two.
       Value value = number;
       if (weight > 1)
-        value = arith::DivUIOp::create(builder, value, constant(weight));
+        value = builder.div(value, weight);
       if (weight * size < count)
-        value = arith::RemUIOp::create(builder, value, constant(size));
+        value = builder.rem(value, size);
       if (factor > 1)
-        value = arith::MulIOp::create(builder, value, constant(factor));
-      sum =
-          sum ? arith::AddIOp::create(builder, sum, value).getResult() : value;
+        value = builder.mul(value, factor);
+      sum = sum ? builder.add(sum, value) : value;
     }
     weight *= mode.size;
   }
@@ -68,8 +63,7 @@ Value mx::mxgpu::addThreadModes(
 
 /// What the modes of the thread's number add up to in one dimension, plus a
 /// constant.
-static Value getCoordinate(ImplicitLocOpBuilder &builder,
-                           FragmentLayoutAttr layout,
+static Value getCoordinate(mx::ArithBuilder &builder, FragmentLayoutAttr layout,
                            int64_t FragmentMode::*step, int64_t offset) {
   Value sum = addThreadModes(builder, ThreadIdOp::create(builder),
                              layout.getNumThreads(), layout,
@@ -77,8 +71,7 @@ static Value getCoordinate(ImplicitLocOpBuilder &builder,
   if (sum && !offset)
     return sum;
   Value constant = arith::ConstantIndexOp::create(builder, offset);
-  return sum ? arith::AddIOp::create(builder, sum, constant).getResult()
-             : constant;
+  return sum ? builder.add(sum, constant) : constant;
 }
 
 namespace {
@@ -86,7 +79,7 @@ struct LowerCoordinatesPass final
     : mx::mxgpu::impl::MXGPULowerCoordinatesBase<LowerCoordinatesPass> {
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
-      ImplicitLocOpBuilder builder(op->getLoc(), op);
+      mx::ArithBuilder builder(op->getLoc(), op);
       if (auto row = dyn_cast<FragmentRowOp>(op)) {
         FragmentLayoutAttr layout =
             cast<FragmentType>(row.getFragment()).getLayout();
@@ -107,7 +100,7 @@ struct LowerCoordinatesPass final
 
   /// Accesses of all threads of a role.
   template <typename AccessOp>
-  static void addThread(ImplicitLocOpBuilder &builder, AccessOp op) {
+  static void addThread(mx::ArithBuilder &builder, AccessOp op) {
     bool isOfRole = true;
     if constexpr (std::is_same_v<AccessOp, StoreSharedOp>)
       isOfRole = op.isOfRole();
@@ -183,28 +176,26 @@ FragmentPlaces::FragmentPlaces(NVVMBuilder &builder, BufferType buffer,
   inLine = addModes([&](auto &mode) { return toBytes(mode.columns); });
   Value permutation = mask ? permute(line) : Value();
   if (toBytes(type.getColumns()) > rowBytes) {
-    Value panel =
-        arith::DivUIOp::create(builder, inLine, builder.i32(rowBytes));
-    inLine = arith::RemUIOp::create(builder, inLine, builder.i32(rowBytes));
+    Value panel = builder.div(inLine, rowBytes);
+    inLine = builder.rem(inLine, rowBytes);
     line = builder.add(line, builder.mul(panel, builder.i32(panelBytes)));
   }
   if (mask)
-    inLine = arith::XOrIOp::create(builder, inLine, permutation);
+    inLine = builder.xorBits(inLine, permutation);
 }
 
 Value FragmentPlaces::permute(Value line) {
-  Value shifted = arith::ShRUIOp::create(builder, line, builder.i32(3));
-  return arith::AndIOp::create(builder, shifted, builder.i32(mask));
+  Value shifted = builder.shiftRight(line, 3);
+  return builder.andBits(shifted, mask);
 }
 
 void FragmentPlaces::moveTo(Value row, Value column) {
   Value boxLine = builder.mul(builder.toI32(row), builder.i32(rowBytes));
   // The first byte of a row, of two elements of 4 bits if they are so small.
-  Value byte = arith::DivUIOp::create(
-      builder, builder.mul(builder.toI32(column), builder.i32(bits)),
-      builder.i32(8));
-  Value panel = arith::DivUIOp::create(builder, byte, builder.i32(rowBytes));
-  Value inRow = arith::RemUIOp::create(builder, byte, builder.i32(rowBytes));
+  Value byte =
+      builder.div(builder.mul(builder.toI32(column), builder.i32(bits)), 8);
+  Value panel = builder.div(byte, rowBytes);
+  Value inRow = builder.rem(byte, rowBytes);
   Value first =
       builder.add(boxLine, builder.mul(panel, builder.i32(panelBytes)));
   if (!mask) {
@@ -214,8 +205,7 @@ void FragmentPlaces::moveTo(Value row, Value column) {
   start = builder.offset(start, first);
   // The swizzle repeats with boxes of kSwizzleRows rows.
   bool isSame = type.getRows() % kSwizzleRows == 0;
-  boxInLine =
-      isSame ? inRow : arith::XOrIOp::create(builder, inRow, permute(boxLine));
+  boxInLine = isSame ? inRow : builder.xorBits(inRow, permute(boxLine));
 }
 
 int64_t FragmentPlaces::getAlignment() const {
@@ -253,9 +243,9 @@ Value FragmentPlaces::computePointer(int64_t changed) {
   Value place = inLine;
   if (!isShared) {
     if (changed)
-      place = arith::XOrIOp::create(builder, place, builder.i32(changed));
+      place = builder.xorBits(place, changed);
     if (boxInLine)
-      place = arith::XOrIOp::create(builder, place, boxInLine);
+      place = builder.xorBits(place, boxInLine);
     return builder.offset(start, builder.add(line, place));
   }
   if (!shared)
@@ -263,9 +253,9 @@ Value FragmentPlaces::computePointer(int64_t changed) {
         builder.sharedAddress(builder.offset(start, builder.add(line, place)));
   Value address = shared;
   if (boxInLine)
-    address = arith::XOrIOp::create(builder, address, boxInLine);
+    address = builder.xorBits(address, boxInLine);
   if (changed)
-    address = arith::XOrIOp::create(builder, address, builder.i32(changed));
+    address = builder.xorBits(address, changed);
   return LLVM::IntToPtrOp::create(builder, start.getType(), address);
 }
 

@@ -18,8 +18,8 @@ namespace mx::mxgpu {
 /// The sum that the modes of `number`, which is below `count`, give if one step
 /// of a mode gives `step`; null if that is 0 for all.
 mlir::Value
-addThreadModes(mlir::ImplicitLocOpBuilder &builder, mlir::Value number,
-               int64_t count, FragmentLayoutAttr layout,
+addThreadModes(ArithBuilder &builder, mlir::Value number, int64_t count,
+               FragmentLayoutAttr layout,
                llvm::function_ref<int64_t(const FragmentMode &)> step);
 
 /// One byte of a list of words.

@@ -165,8 +165,7 @@ public:
         tilesInRow(getScaleTiles(op.getBuffer().getType())->second) {
     Value thread = builder.toI32(adaptor.getThread());
     Value row = addModes(thread, &FragmentMode::rows);
-    threadBlock = arith::DivUIOp::create(
-        builder, addModes(thread, &FragmentMode::columns), builder.i32(block));
+    threadBlock = builder.div(addModes(thread, &FragmentMode::columns), block);
     // A box may begin in the middle of a tile: places of its beginning and of a
     // row in it do not add up, that of their sum is right for all.
     row = builder.add(row, builder.toI32(adaptor.getRow()));
@@ -190,10 +189,9 @@ public:
       for (auto [i, run] : llvm::enumerate(runs)) {
         Value word = loadRun(row, run);
         if (extent)
-          word = arith::AndIOp::create(builder, word, masks[i]);
+          word = builder.andBits(word, masks[i]);
         for (int64_t k = 0; k < run.size; ++k) {
-          Value shifted =
-              arith::ShRUIOp::create(builder, word, builder.i32(8 * k));
+          Value shifted = builder.shiftRight(word, 8 * k);
           scales.push_back(
               arith::TruncIOp::create(builder, builder.getI8Type(), shifted));
         }
@@ -256,11 +254,10 @@ private:
     Value mask;
     for (int64_t i = 0; i < run.size; ++i) {
       Value number = builder.add(threadBlock, builder.i32(run.block + i));
-      Value byte = arith::SelectOp::create(
-          builder, builder.isBelow(number, extent),
+      Value byte = builder.select(
+          builder.isBelow(number, extent),
           builder.i32(static_cast<int32_t>(0xFFu << (8 * i))), builder.i32(0));
-      mask =
-          mask ? arith::OrIOp::create(builder, mask, byte).getResult() : byte;
+      mask = mask ? builder.orBits(mask, byte) : byte;
     }
     return mask;
   }
@@ -300,7 +297,7 @@ static LogicalResult lowerLoadFragmentScales(
     Value registers = toRegisters(builder, fragment.getLayout(), bytes);
     Type type = converter.convertType(fragment);
     if (registers.getType() != type)
-      registers = arith::BitcastOp::create(builder, type, registers);
+      registers = builder.bitcast(type, registers);
     rewriter.replaceOp(op, registers);
     return success();
   }
@@ -308,8 +305,8 @@ static LogicalResult lowerLoadFragmentScales(
   int64_t count = type.getNumElements();
   Value vector = vector::FromElementsOp::create(
       builder, VectorType::get(count, builder.getI8Type()), bytes);
-  vector = arith::BitcastOp::create(
-      builder, VectorType::get(count, type.getElementType()), vector);
+  vector =
+      builder.bitcast(VectorType::get(count, type.getElementType()), vector);
   rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(op, type, vector);
   return success();
 }

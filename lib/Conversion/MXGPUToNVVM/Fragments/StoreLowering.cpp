@@ -44,7 +44,7 @@ static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
   Value element =
       vector::ExtractOp::create(builder, fragment, ArrayRef<int64_t>{position});
   Type bits = builder.getIntegerType(element.getType().getIntOrFloatBitWidth());
-  return arith::BitcastOp::create(builder, bits, element);
+  return builder.bitcast(bits, element);
 }
 
 static int64_t getBytes(StoreFragmentOp op) {
@@ -95,16 +95,13 @@ static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
   Value address =
       getGlobalAddress(builder, dest, adaptor.getRow(), column, bytes);
   Value zero = builder.index(0);
-  Value left = arith::SelectOp::create(
-      builder, adaptor.getPresent(),
-      arith::SubIOp::create(builder, columns, column), zero);
+  Value left =
+      builder.select(adaptor.getPresent(), builder.sub(columns, column), zero);
   Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, dest);
-  Value bits = arith::OrIOp::create(builder, base,
-                                    builder.mul(columns, builder.index(bytes)));
-  Value low = arith::AndIOp::create(builder, bits, builder.index(15));
-  Value isAligned =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, low, zero);
-  Value leftAligned = arith::SelectOp::create(builder, isAligned, left, zero);
+  Value bits = builder.orBits(base, builder.mul(columns, builder.index(bytes)));
+  Value low = builder.andBits(bits, 15);
+  Value isAligned = builder.isEqual(low, zero);
+  Value leftAligned = builder.select(isAligned, left, zero);
   auto isMore = [&](Value a, int64_t than) {
     return arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, a,
                                  builder.index(than));
@@ -161,8 +158,7 @@ static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
     int64_t piece = std::min(run.size, kChunkBytes / elementBytes);
     for (int64_t i = 0; i < run.size; i += piece, taken += piece) {
       SmallVector<Value> words = getWords(builder, values, taken, piece);
-      Value place = arith::XOrIOp::create(
-          builder, permuted, builder.i32((run.column + i) * elementBytes));
+      Value place = builder.xorBits(permuted, (run.column + i) * elementBytes);
       builder.storeShared(builder.offset(buffer, place), words);
     }
   }
@@ -186,8 +182,7 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
   int64_t mask = 0;
   if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
     mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
-  Value lane =
-      arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
+  Value lane = builder.andBits(builder.threadId(), 31);
   auto addModes = [&](auto step) {
     return addThreadModes(builder, lane, mx::target::kWarpSize, layout, step);
   };
@@ -206,12 +201,10 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
     Value inRow = row;
     if (offset)
       inRow = builder.add(row, builder.i32(offset * rowBytes));
-    Value permutation = arith::AndIOp::create(
-        builder, arith::ShRUIOp::create(builder, inRow, builder.i32(3)),
-        builder.i32(mask));
-    Value permuted = arith::XOrIOp::create(builder, inRow, permutation);
+    Value permutation = builder.andBits(builder.shiftRight(inRow, 3), mask);
+    Value permuted = builder.xorBits(inRow, permutation);
     if (column)
-      permuted = arith::XOrIOp::create(builder, permuted, column);
+      permuted = builder.xorBits(permuted, column);
     storeRow(builder, adaptor.getBuffer(), permuted, values, layout);
   }
   rewriter.eraseOp(op);

@@ -147,7 +147,7 @@ static LogicalResult lowerDeviceAlloc(memref::AllocOp op,
     // A product that overflowed must not pass for a small size.
     Value fits = mx::createFitsAddressSpace(rewriter, op.getLoc(), op.getType(),
                                             adaptor.getDynamicSizes());
-    bytes = arith::SelectOp::create(builder, fits, bytes, builder.i64(-1));
+    bytes = builder.select(fits, bytes, builder.i64(-1));
   }
   Value pointer = callRuntime(builder, "mgpuMemAlloc",
                               LLVM::LLVMPointerType::get(builder.getContext()),

@@ -113,11 +113,11 @@ private:
 Value FragmentProducts::shiftLeft(Value word, int64_t bits) {
   if (bits == 0)
     return word;
-  return arith::ShLIOp::create(builder, word, builder.i32(bits));
+  return builder.shiftLeft(word, bits);
 }
 
 Value FragmentProducts::mask(Value word, uint32_t bits) {
-  return arith::AndIOp::create(builder, word, builder.i32(int32_t(bits)));
+  return builder.andBits(word, int32_t(bits));
 }
 
 Value FragmentProducts::multiply(Value a, Value b) {
@@ -195,8 +195,7 @@ Value FragmentProducts::getScaleInF32(Value word, int64_t byte) {
 
 /// The scale as bf16, which it is exactly.
 Value FragmentProducts::getScale(Value word, int64_t byte) {
-  Value bits = arith::BitcastOp::create(builder, builder.getI32Type(),
-                                        getScaleInF32(word, byte));
+  Value bits = builder.bitcast(builder.getI32Type(), getScaleInF32(word, byte));
   return builder.permute(bits, bits, 0x3232);
 }
 
@@ -219,21 +218,19 @@ Value FragmentProducts::isRare() {
   auto add = [&](Value word, int64_t number) {
     return builder.add(word, builder.i32(number * 0x01010101));
   };
-  auto collect = [&](Value bits) {
-    found = arith::OrIOp::create(builder, found, bits);
-  };
+  auto collect = [&](Value bits) { found = builder.orBits(found, bits); };
   // Those whose field would be more than the largest one.
   int64_t most = kMaxField - (kBias - format.bias);
   for (Value word : scaleWords) {
     Value kept = add(word, 0xFF - most);
-    Value lost = arith::XOrIOp::create(builder, kept, builder.i32(-1));
-    collect(arith::AndIOp::create(builder, word, lost));
+    Value lost = builder.xorBits(kept, -1);
+    collect(builder.andBits(word, lost));
   }
   // From infinity on, or the one code.
   int64_t last = format.hasInfinity ? 1 << format.mantissaBits : 1;
   if (format.hasNaN)
     for (Value word : words)
-      collect(arith::XOrIOp::create(builder, add(word, last), word));
+      collect(builder.xorBits(add(word, last), word));
   return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
                                mask(found, 0x80808080), builder.i32(0));
 }
@@ -300,8 +297,8 @@ Values FragmentProducts::build() {
 }
 
 Values FragmentProducts::buildFinite(Value reference) {
-  Value field = arith::SubIOp::create(
-      builder, builder.i32(2 * kBias - int64_t(format.bias)), reference);
+  Value field =
+      builder.sub(builder.i32(2 * kBias - int64_t(format.bias)), reference);
   Value offset = builder.mul(field, inBothHalves(1 << kMantissaBits));
   return multiplyOnce(place(), offset);
 }
@@ -309,8 +306,7 @@ Values FragmentProducts::buildFinite(Value reference) {
 /// The chip's conversion knows NaN, and the multiplication is exact.
 Values FragmentProducts::buildInF16(Value reference) {
   constexpr int64_t kF16Bias = 15, kF16MantissaBits = 10;
-  Value offset =
-      arith::SubIOp::create(builder, builder.i32(kF16Bias), reference);
+  Value offset = builder.sub(builder.i32(kF16Bias), reference);
   Values multipliers = forScales([&](Value word, int64_t byte) -> Value {
     Value code = builder.permute(word, builder.i32(0), 0x4440 | byte);
     Value field = arith::MaxSIOp::create(builder, builder.add(code, offset),
@@ -321,9 +317,7 @@ Values FragmentProducts::buildInF16(Value reference) {
   Values products;
   for (Value word : words)
     for (int64_t half : {0, 16}) {
-      Value codes =
-          half ? arith::ShRUIOp::create(builder, word, builder.i32(half))
-               : word;
+      Value codes = half ? builder.shiftRight(word, half) : word;
       Value number = builder.widenNarrow(
           arith::TruncIOp::create(builder, builder.getI16Type(), codes),
           element);
@@ -344,7 +338,7 @@ static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   Value bytes = vector::ShapeCastOp::create(
       builder, VectorType::get({count}, type.getElementType()), scales);
   auto byteType = VectorType::get({count}, builder.getI8Type());
-  bytes = arith::BitcastOp::create(builder, byteType, bytes);
+  bytes = builder.bitcast(byteType, bytes);
   if (count % 4) {
     auto whole = VectorType::get({int64_t(llvm::alignTo(count, 4))},
                                  builder.getI8Type());

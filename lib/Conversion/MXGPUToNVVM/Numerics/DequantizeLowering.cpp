@@ -28,21 +28,19 @@ using namespace mx::mxgpu;
 Value DequantizeMath::shiftRight(Value word, int64_t bits) {
   if (bits == 0)
     return word;
-  return arith::ShRUIOp::create(builder, word, builder.i32(bits));
+  return builder.shiftRight(word, bits);
 }
 
 /// A byte beside 0x4B0000 is 2^23 more than it in f32; without its sign bit
 /// upside down it is 128 too large.
 void DequantizeMath::decodeInt8(Value word, Values &numbers) {
-  Value biased =
-      arith::XOrIOp::create(builder, word, builder.i32(int32_t(0x80808080)));
+  Value biased = builder.xorBits(word, int32_t(0x80808080));
   Value offset = arith::ConstantOp::create(
       builder, builder.getF32FloatAttr(-(0x1p23f + 128)));
   for (uint32_t i = 0; i < 4; ++i) {
     Value bits = builder.permute(biased, builder.i32(0x4B000000), 0x7440 | i);
     numbers.push_back(arith::AddFOp::create(
-        builder, arith::BitcastOp::create(builder, builder.getF32Type(), bits),
-        offset));
+        builder, builder.bitcast(builder.getF32Type(), bits), offset));
   }
 }
 
@@ -52,13 +50,11 @@ Value DequantizeMath::widenOnBits(Value codes) {
   const FloatFormatInfo &info = getElementFormat(element);
   int64_t magnitude = (1 << (info.bits - 1)) - 1, sign = 1 << (info.bits - 1);
   auto place = [&](int64_t mask, int64_t shift) -> Value {
-    Value field =
-        arith::AndIOp::create(builder, codes, builder.i32(mask * 0x10001));
-    return arith::ShLIOp::create(builder, field, builder.i32(shift));
+    Value field = builder.andBits(codes, mask * 0x10001);
+    return builder.shiftLeft(field, shift);
   };
   Value number = place(magnitude, 10 - info.mantissaBits);
-  Value bits = arith::OrIOp::create(builder, number,
-                                    place(sign, 16 - int64_t(info.bits)));
+  Value bits = builder.orBits(number, place(sign, 16 - int64_t(info.bits)));
   auto type = VectorType::get({2}, builder.getF16Type());
   auto factor =
       builder.getFloatAttr(builder.getF16Type(), double(1 << (15 - info.bias)));
@@ -78,10 +74,10 @@ Value DequantizeMath::widen(Value codes) {
   }
   if (!isFour())
     return widenOnBits(builder.permute(codes, builder.i32(0), 0x4140));
-  Value low = arith::AndIOp::create(builder, codes, builder.i32(0xF));
-  Value high = arith::AndIOp::create(builder, codes, builder.i32(0xF0));
-  high = arith::ShLIOp::create(builder, high, builder.i32(12));
-  return widenOnBits(arith::OrIOp::create(builder, low, high));
+  Value low = builder.andBits(codes, 0xF);
+  Value high = builder.andBits(codes, 0xF0);
+  high = builder.shiftLeft(high, 12);
+  return widenOnBits(builder.orBits(low, high));
 }
 
 SmallVector<Value> DequantizeMath::decode(ArrayRef<Value> words) {
@@ -94,7 +90,7 @@ SmallVector<Value> DequantizeMath::decode(ArrayRef<Value> words) {
     }
     // Bytes of 6 bits have two that say nothing.
     if (element.getIntOrFloatBitWidth() == 6 && hasConversions)
-      word = arith::AndIOp::create(builder, word, builder.i32(0x3F3F3F3F));
+      word = builder.andBits(word, 0x3F3F3F3F);
     for (int64_t bits = 0; bits < 32; bits += step) {
       Value pair = widen(shiftRight(word, bits));
       for (int64_t i : {0, 1})
@@ -119,18 +115,16 @@ Value DequantizeMath::decodeScale(Value bits, const BlockFormat &format) {
     return multiply(format.codec->decode(builder, builder.getLoc(), bits));
   Value code = arith::ExtUIOp::create(builder, builder.getI32Type(), bits);
   if (getInfo(*format.scale).mantissaBits) { // E4M3 without its sign
-    code = arith::AndIOp::create(builder, code, builder.i32(0x7F));
+    code = builder.andBits(code, 0x7F);
     return builder.widenE4M3(
         arith::TruncIOp::create(builder, builder.getI16Type(), code));
   }
   // 2^-127, byte 0, is the subnormal 0x00400000.
-  bits = arith::ShLIOp::create(builder, code, builder.i32(23));
+  bits = builder.shiftLeft(code, 23);
   bits = arith::MaxSIOp::create(builder, bits, builder.i32(0x00400000));
-  Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, code,
-                                      builder.i32(255));
-  bits = arith::SelectOp::create(builder, isNaN, builder.i32(0x7FC00000), bits);
-  return multiply(
-      arith::BitcastOp::create(builder, builder.getF32Type(), bits));
+  Value isNaN = builder.isEqual(code, builder.i32(255));
+  bits = builder.select(isNaN, builder.i32(0x7FC00000), bits);
+  return multiply(builder.bitcast(builder.getF32Type(), bits));
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,16 +137,15 @@ using Values = SmallVector<Value>;
 /// those downwards and upwards differ.
 static Value multiplyToOdd(NVVMBuilder &builder, Value a, Value b) {
   auto getBits = [&](Direction direction) -> Value {
-    return arith::BitcastOp::create(builder, builder.getI32Type(),
-                                    builder.multiply(a, b, direction));
+    return builder.bitcast(builder.getI32Type(),
+                           builder.multiply(a, b, direction));
   };
   Value down = getBits(Direction::Down), up = getBits(Direction::Up);
   Value isInexact =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, down, up);
   Value last = arith::ExtUIOp::create(builder, builder.getI32Type(), isInexact);
-  Value odd =
-      arith::OrIOp::create(builder, getBits(Direction::TowardsZero), last);
-  return arith::BitcastOp::create(builder, builder.getF32Type(), odd);
+  Value odd = builder.orBits(getBits(Direction::TowardsZero), last);
+  return builder.bitcast(builder.getF32Type(), odd);
 }
 
 /// Words of the result's type.
@@ -160,8 +153,7 @@ static Values pack(NVVMBuilder &builder, ArrayRef<Value> numbers, Type type) {
   Values words;
   if (type.isF32()) {
     for (Value number : numbers)
-      words.push_back(
-          arith::BitcastOp::create(builder, builder.getI32Type(), number));
+      words.push_back(builder.bitcast(builder.getI32Type(), number));
     return words;
   }
   for (size_t i = 0; i < numbers.size(); i += 2)
@@ -195,9 +187,8 @@ static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
                       hasNarrowConversions(op));
   Type type = getElementTypeOrSelf(op.getType());
   const BlockFormat &format = getBlockFormat(scale.getType());
-  Value bits = arith::BitcastOp::create(
-      builder, builder.getIntegerType(scale.getType().getIntOrFloatBitWidth()),
-      scale);
+  Value bits = builder.bitcast(
+      builder.getIntegerType(scale.getType().getIntOrFloatBitWidth()), scale);
   Value factor = math.decodeScale(bits, format);
   Values numbers = math.decode(codes);
   auto multiply = [&](Value a, Value b, bool isExact) -> Value {

@@ -106,8 +106,8 @@ static LogicalResult widenPairs(arith::ExtFOp op, PatternRewriter &rewriter) {
   };
   Value low16 = number(16), upper = number(int32_t(0xFFFF0000));
   Value words = vector::BitCastOp::create(builder, low16.getType(), op.getIn());
-  Value low = arith::ShLIOp::create(builder, words, low16);
-  Value high = arith::AndIOp::create(builder, words, upper);
+  Value low = builder.shiftLeft(words, low16);
+  Value high = builder.andBits(words, upper);
   rewriter.replaceOpWithNewOp<arith::BitcastOp>(
       op, op.getType(), vector::InterleaveOp::create(builder, low, high));
   return success();

@@ -132,7 +132,7 @@ QuantizeMath::roundPairs(ArrayRef<Value> words,
   Value none = builder.i32(0);
   Value low = select(scales[0].isNaN, none, builder.i32(0x8000));
   Value high = select(scales[1].isNaN, none, builder.i32(int32_t(0x80000000)));
-  Value signs = arith::OrIOp::create(builder, low, high);
+  Value signs = builder.orBits(low, high);
   Values codes;
   for (Value word : words)
     codes.push_back(rounding.round(recipe.getFormat(), word, signs));
@@ -200,16 +200,15 @@ QuantizeMath::Values QuantizeMath::packE2M1(ArrayRef<Value> numbers,
                                toFloatBits(numbers[j + 2]), 0x0073);
       };
       Value four = builder.permute(two(i + first), two(i + first + 4), 0x5410);
-      return arith::AndIOp::create(builder, four, builder.i32(0x80808080));
+      return builder.andBits(four, 0x80808080);
     };
-    Value even = arith::ShRUIOp::create(builder, signsOf(0), builder.i32(4));
-    Value word = arith::OrIOp::create(builder, even, signsOf(1));
+    Value even = builder.shiftRight(signsOf(0), 4);
+    Value word = builder.orBits(even, signsOf(1));
     constexpr uint32_t kHighBits = NarrowRounding::kIntegerBits;
     word = builder.add(word, builder.i32(-(kHighBits + (kHighBits << 4))));
     for (size_t j = 0; j < 8; ++j)
-      word = builder.add(word, arith::ShLIOp::create(
-                                   builder, rounding.roundE2M1(numbers[i + j]),
-                                   builder.i32(4 * j)));
+      word = builder.add(
+          word, builder.shiftLeft(rounding.roundE2M1(numbers[i + j]), 4 * j));
     words.push_back(select(scale.isNaN, builder.i32(0x77777777), word));
   }
   return words;
@@ -233,10 +232,8 @@ QuantizeMath::Values QuantizeMath::packByTarget(ArrayRef<Value> numbers) {
 Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
   Value merged = words[0];
   for (size_t i = 1; i < words.size(); ++i)
-    merged = arith::OrIOp::create(
-        builder, merged,
-        arith::ShLIOp::create(builder, words[i],
-                              builder.i32(int64_t(i) * bits)));
+    merged =
+        builder.orBits(merged, builder.shiftLeft(words[i], int64_t(i) * bits));
   return merged;
 }
 
@@ -251,8 +248,7 @@ QuantizeMath::Values QuantizeMath::packRow(ArrayRef<Value> codes) {
   // Two words of codes become four elements in the low half.
   auto four = [&](size_t i) -> Value {
     Value both = merge(codes.slice(i, 2), 8);
-    return arith::OrIOp::create(
-        builder, both, arith::ShRUIOp::create(builder, both, builder.i32(12)));
+    return builder.orBits(both, builder.shiftRight(both, 12));
   };
   for (size_t i = 0; i < codes.size(); i += 4)
     packed.push_back(builder.permute(four(i), four(i + 2), 0x5410));

@@ -43,8 +43,7 @@ static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
 static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
   if (getPacking(type) > 1)
-    column = arith::DivUIOp::create(builder, column,
-                                    builder.index(getPacking(type)));
+    column = builder.div(column, getPacking(type));
   int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
   return getGlobalAddress(builder, matrix, row, column, bytes);
 }
@@ -119,18 +118,17 @@ static Values lowerPermuteBlock(NVVMBuilder &builder, PermuteBlockOp op,
   Value lane = builder.laneId();
   for (size_t bit : {1, 2}) {
     int64_t distance = op.getRun() / 8 * bit;
-    Value isUpper = arith::CmpIOp::create(
-        builder, arith::CmpIPredicate::ne,
-        arith::AndIOp::create(builder, lane, builder.i32(distance)),
-        builder.i32(0));
+    Value isUpper =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                              builder.andBits(lane, distance), builder.i32(0));
     for (size_t i = 0; i < words.size(); ++i) {
       if (i & bit)
         continue;
       Value &low = words[i], &high = words[i + bit];
-      Value sent = arith::SelectOp::create(builder, isUpper, low, high);
+      Value sent = builder.select(isUpper, low, high);
       Value got = builder.shuffleXor(sent, distance);
-      low = arith::SelectOp::create(builder, isUpper, got, low);
-      high = arith::SelectOp::create(builder, isUpper, high, got);
+      low = builder.select(isUpper, got, low);
+      high = builder.select(isUpper, high, got);
     }
   }
   return {joinWords(builder, words,
@@ -184,9 +182,9 @@ static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
                                ReduceLanesOp::Adaptor adaptor) {
   Value value = adaptor.getValue();
   for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
-    Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), value);
-    Value other = arith::BitcastOp::create(builder, builder.getF32Type(),
-                                           builder.shuffleXor(bits, lanes));
+    Value bits = builder.bitcast(builder.getI32Type(), value);
+    Value other =
+        builder.bitcast(builder.getF32Type(), builder.shuffleXor(bits, lanes));
     value = combine(builder, op.getKind(), value, other);
   }
   return {value};
@@ -216,22 +214,21 @@ static Values lowerThreadAmax(NVVMBuilder &builder, ThreadAmaxOp op,
   Value bits = math.getRowMaximum(math.getMaximum(words));
   Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt, bits,
                                       builder.i32(0x7F800000));
-  bits = arith::SelectOp::create(builder, isNaN, builder.i32(kF32CanonicalNaN),
-                                 bits);
-  return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
+  bits = builder.select(isNaN, builder.i32(kF32CanonicalNaN), bits);
+  return {builder.bitcast(builder.getF32Type(), bits)};
 }
 
 static Values lowerLoadRelaxed(NVVMBuilder &builder, LoadRelaxedOp op,
                                LoadRelaxedOp::Adaptor adaptor) {
   Value bits = builder.loadRelaxed(
       getGlobalAddress(builder, op.getSource(), builder.index(0)));
-  return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
+  return {builder.bitcast(builder.getF32Type(), bits)};
 }
 
 static Values lowerAtomicMax(NVVMBuilder &builder, AtomicMaxOp op,
                              AtomicMaxOp::Adaptor adaptor) {
   auto toBits = [&](Value f32) -> Value {
-    return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
+    return builder.bitcast(builder.getI32Type(), f32);
   };
   Value largest = builder.largestInWarp(toBits(adaptor.getValue()));
   Value isHigher = builder.isBelow(toBits(adaptor.getKnown()), largest);

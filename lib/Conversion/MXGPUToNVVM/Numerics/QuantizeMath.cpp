@@ -94,12 +94,12 @@ Value QuantizeMath::getMaximum(ArrayRef<Value> words) {
   Value maximum;
   for (Value word : words) {
     if (recipe.isRelative)
-      word = arith::AndIOp::create(builder, word, mask);
+      word = builder.andBits(word, mask);
     maximum = maximum ? combine(maximum, word) : word;
   }
   if (recipe.isRelative)
     return maximum;
-  return arith::AndIOp::create(builder, maximum, mask);
+  return builder.andBits(maximum, mask);
 }
 
 Value QuantizeMath::shareMaximum(Value maximum, uint64_t lanes) {
@@ -118,24 +118,18 @@ Value QuantizeMath::toFloat(Value word, unsigned half) {
     return LLVM::FPExtOp::create(builder, builder.getF32Type(), number);
   }
   if (recipe.input.isBF16())
-    word =
-        half == 0
-            ? arith::ShLIOp::create(builder, word, builder.i32(16)).getResult()
-            : arith::AndIOp::create(builder, word,
-                                    builder.i32(int32_t(0xFFFF0000)))
-                  .getResult();
-  return arith::BitcastOp::create(builder, builder.getF32Type(), word);
+    word = half == 0 ? builder.shiftLeft(word, 16)
+                     : builder.andBits(word, int32_t(0xFFFF0000));
+  return builder.bitcast(builder.getF32Type(), word);
 }
 
 Value QuantizeMath::getColumnMaximum(Value maximum, unsigned half) {
-  return arith::BitcastOp::create(builder, builder.getI32Type(),
-                                  toFloat(maximum, half));
+  return builder.bitcast(builder.getI32Type(), toFloat(maximum, half));
 }
 
 Value QuantizeMath::getRowMaximum(Value maximum) {
   if (recipe.inWord() == 2)
-    maximum = combine(
-        maximum, arith::ShRUIOp::create(builder, maximum, builder.i32(16)));
+    maximum = combine(maximum, builder.shiftRight(maximum, 16));
   return getColumnMaximum(maximum, 0);
 }
 
@@ -146,7 +140,7 @@ Value QuantizeMath::getRowMaximum(Value maximum) {
 static constexpr int64_t kInfinity = 0x7F800000, kMaxFinite = 0x7F7FFFFF;
 
 Value QuantizeMath::select(Value condition, Value yes, Value no) {
-  return arith::SelectOp::create(builder, condition, yes, no);
+  return builder.select(condition, yes, no);
 }
 
 Value QuantizeMath::compare(arith::CmpIPredicate predicate, Value a,
@@ -155,11 +149,11 @@ Value QuantizeMath::compare(arith::CmpIPredicate predicate, Value a,
 }
 
 Value QuantizeMath::toFloatBits(Value f32) {
-  return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
+  return builder.bitcast(builder.getI32Type(), f32);
 }
 
 Value QuantizeMath::fromBits(Value bits) {
-  return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
+  return builder.bitcast(builder.getF32Type(), bits);
 }
 
 Value QuantizeMath::multiply(Value a, float b) {
@@ -177,16 +171,15 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
     Value zero =
         arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
     Value pair = builder.convertToScalesUp(zero, quotient);
-    return arith::AndIOp::create(
-        builder, arith::ExtUIOp::create(builder, builder.getI32Type(), pair),
-        builder.i32(0xFF));
+    return builder.andBits(
+        arith::ExtUIOp::create(builder, builder.getI32Type(), pair), 0xFF);
   }
   quotient = toFloatBits(quotient);
-  Value up = arith::ShRUIOp::create(
-      builder, builder.add(quotient, builder.i32(0x7FFFFF)), builder.i32(23));
+  Value up =
+      builder.shiftRight(builder.add(quotient, builder.i32(0x7FFFFF)), 23);
   Value isSmallest = compare(arith::CmpIPredicate::ule, quotient, 0x00400000);
   Value byte = select(isSmallest, builder.i32(0), up);
-  byte = arith::MinUIOp::create(builder, byte, builder.i32(254));
+  byte = builder.min(byte, 254);
   Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
   return select(isNaN, builder.i32(255), byte);
 }
@@ -196,9 +189,8 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
 Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   uint32_t carry = scale.getCarry(ScaleRecipe::Rounding(recipe.rounding));
   Value rounded = carry ? builder.add(bits, builder.i32(carry)) : bits;
-  Value exponent = arith::ShRUIOp::create(builder, rounded, builder.i32(23));
-  Value byte =
-      arith::SubIOp::create(builder, exponent, builder.i32(scale.emax));
+  Value exponent = builder.shiftRight(rounded, 23);
+  Value byte = builder.sub(exponent, scale.emax);
   byte = arith::MaxSIOp::create(builder, byte, builder.i32(0));
   byte = arith::MinSIOp::create(builder, byte, builder.i32(254));
   Value isInfinity = compare(arith::CmpIPredicate::eq, bits, kInfinity);
@@ -216,10 +208,9 @@ BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
   Value byte = recipe.rounding == ScaleRounding::Ceil
                    ? getScaleByteUp(bits, scale)
                    : getScaleByteDown(bits, scale);
-  Value field = arith::SubIOp::create(builder, builder.i32(254), byte);
-  Value factor = arith::MaxSIOp::create(
-      builder, arith::ShLIOp::create(builder, field, builder.i32(23)),
-      builder.i32(0x00400000));
+  Value field = builder.sub(builder.i32(254), byte);
+  Value factor = arith::MaxSIOp::create(builder, builder.shiftLeft(field, 23),
+                                        builder.i32(0x00400000));
   Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
   factor = select(isNaN, builder.i32(0x7FC00000), factor);
   return {byte, fromBits(factor), isNaN};
@@ -231,7 +222,7 @@ BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
 Value QuantizeMath::divideByScale(Value encode, Value scale) {
   Value bits = toFloatBits(encode);
   // From 2^-64 to below 2^64.
-  Value offset = arith::SubIOp::create(builder, bits, builder.i32(63 << 23));
+  Value offset = builder.sub(bits, 63 << 23);
   Value isUsual =
       compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
   auto ifOp = scf::IfOp::create(builder, TypeRange(builder.getF32Type()),
@@ -289,7 +280,7 @@ Value mx::mxgpu::toScale(NVVMBuilder &builder, Value bits, Type scale) {
   Type type = builder.getIntegerType(scale.getIntOrFloatBitWidth());
   if (type != bits.getType())
     bits = arith::TruncIOp::create(builder, type, bits);
-  return arith::BitcastOp::create(builder, scale, bits);
+  return builder.bitcast(scale, bits);
 }
 
 BlockScale QuantizeMath::getScale(Value bits, Value encode) {

@@ -45,19 +45,16 @@ public:
     Value inRow = column;
     if (buffer.getShape().size() == 3) {
       Value elements = builder.i32(rowElements);
-      inRow = arith::RemUIOp::create(builder, column, elements);
-      Value panel = arith::DivUIOp::create(builder, column, elements);
+      inRow = builder.rem(column, elements);
+      Value panel = builder.div(column, elements);
       int64_t panelBytes = buffer.getShape()[1] * rowBytes;
       base = builder.add(line, builder.mul(panel, builder.i32(panelBytes)));
     } else {
       base = line;
     }
-    Value byte = arith::DivUIOp::create(
-        builder, builder.mul(inRow, builder.i32(bits)), builder.i32(8));
-    Value permutation = arith::AndIOp::create(
-        builder, arith::ShRUIOp::create(builder, line, builder.i32(3)),
-        builder.i32(mask));
-    inLine = arith::XOrIOp::create(builder, byte, permutation);
+    Value byte = builder.div(builder.mul(inRow, builder.i32(bits)), 8);
+    Value permutation = builder.andBits(builder.shiftRight(line, 3), mask);
+    inLine = builder.xorBits(byte, permutation);
   }
 
   int64_t getRows() const { return shape[0]; }
@@ -72,7 +69,7 @@ public:
     int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * 16);
     Value &pointer = pointers[change];
     if (!pointer) {
-      Value place = arith::XOrIOp::create(builder, inLine, builder.i32(change));
+      Value place = builder.xorBits(inLine, change);
       pointer = LLVM::GEPOp::create(
           builder, start.getType(), builder.getI8Type(), start,
           ArrayRef<LLVM::GEPArg>{builder.add(base, place)});
@@ -109,16 +106,14 @@ static SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
 
 /// The lowest `bits` of a word, all or none where there are more or fewer.
 static Value getLowBits(NVVMBuilder &builder, Value bits) {
-  Value some = arith::SubIOp::create(
-      builder, arith::ShLIOp::create(builder, builder.i32(1), bits),
-      builder.i32(1));
+  Value some = builder.sub(builder.shiftLeft(builder.i32(1), bits), 1);
   auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
     return arith::CmpIOp::create(builder, predicate, bits, builder.i32(bound));
   };
-  Value low = arith::SelectOp::create(
-      builder, compare(arith::CmpIPredicate::slt, 32), some, builder.i32(-1));
-  return arith::SelectOp::create(builder, compare(arith::CmpIPredicate::sgt, 0),
-                                 low, builder.i32(0));
+  Value low = builder.select(compare(arith::CmpIPredicate::slt, 32), some,
+                             builder.i32(-1));
+  return builder.select(compare(arith::CmpIPredicate::sgt, 0), low,
+                        builder.i32(0));
 }
 
 /// The words are lines of elements: in each, those from number `left`
@@ -142,8 +137,7 @@ static void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words,
     int64_t before = i % inLine * 32 / elementBits;
     Value bits = builder.mul(builder.add(left, builder.i32(-before)),
                              builder.i32(elementBits));
-    cleared.push_back(
-        arith::AndIOp::create(builder, word, getLowBits(builder, bits)));
+    cleared.push_back(builder.andBits(word, getLowBits(builder, bits)));
   }
   scf::YieldOp::create(builder, cleared);
   llvm::copy(ifOp.getResults(), words.begin());
@@ -161,9 +155,8 @@ static Values lowerLoadShared(NVVMBuilder &builder, LoadSharedOp op,
                          builder.loadShared(fragment.getPointer(row, chunk),
                                             fragment.getWords()));
   if (op.getRows()) {
-    Value left =
-        arith::SubIOp::create(builder, builder.toI32(adaptor.getRows()),
-                              builder.toI32(adaptor.getRow()));
+    Value left = builder.sub(builder.toI32(adaptor.getRows()),
+                             builder.toI32(adaptor.getRow()));
     // Rows of whole words.
     int64_t rows = fragment.getRows();
     clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
@@ -206,8 +199,7 @@ static Values lowerStoreScale(NVVMBuilder &builder, StoreScaleOp op,
     start = builder.offset(start, (tile + block / kScaleTileBlocks) * shape[2]);
   }
   Value place = scaleOffsetInTile(row, block);
-  Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
-                                        adaptor.getScale());
+  Value byte = builder.bitcast(builder.getI8Type(), adaptor.getScale());
   LLVM::StoreOp::create(builder, byte, builder.offset(start, place));
   return {};
 }

@@ -82,7 +82,7 @@ Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
     least = min(scaleAndAdd(y, 1 / ulp, integers() + first), least);
   }
   uint32_t all = (1u << (format.bits - 1)) - 1;
-  return arith::AndIOp::create(builder, toBits(least), repeat(all));
+  return builder.andBits(toBits(least), repeat(all));
 }
 
 /// Positive floats are in the order of their bits, and NaN is above them all.
@@ -110,14 +110,13 @@ Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
   // Half a unit less one, plus the last bit kept: to nearest even. No carry
   // leaves a number, whose sign bit is 0.
   Value shift = builder.i32(dropped);
-  Value last = arith::AndIOp::create(
-      builder, arith::ShRUIOp::create(builder, magnitude, shift), repeat(1));
+  Value last = builder.andBits(builder.shiftRight(magnitude, shift), repeat(1));
   Value rounded = builder.add(
       builder.add(magnitude, repeat((1u << (dropped - 1)) - 1)), last);
   uint32_t width = pairs ? 16 : 32;
-  Value normal = arith::AndIOp::create(
-      builder, arith::ShRUIOp::create(builder, rounded, shift),
-      repeat(uint32_t((uint64_t(1) << (width - dropped)) - 1)));
+  Value normal =
+      builder.andBits(builder.shiftRight(rounded, shift),
+                      repeat(uint32_t((uint64_t(1) << (width - dropped)) - 1)));
 
   Value multiple =
       min(scaleAndAdd(toNumber(magnitude), 1 / format.minSubnormal, integers()),
@@ -126,7 +125,7 @@ Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
   Value subnormal = builder.add(toBits(multiple), repeat(bias - base));
   Value code = compareBits<LLVM::UMaxOp>(normal, subnormal);
   code = compareBits<LLVM::UMinOp>(code, repeat(bias + format.maxCode));
-  return arith::SubIOp::create(builder, code, repeat(bias));
+  return builder.sub(code, repeat(bias));
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,15 +135,13 @@ Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
 Value NarrowRounding::round(const FloatFormatInfo &format, Value bits,
                             Value signs) {
   uint32_t width = pairs ? 16 : 32;
-  Value magnitude = arith::AndIOp::create(builder, bits,
-                                          builder.i32(int32_t(~getSignMask())));
+  Value magnitude = builder.andBits(bits, int32_t(~getSignMask()));
   Value code = format.exponentBits == 2
                    ? roundTwoExponentBits(format, magnitude)
                    : roundOnBits(format, magnitude);
-  Value sign = arith::ShRUIOp::create(
-      builder, arith::AndIOp::create(builder, bits, signs),
-      builder.i32(width - format.bits));
-  return arith::OrIOp::create(builder, code, sign);
+  Value sign =
+      builder.shiftRight(builder.andBits(bits, signs), width - format.bits);
+  return builder.orBits(code, sign);
 }
 
 Value NarrowRounding::roundInt8(Value value) {
@@ -152,7 +149,7 @@ Value NarrowRounding::roundInt8(Value value) {
   Value bounded = LLVM::MaxNumOp::create(builder, min(value, largest), least);
   // 1.5 * 2^23: an ulp of 1 on both sides of 0, and zeros in the low byte.
   Value sum = scaleAndAdd(bounded, 64, 0x1.8p23f);
-  return arith::AndIOp::create(builder, toBits(sum), builder.i32(0xFF));
+  return builder.andBits(toBits(sum), 0xFF);
 }
 
 static constexpr int64_t kFloatMantissaBits = 23, kFloatBias = 127;
@@ -165,15 +162,14 @@ Value StochasticRounding::draw(Value index, Value seed) {
     return arith::TruncIOp::create(builder, i32, wide);
   };
   auto high = [&](Value wide) -> Value {
-    return low(arith::ShRUIOp::create(builder, wide, builder.i64(32)));
+    return low(builder.shiftRight(wide, builder.i64(32)));
   };
   auto multiply = [&](Value word, uint32_t by) -> Value {
     return builder.mul(arith::ExtUIOp::create(builder, i64, word),
                        builder.i64(by));
   };
   auto mix = [&](Value a, Value b, Value c) -> Value {
-    return arith::XOrIOp::create(builder, arith::XOrIOp::create(builder, a, b),
-                                 c);
+    return builder.xorBits(builder.xorBits(a, b), c);
   };
   Value zero = builder.i32(0);
   Value counter[4] = {low(index), high(index), zero, zero};
@@ -197,22 +193,19 @@ Value StochasticRounding::cutOff(Value significand, Value count, Value random) {
   Type i64 = builder.getI64Type();
   Value none = builder.i32(0), most = builder.i32(kRandomBits);
   Value lost = arith::MinSIOp::create(
-      builder,
-      arith::MaxSIOp::create(builder,
-                             arith::SubIOp::create(builder, count, most), none),
+      builder, arith::MaxSIOp::create(builder, builder.sub(count, most), none),
       builder.i32(31));
-  significand = arith::ShRUIOp::create(builder, significand, lost);
+  significand = builder.shiftRight(significand, lost);
   count = arith::ExtUIOp::create(builder, i64,
                                  arith::MinSIOp::create(builder, count, most));
-  Value mask = arith::SubIOp::create(
-      builder, arith::ShLIOp::create(builder, builder.i64(1), count),
-      builder.i64(1));
-  Value below = arith::AndIOp::create(
-      builder, arith::ExtUIOp::create(builder, i64, random), mask);
+  Value mask =
+      builder.sub(builder.shiftLeft(builder.i64(1), count), builder.i64(1));
+  Value below =
+      builder.andBits(arith::ExtUIOp::create(builder, i64, random), mask);
   Value sum =
       builder.add(arith::ExtUIOp::create(builder, i64, significand), below);
   return arith::TruncIOp::create(builder, builder.getI32Type(),
-                                 arith::ShRUIOp::create(builder, sum, count));
+                                 builder.shiftRight(sum, count));
 }
 
 namespace {
@@ -220,18 +213,14 @@ namespace {
 struct Fields {
   Fields(NVVMBuilder &builder, Value bits) {
     auto mask = [&](Value value, int64_t bits) -> Value {
-      return arith::AndIOp::create(builder, value, builder.i32(bits));
+      return builder.andBits(value, bits);
     };
     magnitude = mask(bits, 0x7FFFFFFF);
-    field = arith::ShRUIOp::create(builder, magnitude,
-                                   builder.i32(kFloatMantissaBits));
-    significand = arith::OrIOp::create(builder, mask(bits, kHidden - 1),
-                                       builder.i32(kHidden));
+    field = builder.shiftRight(magnitude, kFloatMantissaBits);
+    significand = builder.orBits(mask(bits, kHidden - 1), kHidden);
     // Zero has no hidden bit; neither have subnormals, which does not matter.
-    Value isZero = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                         field, builder.i32(0));
-    significand =
-        arith::SelectOp::create(builder, isZero, builder.i32(0), significand);
+    Value isZero = builder.isEqual(field, builder.i32(0));
+    significand = builder.select(isZero, builder.i32(0), significand);
     isNegative = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, bits,
                                        builder.i32(0));
   }
@@ -246,23 +235,19 @@ Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
   Value lowest = builder.i32(kFloatBias + 1 - format.bias);
   Value field = arith::MaxSIOp::create(builder, x.field, lowest);
   Value count =
-      builder.add(arith::SubIOp::create(builder, field, x.field),
+      builder.add(builder.sub(field, x.field),
                   builder.i32(kFloatMantissaBits - format.mantissaBits));
   Value kept = cutOff(x.significand, count, random);
   // The hidden bit of a normal number is its exponent's first step.
-  Value steps = arith::SubIOp::create(builder, field, lowest);
-  Value code = builder.add(
-      kept,
-      arith::ShLIOp::create(builder, steps, builder.i32(format.mantissaBits)));
-  code = arith::MinUIOp::create(builder, code, builder.i32(format.maxCode));
-  Value sign = arith::SelectOp::create(builder, x.isNegative,
-                                       builder.i32(1 << (format.bits - 1)),
-                                       builder.i32(0));
-  code = arith::OrIOp::create(builder, code, sign);
+  Value steps = builder.sub(field, lowest);
+  Value code = builder.add(kept, builder.shiftLeft(steps, format.mantissaBits));
+  code = builder.min(code, format.maxCode);
+  Value sign = builder.select(x.isNegative, builder.i32(1 << (format.bits - 1)),
+                              builder.i32(0));
+  code = builder.orBits(code, sign);
   Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
                                       x.magnitude, builder.i32(0x7F800000));
-  return arith::SelectOp::create(builder, isNaN, builder.i32(format.nanCode),
-                                 code);
+  return builder.select(isNaN, builder.i32(format.nanCode), code);
 }
 
 /// Counted in 1/64 the value is significand * 2^(field - 144). Anything that
@@ -271,12 +256,10 @@ Value StochasticRounding::roundInt8(Value bits, Value random) {
   Fields x(builder, bits);
   Value count = arith::MaxSIOp::create(
       builder,
-      arith::SubIOp::create(
-          builder, builder.i32(kFloatBias + kFloatMantissaBits - 6), x.field),
+      builder.sub(builder.i32(kFloatBias + kFloatMantissaBits - 6), x.field),
       builder.i32(16));
-  Value kept = arith::MinUIOp::create(
-      builder, cutOff(x.significand, count, random), builder.i32(127));
-  Value negative = arith::SubIOp::create(builder, builder.i32(0), kept);
-  Value number = arith::SelectOp::create(builder, x.isNegative, negative, kept);
-  return arith::AndIOp::create(builder, number, builder.i32(0xFF));
+  Value kept = builder.min(cutOff(x.significand, count, random), 127);
+  Value negative = builder.sub(builder.i32(0), kept);
+  Value number = builder.select(x.isNegative, negative, kept);
+  return builder.andBits(number, 0xFF);
 }

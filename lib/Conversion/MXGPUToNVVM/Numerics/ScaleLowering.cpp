@@ -97,31 +97,25 @@ static Values lowerLoadScale(NVVMBuilder &builder, LoadScaleOp op,
   }
   Value bits = vector::ExtractOp::create(builder, ifOp.getResult(0),
                                          ArrayRef<int64_t>{0});
-  return {arith::BitcastOp::create(builder, op.getType(), bits)};
+  return {builder.bitcast(op.getType(), bits)};
 }
 
 /// Packs the scales of four groups into one word, with 0 for missing scales.
 static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
                     int64_t lanes) {
   Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
-  word = arith::SelectOp::create(builder, isScale, word, builder.i32(0));
-  Value group = arith::AndIOp::create(
-      builder,
-      arith::DivUIOp::create(builder, builder.laneId(), builder.i32(lanes)),
-      builder.i32(3));
-  word =
-      arith::ShLIOp::create(builder, word, builder.mul(group, builder.i32(8)));
+  word = builder.select(isScale, word, builder.i32(0));
+  Value group = builder.andBits(builder.div(builder.laneId(), lanes), 3);
+  word = builder.shiftLeft(word, builder.mul(group, builder.i32(8)));
   for (int64_t distance : {lanes, 2 * lanes})
-    word =
-        arith::OrIOp::create(builder, word, builder.shuffleXor(word, distance));
+    word = builder.orBits(word, builder.shuffleXor(word, distance));
   return word;
 }
 
 static Values lowerStoreScales(NVVMBuilder &builder, StoreScalesOp op,
                                StoreScalesOp::Adaptor adaptor) {
-  Value bits = arith::BitcastOp::create(
-      builder, getBitsType(builder, op.getScale().getType()),
-      adaptor.getScale());
+  Value bits = builder.bitcast(getBitsType(builder, op.getScale().getType()),
+                               adaptor.getScale());
   Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
   Value isBlock = builder.isBelow(adaptor.getBlock(), adaptor.getBlocks());
   Value isScale = builder.both(isRow, isBlock);
@@ -171,9 +165,8 @@ static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,
                                   LoadScaleRangeOp::Adaptor adaptor) {
   auto table = op.getTable();
   Value zero = builder.index(0), one = builder.index(1);
-  Value last = arith::SubIOp::create(
-      builder, memref::DimOp::create(builder, table, zero), one);
-  Value tile = arith::MinUIOp::create(builder, adaptor.getTile(), last);
+  Value last = builder.sub(memref::DimOp::create(builder, table, zero), one);
+  Value tile = builder.min(adaptor.getTile(), last);
   auto type = VectorType::get({4}, builder.getI32Type());
   bool isBytes = table.getType().getElementType().isInteger(8);
   auto loaded =
@@ -192,8 +185,8 @@ static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,
         builder, DenseElementsAttr::get(
                      type, builder.getI32IntegerAttr(number).getValue()));
   };
-  Value most = largest(arith::ShRUIOp::create(builder, words, constant(16)));
-  Value rest = largest(arith::AndIOp::create(builder, words, constant(0xFFFF)));
+  Value most = largest(builder.shiftRight(words, constant(16)));
+  Value rest = largest(builder.andBits(words, constant(0xFFFF)));
   auto compare = [&](arith::CmpIPredicate how, Value a, int64_t b) -> Value {
     return arith::CmpIOp::create(builder, how, a, builder.i32(b));
   };
@@ -203,12 +196,11 @@ static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,
     reference =
         arith::MaxSIOp::create(builder, reference, builder.i32(kLeastInBF16));
   else
-    fits = arith::AndIOp::create(
-        builder, fits,
-        compare(arith::CmpIPredicate::sge, reference, kLeastInF16));
+    fits = builder.andBits(
+        fits, compare(arith::CmpIPredicate::sge, reference, kLeastInF16));
   Value spans = compare(arith::CmpIPredicate::sle, builder.add(reference, rest),
                         255 + (op.getBf16() ? kBelowInBF16 : kBelowInF16));
-  fits = arith::AndIOp::create(builder, fits, spans);
+  fits = builder.andBits(fits, spans);
   return {reference, fits};
 }
 

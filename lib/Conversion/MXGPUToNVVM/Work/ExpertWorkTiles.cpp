@@ -142,8 +142,8 @@ ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
   Value known = arith::MinSIOp::create(builder, group, last);
   Experts groups;
   if (stride) {
-    Value size = arith::SelectOp::create(builder, isExpert(group),
-                                         loadClamped(known), builder.i32(0));
+    Value size =
+        builder.select(isExpert(group), loadClamped(known), builder.i32(0));
     groups.begin = builder.mul(known, stride);
     groups.end = builder.add(groups.begin, size);
     return groups;
@@ -154,10 +154,8 @@ ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
   for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
     end =
         arith::MaxSIOp::create(builder, end, builder.shuffleUp(end, distance));
-  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane,
-                                        builder.i32(0));
-  groups.begin = arith::SelectOp::create(builder, isFirst, previous,
-                                         builder.shuffleUp(end, 1));
+  Value isFirst = builder.isEqual(lane, builder.i32(0));
+  groups.begin = builder.select(isFirst, previous, builder.shuffleUp(end, 1));
   groups.end = end;
   return groups;
 }
@@ -165,7 +163,7 @@ ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
 Value ExpertSearch::getTilesOf(Value begin, Value end) {
   Value rounded =
       builder.add(builder.sub(end, begin), builder.i32(tileRows - 1));
-  return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
+  return builder.div(rounded, tileRows);
 }
 
 /// The 32 groups from `first` on, with their work tiles.
@@ -180,7 +178,7 @@ ExpertSearch::Experts ExpertSearch::look(Value first, Value previous) {
     Value below = builder.shuffleUp(sum, distance);
     Value has = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, lane,
                                       builder.i32(distance));
-    Value addend = arith::SelectOp::create(builder, has, below, builder.i32(0));
+    Value addend = builder.select(has, below, builder.i32(0));
     sum = builder.add(sum, addend);
   }
   groups.before = builder.sub(sum, groups.workTiles);
@@ -228,30 +226,28 @@ FoundWorkTile ExpertSearch::find(Value workTile) {
   Value zero = builder.i32(0);
   // First group, remaining work tiles and the end of the groups before; after
   // them which lanes have the work tile, and what the lane knows.
-  SmallVector<Value> state = scan(
-      {zero, workTile, zero},
-      [&](ValueRange state, SmallVector<Value> &found) -> Value {
-        Experts groups = look(state[0], state[2]);
-        Value left = builder.sub(state[1], groups.before);
-        Value isHere = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
-                                             left, groups.workTiles);
-        Value lanes = builder.ballot(isHere);
-        found = {state[0],     state[1],   state[2], lanes,
-                 groups.begin, groups.end, left};
-        if (areFew())
-          return {};
-        Value all = builder.add(groups.before, groups.workTiles);
-        Value last = builder.i32(mx::target::kWarpSize - 1);
-        Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
-        Value isNone = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                             lanes, zero);
-        Value goesOn =
-            arith::AndIOp::create(builder, isNone, isBelow(next, count));
-        found[0] = arith::SelectOp::create(builder, goesOn, next, state[0]);
-        found[1] = builder.sub(state[1], builder.shuffleFrom(all, last));
-        found[2] = builder.shuffleFrom(groups.end, last);
-        return goesOn;
-      });
+  SmallVector<Value> state =
+      scan({zero, workTile, zero},
+           [&](ValueRange state, SmallVector<Value> &found) -> Value {
+             Experts groups = look(state[0], state[2]);
+             Value left = builder.sub(state[1], groups.before);
+             Value isHere = builder.isBelow(left, groups.workTiles);
+             Value lanes = builder.ballot(isHere);
+             found = {state[0],     state[1],   state[2], lanes,
+                      groups.begin, groups.end, left};
+             if (areFew())
+               return {};
+             Value all = builder.add(groups.before, groups.workTiles);
+             Value last = builder.i32(mx::target::kWarpSize - 1);
+             Value next =
+                 builder.add(state[0], builder.i32(mx::target::kWarpSize));
+             Value isNone = builder.isEqual(lanes, zero);
+             Value goesOn = builder.andBits(isNone, isBelow(next, count));
+             found[0] = builder.select(goesOn, next, state[0]);
+             found[1] = builder.sub(state[1], builder.shuffleFrom(all, last));
+             found[2] = builder.shuffleFrom(groups.end, last);
+             return goesOn;
+           });
   Value exists =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, state[3], zero);
   Value lane = LLVM::CountTrailingZerosOp::create(
@@ -275,8 +271,8 @@ std::pair<Value, Value> ExpertSearch::getPackedRange(Value group, Value most) {
              Experts groups = loadExperts(state[0], state[2]);
              Value isBefore =
                  isBelow(builder.add(state[0], builder.laneId()), group);
-             Value tiles = arith::SelectOp::create(
-                 builder, isBefore, getTilesOf(groups.begin, groups.end), zero);
+             Value tiles = builder.select(
+                 isBefore, getTilesOf(groups.begin, groups.end), zero);
              found = {state[0],   builder.add(state[1], tiles),
                       state[2],   groups.begin,
                       groups.end, zero,
@@ -349,7 +345,7 @@ private:
 
   ExpertWorkTile finish(Value number, Value exists, ArrayRef<Value> arguments) {
     return {SmallVector<Value>(arguments),
-            arith::SelectOp::create(builder, exists, number, builder.i32(-1))};
+            builder.select(exists, number, builder.i32(-1))};
   }
 
   NVVMBuilder &builder;
@@ -379,9 +375,8 @@ ExpertWorkTile WorkTileSearch::findOfRows(Value number) {
 ExpertWorkTile WorkTileSearch::findOfReduction(Value number) {
   Value rows = getTiles(builder, source.getRows(), tileRows);
   Value each = builder.mul(rows, columns);
-  Value group = arith::DivUIOp::create(builder, number, each);
-  Value inExpert =
-      arith::SubIOp::create(builder, number, builder.mul(group, each));
+  Value group = builder.div(number, each);
+  Value inExpert = builder.sub(number, builder.mul(group, each));
   Tiles tile =
       buildTile(builder, source.getRaster(), {rows, columns}, inExpert);
   ExpertSearch groups(builder, source.getOffsets(), source.getReduction(),

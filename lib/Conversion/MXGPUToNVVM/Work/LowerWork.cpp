@@ -116,10 +116,9 @@ void WorkLowering::lower(ForEachKOp op) {
     body->getTerminator()->erase();
   builder.setInsertionPointToStart(body);
   Value k = loop.getInductionVar();
-  Value left = arith::SubIOp::create(builder, end, k);
-  Value extent = arith::MinUIOp::create(builder, left, step);
-  Value first =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, k, start);
+  Value left = builder.sub(end, k);
+  Value extent = builder.min(left, step);
+  Value first = builder.isEqual(k, start);
   SmallVector<Value> arguments = {toIndex(builder, k), toIndex(builder, extent),
                                   first};
   llvm::append_range(arguments, loop.getRegionIterArgs());
@@ -340,13 +339,12 @@ void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
 Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
                                     TileSchedulerOp source) {
   Value workTiles = getNumWorkTiles(builder, source);
-  Value last = arith::SubIOp::create(builder, workTiles, builder.i32(1));
+  Value last = builder.sub(workTiles, 1);
   Value drawn = builder.drawFromCounter(
       getGlobalAddress(builder, source.getCounter(), builder.index(0)), last);
   Value workTile = builder.add(drawn, builder.ctaCount());
   Value isWorkTile = builder.isBelow(workTile, workTiles);
-  return arith::SelectOp::create(builder, isWorkTile, workTile,
-                                 builder.i32(-1));
+  return builder.select(isWorkTile, workTile, builder.i32(-1));
 }
 
 namespace {

@@ -231,7 +231,7 @@ Tiles mx::mxgpu::buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
 /// The number of tiles of packed rows that suffices for any expert groups.
 static Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
                             int64_t tile) {
-  Value whole = arith::DivUIOp::create(builder, rows, builder.index(tile));
+  Value whole = builder.div(rows, tile);
   Value groups = memref::DimOp::create(builder, offsets, 0);
   return builder.toI32(builder.add(whole, groups));
 }
@@ -261,8 +261,7 @@ static Value getSplitStart(NVVMBuilder &builder, TileSchedulerOp source,
   Value splits = builder.index(source.getNumSplits());
   Value steps = toIndex(builder, getTiles(builder, source.getReduction(),
                                           *source.getSplitStep()));
-  Value before =
-      arith::DivUIOp::create(builder, builder.mul(steps, split), splits);
+  Value before = builder.div(builder.mul(steps, split), splits);
   return builder.mul(before, step);
 }
 
@@ -276,15 +275,14 @@ SmallVector<Value> mx::mxgpu::getWorkTile(NVVMBuilder &builder,
     if (getClusterSplits(source) > 1) {
       split = builder.ctaRank();
     } else {
-      split = arith::DivUIOp::create(builder, workTile, problem.tiles);
-      workTile = arith::SubIOp::create(builder, workTile,
-                                       builder.mul(split, problem.tiles));
+      split = builder.div(workTile, problem.tiles);
+      workTile = builder.sub(workTile, builder.mul(split, problem.tiles));
     }
     slice = toIndex(builder, split);
     start = getSplitStart(builder, source, slice);
     Value next =
         getSplitStart(builder, source, builder.add(slice, builder.index(1)));
-    end = arith::MinUIOp::create(builder, next, end);
+    end = builder.min(next, end);
   }
   Tiles tile = buildTile(builder, source.getRaster(), problem.grid, workTile);
   Value row = builder.mul(toIndex(builder, tile.rows),
@@ -318,8 +316,7 @@ SingleWorkTile mx::mxgpu::getSingleWorkTile(NVVMBuilder &builder,
   if (!offsets)
     return {arguments, Value()};
   int64_t tileRows = source.getTile()[0];
-  Value tile =
-      arith::DivUIOp::create(builder, arguments[1], builder.index(tileRows));
+  Value tile = builder.div(arguments[1], tileRows);
   ExpertTile found = findExpertTile(builder, offsets, source.getRows(),
                                     builder.toI32(tile), tileRows);
   arguments[0] = toIndex(builder, found.group);
@@ -343,8 +340,7 @@ Value mx::mxgpu::getWorkTileStep(NVVMBuilder &builder, Operation *op) {
 
 Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
   Value rounded = builder.add(size, builder.index(tile - 1));
-  return builder.toI32(
-      arith::DivUIOp::create(builder, rounded, builder.index(tile)));
+  return builder.toI32(builder.div(rounded, tile));
 }
 
 Value mx::mxgpu::getNumWorkTiles(NVVMBuilder &builder, TileSchedulerOp source) {

@@ -144,8 +144,7 @@ static Value areRowsAligned(KernelBuilder &body, Value matrix) {
   if (isOdd(strides[0]) || isOdd(offset))
     return {};
   auto view = memref::ExtractStridedMetadataOp::create(body, matrix);
-  Value elements =
-      arith::OrIOp::create(body, view.getStrides()[0], view.getOffset());
+  Value elements = body.orBits(view.getStrides()[0], view.getOffset());
   return isAligned(body, matrix, kLoadBytes, elements);
 }
 
@@ -156,10 +155,10 @@ Value ReduceBuilder::areAligned() {
     Value aligned = areRowsAligned(body, input);
     if (!aligned)
       return {};
-    all = all ? arith::AndIOp::create(body, all, aligned).getResult() : aligned;
+    all = all ? body.andBits(all, aligned) : aligned;
   }
   if (Value loads = region.areLoadsAligned(body, vector))
-    all = arith::AndIOp::create(body, all, loads);
+    all = body.andBits(all, loads);
   return all;
 }
 
@@ -175,7 +174,7 @@ scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
   Value column = loop.getInductionVar();
   Columns place{column, vector, /*last=*/Value(), /*isPresent=*/Value()};
   if (!areWhole)
-    place.last = arith::SubIOp::create(body, columns, body.index(1));
+    place.last = body.sub(columns, 1);
   SmallVector<Value> elements;
   for (Value input : inputs) {
     Type element = getElementTypeOrSelf(input.getType());
@@ -191,11 +190,9 @@ scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
     auto indices = VectorType::get(vector, body.getIndexType());
     Value numbers = body.add(vector::BroadcastOp::create(body, indices, column),
                              vector::StepOp::create(body, indices));
-    Value exists = arith::CmpIOp::create(
-        body, arith::CmpIPredicate::ult, numbers,
-        vector::BroadcastOp::create(body, indices, columns));
-    value =
-        arith::SelectOp::create(body, exists, value, constant(value.getType()));
+    Value exists = body.isBelow(
+        numbers, vector::BroadcastOp::create(body, indices, columns));
+    value = body.select(exists, value, constant(value.getType()));
   }
   scf::YieldOp::create(body,
                        ValueRange{combine(loop.getRegionIterArg(0), value),
@@ -211,7 +208,7 @@ Value ReduceBuilder::emitRow(Value row, Value lane) {
   if (Value aligned = areAligned()) {
     // The last piece that is whole begins before this.
     Value end = body.add(columns, 1 - vector);
-    end = arith::SelectOp::create(body, aligned, end, body.index(0));
+    end = body.select(aligned, end, body.index(0));
     scf::ForOp whole = emitPieces(column, end, sums, row, /*areWhole=*/true);
     sums = whole.getResult(0);
     column = whole.getResult(1);

@@ -277,9 +277,8 @@ void SimpleKernelBuilder::buildBody(KernelOp kernel) {
   Value rest = forEachElement(body, "elements", all);
   SmallVector<Value> indices = loop.getInductionVars();
   for (size_t dim = indices.size() - 1; dim; --dim) {
-    inKernel.map(indices[dim],
-                 arith::RemUIOp::create(body, rest, sizes[dim]).getResult());
-    rest = arith::DivUIOp::create(body, rest, sizes[dim]);
+    inKernel.map(indices[dim], body.rem(rest, sizes[dim]));
+    rest = body.div(rest, sizes[dim]);
   }
   inKernel.map(indices[0], rest);
   for (Operation &op : loop.getBody()->without_terminator())

@@ -38,18 +38,16 @@ struct PackedRegs {
   Value word(int64_t value) const {
     return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
   }
-  Value bitOr(Value a, Value b) const {
-    return arith::OrIOp::create(body, a, b);
-  }
+  Value bitOr(Value a, Value b) const { return body.orBits(a, b); }
   Value left(Value a, int64_t bits) const {
-    return arith::ShLIOp::create(body, a, word(bits));
+    return body.shiftLeft(a, word(bits));
   }
   Value right(Value a, int64_t bits) const {
-    return arith::ShRUIOp::create(body, a, word(bits));
+    return body.shiftRight(a, word(bits));
   }
   /// Bits `mask` of a >> bits.
   Value field(Value a, int64_t bits, int64_t mask) const {
-    return arith::AndIOp::create(body, bits ? right(a, bits) : a, word(mask));
+    return body.andBits(bits ? right(a, bits) : a, word(mask));
   }
 
   /// Four codes in the bytes of a word as 24 adjacent bits.
@@ -170,8 +168,7 @@ public:
         rowTiles(body.ceilDiv(matrixRows, kWeightTileRows)) {}
 
   void build() {
-    Value matrices =
-        arith::DivUIOp::create(body, body.dim(bytes, 0), matrixRows);
+    Value matrices = body.div(body.dim(bytes, 0), matrixRows);
     Value rows =
         body.mul(body.mul(matrices, rowTiles), body.index(kWeightTileRows));
     Value work = TileSchedulerOp::create(
@@ -207,10 +204,8 @@ private:
   /// Its pair is in one half of 8 bytes, or anywhere in 4, at a bit that
   /// this counts from the lowest.
   void findPlaceInRow(Value thread) {
-    Value pair = arith::RemUIOp::create(body, thread, body.index(4));
-    Value inWord =
-        bits == 4 ? pair
-                  : Value(arith::RemUIOp::create(body, pair, body.index(2)));
+    Value pair = body.rem(thread, 4);
+    Value inWord = bits == 4 ? pair : Value(body.rem(pair, 2));
     Value shift = body.mul(inWord, body.index(2 * bits));
     low = arith::IndexCastUIOp::create(body, body.getI32Type(), shift);
     isUpper = arith::CmpIOp::create(body, arith::CmpIPredicate::uge, pair,
@@ -219,10 +214,9 @@ private:
 
   /// In the matrix that a tile belongs to.
   Value getFirstRow(Value thread, Value tile) {
-    Value inMatrix = arith::RemUIOp::create(body, tile, rowTiles);
+    Value inMatrix = body.rem(tile, rowTiles);
     Value warp = body.div(thread, target::kWarpSize);
-    Value lane =
-        arith::RemUIOp::create(body, thread, body.index(target::kWarpSize));
+    Value lane = body.rem(thread, target::kWarpSize);
     Value inTile = body.add(body.mul(warp, body.index(16)),
                             body.mul(body.div(lane, 4), body.index(2)));
     return body.add(body.mul(inMatrix, body.index(kWeightTileRows)), inTile);
@@ -230,11 +224,10 @@ private:
 
   /// Of all matrices; one that does not exist lies beyond the last.
   Value getRow(Value tile, Value inMatrix) {
-    Value matrix = arith::DivUIOp::create(body, tile, rowTiles);
+    Value matrix = body.div(tile, rowTiles);
     Value row = body.add(body.mul(matrix, matrixRows), inMatrix);
-    Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                         inMatrix, matrixRows);
-    return arith::SelectOp::create(body, exists, row, body.dim(bytes, 0));
+    Value exists = body.isBelow(inMatrix, matrixRows);
+    return body.select(exists, row, body.dim(bytes, 0));
   }
 
   Value loadWord(Value row, Value column) {
@@ -253,11 +246,10 @@ private:
       Value start = body.add(column, i * kPairColumns * bits / 8);
       Value loaded = loadWord(row, start);
       if (bits == 8)
-        loaded = arith::SelectOp::create(
-            body, isUpper, loadWord(row, body.add(start, kWordBytes)), loaded);
-      Value shifted = arith::ShRUIOp::create(body, loaded, low);
-      pairs.push_back(
-          arith::AndIOp::create(body, shifted, word((1 << (2 * bits)) - 1)));
+        loaded = body.select(
+            isUpper, loadWord(row, body.add(start, kWordBytes)), loaded);
+      Value shifted = body.shiftRight(loaded, low);
+      pairs.push_back(body.andBits(shifted, word((1 << (2 * bits)) - 1)));
     }
     return pairs;
   }
@@ -270,9 +262,8 @@ private:
       Value whole;
       for (int64_t k = 0; k < 2 * perWord; ++k) {
         Value pair = (k % 2 ? odd : even)[i + k / 2];
-        Value placed = arith::ShLIOp::create(body, pair, word(2 * bits * k));
-        whole =
-            whole ? Value(arith::OrIOp::create(body, whole, placed)) : placed;
+        Value placed = body.shiftLeft(pair, word(2 * bits * k));
+        whole = whole ? Value(body.orBits(whole, placed)) : placed;
       }
       words.push_back(whole);
     }

@@ -118,21 +118,17 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
   Piece piece{row, row, column, {}};
   if (gather) {
     // A negative number is a row beyond all others.
-    Value last = arith::SubIOp::create(body, rows, body.index(1));
-    Value number = memref::LoadOp::create(
-        body, gather, ValueRange(arith::MinUIOp::create(body, row, last)));
+    Value last = body.sub(rows, 1);
+    Value number =
+        memref::LoadOp::create(body, gather, ValueRange(body.min(row, last)));
     piece.sourceRow =
         arith::IndexCastOp::create(body, body.getIndexType(), number);
   }
   if (end) {
-    auto isBelow = [&](Value place, Value end) -> Value {
-      return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
-    };
     // A tile of scales has some past the last column, too.
-    Value isInside = arith::AndIOp::create(body, isBelow(row, end),
-                                           isBelow(column, columns));
-    piece.sourceRow = arith::SelectOp::create(body, isInside, piece.sourceRow,
-                                              body.index(-1));
+    Value isInside =
+        body.andBits(body.isBelow(row, end), body.isBelow(column, columns));
+    piece.sourceRow = body.select(isInside, piece.sourceRow, body.index(-1));
   }
   // A prologue's results are replaced by zeros later: what is beyond the end
   // may then be anything, and reads that no comparison precedes are under way
@@ -142,12 +138,9 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
   Value readRow = piece.sourceRow, readColumn = column;
   if (inBounds) {
     if (!isCovered(0))
-      readRow = arith::MinUIOp::create(
-          body, readRow, arith::SubIOp::create(body, rows, body.index(1)));
+      readRow = body.min(readRow, body.sub(rows, 1));
     if (!isCovered(1))
-      readColumn = arith::MinUIOp::create(
-          body, readColumn,
-          arith::SubIOp::create(body, columns, body.index(vector)));
+      readColumn = body.min(readColumn, body.sub(columns, vector));
   }
   for (size_t i = 0; i < inputs.size(); ++i)
     piece.inputs.push_back(loadInput(i, readRow, readColumn, inBounds));
@@ -191,11 +184,8 @@ Value QuantizeInputLoader::getNumbers(size_t number, const Loaded &loaded) {
 Value QuantizeInputLoader::getPresence(const Piece &piece) {
   Value present;
   auto require = [&](Value place, Value end) {
-    Value isBelow =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
-    present = present
-                  ? arith::AndIOp::create(body, present, isBelow).getResult()
-                  : isBelow;
+    Value isBelow = body.isBelow(place, end);
+    present = present ? body.andBits(present, isBelow) : isBelow;
   };
   if (gather)
     require(piece.sourceRow, body.dim(inputs[0], 0));
@@ -208,11 +198,11 @@ Value QuantizeInputLoader::getPresence(const Piece &piece) {
 
 SmallVector<Value> QuantizeInputLoader::emitPrologue(const Piece &piece) {
   Value one = body.index(1);
-  Value lastRow = arith::SubIOp::create(body, rows, one);
-  prologue.emitScalars(body, arith::MinUIOp::create(body, piece.row, lastRow));
+  Value lastRow = body.sub(rows, one);
+  prologue.emitScalars(body, body.min(piece.row, lastRow));
   Columns place{piece.column, vector, /*last=*/Value(), /*isPresent=*/Value()};
   if (prologue.usesColumns())
-    place.last = arith::SubIOp::create(body, columns, one);
+    place.last = body.sub(columns, one);
   SmallVector<Value> numbers;
   for (auto [i, loaded] : llvm::enumerate(piece.inputs))
     numbers.push_back(getNumbers(i, loaded));
@@ -233,7 +223,7 @@ SmallVector<Value> QuantizeInputLoader::produce(const Piece &piece) {
   for (Value &value : values) {
     Value zero =
         arith::ConstantOp::create(body, body.getZeroAttr(value.getType()));
-    value = arith::SelectOp::create(body, present, value, zero);
+    value = body.select(present, value, zero);
   }
   return values;
 }

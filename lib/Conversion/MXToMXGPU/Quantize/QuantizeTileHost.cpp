@@ -254,11 +254,10 @@ void QuantizeTileBuilder::build() {
 
   Value grid = host.mul(getRowTiles(rows), host.ceilDiv(columns, getColumns()));
   if (op.getOffsets()) // Without rows there is no map to load them by.
-    grid = host.mul(grid, arith::MinUIOp::create(host, rows, host.index(1)));
+    grid = host.mul(grid, host.min(rows, 1));
   if (counter)
-    grid = arith::MinUIOp::create(
-        host, grid,
-        host.mul(SmCountOp::create(host), host.index(schedule.getCtas())));
+    grid = host.min(grid, host.mul(SmCountOp::create(host),
+                                   host.index(schedule.getCtas())));
   host.launch(kernel, grid, arguments);
   if (counter)
     memref::DeallocOp::create(host, counter);

@@ -149,8 +149,8 @@ ForEachWorkTileOp QuantizeTileBuilder::forEachTile() {
   ForEachWorkTileOp tile = body.forEachWorkTile(work);
   tileRow = tile.getRow();
   if (batches) {
-    batch = arith::DivUIOp::create(body, tile.getRow(), paddedRows);
-    tileRow = arith::RemUIOp::create(body, tile.getRow(), paddedRows);
+    batch = body.div(tile.getRow(), paddedRows);
+    tileRow = body.rem(tile.getRow(), paddedRows);
   }
   return tile;
 }
@@ -203,7 +203,7 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
 /// have. Returns what was quantized.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                             RowSlab slab, Value item) {
-  Value row = arith::RemUIOp::create(body, item, body.index(getRowsPerStage()));
+  Value row = body.rem(item, getRowsPerStage());
   Value block = body.div(item, getRowsPerStage());
   Value column = body.mul(block, body.index(getBlock()));
   Value x = LoadSharedOp::create(
@@ -239,7 +239,7 @@ Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
   SmallVector<Copy> copies;
   for (int64_t i = 0; i < count; ++i) {
     Value row = body.add(body.div(item, inRow), i * getAxisThreads() / inRow);
-    Value block = arith::RemUIOp::create(body, item, body.index(inRow));
+    Value block = body.rem(item, inRow);
     Value column = body.mul(block, body.index(getBlock()));
     Value rowInTensor = body.add(body.add(getInputRow(tile), slab.first), row);
     copies.push_back(
@@ -271,8 +271,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                RowSlab slab, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
-  Value column = body.mul(arith::RemUIOp::create(body, item, body.index(inRow)),
-                          body.index(inWord));
+  Value column = body.mul(body.rem(item, inRow), body.index(inWord));
   Value block = body.div(item, inRow);
   Value row = body.mul(block, body.index(getBlock()));
   Value x = LoadSharedOp::create(
@@ -280,7 +279,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       slab.source.getBuffer(dest.source), row, column, slab.rows);
   Value rows;
   if (slab.rows)
-    rows = arith::SubIOp::create(body, slab.rows, row);
+    rows = body.sub(slab.rows, row);
   auto quantized = QuantizeColumnsOp::create(
       body,
       TypeRange{VectorType::get({inWord, getBlock()}, dest.elementType),
@@ -368,8 +367,7 @@ void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
   if (bySlabs)
     slab.ofSlab = ProducerAcquireOp::create(body, bySlabs);
   if (offsets)
-    slab.rows = arith::SubIOp::create(body, tile.getEnd(),
-                                      body.add(tile.getStart(), slab.first));
+    slab.rows = body.sub(tile.getEnd(), body.add(tile.getStart(), slab.first));
   for (const Destination &dest : destinations)
     if (dest.axis == axis)
       buildPass(dest, slab);

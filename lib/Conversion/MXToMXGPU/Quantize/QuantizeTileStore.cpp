@@ -114,13 +114,12 @@ Value QuantizeTileBuilder::clearBehindLines(const Destination &dest,
   if (!dest.isTiled() || !endsInSquare(dest.axis))
     return scale;
   Value first = dest.axis ? getInputRow(tile) : getColumn(dest);
-  Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                       body.add(first, line),
-                                       dest.axis ? rows : getAllColumns());
-  Value byte = arith::BitcastOp::create(body, body.getI8Type(), scale);
+  Value exists =
+      body.isBelow(body.add(first, line), dest.axis ? rows : getAllColumns());
+  Value byte = body.bitcast(body.getI8Type(), scale);
   Value none = arith::ConstantOp::create(body, body.getI8IntegerAttr(0));
-  byte = arith::SelectOp::create(body, exists, byte, none);
-  return arith::BitcastOp::create(body, scale.getType(), byte);
+  byte = body.select(exists, byte, none);
+  return body.bitcast(scale.getType(), byte);
 }
 
 /// The scale of row `row` and block `block` of what the tile gives.
@@ -136,16 +135,13 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
   auto [firstRow, firstColumn] = getStart(dest);
   row = body.add(firstRow, row);
   block = body.add(body.div(firstColumn, getBlock()), block);
-  auto isBelow = [&](Value place, Value end) -> Value {
-    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
-  };
   Value lines = dest.axis ? rows : columns;
   Value endRow = writesRows(dest) ? tile.getEnd()
                  : batch          ? lines
                                   : body.dim(dest.kernelScales, 0);
   Value isInside =
-      arith::AndIOp::create(body, isBelow(row, endRow),
-                            isBelow(block, body.dim(dest.kernelScales, 1)));
+      body.andBits(body.isBelow(row, endRow),
+                   body.isBelow(block, body.dim(dest.kernelScales, 1)));
   auto ifOp = scf::IfOp::create(body, isInside, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
@@ -197,9 +193,6 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
   if (writesRows(dest))
     rowTile = body.add(rowTile, tile.getGroup());
   Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
-  auto isBelow = [&](Value place, Value end) -> Value {
-    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
-  };
   Value rowTiles =
       batch ? body.ceilDiv(dest.axis ? rows : columns, kScaleTileRows)
             : body.dim(dest.kernelScales, 0);
@@ -208,12 +201,11 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
     for (int64_t j = 0; j < dest.scaleTileColumns; ++j) {
       Value r = i ? body.add(rowTile, i) : rowTile;
       Value c = j ? body.add(columnTile, j) : columnTile;
-      Value exists = i ? isBelow(r, rowTiles) : Value();
+      Value exists = i ? body.isBelow(r, rowTiles) : Value();
       r = getLine(r, rowTiles);
       if (j) {
-        Value also = isBelow(c, columnTiles);
-        exists = exists ? arith::AndIOp::create(body, exists, also).getResult()
-                        : also;
+        Value also = body.isBelow(c, columnTiles);
+        exists = exists ? body.andBits(exists, also) : also;
       }
       BulkStoreOp::create(
           body, staged.getBuffer(dest.getScaleBuffer()), dest.kernelScales,

@@ -59,18 +59,17 @@ void Relayout::buildKernel(KernelOp kernel) {
   // Of the first piece. Tiles of one matrix end before the next one begins.
   Value first, inMatrix;
   if (batch) {
-    Value number = arith::DivUIOp::create(body, threads.row, paddedRows);
+    Value number = body.div(threads.row, paddedRows);
     first = body.mul(number, matrixRows);
-    inMatrix = arith::RemUIOp::create(body, threads.row, paddedRows);
+    inMatrix = body.rem(threads.row, paddedRows);
   }
   // A row past its matrix counts as past all rows, where there are no elements.
   auto getRowOfMatrix = [&](Value rowInTiles, int64_t i) -> Value {
     if (!batch)
       return rowInTiles;
     Value row = body.add(inMatrix, i);
-    Value exists =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row, matrixRows);
-    return arith::SelectOp::create(body, exists, body.add(first, row), rows);
+    Value exists = body.isBelow(row, matrixRows);
+    return body.select(exists, body.add(first, row), rows);
   };
   struct Piece {
     Value to, scale;
