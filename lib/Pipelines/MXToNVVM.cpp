@@ -144,6 +144,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(mxgpu::createMXLinalgToLoops());
   pm.addPass(mxgpu::createMXLoopsToKernels({options.chip}));
   pm.addPass(mxgpu::createConvertMXToMXGPU({options.chip}));
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUOverlapEpilogues());
   pm.addPass(mxgpu::createMXSinkScalars({hostReads}));
   pm.addPass(mxgpu::createMXStoreAsBytes());
   addHostSimplification(pm);

@@ -291,15 +291,17 @@ private:
                                       if (error.empty())
                                         error = diagnostic.str();
                                     });
-    OwningOpRef<gpu::GPUModuleOp> copy = module.clone();
+    // Verifiers of other dialects look for a data layout in the module around.
+    OwningOpRef<ModuleOp> host = ModuleOp::create(module.getLoc());
+    gpu::GPUModuleOp copy = module.clone();
+    host->push_back(copy);
     if (breakage)
-      breakage->apply(findPlaces(*copy, *breakage)[n]);
+      breakage->apply(findPlaces(copy, *breakage)[n]);
     PassManager passes(module.getContext(),
                        gpu::GPUModuleOp::getOperationName());
     passes.addPass(createMXGPUVerifyPipelines());
     passes.addPass(createMXGPUVerifyResources());
-    if (error.empty() && succeeded(verify(*copy)) &&
-        succeeded(passes.run(*copy)))
+    if (error.empty() && succeeded(verify(copy)) && succeeded(passes.run(copy)))
       return "accepted";
     return "rejected, " + error;
   }

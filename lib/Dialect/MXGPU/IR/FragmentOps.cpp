@@ -44,11 +44,6 @@ int64_t EpilogueColumnOp::getWidth() {
   return ring.getBuffers().front().getShape()[1] / getNumB();
 }
 
-OpFoldResult EpilogueColumnOp::fold(FoldAdaptor) {
-  bool isPlace = !getStage().getType().getRing().getOverlap() && getB() == 0;
-  return isPlace ? getPlace() : Value();
-}
-
 bool EpilogueColumnOp::isRest() {
   auto places = getIndexRange(getPlace());
   return places && places->first >= getStage().getType().getRing().getOverlap();

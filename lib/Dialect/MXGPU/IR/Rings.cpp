@@ -236,6 +236,12 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
   return verifyOverlap(emitError, stages, buffers, overlap);
 }
 
+RingType RingType::withStages(int64_t stages, int64_t overlap) const {
+  return get(getContext(), stages, getNames(), getBuffers(), getProducer(),
+             getProducerThreads(), getConsumer(), getConsumerThreads(),
+             getScope(), overlap);
+}
+
 int64_t RingType::getStageBytes() const {
   int64_t bytes = 0;
   for (BufferType buffer : getBuffers())

@@ -1,4 +1,4 @@
-// RUN: mx-test-opt %s --convert-mx-to-mxgpu --canonicalize --cse --test-mxgpu-break-each -o /dev/null | FileCheck %s --match-full-lines --implicit-check-not=accepted
+// RUN: mx-test-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-overlap-epilogues --canonicalize --cse --test-mxgpu-break-each -o /dev/null | FileCheck %s --match-full-lines --implicit-check-not=accepted
 
 // Each place of the kernel, broken: all are rejected but those that stay safe
 // (a ring of one stage; waits in an order that no other role waits for).

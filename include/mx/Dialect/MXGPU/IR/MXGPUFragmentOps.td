@@ -152,10 +152,10 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let summary = "column of an accumulator that is read at a given place";
   let description = [{
     Accumulators that overlap are read beginning with the columns that they
-    share, so that the next one can be written soon: place 0 is the first shared
-    column, wherever it lies in this stage. The columns from place `overlap` on
-    may be read after the stage is released. Without overlap column and place are
-    the same.
+    share, so that the next one can be written soon (`mxgpu-overlap-epilogues`):
+    place 0 is the first shared column, wherever it lies in this stage. The
+    columns from place `overlap` on may be read after the stage is released.
+    Without overlap column and place are the same.
 
     Of an accumulator in `num_b`, each of as many adjacent columns, which are
     read together, this is the column of `b`: that of the matrix which has the
@@ -175,7 +175,6 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let assemblyFormat = [{
     $stage `,` $place (`b` $b^)? (`of` $num_b^)? attr-dict `:` type($stage)
   }];
-  let hasFolder = 1;
   let extraClassDeclaration = [{
     /// Columns of a matrix.
     int64_t getWidth();

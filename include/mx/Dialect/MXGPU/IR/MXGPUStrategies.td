@@ -41,6 +41,8 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
     InterfaceMethod<"How a CTA gets its next work tile.",
       "::mx::mxgpu::TileLoop", "getTileLoop", (ins), "",
       "return ::mx::mxgpu::TileLoop::Static;">,
+    InterfaceMethod<"Columns that two accumulators share, or 0.",
+      "int64_t", "getOverlap", (ins), "", "return 0;">,
   ];
 }
 

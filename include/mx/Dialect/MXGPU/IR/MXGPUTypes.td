@@ -152,6 +152,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     }
     /// The memory of the stages, which is the same for all buffers.
     ::mx::mxgpu::Space getSpace() const { return getBuffers()[0].getSpace(); }
+    /// Returns the ring with `stages` stages that share `overlap` columns.
+    RingType withStages(int64_t stages, int64_t overlap = 0) const;
     /// Bytes of shared memory that one stage takes.
     int64_t getStageBytes() const;
     /// Whether threads fill the stages for bulk stores. No barrier in memory

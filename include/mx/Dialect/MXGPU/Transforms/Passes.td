@@ -22,6 +22,38 @@ def MXGPUMergeKernels : Pass<"mxgpu-merge-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
 
+def MXGPUOverlapEpilogues
+    : Pass<"mxgpu-overlap-epilogues", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Release accumulators before their last columns are read";
+  let description = [{
+    Runs on kernels with a schedule of accumulators that overlap. The ring becomes
+    two stages that overlap, the loop over columns two loops, and the release
+    moves between them, after the shared columns:
+
+    ```mlir
+    %stage, %d = mxgpu.consumer_wait %acc : !ring
+    scf.for %column = %c0 to %c256 step %c32 { ... }
+    mxgpu.consumer_release %stage : !stage
+    ```
+
+    becomes
+
+    ```mlir
+    %stage, %d = mxgpu.consumer_wait %acc : !ring_with_overlap
+    scf.for %place = %c0 to %c64 step %c32 {
+      %column = mxgpu.epilogue_column %stage, %place : !stage_with_overlap
+      ...
+    }
+    mxgpu.consumer_release %stage : !stage_with_overlap
+    scf.for %place = %c64 to %c256 step %c32 { ... }
+    ```
+
+    Iterations of the loop must commute. An `scf.if` with loops in both branches
+    is divided as a whole; any other form is an error.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def MXGPUPipelineMmas
     : Pass<"mxgpu-pipeline-mmas", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Keep matrix instructions under way over the steps of a loop";

@@ -17,17 +17,20 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
 Accumulator::~Accumulator() = default;
 
-//===----------------------------------------------------------------------===//
-// Accumulators in registers
-//===----------------------------------------------------------------------===//
-
-RegisterAccumulator::RegisterAccumulator(KernelBuilder &body,
-                                         const ScheduledMatmul &matmul,
-                                         Value fragment, Value empty,
-                                         std::optional<int64_t> rank)
-    : body(body), matmul(matmul), fragment(fragment), empty(empty), rank(rank) {
+SmallVector<Value> Accumulator::load(Value column, int64_t count) {
+  SmallVector<Value> values;
+  for (int64_t matrix = 0; matrix < matmul.problem.numB; ++matrix) {
+    int64_t first = matrix * matmul.getTileColumns();
+    values.push_back(
+        loadFragment(getType(count), first ? body.add(column, first) : column));
+  }
+  return values;
 }
 
 /// Registers that CTAs share are those of whole rows: their layout counts rows
@@ -43,41 +46,14 @@ std::pair<size_t, size_t> RegisterAccumulator::getRowsOf(size_t rows) {
   return {getRow(*rank), getRow(*rank + 1)};
 }
 
-void RegisterAccumulator::wait() {}
-void RegisterAccumulator::release() {}
-Value RegisterAccumulator::isEmpty() { return empty; }
-Value RegisterAccumulator::getColumn(Value place) { return place; }
-
-int64_t RegisterAccumulator::getColumnsToRelease() {
-  return matmul.getTileColumns();
-}
-
 FragmentType RegisterAccumulator::getType(int64_t count) {
   return FragmentType::get(body.getF32Type(),
                            matmul.buffers.accumulatorLayout.withColumns(count));
 }
 
-SmallVector<Value> RegisterAccumulator::load(Value place, int64_t count) {
-  SmallVector<Value> values;
-  for (int64_t matrix = 0; matrix < matmul.problem.numB; ++matrix) {
-    int64_t first = matrix * matmul.getTileColumns();
-    Value column = first ? body.add(place, first) : place;
-    values.push_back(
-        ExtractColumnsOp::create(body, getType(count), fragment, column));
-  }
-  return values;
+Value RegisterAccumulator::loadFragment(FragmentType type, Value column) {
+  return ExtractColumnsOp::create(body, type, fragment, column);
 }
-
-//===----------------------------------------------------------------------===//
-// Accumulators in tensor memory
-//===----------------------------------------------------------------------===//
-
-TmemAccumulator::TmemAccumulator(KernelBuilder &body,
-                                 const ScheduledMatmul &matmul,
-                                 Value accumulators, Value empty)
-    : body(body), matmul(matmul), accumulators(accumulators), empty(empty) {}
-
-Value TmemAccumulator::isEmpty() { return empty; }
 
 void TmemAccumulator::wait() {
   stage = ConsumerWaitOp::create(body, accumulators);
@@ -87,35 +63,15 @@ void TmemAccumulator::release() {
   ConsumerReleaseOp::create(body, stage.getStage());
 }
 
-int64_t TmemAccumulator::getColumnsToRelease() {
-  int64_t overlap = matmul.buffers.accumulators.getOverlap();
-  return overlap ? overlap : matmul.getTileColumns();
-}
-
-Value TmemAccumulator::getColumn(Value place) {
-  return getColumnOfMatrix(place, 0);
-}
-
-Value TmemAccumulator::getColumnOfMatrix(Value place, int64_t matrix) {
-  if (matmul.buffers.accumulators.getOverlap())
-    return EpilogueColumnOp::create(body, stage.getStage(), place, matrix,
-                                    matmul.problem.numB);
-  return matrix ? body.add(place, matrix * matmul.getTileColumns()) : place;
-}
-
 FragmentType TmemAccumulator::getType(int64_t count) {
   return FragmentType::get(
       body.getF32Type(),
       FragmentLayoutAttr::getRowPerThread(body.getContext(), count));
 }
 
-SmallVector<Value> TmemAccumulator::load(Value place, int64_t count) {
-  SmallVector<Value> values;
-  for (int64_t matrix = 0; matrix < matmul.problem.numB; ++matrix)
-    values.push_back(
-        LoadAccumulatorOp::create(body, getType(count), stage.getBuffer("d"),
-                                  getColumnOfMatrix(place, matrix), empty));
-  return values;
+Value TmemAccumulator::loadFragment(FragmentType type, Value column) {
+  return LoadAccumulatorOp::create(body, type, stage.getBuffer("d"), column,
+                                   empty);
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,24 +188,8 @@ ScaleWordPlace mx::mxgpu::getScaleWord(KernelBuilder &body, Value row) {
 // All epilogues
 //===----------------------------------------------------------------------===//
 
-EpiloguePolicy::EpiloguePolicy(MatmulKernel &kernel, WorkPolicy &work)
-    : KernelComponent(kernel), work(work), elements(kernel.body, op) {}
-
-void EpiloguePolicy::viewResult() {}
-void EpiloguePolicy::checkColumns(Value) {}
-void EpiloguePolicy::checkScales(Value, Value) {}
-Value EpiloguePolicy::encodeResult() { return {}; }
 Value EpiloguePolicy::getRows() { return body.dim(getResult(), 0); }
 Value EpiloguePolicy::getColumns() { return body.dim(getResult(), 1); }
-Value EpiloguePolicy::getResult() const { return arguments.get(Arg::Result); }
-
-MemRefType EpiloguePolicy::getResultType() const {
-  return cast<MemRefType>(getResult().getType());
-}
-
-ArrayRef<Value> EpiloguePolicy::getCaptures() const {
-  return elements.region.getCaptures();
-}
 
 /// Requires that the dimension of the result which is the `fromLast`-th from
 /// its last has a size.
@@ -287,14 +227,4 @@ std::vector<ThreadRow> EpiloguePolicy::getRows(ForEachWorkTileOp workTile,
     row.elements.region.emitScalars(body, row.place.inMatrix);
   }
   return rows;
-}
-
-void EpiloguePolicy::drain(
-    Accumulator &accumulator,
-    llvm::function_ref<void(int64_t begin, int64_t end)> store) {
-  int64_t first = accumulator.getColumnsToRelease();
-  store(0, first);
-  accumulator.release();
-  if (first < matmul.getTileColumns())
-    store(first, matmul.getTileColumns());
 }

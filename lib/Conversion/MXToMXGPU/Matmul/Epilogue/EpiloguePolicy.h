@@ -25,32 +25,37 @@ namespace mx::mxgpu {
 // Where accumulators are found
 //===----------------------------------------------------------------------===//
 
-/// The accumulator of a work tile, as an epilogue reads it. Columns of a tile
-/// are read in an order of the main loop's: those that the next work tile
-/// overwrites come first.
+/// The accumulator of a work tile, as an epilogue reads it.
 class Accumulator {
 public:
   virtual ~Accumulator();
 
   /// It may be read after this.
-  virtual void wait() = 0;
+  virtual void wait() {}
   /// Whether nothing was multiplied. Then it is zeros.
-  virtual mlir::Value isEmpty() = 0;
-  /// The column of the tile that is read in `place`.
-  virtual mlir::Value getColumn(mlir::Value place) = 0;
+  mlir::Value isEmpty() const { return empty; }
   /// How threads hold `count` columns of it.
   virtual FragmentType getType(int64_t count) = 0;
   /// Fragments of that type, one for each matrix of B: the `count` columns from
-  /// `place` on.
-  virtual llvm::SmallVector<mlir::Value> load(mlir::Value place,
-                                              int64_t count) = 0;
-  /// Columns that must be read before `release`.
-  virtual int64_t getColumnsToRelease() = 0;
+  /// `column` on.
+  llvm::SmallVector<mlir::Value> load(mlir::Value column, int64_t count);
   /// The next work tile may begin.
-  virtual void release() = 0;
+  virtual void release() {}
   /// Which of the thread's `rows` rows it has, from the first to before the
   /// second.
   virtual std::pair<size_t, size_t> getRowsOf(size_t rows) { return {0, rows}; }
+
+protected:
+  Accumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
+              mlir::Value empty)
+      : body(body), matmul(matmul), empty(empty) {}
+
+  /// Columns from `column` on, counted through all matrices of B.
+  virtual mlir::Value loadFragment(FragmentType type, mlir::Value column) = 0;
+
+  KernelBuilder &body;
+  const ScheduledMatmul &matmul;
+  mlir::Value empty;
 };
 
 class RegisterAccumulator final : public Accumulator {
@@ -59,46 +64,33 @@ public:
   /// With a rank, those that this CTA of a cluster has of a shared sum.
   RegisterAccumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
                       mlir::Value fragment, mlir::Value empty,
-                      std::optional<int64_t> rank = std::nullopt);
+                      std::optional<int64_t> rank = std::nullopt)
+      : Accumulator(body, matmul, empty), fragment(fragment), rank(rank) {}
 
-  void wait() override;
-  mlir::Value isEmpty() override;
-  mlir::Value getColumn(mlir::Value place) override;
   FragmentType getType(int64_t count) override;
-  llvm::SmallVector<mlir::Value> load(mlir::Value place,
-                                      int64_t count) override;
-  int64_t getColumnsToRelease() override;
-  void release() override;
   std::pair<size_t, size_t> getRowsOf(size_t rows) override;
 
 private:
-  KernelBuilder &body;
-  const ScheduledMatmul &matmul;
-  mlir::Value fragment, empty;
+  mlir::Value loadFragment(FragmentType type, mlir::Value column) override;
+
+  mlir::Value fragment;
   std::optional<int64_t> rank;
 };
 
 class TmemAccumulator final : public Accumulator {
 public:
   TmemAccumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
-                  mlir::Value accumulators, mlir::Value empty);
+                  mlir::Value accumulators, mlir::Value empty)
+      : Accumulator(body, matmul, empty), accumulators(accumulators) {}
 
   void wait() override;
-  mlir::Value isEmpty() override;
-  mlir::Value getColumn(mlir::Value place) override;
   FragmentType getType(int64_t count) override;
-  llvm::SmallVector<mlir::Value> load(mlir::Value place,
-                                      int64_t count) override;
-  int64_t getColumnsToRelease() override;
   void release() override;
 
 private:
-  /// Where the columns of a matrix lie in tensor memory.
-  mlir::Value getColumnOfMatrix(mlir::Value place, int64_t matrix);
+  mlir::Value loadFragment(FragmentType type, mlir::Value column) override;
 
-  KernelBuilder &body;
-  const ScheduledMatmul &matmul;
-  mlir::Value accumulators, empty;
+  mlir::Value accumulators;
   ConsumerWaitOp stage;
 };
 
@@ -175,15 +167,17 @@ public:
   // On the host.
 
   /// Sees the result as the kernel writes it.
-  virtual void viewResult();
+  virtual void viewResult() {}
   /// Requires that a result has `columns` that this way can write.
-  virtual void checkColumns(mlir::Value columns);
+  virtual void checkColumns(mlir::Value columns) {}
   /// Requires that the result, and what the epilogue reads, are those of so
   /// many rows and columns.
   void checkSizes(mlir::Value rows, mlir::Value columns);
   /// The result's tensor map, or null.
-  virtual mlir::Value encodeResult();
-  llvm::ArrayRef<mlir::Value> getCaptures() const;
+  virtual mlir::Value encodeResult() { return {}; }
+  llvm::ArrayRef<mlir::Value> getCaptures() const {
+    return elements.region.getCaptures();
+  }
 
   // In the kernel.
 
@@ -196,22 +190,21 @@ public:
   virtual void store(ForEachWorkTileOp workTile, Accumulator &accumulator) = 0;
 
 protected:
-  EpiloguePolicy(MatmulKernel &kernel, WorkPolicy &work);
+  EpiloguePolicy(MatmulKernel &kernel, WorkPolicy &work)
+      : KernelComponent(kernel), work(work), elements(kernel.body, op) {}
 
   virtual void checkRows(mlir::Value rows);
-  virtual void checkScales(mlir::Value rows, mlir::Value columns);
+  virtual void checkScales(mlir::Value rows, mlir::Value columns) {}
 
-  mlir::Value getResult() const;
-  mlir::MemRefType getResultType() const;
+  mlir::Value getResult() const { return arguments.get(Arg::Result); }
+  mlir::MemRefType getResultType() const {
+    return llvm::cast<mlir::MemRefType>(getResult().getType());
+  }
   /// The rows of the result that this thread has of a work tile, where it holds
   /// an accumulator of type `accumulator`. What depends on the row alone is
   /// computed here.
   std::vector<ThreadRow> getRows(ForEachWorkTileOp workTile,
                                  FragmentType accumulator);
-  /// Calls `store` with the places from `begin` to `end` of all columns, and
-  /// releases the accumulator when it may be overwritten.
-  void drain(Accumulator &accumulator,
-             llvm::function_ref<void(int64_t begin, int64_t end)> store);
 
   WorkPolicy &work;
   ResultElements elements;

@@ -18,17 +18,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-FragmentEpilogue::FragmentEpilogue(MatmulKernel &kernel, WorkPolicy &work)
-    : EpiloguePolicy(kernel, work) {}
-
 /// Of a split reduction the kernel that adds the splits stores the result.
 static CacheHint getCacheHint(ScheduleAttr schedule) {
   bool isPartial = schedule.getSplitK() > schedule.getClusterSplits();
   return isPartial ? CacheHint::None : schedule.getL2Out();
 }
-
-bool FragmentEpilogue::asksForColumns() { return true; }
-void FragmentEpilogue::redirectRow(ResultRow &) {}
 
 int64_t mx::mxgpu::getResultAlignment(MemRefType type, int64_t run) {
   constexpr int64_t kWord = 4;
@@ -37,11 +31,6 @@ int64_t mx::mxgpu::getResultAlignment(MemRefType type, int64_t run) {
       std::min(getRowAlignment(type, /*dynamic=*/32), bytes & -bytes);
   return found < kWord ? 0 : found;
 }
-
-DirectEpilogue::DirectEpilogue(MatmulKernel &kernel, WorkPolicy &work)
-    : FragmentEpilogue(kernel, work) {}
-
-bool DirectEpilogue::addsElements() { return false; }
 
 //===----------------------------------------------------------------------===//
 // Runs of columns
@@ -102,25 +91,24 @@ static Value isReadable(KernelBuilder &body, const ResultRow &row,
 /// registers. Threads have more only where warps share rows.
 static constexpr size_t kRowsAtOnce = 4;
 
-/// Stores columns `begin` to `end` of the tile, in the order in which they are
-/// read.
 void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
                                     Accumulator &accumulator,
-                                    MutableArrayRef<ThreadRow> rows, bool whole,
-                                    int64_t begin, int64_t end) {
+                                    MutableArrayRef<ThreadRow> rows,
+                                    bool whole) {
   OpBuilder::InsertionGuard guard(body);
   int64_t count = getFragmentColumns();
   Value last;
   if (!whole)
     last = arith::SubIOp::create(body, body.dim(getResult(), 1), body.index(1));
-  auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
+  auto loop = scf::ForOp::create(body, body.index(0),
+                                 body.index(matmul.getTileColumns()),
                                  body.index(count));
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), empty = accumulator.isEmpty();
-  Value first = body.add(workTile.getColumn(), accumulator.getColumn(place));
+  Value inTile = loop.getInductionVar(), empty = accumulator.isEmpty();
+  Value first = body.add(workTile.getColumn(), inTile);
   FragmentType type = accumulator.getType(count);
   SmallVector<SmallVector<Value>> ofMatrices;
-  for (Value fragment : accumulator.load(place, count))
+  for (Value fragment : accumulator.load(inTile, count))
     ofMatrices.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
   // Columns of run `i`, and what makes elements of its accumulator in row
@@ -161,18 +149,17 @@ void FragmentEpilogue::store(ForEachWorkTileOp workTile,
   for (ThreadRow &row : rows)
     redirectRow(row.place);
   accumulator.wait();
-  drain(accumulator, [&](int64_t begin, int64_t end) {
-    if (!asks)
-      return storeColumns(workTile, accumulator, rows, true, begin, end);
-    if (!whole)
-      return storeColumns(workTile, accumulator, rows, false, begin, end);
+  if (whole) {
     auto ifOp = scf::IfOp::create(body, whole, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(ifOp.thenBlock());
-    storeColumns(workTile, accumulator, rows, true, begin, end);
+    storeColumns(workTile, accumulator, rows, true);
     body.setInsertionPointToStart(ifOp.elseBlock());
-    storeColumns(workTile, accumulator, rows, false, begin, end);
-  });
+    storeColumns(workTile, accumulator, rows, false);
+  } else {
+    storeColumns(workTile, accumulator, rows, !asks);
+  }
+  accumulator.release();
 }
 
 //===----------------------------------------------------------------------===//

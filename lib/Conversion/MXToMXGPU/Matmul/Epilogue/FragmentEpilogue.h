@@ -22,17 +22,17 @@ public:
   void store(ForEachWorkTileOp workTile, Accumulator &accumulator) final;
 
 protected:
-  FragmentEpilogue(MatmulKernel &kernel, WorkPolicy &work);
+  using EpiloguePolicy::EpiloguePolicy;
 
   /// Columns that a thread has at a time.
   virtual int64_t getFragmentColumns() = 0;
   /// Whether columns that do not exist matter to anything.
-  virtual bool asksForColumns();
+  virtual bool asksForColumns() { return true; }
   /// Whether vectors of `run` elements may be stored to the result; null if
   /// nothing needs to be asked.
   virtual mlir::Value isResultAligned(int64_t run) { return {}; }
   /// Where the row is stored, if not where it lies in the result.
-  virtual void redirectRow(ResultRow &row);
+  virtual void redirectRow(ResultRow &row) {}
   /// Elements for accumulators of `columns`.
   virtual mlir::Value finish(mlir::ValueRange accumulators, ThreadRow &row,
                              const Columns &columns, mlir::Value empty) = 0;
@@ -53,8 +53,7 @@ private:
   mlir::Value isWhole(ForEachWorkTileOp workTile, Accumulator &accumulator,
                       llvm::MutableArrayRef<ThreadRow> rows);
   void storeColumns(ForEachWorkTileOp workTile, Accumulator &accumulator,
-                    llvm::MutableArrayRef<ThreadRow> rows, bool whole,
-                    int64_t begin, int64_t end);
+                    llvm::MutableArrayRef<ThreadRow> rows, bool whole);
 };
 
 /// The bytes at a multiple of which rows of a result start, as far as its type
@@ -64,7 +63,8 @@ int64_t getResultAlignment(mlir::MemRefType type, int64_t run);
 /// Each thread writes what it has in registers, run by run.
 class DirectEpilogue : public FragmentEpilogue {
 public:
-  DirectEpilogue(MatmulKernel &kernel, WorkPolicy &work);
+  DirectEpilogue(MatmulKernel &kernel, WorkPolicy &work)
+      : FragmentEpilogue(kernel, work) {}
 
 protected:
   int64_t getFragmentColumns() override;
@@ -75,7 +75,7 @@ protected:
                  FragmentType accumulator, mlir::Value first,
                  mlir::Value empty) override;
   /// Whether elements are added to those of the result.
-  virtual bool addsElements();
+  virtual bool addsElements() { return false; }
 };
 
 /// A list says to which row of the result each row is added, if there is such.

@@ -57,20 +57,21 @@ static int64_t getLanes(FragmentType block) {
 QuantizedEpilogue::PackedRegs
 QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
                                 Accumulator &accumulator,
-                                MutableArrayRef<ThreadRow> rows, int64_t begin,
-                                int64_t end, const PackedRegs &words) {
+                                MutableArrayRef<ThreadRow> rows) {
   OpBuilder::InsertionGuard guard(body);
   int64_t count = getFragmentColumns();
-  auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
-                                 body.index(count), words);
+  Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
+  auto loop = scf::ForOp::create(
+      body, body.index(0), body.index(matmul.getTileColumns()),
+      body.index(count), PackedRegs(rows.size() * getWordsOfRow(), zero));
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), inTile = accumulator.getColumn(place);
+  Value inTile = loop.getInductionVar();
   // What a region reads of columns need not be aligned, nor exist.
   Value last;
   if (elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
   SmallVector<SmallVector<Value>> ofMatrices;
-  for (Value fragment : accumulator.load(place, count))
+  for (Value fragment : accumulator.load(inTile, count))
     ofMatrices.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
   FragmentType type = accumulator.getType(count);
@@ -210,11 +211,8 @@ void QuantizedEpilogue::store(ForEachWorkTileOp workTile,
   FragmentType type = accumulator.getType(getFragmentColumns());
   std::vector<ThreadRow> rows = getRows(workTile, type);
   accumulator.wait();
-  Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
-  PackedRegs words(rows.size() * getWordsOfRow(), zero);
-  drain(accumulator, [&](int64_t begin, int64_t end) {
-    words = storeColumns(workTile, accumulator, rows, begin, end, words);
-  });
+  PackedRegs words = storeColumns(workTile, accumulator, rows);
+  accumulator.release();
   ScaleWriter writer = getScaleWriter(type);
   for (auto [number, row] : llvm::enumerate(rows))
     storeScales(

@@ -48,11 +48,9 @@ private:
     return matmul.getTileColumns() / kQuantizedColumns;
   }
 
-  /// Quantizes and stores columns `begin` to `end`, and adds their scales to
-  /// the words of the rows.
+  /// Quantizes and stores the columns, and gives the scales of the rows.
   PackedRegs storeColumns(ForEachWorkTileOp workTile, Accumulator &accumulator,
-                          llvm::MutableArrayRef<ThreadRow> rows, int64_t begin,
-                          int64_t end, const PackedRegs &words);
+                          llvm::MutableArrayRef<ThreadRow> rows);
   /// Quantizes what this thread has of a block that so many lanes share, stores
   /// it from `column` on, and gives the scale.
   mlir::Value storeBlock(mlir::Value values, const ResultRow &row,

@@ -23,13 +23,6 @@ using namespace mx::mxgpu;
 // Loads of B
 //===----------------------------------------------------------------------===//
 
-OperandB::OperandB(MatmulKernel &kernel, WorkPolicy &work)
-    : KernelComponent(kernel), work(work) {}
-WholeB::WholeB(MatmulKernel &kernel, WorkPolicy &work)
-    : OperandB(kernel, work) {}
-MatricesB::MatricesB(MatmulKernel &kernel, WorkPolicy &work)
-    : OperandB(kernel, work) {}
-
 int64_t OperandB::getBoxRows() { return matmul.getBRows(); }
 
 bool OperandB::sharesScales() const {
@@ -39,8 +32,6 @@ bool OperandB::sharesScales() const {
 bool OperandB::sharesElements() const {
   return matmul.getCtas() > 1 && matmul.buffers.inputs.isFilledByBoth();
 }
-
-Value WholeB::getResultColumns(Value rows) { return rows; }
 
 //===----------------------------------------------------------------------===//
 // Consecutive rows

@@ -24,7 +24,8 @@ namespace mx::mxgpu {
 /// many of each of several matrices, which lie one below the other (MatricesB).
 class OperandB : public KernelComponent {
 public:
-  OperandB(MatmulKernel &kernel, WorkPolicy &work);
+  OperandB(MatmulKernel &kernel, WorkPolicy &work)
+      : KernelComponent(kernel), work(work) {}
 
   // On the host.
 
@@ -71,9 +72,9 @@ private:
 
 class WholeB final : public OperandB {
 public:
-  WholeB(MatmulKernel &kernel, WorkPolicy &work);
+  using OperandB::OperandB;
 
-  mlir::Value getResultColumns(mlir::Value rows) override;
+  mlir::Value getResultColumns(mlir::Value rows) override { return rows; }
   llvm::SmallVector<int64_t> getScaleBox() override;
   void begin(ForEachWorkTileOp workTile, const OperandOrigin &origin) override;
   void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
@@ -85,7 +86,7 @@ private:
 
 class MatricesB final : public OperandB {
 public:
-  MatricesB(MatmulKernel &kernel, WorkPolicy &work);
+  using OperandB::OperandB;
 
   mlir::Value getResultColumns(mlir::Value rows) override;
   int64_t getBoxRows() override;

@@ -14,18 +14,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-WorkPolicy::WorkPolicy(MatmulKernel &kernel) : KernelComponent(kernel) {}
-
 //===----------------------------------------------------------------------===//
 // What one matrix without experts needs
 //===----------------------------------------------------------------------===//
-
-void WorkPolicy::viewMatrices() {}
-void WorkPolicy::checkExperts() {}
-Value WorkPolicy::getRowTiles(Value) { return {}; }
-Value WorkPolicy::getColumnTiles(Value) { return {}; }
-OpFoldResult WorkPolicy::getMatrixRows() { return {}; }
-Value WorkPolicy::getStoredTensor() { return matrices.out; }
 
 std::pair<Value, Value> WorkPolicy::getReduction(ForEachWorkTileOp workTile) {
   return {workTile.getStart(), workTile.getEnd()};
@@ -38,8 +29,6 @@ int64_t WorkPolicy::getReductionMultiple() {
 //===----------------------------------------------------------------------===//
 // What all kinds of work share
 //===----------------------------------------------------------------------===//
-
-TileSchedulerOp WorkPolicy::getScheduler() const { return scheduler; }
 
 SmallVector<int64_t> WorkPolicy::getTile() const {
   return {schedule.getTileM(), matmul.getTileColumns()};
@@ -97,12 +86,6 @@ Value WorkPolicy::clamp(Value row, Value end) {
 //===----------------------------------------------------------------------===//
 // One matrix
 //===----------------------------------------------------------------------===//
-
-DenseWork::DenseWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
-
-StringRef DenseWork::getKernelName() const { return "matmul"; }
-
-Value DenseWork::getRowEnd(ForEachWorkTileOp) { return resultRows; }
 
 Value DenseWork::getResultRow(ForEachWorkTileOp workTile) {
   return getFirstRow(workTile);

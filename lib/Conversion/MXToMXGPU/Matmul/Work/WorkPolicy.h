@@ -55,17 +55,17 @@ public:
 
   virtual llvm::StringRef getKernelName() const = 0;
   /// Sees batches of matrices as one.
-  virtual void viewMatrices();
+  virtual void viewMatrices() {}
   /// Requires sizes of experts.
-  virtual void checkExperts();
+  virtual void checkExperts() {}
   /// Tiles of scales of rows of A and of the result, and of B; null where the
   /// rows of one matrix say it.
-  virtual mlir::Value getRowTiles(mlir::Value rows);
-  virtual mlir::Value getColumnTiles(mlir::Value columns);
+  virtual mlir::Value getRowTiles(mlir::Value rows) { return {}; }
+  virtual mlir::Value getColumnTiles(mlir::Value columns) { return {}; }
   /// Rows of a matrix of A where the kernel must know them, or null.
-  virtual mlir::OpFoldResult getMatrixRows();
+  virtual mlir::OpFoldResult getMatrixRows() { return {}; }
   /// The result as bulk stores see it.
-  virtual mlir::Value getStoredTensor();
+  virtual mlir::Value getStoredTensor() { return matrices.out; }
   /// As many work tiles as there are, or may be.
   mlir::Value getWorkTiles();
 
@@ -76,7 +76,7 @@ public:
   /// come, or null.
   virtual void createScheduler(mlir::Value rows, mlir::Value columns,
                                mlir::Value workTiles) = 0;
-  TileSchedulerOp getScheduler() const;
+  TileSchedulerOp getScheduler() const { return scheduler; }
 
   /// The first row of a work tile, and of A, that this CTA computes.
   mlir::Value getFirstRow(ForEachWorkTileOp workTile);
@@ -110,7 +110,7 @@ public:
                                      mlir::Value column) = 0;
 
 protected:
-  explicit WorkPolicy(MatmulKernel &kernel);
+  explicit WorkPolicy(MatmulKernel &kernel) : KernelComponent(kernel) {}
 
   /// Tiles of rows that work tiles have, or may have.
   virtual mlir::Value getNumRowTiles() = 0;
@@ -132,14 +132,14 @@ mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
 /// A work tile is a tile of the result and has the whole reduction.
 class DenseWork : public WorkPolicy {
 public:
-  explicit DenseWork(MatmulKernel &kernel);
+  explicit DenseWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
 
-  llvm::StringRef getKernelName() const override;
+  llvm::StringRef getKernelName() const override { return "matmul"; }
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
   OperandOrigin getOperands(ForEachWorkTileOp workTile) override;
   ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) override;
-  mlir::Value getRowEnd(ForEachWorkTileOp workTile) override;
+  mlir::Value getRowEnd(ForEachWorkTileOp) override { return resultRows; }
   StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile, mlir::Value inTile,
                              mlir::Value column) override;
 

@@ -73,7 +73,10 @@ Value BlockScaledMainLoop::encodeElements(Value operand,
 
 void BlockScaledMainLoop::createRings() {
   inputs = body.ring(matmul.buffers.inputs, "in");
-  accumulators = body.ring(matmul.buffers.accumulators, "acc");
+  // mxgpu-overlap-epilogues makes two stages of one.
+  RingType type = matmul.buffers.accumulators;
+  accumulators =
+      body.ring(type.getOverlap() ? type.withStages(1) : type, "acc");
 }
 
 void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
