@@ -11,6 +11,7 @@
 #include "mlir/IR/Dialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx;
@@ -80,6 +81,16 @@ std::string BlockFormat::listElements(bool withIntegers) const {
   return join(names);
 }
 
+SmallVector<int64_t>
+BlockFormat::getScaleShape(ArrayRef<int64_t> elements) const {
+  SmallVector<int64_t> shape(elements);
+  if (int64_t &rows = shape[shape.size() - 2]; !ShapedType::isDynamic(rows))
+    rows = llvm::divideCeil(rows, blockRows);
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= blockSize;
+  return shape;
+}
+
 Type OperandFormat::getElementType(MLIRContext *context) const {
   return getFloatType(context, element);
 }
@@ -113,6 +124,11 @@ const BlockFormat &mx::getBlockFormat(Type scale,
   const BlockFormat *format = findBlockFormat(scale, blockSize);
   assert(format && "expected a verified type of scales");
   return *format;
+}
+
+int64_t mx::getBlockRows(Type scale, int64_t blockSize) {
+  const BlockFormat *format = findBlockFormat(scale, blockSize);
+  return format ? format->blockRows : 1;
 }
 
 const BlockFormat *mx::findBlockFormat(int64_t blockSize) {

@@ -129,9 +129,9 @@ private:
     auto found = shapes.find(elements);
     if (found == shapes.end() || shapes.count(scales))
       return;
-    SmallVector<int64_t> shape = found->second;
-    shape.back() = ceilDiv(shape.back(), block);
-    shapes[scales] = shape;
+    const BlockFormat &format =
+        getBlockFormat(getElementTypeOrSelf(scales), block);
+    shapes[scales] = format.getScaleShape(SmallVector<int64_t>(found->second));
   }
 
   void alike(Value a, Value b) {

@@ -49,7 +49,8 @@ struct BlockFormat {
   mlir::Type (*getScaleType)(mlir::MLIRContext *context);
   /// Elements along the blocked dimension that share a scale.
   int64_t blockSize;
-  /// Rows that share a scale: more than 1 requires `square` of mx.quantize.
+  /// Rows that share a scale. With more than 1 a matrix has compact scales:
+  /// one for each square, fewer rows in the last ones.
   int64_t blockRows = 1;
   /// Formats of legal elements.
   llvm::SmallVector<FloatFormat, 8> elements = {};
@@ -70,6 +71,9 @@ struct BlockFormat {
   bool takes(mlir::Type element, bool withIntegers = true) const;
   /// Lists the types that `takes` accepts, for messages: "f4E2M1FN".
   std::string listElements(bool withIntegers = true) const;
+  /// Returns the logical shape of the scales of `elements`.
+  llvm::SmallVector<int64_t>
+  getScaleShape(llvm::ArrayRef<int64_t> elements) const;
 };
 
 /// Block formats of a dialect. A dialect registers it with addInterfaces; the
@@ -96,6 +100,8 @@ const BlockFormat *findBlockFormat(mlir::Type scale,
 /// Returns the format of a verified scale type.
 const BlockFormat &getBlockFormat(mlir::Type scale,
                                   std::optional<int64_t> blockSize = {});
+/// Returns the rows that share a scale in linear layout, 1 for no format.
+int64_t getBlockRows(mlir::Type scale, int64_t blockSize);
 /// Returns the format of the table with a block size, or null.
 const BlockFormat *findBlockFormat(int64_t blockSize);
 

@@ -170,7 +170,7 @@ SmallVector<Value> Emitter::scaleIndices(const Scales &scales,
                                          Int block) {
   SmallVector<Value> indices(batch);
   if (!scales.tiled) {
-    indices.append({row, block});
+    indices.append({row / scales.blockRows, block});
     return indices;
   }
   if (scales.expertStart)
@@ -268,7 +268,7 @@ void Emitter::checkScales(StringRef name, const Scales &scales,
     checkDim(name, array, batch + 4, index(4));
     return;
   }
-  checkDim(name, array, batch, rows);
+  checkDim(name, array, batch, rows.ceilDiv(scales.blockRows));
   checkDim(name, array, batch + 1, blocks);
 }
 

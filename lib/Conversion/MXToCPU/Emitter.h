@@ -47,6 +47,7 @@ struct Scales {
   /// of scales that are copied.
   mlir::Value values = {};
   const ScaleCodec *codec = nullptr;
+  int64_t blockRows = 1; ///< rows of elements for each row of linear scales
 };
 
 class Emitter {

@@ -59,7 +59,8 @@ inline Elements getElements(mlir::Value original, mlir::Value converted) {
 Elements toRows(Emitter &emitter, llvm::StringRef name, const Elements &stored,
                 OperandOrderAttrInterface order, Int rows, Int columns);
 /// Scales of an array of rank `logicalRank`, to be written or copied.
-Scales getScales(mlir::Value scales, int64_t logicalRank);
+Scales getScales(mlir::Value scales, int64_t logicalRank,
+                 int64_t blockRows = 1);
 /// The same, to be decoded: `original` is the operand before type conversion.
 Scales getScales(Emitter &emitter, mlir::Value original, mlir::Value converted,
                  int64_t logicalRank, int64_t blockSize);

@@ -38,11 +38,8 @@ struct Orientation {
   std::optional<Int> encodeBits; // NVFP4
   const ScaleCodec *codec;       // or null
   std::optional<Int> seed;       // rounds stochastically
-  bool square;
-  std::optional<Copied> copied; // instead of being quantized
-
-  /// Lines that share a scale.
-  int64_t getLines() const { return square ? blockSize : 1; }
+  int64_t lines;                 // that share a scale
+  std::optional<Copied> copied;  // instead of being quantized
 };
 
 /// The slice of it that a call of quantizeLines covers. Position `from` of the
@@ -105,7 +102,7 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
   FormatArith &numbers = emitter.getNumbers();
   Int begin = block * o.blockSize;
   Int end = (begin + o.blockSize).min(extent.length);
-  Int lineEnd = (line + o.getLines()).min(extent.endLine);
+  Int lineEnd = (line + o.lines).min(extent.endLine);
   auto loadBits = [&](Int line, Int position) {
     return numbers.widenToF32(
         emitter.load(o.input, getPlace(o, extent, line, position)));
@@ -118,8 +115,8 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
       return maximum.max(loadBits(line, position) & 0x7FFFFFFF);
     });
   };
-  Int absMax = o.square ? emitter.reduce(line, lineEnd, zero, findMax)
-                        : findMax(line, zero);
+  Int absMax = o.lines > 1 ? emitter.reduce(line, lineEnd, zero, findMax)
+                           : findMax(line, zero);
   // What the elements need: the scale, or for NVFP4 and codecs the factor.
   std::pair<Int, Int> encoded = getScale(emitter, o, absMax);
   Int scale = encoded.first, factor = encoded.second;
@@ -138,7 +135,7 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
       emitter.storeCode(code, o.elements, place);
     });
   };
-  if (o.square)
+  if (o.lines > 1)
     emitter.loop(line, lineEnd, 1, quantizeLine);
   else
     quantizeLine(line);
@@ -179,7 +176,7 @@ static void quantizeLines(Emitter &emitter, const Orientation &o,
                           const Extent &extent) {
   Int zero = emitter.index(0), blocks = extent.length.ceilDiv(o.blockSize);
   auto forEachLine = [&](function_ref<void(Int)> body) {
-    emitter.loop(extent.firstLine, extent.endLine, o.getLines(), body);
+    emitter.loop(extent.firstLine, extent.endLine, o.lines, body);
   };
   // The inner loop runs along the rows of the input.
   if (o.transposed)
@@ -327,18 +324,20 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
         op.getAxis(i) == 0,
         getElements(op.getElements(i),
                     adaptor.getOuts()[op.getElementsNumber(i)]),
-        getScales(adaptor.getOuts()[op.getScalesNumber(i)], rank),
+        getScales(adaptor.getOuts()[op.getScalesNumber(i)], rank,
+                  format.blockRows),
         int64_t(op.getBlockSize()),
         op.getScaleRounding(),
         encodeBits,
         format.codec,
         seed,
-        op.getSquare(),
+        op.getSquare() ? int64_t(op.getBlockSize()) : format.blockRows,
         std::nullopt};
     if (op.isCopied(i))
-      orientation.copied = {getElements(op.getInput(), adaptor.getInputs()[0]),
-                            getScales(adaptor.getInputScales()[0], rank),
-                            adaptor.getGather()};
+      orientation.copied = {
+          getElements(op.getInput(), adaptor.getInputs()[0]),
+          getScales(adaptor.getInputScales()[0], rank, format.blockRows),
+          adaptor.getGather()};
     quantizeAxis(emitter, orientation, adaptor.getOffsets(),
                  op.getRaggedOfAxis(op.getAxis(i)));
   }
@@ -351,16 +350,20 @@ static void lowerAmax(Emitter &emitter, AmaxOp op, AmaxOp::Adaptor adaptor) {
   storeMagnitude(emitter, adaptor.getInput(), adaptor.getOuts()[0]);
 }
 
-Scales mx::cpu::getScales(Value scales, int64_t logicalRank) {
-  auto type = cast<MemRefType>(scales.getType());
-  return {scales, isMaterialized(type, logicalRank)};
+Scales mx::cpu::getScales(Value scales, int64_t logicalRank,
+                          int64_t blockRows) {
+  Scales result{
+      scales, isMaterialized(cast<MemRefType>(scales.getType()), logicalRank)};
+  result.blockRows = blockRows;
+  return result;
 }
 
 Scales mx::cpu::getScales(Emitter &emitter, Value original, Value converted,
                           int64_t logicalRank, int64_t blockSize) {
-  Scales scales = getScales(converted, logicalRank);
   Type type = getElementTypeOrSelf(original);
-  scales.codec = getBlockFormat(type, blockSize).codec;
+  const BlockFormat &format = getBlockFormat(type, blockSize);
+  Scales scales = getScales(converted, logicalRank, format.blockRows);
+  scales.codec = format.codec;
   if (!scales.codec)
     scales.values = emitter.getNumbers().decodeTable(type, /*isScale=*/true);
   return scales;

@@ -9,7 +9,7 @@
 !x = tensor<512x512xbf16>
 !q = tensor<512x512xf8E4M3FN>
 !s = tensor<512x8x!mx_formats.ue5m3, #mx.scale_layout<sf_128x4>>
-!f = tensor<512x4xf32>
+!f = tensor<4x4xf32>
 
 // CHECK-LABEL: func.func @b(
 // WGMMA:       strategy = #mxgpu.wgmma_{{swap_ab|upcast_b}}
@@ -38,6 +38,6 @@ func.func @squares(%x: !x, %q: !q, %s: !f, %d: !d) -> !d {
 
 // SQUARE: error: {{.*}}expected a matrix with blocks along rows, without expert groups, for scales of type 'f32' on the GPU: quantize on the host
 func.func @quantize(%x: !x, %q: !q, %s: !f) -> (!q, !f) {
-  %0:2 = mx.quantize ins(%x : !x) outs(%q, %s : !q, !f) square -> !q, !f
+  %0:2 = mx.quantize ins(%x : !x) outs(%q, %s : !q, !f) -> !q, !f
   return %0#0, %0#1 : !q, !f
 }

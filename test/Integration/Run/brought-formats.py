@@ -42,7 +42,7 @@ class Format:
     round: object
 
     def quantize(self, x, element):
-        """Elements, and a scale for each row and block."""
+        """Elements, and a scale for each block."""
         most = np.float32(ml_dtypes.finfo(ELEMENTS[element]).max)
         lines = -(-len(x) // self.rows)
         blocks = np.zeros((lines * self.rows, x.shape[1]), np.float32)
@@ -52,13 +52,16 @@ class Format:
             scales = self.round(np.abs(blocks).max((1, 3)) / most)
             factors = np.where(scales == 0, 0, np.fmin(np.float32(1) / scales, np.finfo(np.float32).max))
             factors[np.isnan(scales)] = np.nan
-            scales, factors = (np.repeat(s.astype(np.float32), self.rows, 0)[:len(x)] for s in (scales, factors))
-            quotients = np.clip(x * np.repeat(factors, self.block, 1), -most, most)
+            quotients = np.clip(x * self.spread(factors.astype(np.float32), len(x)), -most, most)
             nothing = most if element == "f4E2M1FN" else np.float32(np.nan)  # without a sign
-            return np.where(np.isnan(quotients), nothing, quotients).astype(ELEMENTS[element]), scales
+            return np.where(np.isnan(quotients), nothing, quotients).astype(ELEMENTS[element]), scales.astype(np.float32)
+
+    def spread(self, scales, rows):
+        """The scale of each element."""
+        return np.repeat(np.repeat(scales, self.rows, 0)[:rows], self.block, 1)
 
     def dequantize(self, elements, scales):
-        return elements.astype(np.float64) * np.repeat(scales.astype(np.float64), self.block, 1)
+        return elements.astype(np.float64) * self.spread(scales.astype(np.float64), len(elements))
 
 
 BLOCKS = Format("!mx_formats.ue5m3", 64, 1, round_ue5m3)
@@ -112,11 +115,10 @@ class Program(Function):
         elements, scales = format.quantize(x, element)
         columns = x.shape[1]
         types = [f"tensor<{rows}x{columns}x{element}>",
-                 f"tensor<{rows}x{columns // format.block}x{format.scale}{layout}>"]
+                 f"tensor<{-(-rows // format.rows)}x{columns // format.block}x{format.scale}{layout}>"]
         if on_cpu or format.rows == 1:
             t = f"tensor<{rows}x{columns}x{dtype}>"
-            square = "square" if format.rows > 1 else ""
-            names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS {square}", types, returned=False)
+            names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS", types, returned=False)
         else:
             names = [self.argument(*pair) for pair in zip(types, (codes(elements, element), scales))]
         return names, types, elements, scales

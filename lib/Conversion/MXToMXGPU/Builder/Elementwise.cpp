@@ -9,6 +9,7 @@
 #include "Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/BlockFormats/BlockFormat.h"
 
 using namespace mlir;
 using namespace mx;
@@ -65,6 +66,15 @@ void mx::mxgpu::launchForEachElement(
   Value element = forEachElement(body, "elements", entry.getArguments().back());
   emit(entry.getArguments(), element);
   host.launch(kernel, host.ceilDiv(count, kElementThreads), all);
+}
+
+Value mx::mxgpu::loadScale(KernelBuilder &body, Value scales, Value row,
+                           Value block, int64_t blockSize) {
+  auto type = cast<MemRefType>(scales.getType());
+  int64_t blockRows = getBlockRows(type.getElementType(), blockSize);
+  if (blockRows > 1 && type.getRank() == 2)
+    row = body.div(row, blockRows);
+  return LoadScaleOp::create(body, type.getElementType(), scales, row, block);
 }
 
 Value mx::mxgpu::loadIndex(KernelBuilder &body, Value list, Value place) {

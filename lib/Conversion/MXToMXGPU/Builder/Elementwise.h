@@ -51,6 +51,9 @@ void launchForEachElement(
     llvm::ArrayRef<mlir::Value> arguments,
     llvm::function_ref<void(mlir::Block::BlockArgListType, mlir::Value)> emit);
 
+/// Loads the scale of `row` and `block` of elements in blocks of a size.
+mlir::Value loadScale(KernelBuilder &body, mlir::Value scales, mlir::Value row,
+                      mlir::Value block, int64_t blockSize);
 /// Loads an entry of a list of integers, as an index.
 mlir::Value loadIndex(KernelBuilder &body, mlir::Value list, mlir::Value place);
 /// Stores an index in a list of i32.

@@ -65,7 +65,11 @@ void mx::mxgpu::requireExperts(KernelBuilder &host, Value offsets) {
 void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
                                   Value columns, int64_t block, Value rowTiles,
                                   StringRef name, int64_t batch) {
-  if (cast<MemRefType>(scales.getType()).getRank() == batch + 2) {
+  auto type = cast<MemRefType>(scales.getType());
+  if (type.getRank() == batch + 2) {
+    int64_t blockRows = getBlockRows(type.getElementType(), block);
+    if (blockRows > 1)
+      rows = host.ceilDiv(rows, blockRows);
     requireSize(host, host.dim(scales, batch), rows,
                 "dimension " + Twine(batch) + " of " + name);
     requireSize(host, host.dim(scales, batch + 1), host.div(columns, block),

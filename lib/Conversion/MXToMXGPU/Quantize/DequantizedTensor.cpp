@@ -158,6 +158,14 @@ Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
                   body.index(kScaleTileRows));
 }
 
+int64_t DequantizedTensor::getRowsOfScales() {
+  if (isTiled())
+    return kScaleTileRows;
+  return operands.scales ? getBlockRows(getElementTypeOrSelf(operands.scales),
+                                        operands.blockSize)
+                         : 1;
+}
+
 /// The matrices of a batch lie below each other, each with whole tiles, also of
 /// scales.
 DequantizedTensor::TileRows
@@ -171,9 +179,8 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   Value inMatrix = arith::RemUIOp::create(body, row, padded);
   Value first = body.mul(matrix, rows);
   Value elements = body.add(first, inMatrix), scaleRow = elements;
-  if (isTiled())
-    scaleRow =
-        body.add(body.mul(matrix, roundUpRows(kScaleTileRows)), inMatrix);
+  if (int64_t rows = getRowsOfScales(); rows > 1)
+    scaleRow = body.add(body.mul(matrix, roundUpRows(rows)), inMatrix);
   return {elements, scaleRow, body.add(first, rows)};
 }
 
@@ -217,8 +224,8 @@ void DequantizedTensor::buildPieces(const TileRows &first,
     Value codes = LoadBlockOp::create(body, inputType, input, row, column);
     Value scale;
     if (scales)
-      scale = LoadScaleOp::create(body, getElementTypeOrSelf(scales.getType()),
-                                  scales, body.add(first.scales, i), block);
+      scale = loadScale(body, scales, body.add(first.scales, i), block,
+                        operands.blockSize);
     pieces.push_back({row, codes, scale});
   }
   Value place = operands.permuted ? getPermutedColumn(column) : column;

@@ -166,10 +166,9 @@ QuantizeInputLoader::Loaded QuantizeInputLoader::loadInput(size_t number,
       LoadBlockOp::create(body, type, inputs[number], row, column, inBounds);
   if (!source.scales)
     return {elements, Value()};
-  return {elements,
-          LoadScaleOp::create(body, getElementTypeOrSelf(source.scales),
-                              inputScales[number], row,
-                              body.div(column, source.getBlockSize()))};
+  int64_t block = source.getBlockSize();
+  return {elements, loadScale(body, inputScales[number], row,
+                              body.div(column, block), block)};
 }
 
 Value QuantizeInputLoader::getNumbers(size_t number, const Loaded &loaded) {

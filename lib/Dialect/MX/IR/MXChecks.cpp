@@ -158,6 +158,27 @@ LogicalResult mx::detail::verifyScaleLayout(Operation *op, const Named &scales,
   return success();
 }
 
+LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
+                                       ArrayRef<int64_t> elements,
+                                       int64_t blockSize, RaggedKind ragged,
+                                       int64_t groups) {
+  const BlockFormat &format = getBlockFormat(scales.elementType(), blockSize);
+  if (format.blockRows > 1 && ragged != RaggedKind::None)
+    return errorAt(op, scales)
+           << "expected no expert groups with blocks of " << format.blockRows
+           << " x " << blockSize
+           << " elements, found ragged = " << stringifyRaggedKind(ragged)
+           << ": give each group a matrix of its own";
+  if (!format.hasTiles && isMaterialized(scales.type(), elements.size()))
+    return errorAt(op, scales)
+           << "expected " << scales.name << " in layout linear with type "
+           << scales.elementType() << ", found tiles, " << scales.type();
+  if (failed(verifyScaleShape(op, scales, format.getScaleShape(elements),
+                              ragged, groups)))
+    return failure();
+  return verifyScaleLayout(op, scales, elements.size(), ragged, groups);
+}
+
 LogicalResult mx::detail::verifyOrder(Operation *op, const Named &operand,
                                       OperandOrderAttrInterface order,
                                       ArrayRef<int64_t> logical) {

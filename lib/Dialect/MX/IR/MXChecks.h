@@ -76,6 +76,13 @@ llvm::LogicalResult verifyScaleLayout(mlir::Operation *op, const Named &scales,
                                       int64_t logicalRank, RaggedKind ragged,
                                       int64_t groups);
 
+/// Verifies shape and layout of the scales of elements of a shape in blocks of
+/// a verified size.
+llvm::LogicalResult verifyScales(mlir::Operation *op, const Named &scales,
+                                 llvm::ArrayRef<int64_t> elements,
+                                 int64_t blockSize, RaggedKind ragged,
+                                 int64_t groups);
+
 /// An operand in `order`, which has this logical shape: the stored shape
 /// without encoding, or the logical shape with the encoding.
 llvm::LogicalResult verifyOrder(mlir::Operation *op, const Named &operand,

@@ -80,30 +80,14 @@ static int64_t getReductionDivisor(MatmulOpInterface op) {
   return op.getAScales() || op.getBScales() ? op.getBlockSize() : 1;
 }
 
-/// The logical shape of the scales of `elements`.
-static SmallVector<int64_t> getScaleShape(const Named &elements,
-                                          int64_t blockSize) {
-  SmallVector<int64_t> shape(elements.shape());
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= blockSize;
-  return shape;
-}
-
 /// Shape and layout of the scales that an operand has.
-static LogicalResult verifyScales(MatmulOpInterface op, const Named &scales,
-                                  const Named &elements, RaggedKind ragged,
-                                  int64_t groups) {
+static LogicalResult verifyScalesOf(MatmulOpInterface op, const Named &scales,
+                                    const Named &elements, RaggedKind ragged,
+                                    int64_t groups) {
   if (!scales.value)
     return success();
-  return verifyScaleShape(
-      op, scales, getScaleShape(elements, op.getBlockSize()), ragged, groups);
-}
-static LogicalResult verifyLayout(MatmulOpInterface op, const Named &scales,
-                                  const Named &elements, RaggedKind ragged,
-                                  int64_t groups) {
-  if (!scales.value)
-    return success();
-  return verifyScaleLayout(op, scales, elements.rank(), ragged, groups);
+  return verifyScales(op, scales, elements.shape(), op.getBlockSize(), ragged,
+                      groups);
 }
 
 /// B by its logical shape, once the ranks of the others are known.
@@ -164,11 +148,9 @@ LogicalResult MatmulOp::verify() {
   if (failed(verifyDim(*this, out, rank - 2, a.dim(rank - 2))) ||
       failed(verifyDim(*this, out, rank - 1, b.dim(rank - 2))) ||
       // matmul C9
-      failed(verifyScales(*this, sa, a, RaggedKind::None, 0)) ||
-      failed(verifyScales(*this, sb, b, RaggedKind::None, 0)) ||
       // matmul C10
-      failed(verifyLayout(*this, sa, a, RaggedKind::None, 0)) ||
-      failed(verifyLayout(*this, sb, b, RaggedKind::None, 0)) ||
+      failed(verifyScalesOf(*this, sa, a, RaggedKind::None, 0)) ||
+      failed(verifyScalesOf(*this, sb, b, RaggedKind::None, 0)) ||
       // matmul C11
       failed(
           verifyEncoding(*this, a, getOrderOfA(*this), RaggedKind::None, 0)) ||
@@ -237,11 +219,9 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
            << " scales, found " << elements.type() << " and " << scales.type();
   int64_t block = format.blockSize;
   RaggedKind ragged = op.getMasked() ? RaggedKind::None : RaggedKind::Rows;
-  if (failed(verifyMultiple(op, elements, elements.rank() - 1, block)) ||
-      failed(verifyScaleShape(op, scales, getScaleShape(elements, block),
-                              ragged, groups)))
+  if (failed(verifyMultiple(op, elements, elements.rank() - 1, block)))
     return failure();
-  return verifyScaleLayout(op, scales, elements.rank(), ragged, groups);
+  return verifyScales(op, scales, elements.shape(), block, ragged, groups);
 }
 
 /// Any number that can be quantized may be yielded to a quantized result.
@@ -320,11 +300,9 @@ LogicalResult GroupedMatmulOp::verify() {
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
   RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
   // grouped_matmul C10
-  if (failed(verifyScales(*this, sa, a, raggedA, groups)) ||
-      failed(verifyScales(*this, sb, b, raggedB, groups)) ||
-      // grouped_matmul C11
-      failed(verifyLayout(*this, sa, a, raggedA, groups)) ||
-      failed(verifyLayout(*this, sb, b, raggedB, groups)) ||
+  // grouped_matmul C11
+  if (failed(verifyScalesOf(*this, sa, a, raggedA, groups)) ||
+      failed(verifyScalesOf(*this, sb, b, raggedB, groups)) ||
       // grouped_matmul C12
       failed(verifyEncoding(*this, a, getOrderOfA(*this), raggedA, groups)) ||
       failed(verifyEncoding(*this, b, getOrderOfB(*this), raggedB, groups)) ||

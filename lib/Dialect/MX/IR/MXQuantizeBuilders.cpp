@@ -41,7 +41,7 @@ void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value input,
                        ArrayRef<OpFoldResult> sizes) {
   MLIRContext *context = builder.getContext();
   Location loc = state.location;
-  int64_t block = getBlockFormat(scaleType).blockSize;
+  const BlockFormat &format = getBlockFormat(scaleType);
   int64_t groups = offsets ? getNumExperts(offsets) : 0;
   SmallVector<OpFoldResult> ofInput(sizes);
   if (sizes.empty())
@@ -60,7 +60,10 @@ void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value input,
     if (layout != ScaleLayoutKind::Linear)
       scaleLayout = ScaleLayoutAttr::get(context, layout, kind, groups);
     SmallVector<OpFoldResult> scales = shape;
-    scales.back() = compute<arith::DivUIOp>(builder, loc, shape.back(), block);
+    scales.back() =
+        compute<arith::DivUIOp>(builder, loc, shape.back(), format.blockSize);
+    if (OpFoldResult &rows = *std::prev(scales.end(), 2); format.blockRows > 1)
+      rows = compute<arith::CeilDivUIOp>(builder, loc, rows, format.blockRows);
     outs.push_back(tensor::EmptyOp::create(builder, loc, shape, elementType,
                                            elementLayout));
     outs.push_back(

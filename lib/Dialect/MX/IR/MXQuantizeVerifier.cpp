@@ -89,10 +89,10 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
     return op.emitOpError("expected scale_rounding = ceil with ")
            << scaleType << " scales, found "
            << stringifyScaleRounding(op.getScaleRounding());
-  if (format.blockRows > 1 && !op.getSquare()) // quantize C7
-    return op.emitOpError("expected square with scales of type ")
+  if (op.getSquare() && format.blockRows > 1) // quantize C7
+    return op.emitOpError("expected no square with scales of type ")
            << scaleType << " for " << format.blockRows << " x "
-           << format.blockSize << " elements, found none";
+           << format.blockSize << " elements, found it";
 
   SmallVector<int64_t> quantized(op.getQuantizedShape());
   int64_t rank = quantized.size();
@@ -112,13 +112,10 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
   if (op.getOut(op.getElementsNumber(index)).kind !=
       QuantizeOut::Kind::Elements)
     return success();
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= op.getBlockSize();
-  Named scales{op.getScales(index), "scales"};
   // quantize C14
-  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)) ||
-      // quantize C15
-      failed(verifyScaleLayout(op, scales, rank, ragged, groups)))
+  // quantize C15
+  if (failed(verifyScales(op, {op.getScales(index), "scales"}, shape,
+                          op.getBlockSize(), ragged, groups)))
     return failure();
   // quantize C16
   return verifyElementEncoding(op, elements, ragged, groups);
@@ -171,15 +168,9 @@ static LogicalResult verifyInputScales(FusedQuantizeOp op,
       // fused_quantize C13
       failed(verifyMultiple(op, input, input.rank() - 1, block)))
     return failure();
-  SmallVector<int64_t> shape(input.type().getShape());
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= block;
-  if (failed(verifyScaleShape(op, scales, shape, RaggedKind::None,
-                              /*groups=*/0)))
-    return failure();
   // fused_quantize C14
-  return verifyScaleLayout(op, scales, input.rank(), RaggedKind::None,
-                           /*groups=*/0);
+  return verifyScales(op, scales, input.type().getShape(), block,
+                      RaggedKind::None, /*groups=*/0);
 }
 
 /// There are inputs, of one shape, and only a prologue takes several.
@@ -337,7 +328,8 @@ static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
            << ", those of the input, along axis 1 without a prologue, found "
            << found << " and " << op.getBlockSize()
            << ": a prologue that yields its argument quantizes them again";
-  if (op.getSquare()) // fused_quantize C26
+  if (op.getSquare() ||
+      getBlockRows(op.getScaleType(index), block) > 1) // fused_quantize C26
     return op.emitOpError("expected no square along axis 1 with input_scales "
                           "and without a prologue, found one");
   return success();

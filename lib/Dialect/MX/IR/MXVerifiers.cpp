@@ -39,14 +39,9 @@ LogicalResult AmaxOp::verify() {
 template <typename Op>
 static LogicalResult verifyScalesOf(Op op, const Named &input,
                                     const Named &scales) {
-  SmallVector<int64_t> shape(input.type().getShape());
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= op.getBlockSize();
-  RaggedKind ragged = op.getRaggedOrNone();
   int64_t groups = op.getOffsets() ? getNumExperts(op.getOffsets()) : 0;
-  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
-    return failure();
-  return verifyScaleLayout(op, scales, input.rank(), ragged, groups);
+  return verifyScales(op, scales, input.type().getShape(), op.getBlockSize(),
+                      op.getRaggedOrNone(), groups);
 }
 
 LogicalResult DequantizeOp::verify() {

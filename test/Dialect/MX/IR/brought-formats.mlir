@@ -39,10 +39,50 @@ func.func @elements(%q: tensor<8x256xf8E5M2>, %s: tensor<8x4x!mx_formats.ue5m3>,
 
 // -----
 
-func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<8x2xf32>) {
-  // expected-error@+1 {{expected square with scales of type 'f32' for 128 x 128 elements, found none}}
-  mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<8x2xf32>)
-      -> tensor<8x256xf8E4M3FN>, tensor<8x2xf32>
+// ROUND-LABEL: func.func @squares(
+// ROUND:       mx.quantize ins({{.*}}) outs({{.*}} : tensor<2x200x256xf8E4M3FN>, tensor<2x2x2xf32>)
+func.func @squares(%x: tensor<2x200x256xf32>, %q: tensor<2x200x256xf8E4M3FN>, %s: tensor<2x2x2xf32>) {
+  mx.quantize ins(%x : tensor<2x200x256xf32>) outs(%q, %s : tensor<2x200x256xf8E4M3FN>, tensor<2x2x2xf32>)
+      -> tensor<2x200x256xf8E4M3FN>, tensor<2x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<1x2xf32>) {
+  // expected-error@+1 {{expected no square with scales of type 'f32' for 128 x 128 elements, found it}}
+  mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<1x2xf32>) square
+      -> tensor<8x256xf8E4M3FN>, tensor<1x2xf32>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{scales is defined here}}
+func.func @scale_rows(%q: tensor<200x256xf8E4M3FN>, %s: tensor<200x2xf32>, %d: tensor<200x256xf32>) {
+  // expected-error@+1 {{expected dimension 0 of scales to be 2, found 200}}
+  mx.dequantize ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<200x2xf32>) outs(%d : tensor<200x256xf32>)
+      block_size = 128 -> tensor<200x256xf32>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{scales is defined here}}
+func.func @experts(%q: tensor<200x256xf8E4M3FN>, %s: tensor<2x2xf32>, %e: tensor<3xi32>, %d: tensor<200x256xf32>) {
+  // expected-error@+1 {{expected no expert groups with blocks of 128 x 128 elements, found ragged = rows: give each group a matrix of its own}}
+  mx.dequantize ragged = rows ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<2x2xf32>) offsets(%e : tensor<3xi32>)
+      outs(%d : tensor<200x256xf32>) block_size = 128 -> tensor<200x256xf32>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{scales is defined here}}
+func.func @materialized(%q: tensor<200x256xf8E4M3FN>, %s: tensor<1x1x32x4x4xf32>, %d: tensor<200x256xf32>) {
+  // expected-error@+1 {{expected scales in layout linear with type 'f32', found tiles, 'tensor<1x1x32x4x4xf32>'}}
+  mx.dequantize ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<1x1x32x4x4xf32>) outs(%d : tensor<200x256xf32>)
+      block_size = 128 -> tensor<200x256xf32>
   return
 }
 

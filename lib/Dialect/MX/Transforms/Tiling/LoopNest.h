@@ -53,8 +53,9 @@ struct LoopNest {
     add(operand, loops);
     llvm::SmallVector<DimMap> &dims = operands.back().dims;
     dims.back().factor = block;
-    if (isMaterialized(mlir::cast<mlir::ShapedType>(operand.get().getType()),
-                       loops.size())) {
+    auto type = mlir::cast<mlir::ShapedType>(operand.get().getType());
+    dims[loops.size() - 2].factor = getBlockRows(type.getElementType(), block);
+    if (isMaterialized(type, loops.size())) {
       dims.back().factor *= kScaleTileBlocks;
       dims[loops.size() - 2].factor = kScaleTileRows;
       dims.append(kScaleTileRank, DimMap{});
