@@ -149,6 +149,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(mxgpu::createMXStoreAsBytes());
   addHostSimplification(pm);
   pm.addPass(mxgpu::createMXGPUMergeKernels());
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAssignWarps());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUPipelineMmas());
   if (options.unrollK != 1)
     pm.addNestedPass<gpu::GPUModuleOp>(
@@ -216,6 +217,7 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
 
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(mxgpu::createMXGPUAssignWarps());
   kernels.addPass(mxgpu::createMXGPUUnrollFragments());
   kernels.addPass(mxgpu::createMXGPULowerCoordinates());
   kernels.addPass(mxgpu::createMXGPULowerMath());

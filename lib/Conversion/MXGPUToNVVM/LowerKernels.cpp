@@ -51,20 +51,18 @@ static void enterIf(NVVMBuilder &builder, Value condition) {
 }
 
 /// Numbers of the role's threads follow from those of the CTA's.
-static void lowerThreadIds(RoleOp role, int64_t firstWarp) {
-  SmallVector<ThreadIdOp> ids;
-  role.walk([&](ThreadIdOp id) { ids.push_back(id); });
-  for (ThreadIdOp id : ids) {
+static void lowerThreadIds(RoleOp role) {
+  role.walk([&](ThreadIdOp id) {
     NVVMBuilder builder(id.getLoc(), id.getContext());
     builder.setInsertionPoint(id);
-    Value inRole =
-        arith::SubIOp::create(builder, builder.threadId(),
-                              builder.i32(firstWarp * mx::target::kWarpSize));
+    Value inRole = arith::SubIOp::create(
+        builder, builder.threadId(),
+        builder.i32(role.getFirstWarp() * mx::target::kWarpSize));
     Value index =
         arith::IndexCastUIOp::create(builder, builder.getIndexType(), inRole);
     id.replaceAllUsesWith(index);
     id.erase();
-  }
+  });
 }
 
 /// Puts what the warps of a role do here, or one thread of them if it is
@@ -92,18 +90,16 @@ static void inlineRole(NVVMBuilder &builder, RoleOp role,
 
 /// Puts roles, which are adjacent, into branches on the warp number.
 static void lowerRoles(KernelOp kernel) {
-  SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
+  SmallVector<RoleOp> roles = *getRolesByWarp(kernel);
   std::optional<int64_t> registers = kernel.getLaunchRegisters();
   NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
-  builder.setInsertionPointAfter(roles.back());
+  builder.setInsertionPointToEnd(&kernel.getBody().front());
   Value warp = builder.warpInCta();
-  int64_t firstWarp = 0;
   for (RoleOp role : roles) {
-    lowerThreadIds(role, firstWarp);
+    lowerThreadIds(role);
     bool isLast = role == roles.back() && !registers;
     Value relative =
-        arith::SubIOp::create(builder, warp, builder.i32(firstWarp));
-    firstWarp += role.getWarps();
+        arith::SubIOp::create(builder, warp, builder.i32(role.getFirstWarp()));
     Value isRole = builder.isBelow(relative, builder.i32(role.getWarps()));
     auto ifOp = scf::IfOp::create(builder, isRole, /*withElse=*/!isLast);
     OpBuilder::InsertPoint next = builder.saveInsertionPoint();
@@ -117,8 +113,10 @@ static void lowerRoles(KernelOp kernel) {
   // Warps without a role belong to a warpgroup too.
   if (registers)
     setRegisters(builder, roles.back(), *registers);
-  for (RoleOp role : roles)
+  for (RoleOp role : roles) {
+    role.getAssignment().erase();
     role.erase();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,10 +348,12 @@ struct LowerKernelsPass final
   }
 
   static LogicalResult verify(KernelOp kernel) {
-    return verifyLowered<RingOp, ForEachWorkTileOp, ForEachKOp, TileSchedulerOp,
-                         AddPartialsOp>(
-        kernel,
-        "kernels are: run mxgpu-lower-work and mxgpu-lower-rings first");
+    if (failed(verifyLowered<RingOp, ForEachWorkTileOp, ForEachKOp,
+                             TileSchedulerOp, AddPartialsOp>(
+            kernel,
+            "kernels are: run mxgpu-lower-work and mxgpu-lower-rings first")))
+      return failure();
+    return getRolesByWarp(kernel);
   }
 };
 } // namespace

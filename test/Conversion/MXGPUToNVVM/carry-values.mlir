@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
 // Stages and parities go through loops and branches around the takes, whatever these
 // carry themselves. lower-rings-invalid.mlir has what they cannot go through.

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse --verify-roundtrip | FileCheck %s
 
 // Operation by operation: what stages, barriers and the tensor core become. Quantizers
 // and reductions have files of their own.

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
 // Elements are moved to where bf16 has its fields, and multiplied two at a time.
 

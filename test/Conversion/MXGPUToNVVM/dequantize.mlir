@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
 // A target without cvt from 4 bits moves their fields to where f16 has them. One
 // rounding follows the exact product.

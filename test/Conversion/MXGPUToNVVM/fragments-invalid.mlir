@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-unroll-fragments --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm
+// RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-unroll-fragments --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm
 
 // Registers have no addresses: the column is a constant, at the latest when loops over
 // columns are unrolled.

@@ -1,5 +1,5 @@
-// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --cse | FileCheck %s
-// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=STORE
+// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --cse | FileCheck %s
+// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=STORE
 
 // A fragment is a vector of a thread's registers. What takes it apart picks elements of
 // that, and what stores it knows the lane's places, by its layout.

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
 // The largest scale and 255 less the smallest one, of four parts. The reference is 7 below
 // the largest, which is 169 at most; the smallest is 5 below the reference at most.

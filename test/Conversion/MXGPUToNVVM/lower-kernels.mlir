@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mxgpu-lower-kernels --canonicalize --cse --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-kernels --canonicalize --cse --verify-roundtrip | FileCheck %s
 
 // Kernels become functions, with what each CTA does once.
 
@@ -158,11 +158,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @registers(%to: memref<?xi32>) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : i32
-    mxgpu.role @sum warps(4) registers(208) {
+    mxgpu.role @sum warps(4) {
       memref.store %c1, %to[%c0] : memref<?xi32>
     }
-    mxgpu.role @load warps(1) elected registers(56) {
+    mxgpu.role @load warps(1) elected {
       memref.store %c1, %to[%c0] : memref<?xi32>
     }
+    mxgpu.assign_warps @sum from 0 registers(208)
+    mxgpu.assign_warps @load from 4 registers(56)
   }
 }

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-lower-rings
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-assign-warps --mxgpu-lower-rings
 
 // Stages go through scf.for, scf.if and scf.while only.
 

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
 // The copy engine fills stages for the tensor core. Loops carry a role's stage and
 // the parity that it waits for there. A producer begins with parity 1, the phase

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-lower-rings --canonicalize --cse --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-assign-warps --mxgpu-lower-rings --canonicalize --cse --verify-roundtrip | FileCheck %s
 
 // Stages that bulk copies store have no barriers: the thread that starts the copies
 // counts them.

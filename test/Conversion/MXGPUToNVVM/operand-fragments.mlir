@@ -1,5 +1,5 @@
-// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-lower-coordinates --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
-// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-lower-coordinates --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=COUNT
+// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-lower-coordinates --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-lower-coordinates --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=COUNT
 // RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --canonicalize | FileCheck %s --check-prefix=FOLD
 
 // Operands of wgmma from shared memory. A run of 16 bytes is one load; bytes change places

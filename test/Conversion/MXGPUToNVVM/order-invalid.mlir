@@ -7,6 +7,8 @@
 // RUN: not mx-opt %t/left.mlir --convert-mxgpu-to-nvvm 2>&1 | FileCheck %t/left.mlir
 // RUN: not mx-opt %t/fragment.mlir --mxgpu-lower-rings 2>&1 | FileCheck %t/fragment.mlir
 // RUN: not mx-opt %t/roles.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/roles.mlir
+// RUN: not mx-opt %t/warps.mlir --mxgpu-lower-rings 2>&1 | FileCheck %t/warps.mlir
+// RUN: not mx-opt %t/warps.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/warps.mlir
 
 //--- takes.mlir
 // CHECK: takes.mlir:8:13: error: 'mxgpu.ring' op expected to be lowered before kernels are: run mxgpu-lower-work and mxgpu-lower-rings first
@@ -24,6 +26,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     mxgpu.role @consume warps(1) {
       %stage, %x = mxgpu.consumer_wait %ring : !ring
       mxgpu.consumer_release %stage : !mxgpu.stage<!ring>
+    }
+  }
+}
+
+//--- warps.mlir
+// CHECK: warps.mlir:5:5: error: 'mxgpu.role' op expected mxgpu.assign_warps for it, found none: mxgpu-assign-warps adds those of all roles
+// CHECK-NOT: error
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @role warps(1) {
     }
   }
 }

@@ -1,5 +1,5 @@
-// RUN: mx-opt %s --mxgpu-verify-resources --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
-// RUN: mx-opt %s --mxgpu-lower-rings --mxgpu-lower-kernels | FileCheck %s --check-prefix=LAUNCH
+// RUN: mx-opt %s --mxgpu-verify-resources --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels | FileCheck %s --check-prefix=LAUNCH
 
 // Buffers lie in the order of the rings, stage by stage: the fields of a stage in
 // their order, then its full and its empty barrier. Swizzled buffers start at
@@ -80,22 +80,26 @@ gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
     %second = mxgpu.ring "second" : !out
     %own = mxgpu.ring "own" : !own
     %accumulator = mxgpu.ring "sums" : !accumulator
-    mxgpu.role @alone warps(2) registers(152) {
+    mxgpu.role @alone warps(2) {
       %s, %s_f = mxgpu.producer_acquire %own : !own
       %t, %t_d = mxgpu.consumer_wait %accumulator : !accumulator
     }
     // CHECK: mxgpu.role @first
     // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c64_i32{{.*}})
-    mxgpu.role @first warps(2) registers(152) {
+    mxgpu.role @first warps(2) {
       %s, %s_f = mxgpu.producer_acquire %first : !out
     }
     // CHECK: mxgpu.role @second
     // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c3_i32, %c64_i32{{.*}})
-    mxgpu.role @second warps(2) registers(56) {
+    mxgpu.role @second warps(2) {
       %s, %s_f = mxgpu.producer_acquire %second : !out
     }
-    mxgpu.role @mma warps(1) registers(56) {
+    mxgpu.role @mma warps(1) {
       %s, %s_d = mxgpu.producer_acquire %accumulator : !accumulator
     }
+    mxgpu.assign_warps @alone from 0 registers(152)
+    mxgpu.assign_warps @first from 2 registers(152)
+    mxgpu.assign_warps @second from 4 registers(56)
+    mxgpu.assign_warps @mma from 6 registers(56)
   }
 }

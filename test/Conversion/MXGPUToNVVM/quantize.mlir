@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
 // Quantizers in registers. A target without cvt for scales rounds them up on
 // their bits; bf16 is multiplied in pairs.

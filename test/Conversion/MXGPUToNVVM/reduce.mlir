@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --split-input-file --convert-mxgpu-host-to-gpu --mxgpu-lower-work --mxgpu-lower-kernels --convert-mxgpu-to-nvvm | FileCheck %s
+// RUN: mx-opt %s --split-input-file --convert-mxgpu-host-to-gpu --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm | FileCheck %s
 
 // Five exchanges; all lanes come to the same number.
 

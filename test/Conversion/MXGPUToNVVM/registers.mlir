@@ -29,12 +29,15 @@
 // CHECK-NEXT:    llvm.return
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @two_groups() {
-    mxgpu.role @sum warps(4) registers(208) {
+    mxgpu.role @sum warps(4) {
     }
-    mxgpu.role @load warps(1) registers(56) {
+    mxgpu.role @load warps(1) {
     }
-    mxgpu.role @mma warps(1) registers(56) {
+    mxgpu.role @mma warps(1) {
     }
+    mxgpu.assign_warps @sum from 0 registers(208)
+    mxgpu.assign_warps @load from 4 registers(56)
+    mxgpu.assign_warps @mma from 5 registers(56)
   }
 }
 
@@ -47,9 +50,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:         llvm.return
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @equal() {
-    mxgpu.role @sum warps(4) registers(152) {
+    mxgpu.role @sum warps(4) {
     }
-    mxgpu.role @load warps(4) registers(152) {
+    mxgpu.role @load warps(4) {
     }
+    mxgpu.assign_warps @sum from 0 registers(152)
+    mxgpu.assign_warps @load from 4 registers(152)
   }
 }

@@ -24,7 +24,7 @@ def run(arguments, text=None):
 
 
 dumped = run(["--mx-to-nvvm", "--dump-pass-pipeline", os.devnull]).stderr
-kernels = re.search(r"gpu\.module\(\s*(mxgpu-unroll-fragments.*?convert-mxgpu-to-nvvm)", dumped, re.S)
+kernels = re.search(r"gpu\.module\(\s*(mxgpu-assign-warps,\s*mxgpu-unroll-fragments.*?convert-mxgpu-to-nvvm)", dumped, re.S)
 if not kernels:
     sys.exit(f"expected the passes of kernels in:\n{dumped}")
 passes = [name.strip() for name in re.split(r",(?![^{]*})", kernels[1])]

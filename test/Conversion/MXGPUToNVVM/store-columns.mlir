@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
 // A constant that is added to a column is part of each store's offset, so that
 // stores to several columns share an address. Without `aligned` it is not: the

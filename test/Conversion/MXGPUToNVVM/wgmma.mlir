@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mxgpu-lower-work --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
 // wgmma.mma_async: what one MMA of a stage becomes, for each pair of types.
 
@@ -262,5 +262,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %accumulator = mxgpu.mma_wait %started pending(0) : !blocks_sums
       mxgpu.consumer_release %stage : !mxgpu.stage<!blocks_in>
     }
+    mxgpu.assign_warps @first from 0
+    mxgpu.assign_warps @multiply from 4
   }
 }

@@ -54,7 +54,7 @@ for (pair, n, k), slots, (own, extra) in itertools.product(tiles, accumulators, 
 
 PIPELINE = """builtin.module(mx-select-schedule{explain}, mx-materialize-layouts,
     one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},
-    convert-mx-to-mxgpu, gpu.module(mxgpu-overlap-epilogues, mxgpu-verify-pipelines, mxgpu-verify-resources, mxgpu-lower-work, mxgpu-lower-rings))"""
+    convert-mx-to-mxgpu, gpu.module(mxgpu-overlap-epilogues, mxgpu-assign-warps, mxgpu-verify-pipelines, mxgpu-verify-resources, mxgpu-lower-work, mxgpu-lower-rings))"""
 
 path = f"{directory}/kernels.mlir"
 with open(path, "w") as file:

@@ -150,7 +150,7 @@ def multiply(case):
     begin = [f"      %row{r} = arith.addi %row, %in_row{r} : index" for r in range(rows)]
     read_a = hold(c) if c.held else ""
     number = " thread(%thread)" * (c.warpgroups > 1 and not c.held)
-    return "\n".join([f"  mxgpu.role @multiply warps({4 * c.warpgroups}){c.registers} {{", *places, f"""\
+    return "\n".join([f"  mxgpu.role @multiply warps({4 * c.warpgroups}) {{", *places, f"""\
     %in_column = mxgpu.fragment_column 0 of !{name}_sums
     %zero = mxgpu.zero_fragment : !{name}_sums
     mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %scheduler {{""", *begin, f"""\
@@ -187,7 +187,7 @@ def fill(case):
                       for field, _, _, element in fields)
     body = "\n".join(lines)
     return f"""\
-  mxgpu.role @fill warps(4){c.few_registers} {{
+  mxgpu.role @fill warps(4) {{
     %c8 = arith.constant 8 : index
     %size = arith.constant {size} : index
     %thread = mxgpu.thread_id
@@ -214,7 +214,7 @@ def load(case):
         f"        mxgpu.tma_load %{field}_map[{first}, %k] into %{field}_tile for %stage : "
         f"!{name}_{field}_map, !{name}_{field}, !{name}_input" for field, first in fields)
     return f"""\
-  mxgpu.role @load warps(1) elected{case.few_registers} {{
+  mxgpu.role @load warps(1) elected {{
     mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %scheduler {{
       mxgpu.for_each_k (%k, %extent, %first) from %start to %end step {case.step} {{
         %stage, {tiles} = mxgpu.producer_acquire %in : !{name}_in
@@ -240,7 +240,11 @@ def kernel(case):
              f"  %{name}_last = arith.subi %{name}_rows, %c1 : index"
              for name, kind in parameters(c) if name in "ab"]
     # A role before it, so that the warpgroups that multiply are not the first.
-    roles = [fill(c), multiply(c)] if c.filled else [multiply(c), load(c)]
+    if c.filled:
+        roles = [fill(c), multiply(c), "  mxgpu.assign_warps @fill from 0", "  mxgpu.assign_warps @multiply from 4"]
+    else:
+        roles = [multiply(c), load(c), f"  mxgpu.assign_warps @multiply from 0{c.registers}",
+                 f"  mxgpu.assign_warps @load from {4 * c.warpgroups}{c.few_registers}"]
     return "\n".join([f"mxgpu.kernel @{c.name}({arguments}) {{", f"""\
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -320,7 +320,7 @@ struct LowerRingsPass final
     if (failed(verifyLowered<ForEachWorkTileOp, ForEachKOp>(
             kernel, "rings are: run mxgpu-lower-work first")))
       return failure();
-    if (failed(verifyThreadsNamed(kernel)))
+    if (failed(verifyThreadsNamed(kernel)) || failed(getRolesByWarp(kernel)))
       return failure();
     KernelMemory memory = placeMemory(kernel);
     WalkResult copied = kernel.walk([&](CopyScalesOp copy) {

@@ -88,8 +88,7 @@ std::pair<Value, Value> KernelBuilder::warpAndLane() {
 
 RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
                            bool onLeader) {
-  auto role = RoleOp::create(*this, name, warps, elected, onLeader,
-                             /*registers=*/IntegerAttr());
+  auto role = RoleOp::create(*this, name, warps, elected, onLeader);
   setInsertionPointToStart(&role.getBody().emplaceBlock());
   return role;
 }

@@ -149,11 +149,7 @@ static void buildScheduleRole(MatmulKernel &kernel, const Policies &policies,
   OpBuilder::InsertionGuard guard(body);
   bool isAsked =
       kernel.matmul.buffers.workTiles.getProducer() == AsyncKind::Clc;
-  RoleOp role = body.role("schedule", 1, /*elected=*/isAsked);
-  // It is in the warpgroup of the loads.
-  ArrayRef<int64_t> registers = kernel.matmul.schedule.getRegisters();
-  if (!registers.empty())
-    role.setRegisters(registers.back());
+  body.role("schedule", 1, /*elected=*/isAsked);
   body.forEachWorkTile(policies.work->getScheduler());
   Value stage = ProducerAcquireOp::create(body, workTiles).getStage();
   ProducerCommitOp::create(body, stage, Value());

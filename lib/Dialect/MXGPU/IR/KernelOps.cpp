@@ -117,45 +117,6 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-/// What setmaxnreg can set.
-static LogicalResult verifyCount(Operation *op, IntegerAttr registers) {
-  if (!registers)
-    return success();
-  int64_t count = registers.getInt();
-  if (count >= target::kSetMaxNRegMin && count <= target::kSetMaxNRegMax &&
-      count % target::kSetMaxNRegStep == 0)
-    return success();
-  // shared C9
-  return op->emitOpError("expected registers in multiples of ")
-         << target::kSetMaxNRegStep << " from " << target::kSetMaxNRegMin
-         << " to " << target::kSetMaxNRegMax << ", found " << count;
-}
-
-/// Registers move between warpgroups, so the roles of one have equally many;
-/// all roles say how many or none does.
-static LogicalResult verifyRegisters(KernelOp kernel) {
-  int64_t warps = 0, ofWarpgroup = 0; // registers, 0 where roles do not say
-  bool isFirst = true, all = false;
-  for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
-    bool has = role.getRegisters().has_value();
-    if (!isFirst && has != all) // role C8
-      return role.emitOpError("expected registers in every role or in none");
-    all = has;
-    isFirst = false;
-    int64_t registers = role.getRegisters().value_or(0);
-    if (warps % target::kWarpGroupWarps == 0)
-      ofWarpgroup = registers;
-    if (registers != ofWarpgroup) // role C9
-      return role.emitOpError("expected ")
-             << ofWarpgroup << " registers, as in the other roles of its "
-             << "warpgroup, found " << registers;
-    warps += role.getWarps();
-    if (warps % target::kWarpGroupWarps)
-      ofWarpgroup = registers;
-  }
-  return success();
-}
-
 LogicalResult KernelOp::verifyRegions() {
   if (getNumThreads() == 0) // kernel C10
     return emitOpError("expected at least 1 role, found none");
@@ -173,12 +134,18 @@ LogicalResult KernelOp::verifyRegions() {
                               "on_leader, found cluster(")
              << getCluster() << ')';
   }
-  return verifyRegisters(*this);
+  for (auto assign : getBody().getOps<AssignWarpsOp>())
+    if (!names.erase(assign.getRoleAttr())) // assign_warps C1
+      return assign.emitOpError("expected a role of the kernel, and each role "
+                                "once, found ")
+             << assign.getRoleAttr();
+  return success();
 }
 
 int64_t KernelOp::getNumThreads() {
   int64_t warps = 0;
-  bool dividesRegisters = false;
+  ScheduleAttr schedule = getScheduleAttr();
+  bool dividesRegisters = schedule && !schedule.getRegisters().empty();
   for (RoleOp role : getBody().getOps<RoleOp>()) {
     warps += role.getWarps();
     dividesRegisters |= role.getRegisters().has_value();
@@ -189,16 +156,17 @@ int64_t KernelOp::getNumThreads() {
 }
 
 std::optional<int64_t> KernelOp::getLaunchRegisters() {
-  SmallVector<int64_t> groups; // registers of a thread, by warpgroup
-  int64_t warps = 0, sum = 0;
+  llvm::SmallDenseMap<int64_t, int64_t> groups; // registers, by warpgroup
   for (auto role : getBody().getOps<RoleOp>()) {
-    if (!role.getRegisters())
+    std::optional<int64_t> registers = role.getRegisters();
+    if (!registers)
       return std::nullopt;
-    warps += role.getWarps();
-    groups.resize(llvm::divideCeil(warps, target::kWarpGroupWarps),
-                  *role.getRegisters());
+    for (int64_t warp = 0; warp < int64_t(role.getWarps()); ++warp)
+      groups[(role.getFirstWarp() + warp) / target::kWarpGroupWarps] =
+          *registers;
   }
-  for (int64_t registers : groups)
+  int64_t sum = 0;
+  for (auto [group, registers] : groups)
     sum += registers;
   return llvm::alignTo(llvm::divideCeil(sum, groups.size()),
                        target::kSetMaxNRegStep);
@@ -209,8 +177,6 @@ LogicalResult RoleOp::verify() {
   if (getWarps() > kMaxWarps) // role C1
     return emitOpError("expected at most ")
            << kMaxWarps << " warps, found " << getWarps();
-  if (failed(verifyCount(*this, getRegistersAttr())))
-    return failure();
   if (getElected() && getWarps() != 1) // role C3
     return emitOpError("expected 1 warp in an elected role, found ")
            << getWarps();
@@ -228,21 +194,61 @@ bool RoleOp::needsBarrier() {
       .wasInterrupted();
 }
 
-/// Returns the roles of the kernel before `role`.
-static SmallVector<RoleOp> getEarlierRoles(RoleOp role) {
-  SmallVector<RoleOp> roles(role->getBlock()->getOps<RoleOp>());
-  roles.truncate(llvm::find(roles, role) - roles.begin());
+FailureOr<SmallVector<RoleOp>> mx::mxgpu::getRolesByWarp(KernelOp kernel) {
+  SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
+  for (RoleOp role : roles)
+    if (!role.getAssignment()) // assign_warps C3
+      return role.emitOpError("expected mxgpu.assign_warps for it, found none: "
+                              "mxgpu-assign-warps adds those of all roles");
+  llvm::sort(roles, [](RoleOp a, RoleOp b) {
+    return a.getFirstWarp() < b.getFirstWarp();
+  });
   return roles;
 }
 
-int64_t RoleOp::getFirstWarp() {
-  int64_t warps = 0;
-  for (RoleOp role : getEarlierRoles(*this))
-    warps += role.getWarps();
-  return warps;
+/// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
+/// tcgen05 access restrictions), and a warpgroup begins at such a number.
+int64_t RoleOp::getWarpMultiple() {
+  int64_t multiple = 1;
+  walk([&](LoadAccumulatorOp) { multiple = target::kWarpGroupWarps; });
+  walk([&](MmaOp mma) {
+    int64_t threads = mma.getKind().getRoles().threads;
+    multiple = std::max<int64_t>(multiple,
+                                 llvm::divideCeil(threads, target::kWarpSize));
+  });
+  return multiple;
 }
 
-int64_t RoleOp::getNamedBarrier() { return getEarlierRoles(*this).size() + 1; }
+AssignWarpsOp RoleOp::getAssignment() {
+  for (auto assign : (*this)->getBlock()->getOps<AssignWarpsOp>())
+    if (assign.getRoleAttr() == getSymNameAttr())
+      return assign;
+  return {};
+}
+
+int64_t RoleOp::getFirstWarp() { return getAssignment().getFirstWarp(); }
+
+std::optional<int64_t> RoleOp::getRegisters() {
+  AssignWarpsOp assign = getAssignment();
+  return assign ? assign.getRegisters() : std::nullopt;
+}
+
+int64_t RoleOp::getNamedBarrier() {
+  auto roles = (*this)->getBlock()->getOps<RoleOp>();
+  return std::distance(roles.begin(), llvm::find(roles, *this)) + 1;
+}
+
+/// What setmaxnreg can set.
+LogicalResult AssignWarpsOp::verify() {
+  int64_t count = getRegisters().value_or(target::kSetMaxNRegMin);
+  if (count >= target::kSetMaxNRegMin && count <= target::kSetMaxNRegMax &&
+      count % target::kSetMaxNRegStep == 0)
+    return success();
+  // assign_warps C2
+  return emitOpError("expected registers in multiples of ")
+         << target::kSetMaxNRegStep << " from " << target::kSetMaxNRegMin
+         << " to " << target::kSetMaxNRegMax << ", found " << count;
+}
 
 //===----------------------------------------------------------------------===//
 // In kernels and roles

@@ -78,6 +78,9 @@ llvm::LogicalResult verifyFilled(RingOp ring, const Sides &sides);
 /// stages are given back after it.
 llvm::LogicalResult verifyMmas(KernelOp kernel);
 
+/// Fails unless warps and registers that are assigned to roles go together.
+llvm::LogicalResult verifyWarps(KernelOp kernel);
+
 /// Fails if a role waits for something that happens only after the wait. All
 /// known numbers of iterations count with `countsIterations`, else loops of two
 /// roles are the same.

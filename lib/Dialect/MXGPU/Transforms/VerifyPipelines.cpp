@@ -38,7 +38,8 @@ public:
   explicit Verifier(KernelOp kernel) : kernel(kernel) {}
 
   LogicalResult run() {
-    if (failed(verifyOperands()) || failed(collectPorts()))
+    if (failed(verifyWarps(kernel)) || failed(verifyOperands()) ||
+        failed(collectPorts()))
       return failure();
     for (auto &[ring, sides] : rings)
       if (failed(verifyRing(cast<RingOp>(ring), sides)))

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Shared memory, tensor memory, warps, their registers and the named barriers
-// follow from the order of the ops in the kernel. Compares them with the limits
-// of the chip.
+// Shared memory, tensor memory and named barriers follow from the order of the
+// ops in the kernel. Compares them, and registers, with the limits of the chip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +65,7 @@ struct VerifyResourcesPass final
       const target::TargetInfo *target = getTargetInfo(kernel);
       if (!target || failed(verifyMmas(kernel, *target)) ||
           failed(verifyBuffers(kernel, *target)) ||
-          failed(verifyWarps(kernel)) || failed(verifyBarriers(kernel)) ||
+          failed(verifyBarriers(kernel)) ||
           failed(verifyRegisters(kernel, *target)))
         return signalPassFailure();
       if (!kernel.getMinCtas())
@@ -103,39 +102,6 @@ struct VerifyResourcesPass final
                                 "columns of tensor memory", target)) ||
                    failed(check(kernel, layout.smem, target.smemPerCta,
                                 "bytes of shared memory", target)));
-  }
-
-  /// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
-  /// tcgen05 access restrictions), and the warps of a warpgroup begin at such a
-  /// number: roles that read accumulators or multiply by warpgroups start
-  /// there.
-  static LogicalResult verifyWarps(KernelOp kernel) {
-    int64_t next = 0;
-    for (auto role : kernel.getBody().getOps<RoleOp>()) {
-      bool readsTensorMemory = false;
-      role.walk([&](LoadAccumulatorOp) { readsTensorMemory = true; });
-      int64_t together = 1; // warps that issue an instruction
-      role.walk([&](MmaOp mma) {
-        int64_t threads = mma.getKind().getRoles().threads;
-        together = std::max<int64_t>(
-            together, llvm::divideCeil(threads, target::kWarpSize));
-      });
-      constexpr int64_t kWarps = target::kWarpGroupWarps;
-      if (readsTensorMemory && (next % kWarps || role.getWarps() != kWarps))
-        return role.emitOpError("expected ")
-               << kWarps << " warps from a multiple of " << kWarps
-               << " in a role that reads accumulators, found "
-               << role.getWarps() << " from " << next;
-      int64_t warps = role.getWarps();
-      if (next % together || warps % together)
-        return role.emitOpError("expected a multiple of ")
-               << together << " warps, from a multiple of " << together
-               << ", in a role of which " << together
-               << " issue a matrix instruction together, found " << warps
-               << " from " << next;
-      next += role.getWarps();
-    }
-    return success();
   }
 
   /// Roles whose threads wait for each other use the named barrier of the role.

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --mxgpu-assign-warps --canonicalize --cse | FileCheck %s
 
 // tcgen05.mma of kind f16 reads activations of bf16 where the copy engine puts
 // them. Threads dequantize weights from one ring to another, row by row, and no
@@ -16,18 +16,18 @@
 // CHECK:         %[[A:.*]] = mxgpu.encode_tensor_map %{{.*}} : memref<256x512xbf16> -> ![[$MAP]]
 // CHECK:         mxgpu.launch @kernels::@dense_matmul grid(%{{.*}}) args(%[[A]], %{{[^ ,]*}}, %{{[^ ,]*}}, %{{[^ ,]*}} :
 // CHECK:         mxgpu.kernel @dense_matmul(%[[AMAP:.*]]: ![[$MAP]], %{{.*}}, %{{.*}}, %{{.*}}: memref<256x128xbf16>)
-// CHECK:           mxgpu.role @epilogue warps(4) registers(168)
+// CHECK:           mxgpu.role @epilogue warps(4)
 // CHECK:               mxgpu.consumer_wait %acc : ![[$ACC]]
 // CHECK:               mxgpu.load_accumulator
-// CHECK:           mxgpu.role @dequantize warps(8) registers(128)
+// CHECK:           mxgpu.role @dequantize warps(8)
 // CHECK:               mxgpu.consumer_wait %in_b : ![[$IN_B]]
 // CHECK:               %[[NUMBERS:.*]] = mxgpu.dequantize_fragment %{{.*}} -> ![[$TILE]]
 // CHECK-NEXT:          %[[FILLED:.*]], %[[TO:.*]] = mxgpu.producer_acquire %operands : ![[$OPERANDS]]
 // CHECK-NEXT:          mxgpu.store_shared %[[NUMBERS]], %[[TO]]
-// CHECK:           mxgpu.role @load warps(1) elected registers(88)
+// CHECK:           mxgpu.role @load warps(1) elected
 // CHECK:               mxgpu.tma_load %[[AMAP]][%row, %k]
 // CHECK-NOT:           sfa
-// CHECK:           mxgpu.role @mma warps(1) elected registers(88)
+// CHECK:           mxgpu.role @mma warps(1) elected
 // CHECK:               %[[SUMS_STAGE:.*]], %[[SUMS:.*]] = mxgpu.producer_acquire %acc : ![[$ACC]]
 // CHECK:               %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
 // CHECK-NEXT:          %[[OPERAND_STAGE:.*]], %[[W:.*]] = mxgpu.consumer_wait %operands : ![[$OPERANDS]]
@@ -35,6 +35,10 @@
 // CHECK-NEXT:          mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %[[X]], %[[W]] into %[[SUMS]] accumulate(%[[MORE]]) :
 // CHECK-NEXT:          mxgpu.consumer_release %[[OPERAND_STAGE]]
 // CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
+// CHECK:         mxgpu.assign_warps @epilogue from 0 registers(168)
+// CHECK-NEXT:    mxgpu.assign_warps @dequantize from 4 registers(128)
+// CHECK-NEXT:    mxgpu.assign_warps @load from 12 registers(88)
+// CHECK-NEXT:    mxgpu.assign_warps @mma from 13 registers(88)
 !x = memref<256x512xbf16>
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --mxgpu-assign-warps --canonicalize --cse | FileCheck %s
 
 // TMA loads both operands into rings of their own. The MMA warpgroups dequantize A in
 // registers. Another warpgroup dequantizes B into a third ring, from which wgmma reads.
@@ -28,7 +28,7 @@
 // CHECK-DAG: ![[$Y:.*]] = !mxgpu.fragment<128x128xf32, #[[$RESULT]]>
 
 // CHECK:       mxgpu.kernel @main_matmul(%a_map: ![[$A_MAP]], %b_map: ![[$B_MAP]], %sfa_map: {{.*}}, %sfb_map: {{.*}}, %result: memref<256x256xbf16>)
-// CHECK:         mxgpu.role @multiply warps(8) registers(200) {
+// CHECK:         mxgpu.role @multiply warps(8) {
 // CHECK:           mxgpu.for_each_work_tile
 // CHECK:             %[[ZERO:.*]] = mxgpu.zero_fragment : ![[$SUM]]
 // CHECK:             %[[ALL:.*]] = mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %start to %end step 64 iter_args(%[[OLD:.*]] = %[[ZERO]] : ![[$SUM]]) {
@@ -50,7 +50,7 @@
 // CHECK:             mxgpu.extract_columns %[[Y]] at
 // CHECK:             mxgpu.store_fragment {{.*}}aligned(16) : vector<8xbf16>
 
-// CHECK:         mxgpu.role @dequantize warps(4) registers(72) {
+// CHECK:         mxgpu.role @dequantize warps(4) {
 // CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
 // Eight lanes access eight rows: what they read and write is in other banks.
 // CHECK:           %[[MOVED:.*]] = arith.xori %[[THREAD]],
@@ -65,7 +65,7 @@
 // CHECK-NEXT:          mxgpu.producer_commit %[[FILLED]]
 // CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
 
-// CHECK:         mxgpu.role @load warps(1) elected registers(40) {
+// CHECK:         mxgpu.role @load warps(1) elected {
 // CHECK:             mxgpu.for_each_k
 // CHECK:               %[[KTILE:.*]] = arith.divui %k, %c128
 // CHECK-NEXT:          %[[STAGE:.*]], %a, %sfa = mxgpu.producer_acquire %in : ![[$IN]]
@@ -76,6 +76,9 @@
 // CHECK:               mxgpu.tma_load %b_map[%column, %k] into %b for %[[STAGE]]
 // CHECK:               mxgpu.tma_load %sfb_map[%{{.*}}, %[[KTILE]]] into %sfb for %[[STAGE]]
 // CHECK-NEXT:          mxgpu.producer_commit %[[STAGE]]
+// CHECK:         mxgpu.assign_warps @multiply from 0 registers(200)
+// CHECK-NEXT:    mxgpu.assign_warps @dequantize from 8 registers(72)
+// CHECK-NEXT:    mxgpu.assign_warps @load from 12 registers(40)
 !a = memref<256x128xf8E4M3FN>
 !s = memref<2x1x32x4x4xf8E8M0FNU>
 !y = memref<256x256xbf16>

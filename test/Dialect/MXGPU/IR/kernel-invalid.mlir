@@ -129,10 +129,29 @@ gpu.module @kernels {
 // -----
 
 // CASES kernel body
-// shared C9
-// expected-error @below {{'mxgpu.role' op expected registers in multiples of 8 from 24 to 256, found 20}}
-mxgpu.role @role warps(1) registers(20) {
+mxgpu.role @role warps(1) {
 }
+// assign_warps C1
+// expected-error @below {{'mxgpu.assign_warps' op expected a role of the kernel, and each role once, found "rule"}}
+mxgpu.assign_warps @rule from 0
+
+mxgpu.role @role warps(1) {
+}
+mxgpu.assign_warps @role from 0
+// assign_warps C1
+// expected-error @below {{'mxgpu.assign_warps' op expected a role of the kernel, and each role once, found "role"}}
+mxgpu.assign_warps @role from 1
+
+mxgpu.role @role warps(1) {
+}
+// assign_warps C2
+// expected-error @below {{'mxgpu.assign_warps' op expected registers in multiples of 8 from 24 to 256, found 20}}
+mxgpu.assign_warps @role from 0 registers(20)
+
+mxgpu.role @role warps(1) {
+}
+// expected-error @below {{'mxgpu.assign_warps' op attribute 'first_warp' failed to satisfy constraint}}
+mxgpu.assign_warps @role from 32
 
 // expected-error @below {{'mxgpu.role' op attribute 'warps' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
 mxgpu.role @role warps(0) {

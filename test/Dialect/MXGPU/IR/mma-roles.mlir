@@ -1,6 +1,6 @@
 // RUN: mx-test-opt %s | mx-test-opt | FileCheck %s
 // RUN: mx-test-opt %s --mlir-print-op-generic | mx-test-opt | FileCheck %s
-// RUN: mx-test-opt %s --mxgpu-verify-pipelines --mxgpu-unroll-fragments --mxgpu-lower-coordinates --mxgpu-lower-math --mxgpu-lower-work --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm | FileCheck %s --check-prefix=NVVM
+// RUN: mx-test-opt %s --mxgpu-verify-pipelines --mxgpu-unroll-fragments --mxgpu-lower-coordinates --mxgpu-lower-math --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm | FileCheck %s --check-prefix=NVVM
 
 // An instruction of another dialect, which is synchronous, goes through all passes:
 // mxgpu asks its attribute where operands lie and how it completes.

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s | mx-opt | FileCheck %s
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
-// RUN: mx-opt %s --mxgpu-verify-pipelines --mxgpu-unroll-fragments --mxgpu-lower-coordinates --mxgpu-lower-math --mxgpu-lower-work --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=NVVM
+// RUN: mx-opt %s --mxgpu-verify-pipelines --mxgpu-unroll-fragments --mxgpu-lower-coordinates --mxgpu-lower-math --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=NVVM
 
 // mma.sync: what one mxgpu.mma becomes, and where it finds scales.
 !a = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 2: 16 rows]>>

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// What pairs, overlapped accumulators and divided registers ask of operations.
+// What pairs and overlapped accumulators ask of operations.
 
 // -----
 
@@ -29,22 +29,6 @@ mxgpu.role @role warps(1) {
 // role C7
 // expected-error @below {{'mxgpu.role' op expected a kernel with cluster(2) around a role on_leader, found cluster(1)}}
 mxgpu.role @role warps(1) elected on_leader {
-}
-
-mxgpu.role @epilogue warps(4) registers(240) {
-}
-mxgpu.role @load warps(1) elected registers(40) {
-}
-// role C9
-// expected-error @below {{'mxgpu.role' op expected 40 registers, as in the other roles of its warpgroup, found 48}}
-mxgpu.role @mma warps(1) elected registers(48) {
-}
-
-mxgpu.role @epilogue warps(4) registers(240) {
-}
-// role C8
-// expected-error @below {{'mxgpu.role' op expected registers in every role or in none}}
-mxgpu.role @load warps(1) elected {
 }
 
 // SET arguments = %map: !map, %n: index

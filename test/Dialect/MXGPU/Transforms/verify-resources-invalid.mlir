@@ -56,37 +56,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// Tensor memory is read by warps whose number modulo 4 is known.
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  mxgpu.kernel @lanes(%n: index) {
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) {
-    }
-    // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 4 from 1}}
-    mxgpu.role @epilogue warps(4) {
-      %s, %d = mxgpu.consumer_wait %acc : !acc
-      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
-      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>> -> vector<16xf32>
-    }
-  }
-}
-
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(256)>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  mxgpu.kernel @lanes(%n: index) {
-    %acc = mxgpu.ring "acc" : !acc
-    // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 8 from 0}}
-    mxgpu.role @epilogue warps(8) {
-      %s, %d = mxgpu.consumer_wait %acc : !acc
-      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
-      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>> -> vector<16xf32>
-    }
-  }
-}
-
 gpu.module @kernels {
   // expected-error @below {{'mxgpu.kernel' op expected a gpu.module with a target, found none}}
   mxgpu.kernel @untargeted() {
@@ -210,16 +179,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // expected-error @below {{'mxgpu.kernel' op expected roles of at most 255 registers a thread on average, which is what sm_90a has for 128 threads, found 256}}
   mxgpu.kernel @registers() {
-    mxgpu.role @role warps(4) registers(256) {
+    mxgpu.role @role warps(4) {
     }
+    mxgpu.assign_warps @role from 0 registers(256)
   }
 }
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // expected-error @below {{'mxgpu.kernel' op expected roles of at most 64 registers a thread on average, which is what sm_90a has for 1024 threads, found 72}}
   mxgpu.kernel @registers() {
-    mxgpu.role @role warps(32) registers(72) {
+    mxgpu.role @role warps(32) {
     }
+    mxgpu.assign_warps @role from 0 registers(72)
   }
 }
 
@@ -272,45 +243,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !a, !d
-    }
-  }
-}
-
-// The threads of a warpgroup multiply together, and it begins at every fourth warp.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-    }
-    // expected-error @below {{'mxgpu.role' op expected a multiple of 4 warps, from a multiple of 4, in a role of which 4 issue a matrix instruction together, found 4 from 1}}
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
-    }
-  }
-}
-
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @store warps(4) {
-    }
-    mxgpu.role @load warps(2) {
-    }
-    // expected-error @below {{'mxgpu.role' op expected a multiple of 4 warps, from a multiple of 4, in a role of which 4 issue a matrix instruction together, found 4 from 6}}
-    mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }

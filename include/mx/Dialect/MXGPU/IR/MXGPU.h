@@ -180,6 +180,8 @@ inline int64_t getFirstOfShare(int64_t count, int64_t rank, int64_t ctas) {
 inline RoleOp getRole(mlir::Operation *op) {
   return op->getParentOfType<RoleOp>();
 }
+/// Roles of a kernel in the order of their warps. Fails unless all have some.
+llvm::FailureOr<llvm::SmallVector<RoleOp>> getRolesByWarp(KernelOp kernel);
 
 } // namespace mx::mxgpu
 

@@ -58,7 +58,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     ::llvm::LogicalResult verifyBody() { return ::llvm::success(); }
     /// Threads of a CTA: those of all roles, in whole warpgroups where roles
-    /// divide the registers.
+    /// or the schedule divide the registers.
     int64_t getNumThreads();
     /// Registers of a thread at launch, if roles divide the registers: the
     /// average of the warpgroups.
@@ -76,8 +76,7 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
   let description = [{
     `warps` warps execute the body; with `elected`, only one thread of the
     (single) warp; with `on_leader`, only the warps of a pair's leading CTA.
-    Each thread of the role has `registers` registers (PTX ISA, setmaxnreg): the
-    same for all roles that share a warpgroup.
+    `mxgpu.assign_warps` says which warps these are.
 
     Example:
 
@@ -89,24 +88,46 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     SymbolNameAttr:$sym_name,
     ConfinedAttr<I64Attr, [IntPositive]>:$warps,
     UnitAttr:$elected,
-    UnitAttr:$on_leader,
-    OptionalAttr<I64Attr>:$registers);
+    UnitAttr:$on_leader);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `warps` `(` $warps `)` (`elected` $elected^)?
-    (`on_leader` $on_leader^)? (`registers` `(` $registers^ `)`)?
-    $body attr-dict
+    (`on_leader` $on_leader^)? $body attr-dict
   }];
   let extraClassDeclaration = [{
     /// Whether the role's warps wait for each other: they share stages that
     /// they fill for bulk stores, which no barrier in memory guards.
     bool needsBarrier();
-    /// Number of the role's first warp in the CTA: warps follow the order of
-    /// roles.
+    /// Warps that run an instruction together, from a multiple of as many.
+    int64_t getWarpMultiple();
+    /// Assignment of warps to the role, or null.
+    AssignWarpsOp getAssignment();
     int64_t getFirstWarp();
+    std::optional<int64_t> getRegisters();
     /// Number of the named barrier of the role's threads. Barrier 0 is that of
     /// the CTA.
     int64_t getNamedBarrier();
+  }];
+}
+
+def MXGPU_AssignWarpsOp : MXGPU_Op<"assign_warps", [HasParent<"KernelOp">]> {
+  let summary = "run a role on warps of the CTA";
+  let description = [{
+    The warps of `role` are those of the CTA from `first_warp` on. Each of their
+    threads has `registers` registers (PTX ISA, setmaxnreg).
+
+    Example:
+
+    ```mlir
+    mxgpu.assign_warps @load from 4 registers(40)
+    ```
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$role,
+    ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<31>]>:$first_warp,
+    OptionalAttr<I64Attr>:$registers);
+  let assemblyFormat = [{
+    $role `from` $first_warp (`registers` `(` $registers^ `)`)? attr-dict
   }];
 }
 

@@ -54,6 +54,17 @@ def MXGPUOverlapEpilogues
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def MXGPUAssignWarps
+    : Pass<"mxgpu-assign-warps", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Assign warps and registers to roles";
+  let description = [{
+    Adds an `mxgpu.assign_warps` for each role to kernels without any. Roles
+    whose instructions need whole warpgroups come first. If the schedule divides
+    registers, so do all roles of whole warpgroups; these take its numbers in
+    turn, and the other roles the last one.
+  }];
+}
+
 def MXGPUPipelineMmas
     : Pass<"mxgpu-pipeline-mmas", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Keep matrix instructions under way over the steps of a loop";
@@ -102,29 +113,17 @@ def MXGPUVerifyPipelines
   let summary = "Prove that the rings of a kernel neither deadlock nor race";
   let description = [{
     Roles are structured loops over one tile scheduler, so each ring is a marked
-    graph with a fixed number of tokens per iteration. The pass checks that
+    graph with a fixed number of tokens per iteration. The pass checks that both
+    sides of a ring take as many stages in the same nest of loops, that a stage
+    is filled before it is committed, and handed back once, after its last use,
+    that no role waits for something that it does itself only later, and that
+    warps are assigned without gaps, as their instructions need. The constraints
+    are in docs/reference/KernelSpec.md.
 
-    - each ring has one producer role and one consumer role;
-    - both acquire the same number of stages: as many one after another in the
-      same nest of loops. Iterations that are peeled off, and those of a loop
-      that is unrolled, count if the number of iterations is known, or if both
-      roles have the same. Bounds are the same if they are one value, or if
-      both roles compute them from the same values by the same operations
-      without effects;
-    - each stage is handed back exactly once, in the iteration and block that
-      acquired it, or as many stages later as its release is deferred, and all of
-      them before the role ends;
-    - a stage is handed back after its last use, and after matrix instructions
-      that read it have finished;
-    - operations of mxgpu use stages and buffers directly as they were acquired,
-      and not through other values;
-    - a produced stage is filled before it is committed: each buffer of a
-      `bulk_copy` ring by one load that always runs, an accumulator by an MMA;
-      if loops may have no iterations, so that no MMA runs, `producer_commit`
-      and `load_accumulator` have the operand `empty`;
-    - all threads of a warp reach `load_accumulator` together;
-    - no role waits, directly or through other roles, for something that it does
-      itself only later.
+    Bounds are the same if they are one value, or if both roles compute them from
+    the same values by the same operations without effects. Iterations that are
+    peeled off or unrolled count if their number is known, or if both roles have
+    the same.
 
     Kernels that it cannot model are an error. It changes nothing.
   }];
@@ -134,11 +133,11 @@ def MXGPUVerifyResources
     : Pass<"mxgpu-verify-resources", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Check that kernels fit the resources of a CTA";
   let description = [{
-    Checks the bytes of shared memory, columns of tensor memory, named barriers
-    and registers of each kernel, the warps of each role, and the matrix
-    instructions, against the chip of the enclosing `gpu.module`. If something
-    does not fit, the error lists how much each part takes. Changes nothing:
-    `mxgpu-lower-rings` places what the pass has checked.
+    Checks the bytes of shared memory, columns of tensor memory, named barriers,
+    registers and matrix instructions of each kernel against the chip of the
+    enclosing `gpu.module`. If something does not fit, the error lists how much
+    each part takes. Changes nothing: `mxgpu-lower-rings` places what the pass
+    has checked.
   }];
 }
 

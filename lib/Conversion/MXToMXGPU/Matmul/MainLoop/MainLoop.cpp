@@ -308,17 +308,9 @@ Value MainLoop::encodeScales(Value scales, ArrayRef<int64_t> box) {
   return EncodeTensorMapOp::create(host, type, split);
 }
 
-RoleOp MainLoop::createRole(StringRef name, int64_t warps, bool elected,
-                            int64_t kind, bool onLeader) {
-  RoleOp role = body.role(name, warps, elected, onLeader);
-  if (ArrayRef<int64_t> registers = schedule.getRegisters(); !registers.empty())
-    role.setRegisters(registers[kind]);
-  return role;
-}
-
 void MainLoop::buildEpilogue(EpiloguePolicy &epilogue, Value accumulators) {
   OpBuilder::InsertionGuard guard(body);
-  createRole("epilogue", kEpilogueWarps, /*elected=*/false, /*kind=*/0);
+  body.role("epilogue", kEpilogueWarps, /*elected=*/false);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   TmemAccumulator accumulator(body, matmul, accumulators,
                               work.isEmpty(workTile));
@@ -370,8 +362,7 @@ void MainLoop::buildMultiply(
     EpiloguePolicy &epilogue,
     llvm::function_ref<Value(ForEachWorkTileOp workTile)> multiply) {
   OpBuilder::InsertionGuard guard(body);
-  createRole("multiply", matmul.buffers.epilogueWarps, /*elected=*/false,
-             /*kind=*/0);
+  body.role("multiply", matmul.buffers.epilogueWarps, /*elected=*/false);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   enterWorkTile(workTile, /*multiplies=*/true);
@@ -438,7 +429,7 @@ Value MainLoop::isAdded(ForEachKOp step) { return body.isNot(step.getFirst()); }
 
 void MainLoop::buildScaledLoads(Value inputs) {
   OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, /*kind=*/1);
+  body.role("load", 1, /*elected=*/true);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(workTile);
   b.begin(workTile, origin);

@@ -164,10 +164,6 @@ protected:
   void addScales(KernelArguments &signature);
   /// The field of a stage.
   static BufferType getInput(RingType ring, llvm::StringRef field);
-  /// A role, whose threads have the registers that the schedule's number
-  /// `kind` says.
-  RoleOp createRole(llvm::StringRef name, int64_t warps, bool elected,
-                    int64_t kind, bool onLeader = false);
   /// The role that stores accumulators from a ring in tensor memory.
   void buildEpilogue(EpiloguePolicy &epilogue, mlir::Value accumulators);
   /// The role whose threads hold the accumulator that `multiply` gives of a

@@ -39,7 +39,7 @@ void RegisterOperandMainLoop::createRings() {
 void RegisterOperandMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue,
                 [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
-  buildLoad(/*kind=*/1);
+  buildLoad();
 }
 
 Value RegisterOperandMainLoop::dequantizeSlice(LoadedTile tile, int64_t slice) {

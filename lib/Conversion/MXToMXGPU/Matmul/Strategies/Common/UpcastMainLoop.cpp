@@ -121,7 +121,7 @@ Value UpcastMainLoop::getFirstRowOfScales(ForEachWorkTileOp workTile) {
 void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
                                      FragmentLayoutAttr written) {
   OpBuilder::InsertionGuard guard(body);
-  createRole("dequantize", warps, /*elected=*/false, /*kind=*/1);
+  body.role("dequantize", warps, /*elected=*/false);
   bool isMoved = read != written;
   bool isPacked = matmul.problem.isPackedB;
   Value thread = isMoved ? getThreadOfMovedB(body, isPacked) : Value();
@@ -143,9 +143,9 @@ void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
   ConsumerReleaseOp::create(body, tile.stage);
 }
 
-void UpcastMainLoop::buildLoad(int64_t kind) {
+void UpcastMainLoop::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, kind);
+  body.role("load", 1, /*elected=*/true);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   enterWorkTile(workTile, /*multiplies=*/false);
   OperandOrigin origin = work.getOperands(workTile);

@@ -47,8 +47,8 @@ protected:
   /// and write by another.
   void buildDequantize(int64_t warps, FragmentLayoutAttr read,
                        FragmentLayoutAttr written);
-  /// The thread that fills both rings of inputs, of the roles' kind `kind`.
-  void buildLoad(int64_t kind);
+  /// The thread that fills both rings of inputs.
+  void buildLoad();
   /// Where rows of a work tile's tile of B, or of A, begin among those of its
   /// tiles of scales: low tiles begin within one.
   mlir::Value getFirstRowOfScales(ForEachWorkTileOp workTile);

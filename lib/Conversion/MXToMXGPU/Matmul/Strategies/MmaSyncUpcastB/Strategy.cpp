@@ -241,7 +241,7 @@ void MmaSyncUpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
 void MmaSyncUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue,
                 [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
-  buildLoad(/*kind=*/1);
+  buildLoad();
 }
 
 /// Elements of the reduction that threads have in hand at a time: of two

@@ -94,8 +94,7 @@ static bool startsWithinScaleTile(ScheduleAttr schedule) {
 /// One thread issues scale copies and MMAs, stage by stage.
 void BlockScaledMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
-  createRole("mma", 1, /*elected=*/true, /*kind=*/1,
-             /*onLeader=*/matmul.getCtas() > 1);
+  body.role("mma", 1, /*elected=*/true, /*onLeader=*/matmul.getCtas() > 1);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   Value bOffset;

@@ -244,7 +244,7 @@ void Tcgen05UpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
       getLayout(op->getContext(), warps * target::kWarpSize, matmul.getBRows(),
                 schedule.getTileK());
   buildDequantize(warps, layout, layout);
-  buildLoad(/*kind=*/2);
+  buildLoad();
   buildMma();
 }
 
@@ -258,8 +258,7 @@ void Tcgen05UpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
 /// beyond the reduction is 0 in both operands.
 void Tcgen05UpcastMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
-  createRole("mma", 1, /*elected=*/true, /*kind=*/2,
-             /*onLeader=*/matmul.getCtas() > 1);
+  body.role("mma", 1, /*elected=*/true, /*onLeader=*/matmul.getCtas() > 1);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   auto accumulator = ProducerAcquireOp::create(body, accumulators);

@@ -314,7 +314,7 @@ Value WgmmaBF16MainLoop::multiply(ForEachWorkTileOp workTile) {
 
 void WgmmaBF16MainLoop::buildLoads() {
   OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, /*kind=*/1);
+  body.role("load", 1, /*elected=*/true);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(workTile);
   b.begin(workTile, origin);

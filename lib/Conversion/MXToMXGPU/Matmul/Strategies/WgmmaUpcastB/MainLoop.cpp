@@ -22,7 +22,7 @@ void WgmmaUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   });
   buildDequantize(getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
                   layouts.getBLoad(), layouts.getBOperand());
-  buildLoad(/*kind=*/2);
+  buildLoad();
 }
 
 LoadedTile WgmmaUpcastMainLoop::loadTileOfA(ForEachWorkTileOp workTile,
