@@ -1,10 +1,9 @@
 // RUN: mx-test-opt %s --mx-select-schedule=chip=sm_90a | FileCheck %s --check-prefixes=CHECK,WGMMA
 // RUN: mx-test-opt %s --mx-select-schedule=chip=sm_100a | FileCheck %s --check-prefixes=CHECK,TCGEN05
 // RUN: mx-test-opt %s --mx-select-schedule=chip=sm_120a | FileCheck %s --check-prefixes=CHECK,SYNC
-// RUN: not mx-test-opt %s --mx-to-mxgpu=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SQUARE
 
-// Threads dequantize scales that no matrix instruction takes. Scales without
-// tiles leave that to a kernel before.
+// Threads dequantize scales that no matrix instruction takes. A kernel before
+// puts those of squares in tiles.
 !d = tensor<512x512xf32>
 !x = tensor<512x512xbf16>
 !q = tensor<512x512xf8E4M3FN>
@@ -30,14 +29,10 @@ func.func @both(%q: !q, %s: !s, %d: !d) -> !d {
 }
 
 // CHECK-LABEL: func.func @squares(
-// WGMMA:       strategy = #mxgpu.wgmma_bf16, workspace = b
+// WGMMA:       strategy = #mxgpu.wgmma_{{swap_ab|upcast_b}}
+// TCGEN05:     strategy = #mxgpu.tcgen05_upcast_b
+// SYNC:        strategy = #mxgpu.mma_sync_upcast_b
 func.func @squares(%x: !x, %q: !q, %s: !f, %d: !d) -> !d {
   %y = mx.matmul ins(%x, %q, %s : !x, !q, !f) outs(%d : !d) block_size = 128 -> !d
   return %y : !d
-}
-
-// SQUARE: error: {{.*}}expected a matrix with blocks along rows, without expert groups, for scales of type 'f32' on the GPU: quantize on the host
-func.func @quantize(%x: !x, %q: !q, %s: !f) -> (!q, !f) {
-  %0:2 = mx.quantize ins(%x : !x) outs(%q, %s : !q, !f) -> !q, !f
-  return %0#0, %0#1 : !q, !f
 }

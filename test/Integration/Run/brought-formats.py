@@ -72,7 +72,7 @@ def make_input(rows, columns, special):
     x = test.rng.standard_normal((rows, columns)) * np.exp2(test.rng.integers(-9, 9, (rows, 1)))
     x[0] = 0
     if special:
-        x[1, 5], x[2, 7] = np.inf, np.nan
+        x[1, 5], x[2, 7], x[-1, -3] = np.inf, np.nan, -np.inf
     return x
 
 
@@ -110,18 +110,36 @@ class Program(Function):
         self.name, self.checks = f"{test.chip} {name}", []
 
     def quantize(self, format, x, rows, dtype, element, layout=""):
-        """Operands for elements and scales of `x`, and what they are. Kernels take squares as they are."""
+        """Operands for elements and scales of `x`, and what they are."""
         array, x = to_array(x, dtype)
         elements, scales = format.quantize(x, element)
         columns = x.shape[1]
         types = [f"tensor<{rows}x{columns}x{element}>",
                  f"tensor<{-(-rows // format.rows)}x{columns // format.block}x{format.scale}{layout}>"]
-        if on_cpu or format.rows == 1:
-            t = f"tensor<{rows}x{columns}x{dtype}>"
-            names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS", types, returned=False)
-        else:
-            names = [self.argument(*pair) for pair in zip(types, (codes(elements, element), scales))]
+        t = f"tensor<{rows}x{columns}x{dtype}>"
+        names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS", types, returned=False)
         return names, types, elements, scales
+
+    def matrices(self, format, x):
+        """An operand of several quantized matrices that is given, and the numbers."""
+        parts = [format.quantize(matrix, "f8E4M3FN") for matrix in x]
+        elements, scales = (np.stack(part) for part in zip(*parts))
+        types = [f"tensor<{'x'.join(map(str, a.shape))}x{t}>"
+                 for a, t in ((elements, "f8E4M3FN"), (scales, format.scale))]
+        names = [self.argument(*pair) for pair in zip(types, (codes(elements, "f8E4M3FN"), scales))]
+        return list(zip(names, types)), np.stack([format.dequantize(*part) for part in parts])
+
+    def check_matmul(self, op, operands, type_, pairs, rest=""):
+        """One result, the rows of the matmuls of `pairs` of matrices."""
+        names, types = (", ".join(part) for part in zip(*operands))
+        y, = self.call(f"{op} ins({names} : {types}) {rest} OUTS block_size = 128", [type_], returned=False)
+        if on_cpu:
+            self.result((y, type_), lambda name, found, expected: test.expect(name, found.reshape(expected.shape), expected),
+                        np.concatenate([sums(*pair) for pair in pairs]))
+        else:
+            rounded = ([round_once(x, "bf16").astype(np.float64) for x in pair] for pair in pairs)
+            self.result((y, type_), is_close, np.concatenate([a @ b.T for a, b in rounded]))
+        self.run()
 
     def result(self, pair, check, expected):
         self.results.append(pair)
@@ -133,14 +151,15 @@ class Program(Function):
 
 
 def is_close(name, found, expected):
-    test.expect_numbers(name, found, expected, limit=1e-5 * np.abs(expected).max())
+    test.expect_numbers(name, found.reshape(expected.shape), expected, limit=1e-5 * np.abs(expected).max())
 
 
 def round_trip(format, rows, columns, dtype, element, layout=""):
     f = Program(f"{format.scale} {rows}x{columns} {dtype} {element} {layout}")
     names, types, elements, scales = f.quantize(format, make_input(rows, columns, True), rows, dtype, element, layout)
-    if on_cpu or format.rows == 1:
-        f.result((names[0], types[0]), test.expect, codes(elements, element))
+    f.result((names[0], types[0]), test.expect, codes(elements, element))
+    if format is SQUARES:
+        f.result((names[1], types[1]), test.expect, scales)
     for result in ("f32", "bf16"):
         text = f"mx.dequantize ins({', '.join(names)} : {', '.join(types)}) OUTS block_size = {format.block}"
         t = f"tensor<{rows}x{columns}x{result}>"
@@ -175,16 +194,39 @@ def multiply(format, m, n, k, quantizes_a, layout=""):
     f.run()
 
 
+def multiply_batch(m, n, k, quantizes_a):
+    f = Program(f"batch {m}x{n}x{k} {quantizes_a}")
+    a, x = to_array(np.stack([make_input(m, k, False) for _ in range(2)]), "bf16")
+    t = f"tensor<2x{m}x{k}xbf16>"
+    ofA, a = f.matrices(SQUARES, x) if quantizes_a else ([(f.argument(t, a), t)], x.astype(np.float64))
+    ofB, b = f.matrices(SQUARES, [make_input(n, k, False) for _ in range(2)])
+    f.check_matmul("mx.matmul", ofA + ofB, f"tensor<2x{m}x{n}xf32>", list(zip(a, b)))
+
+
+def multiply_experts(n, k):
+    f = Program(f"experts {n}x{k}")
+    ends = [70, 70, 131]
+    a, x = to_array(make_input(ends[-1], k, False), "bf16")
+    t = f"tensor<{ends[-1]}x{k}xbf16>"
+    operands = [(f.argument(t, a), t)]
+    ofB, b = f.matrices(SQUARES, [make_input(n, k, False) for _ in ends])
+    offsets = f.argument("tensor<3xi32>", np.array(ends, np.int32))
+    f.check_matmul("mx.grouped_matmul ragged = rows", operands + ofB, f"tensor<{ends[-1]}x{n}xf32>",
+                   list(zip(np.split(x.astype(np.float64), ends[:-1]), b)), f"offsets({offsets} : tensor<3xi32>)")
+
+
 TILED = ", #mx.scale_layout<sf_128x4>"
 round_trip(BLOCKS, 70, 320, "f32", "f8E4M3FN")
 round_trip(BLOCKS, 70, 320, "bf16", "f8E4M3FN", TILED)
 round_trip(BLOCKS, 40, 128, "f16", "f4E2M1FN")
 round_trip(SQUARES, 200, 384, "bf16", "f8E4M3FN")
 round_trip(SQUARES, 128, 128, "f32", "f8E4M3FN")
+round_trip(SQUARES, 130, 128, "f16", "f8E4M3FN")
 for format, layout in ((BLOCKS, ""), (BLOCKS, TILED), (SQUARES, "")):
-    # Only wgmma multiplies two operands of bf16.
-    if format is SQUARES and test.chip not in ("cpu", "sm_90a"):
-        continue
     multiply(format, 130, 136, 384, quantizes_a=True, layout=layout)
     multiply(format, 40, 136, 256, quantizes_a=False, layout=layout)
+multiply(SQUARES, 200, 264, 128, quantizes_a=True)
+for quantizes_a in (True, False):
+    multiply_batch(70, 200, 256, quantizes_a)
+multiply_experts(200, 256)
 test.finish(least=20000)

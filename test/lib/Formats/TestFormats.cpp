@@ -127,7 +127,10 @@ public:
                       Value amax) const override {
     Arith b(loc, builder);
     Value scale = getScale(b, element, amax);
-    return {b.toBits(scale), invert(b, scale)};
+    Value isNaN = b.compare(arith::CmpFPredicate::UNO, scale, 0);
+    // Devices make different NaNs.
+    return {b.select(isNaN, b.i32(0x7FC00000), b.toBits(scale)),
+            invert(b, scale)};
   }
   Value decode(OpBuilder &builder, Location loc, Value bits) const override {
     return Arith(loc, builder).toFloat(bits);

@@ -85,6 +85,8 @@ struct MatmulProblem {
   int64_t getOutBits() const;
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
+  /// Bytes of a scale, 1 without scales.
+  int64_t getScaleBytes() const;
 };
 
 /// The problem of `op`, or none if `target` does not multiply its operands:

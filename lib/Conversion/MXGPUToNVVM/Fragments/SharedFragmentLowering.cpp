@@ -162,6 +162,7 @@ public:
       : builder(builder),
         layout(cast<FragmentType>(op.getFragment()).getLayout()),
         block(op.getBlockSize()),
+        bits(getStoredBits(op.getBuffer().getType().getElementType())),
         tilesInRow(getScaleTiles(op.getBuffer().getType())->second) {
     Value thread = builder.toI32(adaptor.getThread());
     Value row = addModes(thread, &FragmentMode::rows);
@@ -178,7 +179,7 @@ public:
     findRuns(std::max<int64_t>(columns / block, 1));
   }
 
-  /// All scales as bytes, row after row.
+  /// All scales as integers, row after row.
   SmallVector<Value> load() {
     SmallVector<Value> masks;
     if (extent)
@@ -191,9 +192,13 @@ public:
         if (extent)
           word = builder.andBits(word, masks[i]);
         for (int64_t k = 0; k < run.size; ++k) {
-          Value shifted = builder.shiftRight(word, 8 * k);
-          scales.push_back(
-              arith::TruncIOp::create(builder, builder.getI8Type(), shifted));
+          if (bits == 32) {
+            scales.push_back(word);
+            continue;
+          }
+          Value shifted = builder.shiftRight(word, bits * k);
+          scales.push_back(arith::TruncIOp::create(
+              builder, builder.getIntegerType(bits), shifted));
         }
       }
     return scales;
@@ -213,14 +218,17 @@ private:
     return tile + getTileOffset(Int(builder, row), kScaleRowModes);
   }
 
+  /// A scale of several bytes is where as many blocks of a byte are.
   Value placeBlock(Value block) {
+    if (bits > 8)
+      block = builder.mul(block, builder.i32(bits / 8));
     Int tile = Int(builder, block) / kScaleTileBlocks * kScaleTileBytes;
     return tile + getTileOffset(Int(builder, block), kScaleBlockModes);
   }
 
   /// As many at a time as the first one's place is a multiple of.
   void findRuns(int64_t boxBlocks) {
-    int64_t alignment = std::gcd(kScaleTileBlocks, boxBlocks);
+    int64_t alignment = std::gcd(kScaleTileBlocks * 8 / bits, boxBlocks);
     for (const FragmentMode &mode : layout.getThreads())
       if (mode.columns * mode.size > block && mode.size > 1)
         alignment =
@@ -238,33 +246,35 @@ private:
   }
 
   Value loadRun(int64_t row, const BlockRun &run) {
-    int64_t place =
-        tiledScaleOffset(row, run.block, tilesInRow * kScaleTileBlocks);
-    Type type = builder.getIntegerType(run.size * 8);
+    int64_t place = tiledScaleOffset(row, run.block * bits / 8,
+                                     tilesInRow * kScaleTileBlocks);
+    Type type = builder.getIntegerType(run.size * bits);
     Value narrow =
         LLVM::LoadOp::create(builder, type, builder.offset(start, place),
-                             /*alignment=*/run.size);
-    if (run.size * 8 == 32)
+                             /*alignment=*/run.size * bits / 8);
+    if (run.size * bits == 32)
       return narrow;
     return arith::ExtUIOp::create(builder, builder.getI32Type(), narrow);
   }
 
-  /// The bytes of a run that are below the extent.
+  /// The bits of a run that are below the extent.
   Value getMask(const BlockRun &run) {
     Value mask;
     for (int64_t i = 0; i < run.size; ++i) {
       Value number = builder.add(threadBlock, builder.i32(run.block + i));
-      Value byte = builder.select(
+      Value code = builder.select(
           builder.isBelow(number, extent),
-          builder.i32(static_cast<int32_t>(0xFFu << (8 * i))), builder.i32(0));
-      mask = mask ? builder.orBits(mask, byte) : byte;
+          builder.i32(static_cast<int32_t>(
+              llvm::maskTrailingOnes<uint32_t>(bits) << (bits * i))),
+          builder.i32(0));
+      mask = mask ? builder.orBits(mask, code) : code;
     }
     return mask;
   }
 
   NVVMBuilder &builder;
   FragmentLayoutAttr layout;
-  int64_t block, tilesInRow;
+  int64_t block, bits, tilesInRow;
   /// Where the thread's first scale lies, and the number of its block in the
   /// fragment.
   Value start, threadBlock, extent;
@@ -304,7 +314,7 @@ static LogicalResult lowerLoadFragmentScales(
   auto type = cast<VectorType>(op.getType());
   int64_t count = type.getNumElements();
   Value vector = vector::FromElementsOp::create(
-      builder, VectorType::get(count, builder.getI8Type()), bytes);
+      builder, VectorType::get(count, bytes.front().getType()), bytes);
   vector =
       builder.bitcast(VectorType::get(count, type.getElementType()), vector);
   rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(op, type, vector);

@@ -56,7 +56,7 @@ static SmallVector<ScalePair> getScalePairs(FragmentLayoutAttr layout,
 namespace {
 
 /// Builds the products of a thread's elements, which words hold, with scales,
-/// of which words hold four bytes each.
+/// of which words hold as many as fit.
 class FragmentProducts {
 public:
   FragmentProducts(DequantizeFragmentOp op, NVVMBuilder &builder,
@@ -66,6 +66,7 @@ public:
         math(builder, element, hasNarrowConversions(op)), words(words),
         scaleWords(scaleWords),
         scales(getBlockFormat(getElementTypeOrSelf(op.getScales()))),
+        scaleBits(getElementTypeOrSelf(op.getScales()).getIntOrFloatBitWidth()),
         pairs(getScalePairs(op.getInput().getType().getLayout(),
                             op.getBlock())) {}
 
@@ -86,9 +87,9 @@ private:
   Values place();
 
   // Scales.
-  Values forScales(function_ref<Value(Value word, int64_t byte)> get);
+  Values forScales(function_ref<Value(Value word, int64_t number)> get);
   Value getMultiplier(Value word, int64_t byte, Value offset);
-  Value getScaleInF32(Value word, int64_t byte);
+  Value getScaleInF32(Value word, int64_t number);
   Value getScale(Value word, int64_t byte);
   Value joinScales(ArrayRef<Value> scales, const ScalePair &pair);
 
@@ -105,6 +106,7 @@ private:
   DequantizeMath math;
   ArrayRef<Value> words, scaleWords;
   const BlockFormat &scales;
+  int64_t scaleBits;
   SmallVector<ScalePair> pairs;
 };
 
@@ -170,14 +172,14 @@ Values FragmentProducts::place() {
 //===----------------------------------------------------------------------===//
 
 /// All scales, in both halves of a word each.
-Values
-FragmentProducts::forScales(function_ref<Value(Value word, int64_t byte)> get) {
+Values FragmentProducts::forScales(
+    function_ref<Value(Value word, int64_t number)> get) {
   Values scales;
-  int64_t count = 0;
+  int64_t count = 0, inWord = 32 / scaleBits;
   for (const ScalePair &pair : pairs)
     count = std::max({count, pair.first + 1, pair.second + 1});
   for (int64_t i = 0; i < count; ++i)
-    scales.push_back(get(scaleWords[i / 4], i % 4));
+    scales.push_back(get(scaleWords[i / inWord], i % inWord));
   return scales;
 }
 
@@ -187,8 +189,10 @@ Value FragmentProducts::getMultiplier(Value word, int64_t byte, Value offset) {
   return builder.add(shiftLeft(field, kMantissaBits), offset);
 }
 
-Value FragmentProducts::getScaleInF32(Value word, int64_t byte) {
-  Value code = builder.permute(word, builder.i32(0), 0x4440 | byte);
+Value FragmentProducts::getScaleInF32(Value word, int64_t number) {
+  if (scaleBits == 32)
+    return math.decodeScale(word, scales);
+  Value code = builder.permute(word, builder.i32(0), 0x4440 | number);
   return math.decodeScale(
       arith::TruncIOp::create(builder, builder.getI8Type(), code), scales);
 }
@@ -255,7 +259,7 @@ Values FragmentProducts::multiplyTwice(Values placed) {
 
 Values FragmentProducts::multiplyInF32() {
   Values scales = forScales(
-      [&](Value word, int64_t byte) { return getScaleInF32(word, byte); });
+      [&](Value word, int64_t number) { return getScaleInF32(word, number); });
   Values numbers = math.decode(words), products;
   for (auto [i, pair] : llvm::enumerate(pairs)) {
     Value low =
@@ -331,17 +335,18 @@ Values FragmentProducts::buildInF16(Value reference) {
   return products;
 }
 
-/// Bytes of scales as words, with zeros after the last one.
+/// Scales as words, with zeros after the last one.
 static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   auto type = cast<VectorType>(scales.getType());
   int64_t count = type.getNumElements();
   Value bytes = vector::ShapeCastOp::create(
       builder, VectorType::get({count}, type.getElementType()), scales);
-  auto byteType = VectorType::get({count}, builder.getI8Type());
+  Type code = builder.getIntegerType(type.getElementTypeBitWidth());
+  auto byteType = VectorType::get({count}, code);
   bytes = builder.bitcast(byteType, bytes);
-  if (count % 4) {
-    auto whole = VectorType::get({int64_t(llvm::alignTo(count, 4))},
-                                 builder.getI8Type());
+  int64_t inWord = 32 / type.getElementTypeBitWidth();
+  if (count % inWord) {
+    auto whole = VectorType::get({int64_t(llvm::alignTo(count, inWord))}, code);
     Value zeros =
         arith::ConstantOp::create(builder, builder.getZeroAttr(whole));
     bytes = vector::InsertStridedSliceOp::create(

@@ -144,9 +144,13 @@ static Values lowerQuantizeBlock(NVVMBuilder &builder, QuantizeBlockOp op,
       op.getScale().getType(), op.getScaleRounding());
   QuantizeMath math(builder, recipe);
   SmallVector<Value> words = splitWords(builder, adaptor.getInput());
-  Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
-  BlockScale scale =
-      math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());
+  Value maximum = op.getAmax()
+                      ? arith::BitcastOp::create(builder, builder.getI32Type(),
+                                                 adaptor.getAmax())
+                            .getResult()
+                      : math.getRowMaximum(math.shareMaximum(
+                            math.getMaximum(words), op.getLanes()));
+  BlockScale scale = math.getScale(maximum, adaptor.getEncode());
   auto converted = cast<VectorType>(converter.convertType(type));
   std::optional<RandomNumbers> random;
   if (op.getSeed())

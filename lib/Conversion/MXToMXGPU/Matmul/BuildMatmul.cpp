@@ -14,6 +14,7 @@
 #include "SplitReduction.h"
 #include "Work/GroupedWork.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mx;
@@ -179,6 +180,7 @@ static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
 
 void mx::mxgpu::buildMatmul(MatmulKernel &kernel, const Policies &policies) {
   ScheduleAttr schedule = kernel.matmul.schedule;
+  SmallVector<Value> tiles = tileScales(kernel);
   kernel.arguments = getMatmulArguments(kernel, policies);
   KernelOp kernelOp = kernel.host.kernel(
       kernel.module, policies.work->getKernelName(),
@@ -193,6 +195,8 @@ void mx::mxgpu::buildMatmul(MatmulKernel &kernel, const Policies &policies) {
   buildScheduleRole(kernel, policies, workTiles);
   launch(kernel, *policies.work, kernelOp);
   policies.mainLoop->freeTemporaries();
+  for (Value scales : tiles)
+    memref::DeallocOp::create(kernel.host, scales);
 }
 
 void Strategy::build(const ScheduledMatmul &matmul,

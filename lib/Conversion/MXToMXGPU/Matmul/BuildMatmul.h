@@ -45,6 +45,15 @@ llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
 /// Compares, before a matmul is launched, the sizes that types do not tell.
 void checkSizes(MatmulKernel &kernel, const Policies &policies);
 
+/// Computes the rows of a matrix of B.
+mlir::Value getRowsOfB(MatmulKernel &kernel);
+
+/// Returns true for scales in tiles, false for compact ones, which have none.
+bool areTiles(MatmulOpInterface op, mlir::Value scales);
+/// Replaces compact scales of the kernel by tiles, which another kernel writes.
+/// Returns the tiles, to be freed.
+llvm::SmallVector<mlir::Value> tileScales(MatmulKernel &kernel);
+
 /// Builds and launches a matmul whose sizes are checked.
 void buildMatmul(MatmulKernel &kernel, const Policies &policies);
 

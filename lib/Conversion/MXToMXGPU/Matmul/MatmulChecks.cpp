@@ -126,7 +126,10 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     if (!scales)
       continue;
     auto scaleType = cast<MemRefType>(scales.getType());
-    if (scaleType.getRank() != 5 + batch)
+    bool isTiled = areTiles(op, scales);
+    if (!isTiled && scaleType.getRank() == 2 + batch && isContiguous(scaleType))
+      continue;
+    if (isTiled && scaleType.getRank() != 5 + batch)
       return op->emitOpError("expected scales of ")
              << name << " in layout sf_128x4 on the GPU, found " << scaleType
              << ": quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout";
@@ -231,19 +234,22 @@ static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
   const target::MmaForm &form = kernel.matmul.problem.mma;
   MatmulOpInterface op = kernel.matmul.op;
   Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
-  if (matrices.aScales)
-    requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
-                      "a_scales");
-  if (matrices.bScales)
-    requireScaleSizes(host, matrices.bScales, n, k, form.blockSize, bTiles,
-                      "b_scales");
+  for (auto [scales, matrix, rows, tiles, name] :
+       {std::tuple(op.getAScales(), matrices.aScales, m, aTiles, "a_scales"),
+        {op.getBScales(), matrices.bScales, n, bTiles, "b_scales"}}) {
+    if (scales && areTiles(op, scales))
+      requireScaleSizes(host, matrix, rows, k, form.blockSize, tiles, name);
+    else if (scales)
+      requireScaleSizes(host, scales, rows, k, form.blockSize,
+                        /*rowTiles=*/Value(), name,
+                        cast<MemRefType>(scales.getType()).getRank() - 2);
+  }
   requireRows(host, matrices.a, form.a->rowMultiple, form.a->alignment, "a");
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
 }
 
-/// The rows of a matrix of B. Tiles do not tell: the rows are the columns of
-/// the result.
-static Value getRowsOfB(MatmulKernel &kernel) {
+/// Tiles do not tell: the rows are the columns of the result.
+Value mx::mxgpu::getRowsOfB(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   KernelBuilder &host = kernel.host;
   if (!hasPackedB(op))

@@ -91,6 +91,17 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   return ElementRegion(op.getPrologueBlock()).verify();
 }
 
+/// The lanes of a warp have whole rows of a square, and as many each.
+static LogicalResult verifySquares(FusedQuantizeOp op, int64_t vector) {
+  int64_t block = op.getBlockSize(), inRow = block / vector;
+  int64_t rows = getBlockRows(op.getScaleType(0), block);
+  if (rows == 1 || (inRow && target::kWarpSize % inRow == 0 &&
+                    rows * inRow % target::kWarpSize == 0))
+    return success();
+  return op.emitOpError("expected blocks whose rows a warp divides, found ")
+         << rows << " x " << block << ": quantize on the host";
+}
+
 static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
                                        QuantizeScheduleAttr schedule) {
   int64_t rows = schedule.getTile()[0], columns = schedule.getTile()[1];
@@ -227,6 +238,8 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,
     return op.emitOpError("expected a tile of at least ")
            << columns << " columns, the blocks of a tile of scales, found "
            << schedule.getTile()[1];
+  if (failed(verifySquares(op, schedule.getVector())))
+    return failure();
   return verifyRowSchedule(op, getSmallestBlock(op), schedule);
 }
 

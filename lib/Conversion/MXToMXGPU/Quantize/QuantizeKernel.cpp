@@ -8,6 +8,9 @@
 // Rows and columns outside the tensor are read as zeros, and so are rows that a
 // gather leaves out.
 //
+// Squares are those of a warp each, which reads them twice: for the largest
+// magnitude, and for the elements.
+//
 // What is quantized along columns goes through shared memory, see
 // QuantizeTileKernel.cpp.
 //
@@ -23,8 +26,10 @@
 #include "QuantizeTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mx;
@@ -48,6 +53,9 @@ static void addDestination(KernelBuilder &host, FusedQuantizeOp op,
     arguments.push_back(factor);
 }
 
+/// Lanes that store one scale together, at most.
+static constexpr int64_t kMostLanes = 8;
+
 namespace {
 
 /// The kernel in the making.
@@ -55,10 +63,14 @@ class QuantizeRowsBuilder {
 public:
   QuantizeRowsBuilder(FusedQuantizeOp op, QuantizeScheduleAttr schedule,
                       gpu::GPUModuleOp module)
-      : op(op), schedule(schedule), host(op.getLoc(), op),
-        body(op.getLoc(), op.getContext()), module(module),
-        pieces(op, body, schedule.getVector(), schedule.getTile(),
-               /*padded=*/false),
+      : op(op), schedule(schedule),
+        format(getBlockFormat(op.getScaleType(0), op.getBlockSize())),
+        host(op.getLoc(), op), body(op.getLoc(), op.getContext()),
+        module(module),
+        tile(hasSquares()
+                 ? SmallVector<int64_t>{format.blockRows, format.blockSize}
+                 : SmallVector<int64_t>(schedule.getTile())),
+        pieces(op, body, schedule.getVector(), tile, /*padded=*/false),
         destinations(op.getNumDestinations()) {}
 
   void build();
@@ -72,9 +84,17 @@ private:
 
   SmallVector<Value> getArguments();
   void takeArguments();
+  bool hasSquares() const { return format.blockRows > 1; }
   void buildBody();
+  /// Quantizes the square of a warp. Returns the largest magnitude of each
+  /// value.
+  SmallVector<Value> buildSquare(const TileThreads &threads);
+  /// Raises maxima, some of them null, to the magnitudes of values.
+  void raise(MutableArrayRef<Value> maxima, ArrayRef<Value> values);
   Value getColumn(const QuantizeInputLoader::Piece &piece, size_t value);
-  void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values);
+  /// Quantizes a piece, of blocks with the largest magnitudes `amax` if given.
+  void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values,
+             ArrayRef<Value> amax = {});
 
   VectorType getVector(Type element) {
     return VectorType::get(schedule.getVector(), element);
@@ -82,8 +102,10 @@ private:
 
   FusedQuantizeOp op;
   QuantizeScheduleAttr schedule;
+  const BlockFormat &format;
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
+  SmallVector<int64_t> tile; ///< Of the matrix: a square, or the schedule's.
   QuantizeInputLoader pieces;
   KernelOp kernel;
   /// In the kernel.
@@ -134,8 +156,13 @@ Value QuantizeRowsBuilder::getColumn(const QuantizeInputLoader::Piece &piece,
 }
 
 void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
-                                ArrayRef<Value> values) {
+                                ArrayRef<Value> values, ArrayRef<Value> amax) {
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
+  Value row = piece.row, rows = pieces.getRows();
+  if (hasSquares()) {
+    row = body.div(row, format.blockRows);
+    rows = body.ceilDiv(rows, format.blockRows);
+  }
   for (auto [number, value] : llvm::enumerate(values)) {
     unsigned i = op.getConcat() ? 0 : number;
     const Destination &dest = destinations[i];
@@ -146,7 +173,8 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     if (!op.isCopied(i)) {
       auto quantized = QuantizeBlockOp::create(
           body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
-          value, encode, seed, first, op.getScaleRounding(), lanes);
+          value, encode, seed, first, hasSquares() ? amax[number] : Value(),
+          op.getScaleRounding(), hasSquares() ? 1 : lanes);
       stored = {quantized.getElements(), quantized.getScale()};
     }
     if (op.isDequantized(i)) {
@@ -158,10 +186,55 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     }
     StoreBlockOp::create(body, stored.elements, dest.elements, piece.row,
                          column);
-    StoreScalesOp::create(body, stored.scale, dest.scales, piece.row,
-                          body.div(column, block), pieces.getRows(), blocks,
-                          lanes);
+    StoreScalesOp::create(body, stored.scale, dest.scales, row,
+                          body.div(column, block), rows, blocks,
+                          hasSquares() ? std::min(lanes, kMostLanes) : lanes);
   }
+}
+
+void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
+                                ArrayRef<Value> values) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value &maximum = maxima[maxima.size() == 1 ? 0 : i];
+    Value largest = findThreadAmax(body, op, value);
+    maximum =
+        maximum ? arith::MaximumFOp::create(body, maximum, largest).getResult()
+                : largest;
+  }
+}
+
+/// Reads a square twice, some rows of it at a time.
+SmallVector<Value>
+QuantizeRowsBuilder::buildSquare(const TileThreads &threads) {
+  int64_t loads = std::gcd(4, tile[0] / threads.step);
+  auto forEachPieces = [&](ValueRange initial, auto emit) {
+    auto loop = scf::ForOp::create(body, body.index(0), body.index(tile[0]),
+                                   body.index(loads * threads.step), initial);
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(loop.getBody());
+    Value row = body.add(threads.row, loop.getInductionVar());
+    SmallVector<QuantizeInputLoader::Piece> loaded;
+    for (int64_t i = 0; i < loads; ++i)
+      loaded.push_back(
+          pieces.load(body.add(row, i * threads.step), threads.column));
+    auto maxima = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+    for (const QuantizeInputLoader::Piece &piece : loaded)
+      emit(piece, maxima);
+    if (!initial.empty())
+      scf::YieldOp::create(body, maxima);
+    return loop;
+  };
+  Value zero = arith::ConstantOp::create(body, body.getF32FloatAttr(0.0f));
+  SmallVector<Value> amax(op.getNumValues() * op.getNumConcatenated(), zero);
+  auto loop = forEachPieces(amax, [&](const auto &piece, auto &maxima) {
+    raise(maxima, pieces.produce(piece));
+  });
+  for (auto [maximum, ofLane] : llvm::zip_equal(amax, loop.getResults()))
+    maximum = ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
+  forEachPieces({}, [&](const auto &piece, auto &) {
+    store(piece, pieces.produce(piece), amax);
+  });
+  return amax;
 }
 
 void QuantizeRowsBuilder::buildBody() {
@@ -172,34 +245,31 @@ void QuantizeRowsBuilder::buildBody() {
     columns = body.mul(columns, body.index(op.getNumConcatenated()));
   blocks = body.div(columns, op.getBlockSize());
   auto threads =
-      forEachTile(body, "quantize", pieces.getRows(), pieces.getColumns(),
-                  schedule.getTile(), schedule.getThreads(),
+      forEachTile(body, "quantize", pieces.getRows(), pieces.getColumns(), tile,
+                  hasSquares() ? target::kWarpSize : schedule.getThreads(),
                   schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
     known.push_back(LoadRelaxedOp::create(body, magnitude));
+  SmallVector<Value> maxima(magnitudes.size());
   SmallVector<QuantizeInputLoader::Piece> loaded;
-  for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step)
+  if (hasSquares())
+    maxima = buildSquare(threads);
+  for (int64_t i = 0; !hasSquares() && i < tile[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
   // Found before a piece is quantized, which then leaves its registers.
-  SmallVector<Value> maxima(magnitudes.size());
   for (const QuantizeInputLoader::Piece &piece : loaded) {
     SmallVector<Value> values = pieces.produce(piece);
-    for (auto [i, value] : llvm::enumerate(values)) {
-      if (maxima.empty())
-        break;
-      Value &maximum = maxima[op.getConcat() ? 0 : i];
-      Value largest = findThreadAmax(body, op, value);
-      maximum =
-          maximum
-              ? arith::MaximumFOp::create(body, maximum, largest).getResult()
-              : largest;
-    }
+    if (!maxima.empty())
+      raise(maxima, values);
     store(piece, values);
   }
-  for (auto [maximum, before, magnitude] :
-       llvm::zip_equal(maxima, known, magnitudes))
-    AtomicMaxOp::create(body, maximum, before, magnitude);
+  if (magnitudes.empty())
+    return;
+  for (auto [i, maximum] : llvm::enumerate(maxima)) {
+    unsigned out = op.getConcat() ? 0 : i;
+    AtomicMaxOp::create(body, maximum, known[out], magnitudes[out]);
+  }
 }
 
 void QuantizeRowsBuilder::build() {
@@ -207,13 +277,11 @@ void QuantizeRowsBuilder::build() {
   kernel =
       host.kernel(module, getKernelName(op), ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
-  kernel.setMinCtas(schedule.getCtas());
+  kernel.setMinCtas(hasSquares() ? 1 : schedule.getCtas());
   takeArguments();
   buildBody();
-  Value rowTiles =
-      host.ceilDiv(getQuantizedDim(host, op, 0), schedule.getTile()[0]);
-  Value columnTiles =
-      host.ceilDiv(host.dim(op.getInput(), 1), schedule.getTile()[1]);
+  Value rowTiles = host.ceilDiv(getQuantizedDim(host, op, 0), tile[0]);
+  Value columnTiles = host.ceilDiv(host.dim(op.getInput(), 1), tile[1]);
   host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
 }

@@ -212,7 +212,7 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
   auto quantized = QuantizeBlockOp::create(
       body,
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
-      x, encode, seed, getNumber(dest, slab, row, column),
+      x, encode, seed, getNumber(dest, slab, row, column), /*amax=*/Value(),
       op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : 1);
   Value scale = quantized.getScale();

@@ -29,7 +29,10 @@ int64_t MatmulProblem::getOutBits() const {
   return out.getIntOrFloatBitWidth();
 }
 int64_t MatmulProblem::getScaleTileK() const {
-  return kScaleTileBlocks * mma.blockSize;
+  return kScaleTileBlocks * mma.blockSize / getScaleBytes();
+}
+int64_t MatmulProblem::getScaleBytes() const {
+  return scales ? getStoredBits(scales) / 8 : 1;
 }
 
 bool mx::mxgpu::holdsA(Workspace workspace) {
@@ -55,8 +58,11 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
                      getPowerOfTwoFormat().scale};
   if (!types.hasScalesOfA() && !types.hasScalesOfB())
     return types;
-  const BlockFormat *format = findBlockFormat(getScaleType(op));
-  if (!format || !format->hasTiles)
+  Type scale = getScaleType(op);
+  const BlockFormat *format = findBlockFormat(scale, op.getBlockSize());
+  // A kernel puts those of other formats in tiles (TileScales.cpp).
+  int64_t bits = scale.getIntOrFloatBitWidth();
+  if (!format || (!format->hasTiles && bits != 8 && bits != 32))
     return std::nullopt;
   types.scaleFormat = format->scale;
   return types;

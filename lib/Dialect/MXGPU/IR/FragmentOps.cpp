@@ -274,8 +274,14 @@ LogicalResult QuantizeBlockOp::verify() {
   int64_t lanes = getLanes(), block = format->blockSize;
   int64_t size = input.getNumElements() * lanes;
   bool isSquare = lanes == block && input.getNumElements() == block;
+  // quantize_block C8
+  if (getAmax() && (lanes != 1 || block % size))
+    return emitOpError("expected part of a row of ")
+           << block << " elements, and no lanes, with amax, found " << lanes
+           << " with " << input.getNumElements() << " each";
   // quantize_block C3
-  if (lanes < 1 || lanes > target::kWarpSize || (size != block && !isSquare))
+  if (!getAmax() &&
+      (lanes < 1 || lanes > target::kWarpSize || (size != block && !isSquare)))
     return emitOpError("expected lanes that share a block of ")
            << block << " elements or a square of " << block << " rows, found "
            << lanes << " with " << input.getNumElements() << " each";

@@ -164,9 +164,10 @@ LogicalResult LoadFragmentOp::verify() {
 std::optional<std::pair<int64_t, int64_t>>
 mxgpu::getScaleTiles(BufferType buffer) {
   ArrayRef<int64_t> shape = buffer.getShape();
-  if (shape.back() == kScaleTileBytes)
+  int64_t bytes = shape.back() * getStoredBits(buffer.getElementType()) / 8;
+  if (bytes == kScaleTileBytes)
     shape = shape.drop_back();
-  else if (shape.size() > 1 && shape.back() == kScaleTileBytes / 2 &&
+  else if (shape.size() > 1 && bytes == kScaleTileBytes / 2 &&
            shape[shape.size() - 2] == 2)
     shape = shape.drop_back(2);
   else
@@ -210,6 +211,7 @@ LogicalResult LoadFragmentScalesOp::verify() {
     return emitOpError("expected a tile of ")
            << kScaleTileBytes << " scales of " << listScaleTypes()
            << ", or a matrix of tiles, found " << buffer;
+  int64_t bytes = getStoredBits(buffer.getElementType()) / 8;
   int64_t block = getBlockSize(), columns = type.getColumns();
   bool isFragment = isa<FragmentType>(getType());
   // load_fragment_scales C5
@@ -227,14 +229,15 @@ LogicalResult LoadFragmentScalesOp::verify() {
            << columns << ", found " << block;
   int64_t rows = type.getRows(), blocks = std::max<int64_t>(columns / block, 1);
   int64_t allRows = tiles->first * kScaleTileRows;
-  int64_t allBlocks = tiles->second * kScaleTileBlocks;
+  int64_t inTile = kScaleTileBlocks / bytes;
+  int64_t allBlocks = tiles->second * inTile;
   bool isBoxOfRows = isBoxOf(rows, kScaleTileRows, allRows);
   // load_fragment_scales C3
   if ((!isBoxOfRows && !mayBeginInTile(layout, allRows)) ||
-      !isBoxOf(blocks, kScaleTileBlocks, allBlocks))
+      !isBoxOf(blocks, inTile, allBlocks))
     return emitOpError("expected a fragment whose rows and blocks divide a "
                        "tile of ")
-           << kScaleTileRows << "x" << kScaleTileBlocks
+           << kScaleTileRows << "x" << inTile
            << " or are those of some, and divide the buffer's " << allRows
            << "x" << allBlocks << ", found " << rows << "x" << blocks;
   if (!isFragment) {

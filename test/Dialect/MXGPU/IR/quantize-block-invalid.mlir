@@ -20,7 +20,7 @@ func.func @f(${arguments}) {
 // SET arguments = %v: vector<32xbf16>, %seed: i64
 // quantize_block C6
 // expected-error @below {{'mxgpu.quantize_block' op expected a seed and the number of the first element, or neither}}
-%e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}>
+%e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}>
     : (vector<32xbf16>, i64) -> (vector<32xf8E4M3FN>, f8E8M0FNU)
 
 // SET arguments = %v: vector<16xbf16>, %g: f32
@@ -134,6 +134,11 @@ func.func @f(${arguments}) {
 // shared C16
 // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<1x1x4x32x4xf8E8M0FNU>'}}
 mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<1x1x4x32x4xf8E8M0FNU>
+
+// SET arguments = %x: vector<8xbf16>, %m: f32
+// quantize_block C8
+// expected-error @below {{'mxgpu.quantize_block' op expected part of a row of 32 elements, and no lanes, with amax, found 2 with 8 each}}
+%q, %s = mxgpu.quantize_block %x amax(%m) scale_rounding = ceil lanes(2) : vector<8xbf16> -> vector<8xf8E4M3FN>, f8E8M0FNU
 
 // SET arguments = %s: f8E8M0FNU, %t: memref<4xf8E8M0FNU>, %n: index
 // shared C16

@@ -38,7 +38,8 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
     The semantics of `mx.quantize` for one block along a row. The block is in
     the registers of one thread or, with `lanes(n)`, of n adjacent lanes of a
     warp: each lane has the next elements, or the next row of a square, and all
-    get the scale. `encode` is NVFP4's factor of the tensor. `seed` selects
+    get the scale. With `amax`, the largest magnitude of the block, a thread may
+    hold any part of it. `encode` is NVFP4's factor of the tensor. `seed` selects
     stochastic rounding and comes with the linear index in the tensor of the
     thread's first element.
 
@@ -52,6 +53,7 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
   let arguments = (ins AnyVectorOfNonZeroRank:$input,
                        Optional<F32>:$encode,
                        Optional<I64>:$seed, Optional<Index>:$first,
+                       Optional<F32>:$amax,
                        MXGPU_ScaleRoundingAttr:$scale_rounding,
                        DefaultValuedAttr<I64Attr, "1">:$lanes);
   let results = (outs AnyVectorOfNonZeroRank:$elements, AnyFloat:$scale);
@@ -59,12 +61,13 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
     OpBuilder<(ins "::mlir::TypeRange":$types, "::mlir::Value":$input,
                    "::mx::ScaleRounding":$rounding), [{
       build($_builder, $_state, types, input, /*encode=*/::mlir::Value(),
-            /*seed=*/::mlir::Value(), /*first=*/::mlir::Value(), rounding,
-            /*lanes=*/1);
+            /*seed=*/::mlir::Value(), /*first=*/::mlir::Value(),
+            /*amax=*/::mlir::Value(), rounding, /*lanes=*/1);
     }]>
   ];
   let assemblyFormat = [{
     $input (`encode` `(` $encode^ `)`)? (`seed` `(` $seed^ `at` $first `)`)?
+    (`amax` `(` $amax^ `)`)?
     `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($input) `->` type($elements) `,` type($scale)
   }];

@@ -101,7 +101,7 @@ Value QuantizedEpilogue::storeBlock(Value values, const ResultRow &row,
                   getScaleType()};
   auto block = QuantizeBlockOp::create(
       body, TypeRange(types), values, /*encode=*/Value(), /*seed=*/Value(),
-      /*first=*/Value(), op.getResultScaleRounding(), lanes);
+      /*first=*/Value(), /*amax=*/Value(), op.getResultScaleRounding(), lanes);
   OpBuilder::InsertionGuard guard(body);
   auto ifOp = scf::IfOp::create(body, row.isPresent, /*withElse=*/false);
   body.setInsertionPointToStart(ifOp.thenBlock());

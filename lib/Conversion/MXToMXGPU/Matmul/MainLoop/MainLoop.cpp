@@ -294,12 +294,13 @@ Value MainLoop::encodeScales(Value scales, ArrayRef<int64_t> box) {
   auto source = cast<MemRefType>(scales.getType());
   Value flat = memref::CollapseShapeOp::create(
       host, scales, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
+  int64_t inLine = 64 * source.getShape().back();
   SmallVector<int64_t> shape = {source.getDimSize(0), source.getDimSize(1), 2,
-                                256};
+                                inLine};
   SmallVector<OpFoldResult> sizes = {getAsOpFoldResult(host.dim(scales, 0)),
                                      getAsOpFoldResult(host.dim(scales, 1)),
                                      host.getIndexAttr(2),
-                                     host.getIndexAttr(256)};
+                                     host.getIndexAttr(inLine)};
   Value split = memref::ExpandShapeOp::create(
       host, shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}},
       sizes);

@@ -58,19 +58,13 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
     if (is(dequantize.getScalesMutable()))
       return {dequantize.getInput(), dequantize.getBlockSize()};
-  } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    if (matmul.getAScales() && is(matmul.getAScalesMutable()[0]))
+  } else if (auto matmul = dyn_cast<MatmulOpInterface>(op)) {
+    if (use.get() == matmul.getAScales())
       return {matmul.getA(), matmul.getBlockSize()};
-    if (matmul.getBScales() && is(matmul.getBScalesMutable()[0]))
+    if (use.get() == matmul.getBScales())
       return {matmul.getB(), matmul.getBlockSize()};
-  } else if (auto grouped = dyn_cast<GroupedMatmulOp>(op)) {
-    if (grouped.getAScales() && is(grouped.getAScalesMutable()[0]))
-      return {grouped.getA(), grouped.getBlockSize()};
-    if (grouped.getBScales() && is(grouped.getBScalesMutable()[0]))
-      return {grouped.getB(), grouped.getBlockSize()};
-    if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
-      return {grouped.getOut(),
-              getBlockFormat(getElementTypeOrSelf(use.get())).blockSize};
+    if (use.get() == matmul.getResultScales())
+      return {matmul.getOut(), getPowerOfTwoFormat().blockSize};
   } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
     Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]
                                                  : relayout.getInput();

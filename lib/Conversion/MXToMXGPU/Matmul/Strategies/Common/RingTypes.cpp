@@ -105,10 +105,10 @@ FragmentLayoutAttr RingTypes::getTmemAccumulator() const {
 }
 
 BufferType RingTypes::getScales(int64_t rows) const {
-  return BufferType::get(
-      context, Space::Smem,
-      {ceilDiv(rows, kScaleTileRows), getScaleTiles(), 2, kScaleTileBytes / 2},
-      problem.scales, Swizzle::None);
+  return BufferType::get(context, Space::Smem,
+                         {ceilDiv(rows, kScaleTileRows), getScaleTiles(), 2,
+                          kScaleTileBytes / 2 / problem.getScaleBytes()},
+                         problem.scales, Swizzle::None);
 }
 
 int64_t RingTypes::getScaleTiles() const {
