@@ -19,6 +19,8 @@ namespace mx::mxgpu {
 
 class KernelBuilder;
 
+class KernelBuilder;
+
 llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
@@ -49,6 +51,10 @@ llvm::LogicalResult convertGroupRows(GroupRowsOp op,
                                      mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);
+/// Puts compact scales of matrices of `rows` in tiles, by a kernel. Scales of
+/// several bytes share the word of a row with as many fewer blocks.
+mlir::Value tileScales(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
+                       mlir::Value scales, mlir::Value rows, int64_t blockRows);
 llvm::LogicalResult convertPackOperand(PackOperandOp op,
                                        mlir::gpu::GPUModuleOp module);
 

@@ -178,9 +178,27 @@ static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   host.launch(kernelOp, grid, kernel.arguments.getHostValues());
 }
 
+/// Replaces compact scales of operands by tiles, which are to be freed.
+static SmallVector<Value> tileCompactScales(MatmulKernel &kernel) {
+  KernelBuilder &host = kernel.host;
+  MatmulOpInterface op = kernel.matmul.op;
+  int64_t rank = cast<MemRefType>(op.getA().getType()).getRank();
+  SmallVector<Value> tiles;
+  auto tile = [&](Value scales, Value rows, Value &matrix) {
+    matrix = tiles.emplace_back(tileScales(
+        host, kernel.module, scales, rows,
+        getBlockRows(getElementTypeOrSelf(scales), op.getBlockSize())));
+  };
+  if (Value scales = op.getAScales(); scales && !areTiles(op, scales))
+    tile(scales, host.dim(op.getA(), rank - 2), kernel.matrices.aScales);
+  if (Value scales = op.getBScales(); scales && !areTiles(op, scales))
+    tile(scales, getRowsOfB(kernel), kernel.matrices.bScales);
+  return tiles;
+}
+
 void mx::mxgpu::buildMatmul(MatmulKernel &kernel, const Policies &policies) {
   ScheduleAttr schedule = kernel.matmul.schedule;
-  SmallVector<Value> tiles = tileScales(kernel);
+  SmallVector<Value> tiles = tileCompactScales(kernel);
   kernel.arguments = getMatmulArguments(kernel, policies);
   KernelOp kernelOp = kernel.host.kernel(
       kernel.module, policies.work->getKernelName(),

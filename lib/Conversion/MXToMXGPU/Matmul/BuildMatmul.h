@@ -50,9 +50,6 @@ mlir::Value getRowsOfB(MatmulKernel &kernel);
 
 /// Returns true for scales in tiles, false for compact ones, which have none.
 bool areTiles(MatmulOpInterface op, mlir::Value scales);
-/// Replaces compact scales of the kernel by tiles, which another kernel writes.
-/// Returns the tiles, to be freed.
-llvm::SmallVector<mlir::Value> tileScales(MatmulKernel &kernel);
 
 /// Builds and launches a matmul whose sizes are checked.
 void buildMatmul(MatmulKernel &kernel, const Policies &policies);

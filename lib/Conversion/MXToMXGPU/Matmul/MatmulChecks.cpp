@@ -226,6 +226,11 @@ static Value getSizeFromLast(KernelBuilder &host, Value memref,
   return host.dim(memref, rank - fromLast);
 }
 
+bool mx::mxgpu::areTiles(MatmulOpInterface op, Value scales) {
+  return getBlockFormat(getElementTypeOrSelf(scales), op.getBlockSize())
+      .hasTiles;
+}
+
 /// Operands and their scales are `m` x `k` and `n` x `k`.
 static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
                           Value n, Value k) {

@@ -158,14 +158,6 @@ Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
                   body.index(kScaleTileRows));
 }
 
-int64_t DequantizedTensor::getRowsOfScales() {
-  if (isTiled())
-    return kScaleTileRows;
-  return operands.scales ? getBlockRows(getElementTypeOrSelf(operands.scales),
-                                        operands.blockSize)
-                         : 1;
-}
-
 /// The matrices of a batch lie below each other, each with whole tiles, also of
 /// scales.
 DequantizedTensor::TileRows
@@ -179,8 +171,13 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   Value inMatrix = arith::RemUIOp::create(body, row, padded);
   Value first = body.mul(matrix, rows);
   Value elements = body.add(first, inMatrix), scaleRow = elements;
-  if (int64_t rows = getRowsOfScales(); rows > 1)
-    scaleRow = body.add(body.mul(matrix, roundUpRows(rows)), inMatrix);
+  int64_t whole = 1;
+  if (scales)
+    whole = isTiled() ? kScaleTileRows
+                      : getBlockRows(getElementTypeOrSelf(scales),
+                                     operands.blockSize);
+  if (whole > 1)
+    scaleRow = body.add(body.mul(matrix, roundUpRows(whole)), inMatrix);
   return {elements, scaleRow, body.add(first, rows)};
 }
 

@@ -61,8 +61,6 @@ private:
                                                  operands.scales.getType()),
                                              batch + 2);
   }
-  /// Rows in multiples of which each matrix has scales.
-  int64_t getRowsOfScales();
   int64_t getTileRows() { return schedule.getTile()[0]; }
   int64_t getTileColumns() { return schedule.getTile()[1]; }
   mlir::Value getRows() { return body.dim(out, 0); }

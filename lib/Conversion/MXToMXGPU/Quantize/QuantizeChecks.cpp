@@ -63,21 +63,16 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   for (Value operand : op.getInputs())
     if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
       return failure();
-  for (Value scales : op.getInputScales())
-    if (auto type = cast<MemRefType>(scales.getType()); !isContiguous(type))
-      return op.emitOpError("expected input_scales with identity layout on the "
-                            "GPU, found ")
-             << type;
-  if (op.getGather() &&
-      !isContiguous(cast<MemRefType>(op.getGather().getType())))
-    return op.emitOpError("expected gather with identity layout on the GPU, "
-                          "found ")
-           << op.getGather().getType();
-  for (Value out : op.getOuts())
-    if (auto type = cast<MemRefType>(out.getType()); !isContiguous(type))
-      return op.emitOpError("expected destinations with identity layout on the "
-                            "GPU, found ")
-             << type;
+  SmallVector<Value> gather(op.getGather() ? 1 : 0, op.getGather());
+  using Operands = std::pair<ValueRange, StringRef>;
+  for (auto [values, name] :
+       {Operands(op.getInputScales(), "input_scales"),
+        Operands(gather, "gather"), Operands(op.getOuts(), "destinations")})
+    for (Value value : values)
+      if (!isContiguous(cast<MemRefType>(value.getType())))
+        return op.emitOpError("expected ")
+               << name << " with identity layout on the GPU, found "
+               << value.getType();
   for (Value out : op.getAmaxOuts()) // which the runtime fills
     if (auto type = cast<MemRefType>(out.getType());
         !type.getLayout().isIdentity())

@@ -53,9 +53,6 @@ static void addDestination(KernelBuilder &host, FusedQuantizeOp op,
     arguments.push_back(factor);
 }
 
-/// Lanes that store one scale together, at most.
-static constexpr int64_t kMostLanes = 8;
-
 namespace {
 
 /// The kernel in the making.
@@ -188,7 +185,7 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
                          column);
     StoreScalesOp::create(body, stored.scale, dest.scales, row,
                           body.div(column, block), rows, blocks,
-                          hasSquares() ? std::min(lanes, kMostLanes) : lanes);
+                          std::min<int64_t>(lanes, hasSquares() ? 8 : lanes));
   }
 }
 

@@ -7,11 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "../Builder/KernelBuilder.h"
 #include "../Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -149,4 +151,51 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
   return success();
+}
+
+Value mx::mxgpu::tileScales(KernelBuilder &host, gpu::GPUModuleOp module,
+                            Value scales, Value rows, int64_t blockRows) {
+  auto source = cast<MemRefType>(scales.getType());
+  Type element = source.getElementType();
+  int64_t batch = source.getRank() - 2;
+  int64_t inWord = kScaleTileBlocks * 8 / getStoredBits(element);
+  Value rowTiles = host.ceilDiv(rows, kScaleTileRows), allTiles = rowTiles;
+  if (batch)
+    allTiles = host.mul(rowTiles, host.dim(scales, 0));
+  Value columnTiles = host.ceilDiv(host.dim(scales, batch + 1), inWord);
+  auto type = MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic,
+                               kScaleTileShape[0], kScaleTileShape[1], inWord},
+                              element);
+  Value tiles =
+      memref::AllocOp::create(host, type, ValueRange{allTiles, columnTiles});
+  Value words = memref::CollapseShapeOp::create(
+      host, tiles, ArrayRef<ReassociationIndices>{{0, 1, 2, 3}, {4}});
+  KernelBuilder body(host.getLoc(), host.getContext());
+  launchForEachElement(
+      host, body, module, "tile_scales",
+      host.mul(host.mul(allTiles, columnTiles), kScaleTileRows),
+      {collapseLeading(host, scales, batch + 1), words, rowTiles, columnTiles,
+       host.dim(scales, batch)},
+      [&](Block::BlockArgListType arguments, Value word) {
+        Value tile = body.div(word, kScaleTileRows);
+        Value inTile = body.rem(word, kScaleTileRows);
+        Value rowTile = body.div(tile, arguments[3]);
+        Value matrix = body.div(rowTile, arguments[2]);
+        // A tile has its words row 0, row 32, row 64, row 96, row 1 and so on.
+        Value row = body.mul(body.rem(rowTile, arguments[2]), kScaleTileRows);
+        row = body.add(row, body.div(inTile, kScaleTileShape[1]));
+        row = body.add(row, body.mul(body.rem(inTile, kScaleTileShape[1]),
+                                     kScaleTileShape[0]));
+        Value line =
+            body.add(body.mul(matrix, arguments[4]), body.div(row, blockRows));
+        Value block = body.mul(body.rem(tile, arguments[3]), inWord);
+        SmallVector<Value> found;
+        for (int64_t i = 0; i < inWord; ++i)
+          found.push_back(LoadScaleOp::create(body, element, arguments[0], line,
+                                              body.add(block, i)));
+        Value vector = vector::FromElementsOp::create(
+            body, VectorType::get(inWord, element), found);
+        StoreBlockOp::create(body, vector, arguments[1], word, body.index(0));
+      });
+  return tiles;
 }
