@@ -215,6 +215,38 @@ def multiply_experts(n, k):
                    list(zip(np.split(x.astype(np.float64), ends[:-1]), b)), f"offsets({offsets} : tensor<3xi32>)")
 
 
+FUSED = """#m = affine_map<(i, j) -> (i, j)>
+!x = tensor<200x256xbf16>
+!q = tensor<200x256xf8E4M3FN>
+!s = tensor<2x2xf32>
+func.func @main(%x: !x, %y: !x, %seed: i64) -> (!q, !s, tensor<f32>, !q, !s) {
+  %e = tensor.empty() : !x
+  %z = linalg.generic {indexing_maps = [#m, #m, #m], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : !x, !x) outs(%e : !x) {
+  ^bb0(%a: bf16, %b: bf16, %o: bf16):
+    %c = arith.addf %a, %b : bf16
+    linalg.yield %c : bf16
+  } -> !x
+  %q = tensor.empty() : !q
+  %s = tensor.empty() : !s
+  %n = tensor.empty() : tensor<f32>
+  %0:2 = mx.quantize ins(%z : !x) outs(%q, %s : !q, !s) -> !q, !s
+  %1 = mx.amax ins(%z : !x) outs(%n : tensor<f32>) -> tensor<f32>
+  %2:2 = mx.quantize ins(%x : !x) seed(%seed) outs(%q, %s : !q, !s) -> !q, !s
+  return %0#0, %0#1, %1, %2#0, %2#1 : !q, !s, tensor<f32>, !q, !s
+}
+"""
+
+
+def fused():
+    """Squares of what a prologue computes, beside its amax, and of a seed, have the bytes of the CPU path."""
+    arrays = [to_array(make_input(200, 256, False), "bf16")[0] for _ in range(2)] + [np.array(5, np.int64)]
+    names = "elements", "scales", "amax", "elements by seed", "scales by seed"
+    runs = [test.run(FUSED, arrays, len(names), chip=chip) for chip in (test.chip, "cpu")]
+    for name, *pair in zip(names, *runs):
+        test.expect(f"{test.chip} fused {name}", *pair)
+
+
 TILED = ", #mx.scale_layout<sf_128x4>"
 round_trip(BLOCKS, 70, 320, "f32", "f8E4M3FN")
 round_trip(BLOCKS, 70, 320, "bf16", "f8E4M3FN", TILED)
@@ -229,4 +261,6 @@ multiply(SQUARES, 200, 264, 128, quantizes_a=True)
 for quantizes_a in (True, False):
     multiply_batch(70, 200, 256, quantizes_a)
 multiply_experts(200, 256)
+if not on_cpu:
+    fused()
 test.finish(least=20000)
