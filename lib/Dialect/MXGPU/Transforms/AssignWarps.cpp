@@ -1,11 +1,6 @@
 //===- AssignWarps.cpp - Warps and registers of roles ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Roles divide the warps of a CTA without gaps. Registers move between
-// warpgroups, so the roles of one have equally many.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
@@ -61,7 +56,7 @@ LogicalResult mxgpu::verifyWarps(KernelOp kernel) {
       return assign.emitOpError("expected the role to start at warp ")
              << next << ", where those before it end, found " << first;
     int64_t registers = role.getRegisters().value_or(0);
-    // assign_warps C5
+    // assign_warps C5: registers move between warpgroups.
     if (next && (next % kWarps ? registers != before : !registers != !before))
       return assign.emitOpError("expected registers of every role or of none, "
                                 "as many in a warpgroup, found ")

@@ -120,11 +120,6 @@ def MXGPUVerifyPipelines
     warps are assigned without gaps, as their instructions need. The constraints
     are in docs/reference/KernelSpec.md.
 
-    Bounds are the same if they are one value, or if both roles compute them from
-    the same values by the same operations without effects. Iterations that are
-    peeled off or unrolled count if their number is known, or if both roles have
-    the same.
-
     Kernels that it cannot model are an error. It changes nothing.
   }];
 }
