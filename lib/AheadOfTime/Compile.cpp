@@ -12,22 +12,17 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mx/AheadOfTime/Tune.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Program.h"
 #include "mx/Execution/Session.h"
-#include "mx/Translation/ToManifest.h"
 #include "mx_runtime.h"
 #include "mxsim/io/InputFile.h"
-#include "mxsim/io/Notices.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mx;

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"

@@ -17,7 +17,6 @@
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXBar/IR/MXBar.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/InitAll.h"
 #include <mutex>

@@ -22,12 +22,8 @@
 
 #include "RaggedPadding.h"
 #include "mlir/IR/Matchers.h"
-#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Check/Check.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
-#include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Support/FloatFormats.h"
-#include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <cstdlib>

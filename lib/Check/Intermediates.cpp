@@ -13,7 +13,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaggedPadding.h"
-#include "mx/Support/ScaleLayout.h"
 #include <cstring>
 
 using namespace mlir;

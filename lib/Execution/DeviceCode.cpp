@@ -6,7 +6,6 @@
 #include "Programs.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassManager.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Translation/ToPTX.h"
 

@@ -9,8 +9,6 @@
 #include "Programs.h"
 #include "mx/Launch/EntryCall.h"
 #include "mx/Launch/RuntimeStatus.h"
-#include "mx/Target/TargetInfo.h"
-#include "mx_runtime.h"
 
 using namespace mx;
 

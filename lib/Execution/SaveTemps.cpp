@@ -8,7 +8,6 @@
 
 #include "Programs.h"
 #include "mlir/Pass/Pass.h"
-#include "mx/Arrays/Arrays.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

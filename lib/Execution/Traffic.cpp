@@ -8,8 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Traffic.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -18,7 +16,6 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/Shared/ElementBits.h"
-#include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -11,7 +11,6 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"

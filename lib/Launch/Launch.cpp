@@ -11,7 +11,6 @@
 #include "mx/Support/FloatArguments.h"
 #include "mx/Support/ResultFiles.h"
 #include "mxsim/io/Notices.h"
-#include "mxsim/io/Npy.h"
 #include "mxsim/io/Printable.h"
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/NVVM/NVVMBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

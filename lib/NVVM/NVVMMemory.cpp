@@ -8,9 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CtaGroups.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mx/NVVM/NVVMBuilder.h"
 
 using namespace mlir;

@@ -8,10 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Registers.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mx/Target/MmaShapes.h"
 
 using namespace mlir;
 using namespace mx;

@@ -8,10 +8,7 @@
 
 #include "CtaGroups.h"
 #include "Registers.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mx/NVVM/NVVMBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Registers.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mx/Target/Wgmma.h"

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryReader.h"
-#include "mx/Plan/Plan.h"
 #include "mx/Support/GroupLimits.h"
 #include "mxsim/io/InputFile.h"
 

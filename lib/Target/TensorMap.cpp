@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TensorMap.h"
-#include "mx/Support/EnumTable.h"
 
 using namespace mx;
 using namespace mx::target;

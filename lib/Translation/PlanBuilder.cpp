@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Arrays/Arrays.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Dialect/MXGPU/IR/TensorMaps.h"
 
 using namespace mlir;

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Support/CallMessages.h"
 #include "mx/Translation/ToManifest.h"

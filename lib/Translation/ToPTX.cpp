@@ -27,7 +27,6 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/InitAll.h"
 #include "mx/Target/MmaFamilies.h"
-#include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Matmuls.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"

@@ -3,8 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Matmuls.h"
-#include "mlir/Pass/PassManager.h"
-#include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "llvm/ADT/StringSet.h"
 

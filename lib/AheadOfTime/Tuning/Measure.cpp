@@ -10,10 +10,8 @@
 
 #include "../Output/CompileEntries.h"
 #include "Operands.h"
-#include "mx/Arrays/Arrays.h"
 #include "mx/Execution/Program.h"
 #include "mx/Launch/EntryCall.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace mlir;

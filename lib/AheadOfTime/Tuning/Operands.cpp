@@ -3,11 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Operands.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mx/Arrays/Arrays.h"
-#include "mx/BlockFormats/BlockFormat.h"
-#include "mx/Support/FloatFormats.h"
 #include <cmath>
 #include <random>
 

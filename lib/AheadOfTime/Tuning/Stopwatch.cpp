@@ -4,14 +4,9 @@
 
 #include "../Output/Ptxas.h"
 #include "Operands.h"
-#include "mx/AheadOfTime/Tune.h"
-#include "mx/Arrays/Arrays.h"
-#include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mx/Execution/Program.h"
-#include "mx_runtime.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mx;
 using mx::tuning::toError;

@@ -4,13 +4,10 @@
 
 #include "mx/AheadOfTime/Tune.h"
 #include "Matmuls.h"
-#include "mx/Arrays/Arrays.h"
-#include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Execution/Program.h"
 #include "mx/Support/Version.h"
 #include "mx_runtime.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <ctime>
 

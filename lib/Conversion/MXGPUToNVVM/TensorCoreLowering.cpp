@@ -9,13 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/Lowering.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/Descriptors.h"
-#include "mx/Target/MmaShapes.h"
 
 using namespace mlir;
 using namespace mx;

@@ -10,7 +10,6 @@
 #include "../Utils/HostCode.h"
 #include "Views.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;

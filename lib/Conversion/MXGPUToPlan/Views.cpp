@@ -9,7 +9,6 @@
 
 #include "Views.h"
 #include "../Utils/HostCode.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 

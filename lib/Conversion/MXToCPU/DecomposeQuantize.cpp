@@ -10,7 +10,6 @@
 
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
 using namespace mx;

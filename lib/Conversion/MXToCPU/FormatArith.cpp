@@ -12,7 +12,6 @@
 #include "FormatArith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Support/Philox.h"
 #include "mx/Support/ScaleRecipe.h"
 #include "llvm/ADT/TypeSwitch.h"

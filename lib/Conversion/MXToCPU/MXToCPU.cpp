@@ -8,15 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/IR/Place.h"
 
 using namespace mlir;

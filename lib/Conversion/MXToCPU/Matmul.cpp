@@ -11,7 +11,6 @@
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
 using namespace mx;

@@ -11,7 +11,6 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/Shared/ArithBuilder.h"
 
 using namespace mlir;

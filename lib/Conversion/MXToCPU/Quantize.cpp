@@ -10,9 +10,6 @@
 
 #include "../Utils/HostCode.h"
 #include "Patterns.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
 using namespace mx;

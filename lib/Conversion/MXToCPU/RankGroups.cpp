@@ -10,10 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Conversion/MXToCPU/Collectives.h"
-#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;

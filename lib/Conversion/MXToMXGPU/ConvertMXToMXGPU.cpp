@@ -13,23 +13,16 @@
 #include "../Utils/HostCode.h"
 #include "../Utils/Storage.h"
 #include "Builder/HostChecks.h"
-#include "Builder/KernelBuilder.h"
 #include "Conversions.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
-#include "mx/Conversion/MXToMXGPU/Schedule.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Support/OperandOrders.h"
-#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;

@@ -9,15 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 using namespace mlir;
 using namespace mx;

@@ -13,9 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentPlaces.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>

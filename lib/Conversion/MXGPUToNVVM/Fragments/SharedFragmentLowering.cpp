@@ -13,9 +13,7 @@
 
 #include "../../Utils/IntExpr.h"
 #include "FragmentPlaces.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Support/ScaleLayout.h"
 #include <numeric>
 
 using namespace mlir;

@@ -9,14 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/Lowering.h"
 #include "FragmentPlaces.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;

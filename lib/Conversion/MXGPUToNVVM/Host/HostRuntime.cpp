@@ -9,14 +9,7 @@
 
 #include "HostRuntime.h"
 #include "../../Utils/HostCode.h"
-#include "../Common/Lowering.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;

@@ -11,11 +11,8 @@
 
 #include "../Common/Lowering.h"
 #include "QuantizeMath.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/BlockFormats/BlockFormat.h"
-#include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
 using namespace mx;

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Common/Lowering.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"

@@ -10,7 +10,6 @@
 
 #include "QuantizeMath.h"
 #include "Rounding.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mx/Support/ScaleRecipe.h"
 

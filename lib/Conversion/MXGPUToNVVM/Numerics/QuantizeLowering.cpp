@@ -10,13 +10,8 @@
 
 #include "../Common/Lowering.h"
 #include "QuantizeMath.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Dialect/Shared/ScaleRounding.h"
-#include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
 using namespace mx;

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Rounding.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mx/Support/Philox.h"
 

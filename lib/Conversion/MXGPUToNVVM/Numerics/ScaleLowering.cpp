@@ -12,11 +12,8 @@
 
 #include "../../Utils/IntExpr.h"
 #include "../Common/Lowering.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

@@ -18,11 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkTiles.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;

@@ -13,11 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkTiles.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 

@@ -7,10 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/Storage.h"
-#include "../Builder/KernelBuilder.h"
 #include "../Conversions.h"
 #include "Linalg.h"
-#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;

@@ -15,13 +15,8 @@
 #include "../Builder/HostChecks.h"
 #include "../Conversions.h"
 #include "Linalg.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Target/Descriptors.h"
 
 using namespace mlir;
 using namespace mx;

@@ -9,8 +9,6 @@
 #include "../Builder/ElementRegion.h"
 #include "../Builder/HostChecks.h"
 #include "Linalg.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -12,22 +12,17 @@
 #include "../Builder/ElementRegion.h"
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/KernelBuilder.h"
 #include "Linalg.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
-#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;

@@ -11,13 +11,9 @@
 
 #include "../Builder/ElementRegion.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/KernelBuilder.h"
 #include "Linalg.h"
 #include "mlir/Dialect/Affine/Utils.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Dialect/MX/IR/Place.h"
 

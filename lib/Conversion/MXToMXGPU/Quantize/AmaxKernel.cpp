@@ -10,9 +10,7 @@
 
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/KernelBuilder.h"
 #include "../Conversions.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

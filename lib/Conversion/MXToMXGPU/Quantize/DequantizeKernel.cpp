@@ -11,15 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Builder/Elementwise.h"
-#include "../Conversions.h"
 #include "DequantizedTensor.h"
 #include "QuantizeChecks.h"
 #include "QuantizeSchedule.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;

@@ -7,14 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "DequantizedTensor.h"
-#include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/KernelBuilder.h"
 #include "QuantizeChecks.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/OperandOrders.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

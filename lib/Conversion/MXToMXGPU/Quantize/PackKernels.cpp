@@ -9,13 +9,10 @@
 
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/KernelBuilder.h"
 #include "../Conversions.h"
 #include "mlir/Dialect/Affine/Utils.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Support/OperandOrders.h"
 
 using namespace mlir;

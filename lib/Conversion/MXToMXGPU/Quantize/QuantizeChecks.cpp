@@ -7,15 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeChecks.h"
-#include "../Builder/ElementRegion.h"
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
-#include "../Builder/KernelBuilder.h"
-#include "../Conversions.h"
 #include "QuantizeInputLoader.h"
 #include "QuantizeSchedule.h"
 #include "mx/Support/OperandOrders.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

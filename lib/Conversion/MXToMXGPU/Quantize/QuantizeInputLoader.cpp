@@ -8,9 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeInputLoader.h"
-#include "../Builder/KernelBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mx;

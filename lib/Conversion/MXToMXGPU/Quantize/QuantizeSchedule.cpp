@@ -12,11 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeSchedule.h"
-#include "../Conversions.h"
 #include "../Quantize/QuantizeInputLoader.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
-#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;

@@ -7,13 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/HostChecks.h"
-#include "../Builder/KernelBuilder.h"
 #include "QuantizeTile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;

@@ -21,13 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeTile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/TargetInfo.h"
 #include <numeric>
 
 using namespace mlir;

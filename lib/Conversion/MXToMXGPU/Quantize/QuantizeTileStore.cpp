@@ -7,12 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"
-#include "../Builder/KernelBuilder.h"
 #include "QuantizeTile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

@@ -7,11 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Strategies/Strategy.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/MmaFamilies.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;

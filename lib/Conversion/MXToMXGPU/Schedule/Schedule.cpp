@@ -8,11 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Strategies/Strategy.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/TargetInfo.h"
 #include "mx/Target/TensorMap.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Strategies/Strategy.h"
-#include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include <tuple>
 
 using namespace mlir;

@@ -9,7 +9,6 @@
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "../Matmul/Strategies/Strategy.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

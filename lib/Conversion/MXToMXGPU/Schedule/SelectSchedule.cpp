@@ -10,7 +10,6 @@
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
-#include "mx/Target/TargetInfo.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
 #include "llvm/Support/raw_ostream.h"

@@ -4,7 +4,6 @@
 
 #include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"

@@ -8,9 +8,6 @@
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Support/OperandOrders.h"
-#include "mx/Target/MmaFamilies.h"
-#include "mx/Target/TargetInfo.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;

@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "llvm/ADT/BitVector.h"
 

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
-#include "mx/BlockFormats/BlockFormat.h"
 
 using namespace mlir;
 using namespace mx;

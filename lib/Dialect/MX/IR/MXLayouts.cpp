@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/OpImplementation.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
@@ -84,7 +82,6 @@ static void printScaledOperands(OpAsmPrinter &printer, Operation *, Value a,
 }
 
 #define GET_OP_CLASSES
-#include "mx/BlockFormats/BlockFormat.h"
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"
 
 /// On memrefs an operation reads its inputs and writes its destinations; on

@@ -8,9 +8,6 @@
 
 #include "MXChecks.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/OpImplementation.h"
-#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Support/GroupLimits.h"

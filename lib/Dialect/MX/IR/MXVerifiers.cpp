@@ -10,8 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
-#include "mx/BlockFormats/BlockFormat.h"
-#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;

@@ -9,9 +9,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MXBar/IR/MXBar.h"
-#include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -7,9 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/OpImplementation.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"

@@ -11,7 +11,6 @@
 
 #include "MathSequence.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/IR/NormalReciprocal.h"
 
 using namespace mlir;

@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
-#include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/Statistic.h"
 
 using namespace mlir;

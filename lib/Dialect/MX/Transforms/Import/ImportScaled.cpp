@@ -8,9 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/Statistic.h"
 

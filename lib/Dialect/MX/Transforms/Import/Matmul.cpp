@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;

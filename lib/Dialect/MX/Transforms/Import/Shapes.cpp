@@ -4,7 +4,6 @@
 
 #include "../Utils/Sizes.h"
 #include "Import.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;

@@ -16,11 +16,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
-#include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/Statistic.h"
 
 using namespace mlir;

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/Sizes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
 #include "mx/Dialect/MX/IR/MX.h"

@@ -9,13 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Import/Import.h"
-#include "MatmulMatch.h"
 #include "QuantizeRecipes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
-#include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/Statistic.h"
 
 using namespace mlir;

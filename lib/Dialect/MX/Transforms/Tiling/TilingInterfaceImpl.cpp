@@ -15,7 +15,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/TilingInterface.h"
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
