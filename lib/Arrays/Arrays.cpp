@@ -8,6 +8,7 @@
 
 #include "mx/Arrays/Arrays.h"
 #include "mx/Dialect/MX/IR/MXLayouts.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Support/FloatArguments.h"
 #include "mxsim/io/OutputFile.h"
 #include "llvm/ADT/SmallString.h"
@@ -85,11 +86,15 @@ static std::string getDtype(Type type) {
     return "f8";
   if (type.isBF16())
     return "u2";
-  // Formats of eight bits and fewer: one code per byte, or packed (fp4).
-  if (auto narrow = dyn_cast<FloatType>(type))
-    if (narrow.getWidth() <= 8)
-      return "u1";
-  return "";
+  // Formats of eight bits and fewer: one code per byte, or packed (fp4). Those
+  // of other dialects may have more.
+  auto format = dyn_cast<FloatType>(type);
+  if (format && format.getWidth() <= 8)
+    return "u1";
+  IntegerType bits = getBitsOfForeignFloat(type);
+  return bits ? getDtype(IntegerType::get(type.getContext(), bits.getWidth(),
+                                          IntegerType::Unsigned))
+              : "";
 }
 
 llvm::Expected<ArrayType> mx::getArrayType(Type type) {

@@ -81,14 +81,34 @@ std::string BlockFormat::listElements(bool withIntegers) const {
   return join(names);
 }
 
+std::string BlockFormat::describeBlock() const {
+  if (blockSize == kWhole)
+    return blockRows == kWhole ? "a whole matrix" : "a whole row";
+  return std::to_string(blockRows) + " x " + std::to_string(blockSize) +
+         " elements";
+}
+
 SmallVector<int64_t>
 BlockFormat::getScaleShape(ArrayRef<int64_t> elements) const {
   SmallVector<int64_t> shape(elements);
-  if (int64_t &rows = shape[shape.size() - 2]; !ShapedType::isDynamic(rows))
+  int64_t &rows = shape[shape.size() - 2], &columns = shape.back();
+  if (blockRows == kWhole)
+    rows = 1;
+  else if (!ShapedType::isDynamic(rows))
     rows = llvm::divideCeil(rows, blockRows);
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= blockSize;
+  if (blockSize == kWhole)
+    columns = 1;
+  else if (!ShapedType::isDynamic(columns))
+    columns /= blockSize;
   return shape;
+}
+
+std::string mx::spellBlockSize(int64_t blockSize) {
+  return blockSize == BlockFormat::kWhole ? "row" : std::to_string(blockSize);
+}
+
+int64_t mx::getKernelMultiple(int64_t blockSize) {
+  return blockSize == BlockFormat::kWhole ? kPowerOfTwoBlockSize : blockSize;
 }
 
 Type OperandFormat::getElementType(MLIRContext *context) const {

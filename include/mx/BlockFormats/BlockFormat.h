@@ -46,11 +46,15 @@ public:
 
 /// A block-scaled format. The scale type and the block shape identify it.
 struct BlockFormat {
+  /// Block size of whole rows of any length: no dimension is longer.
+  static constexpr int64_t kWhole = int64_t{1} << 40;
+
   mlir::Type (*getScaleType)(mlir::MLIRContext *context);
-  /// Elements along the blocked dimension that share a scale.
+  /// Elements along the blocked dimension that share a scale, or kWhole.
   int64_t blockSize;
   /// Rows that share a scale. With more than 1 a matrix has compact scales:
-  /// one for each square, fewer rows in the last ones.
+  /// one for each square, fewer rows in the last ones. kWhole with a block size
+  /// of kWhole means one scale for each matrix.
   int64_t blockRows = 1;
   /// Formats of legal elements.
   llvm::SmallVector<FloatFormat, 8> elements = {};
@@ -71,6 +75,8 @@ struct BlockFormat {
   bool takes(mlir::Type element, bool withIntegers = true) const;
   /// Lists the types that `takes` accepts, for messages: "f4E2M1FN".
   std::string listElements(bool withIntegers = true) const;
+  /// Describes a block, for messages: "128 x 128 elements".
+  std::string describeBlock() const;
   /// Returns the logical shape of the scales of `elements`.
   llvm::SmallVector<int64_t>
   getScaleShape(llvm::ArrayRef<int64_t> elements) const;
@@ -102,6 +108,10 @@ const BlockFormat &getBlockFormat(mlir::Type scale,
                                   std::optional<int64_t> blockSize = {});
 /// Returns the rows that share a scale in linear layout, 1 for no format.
 int64_t getBlockRows(mlir::Type scale, int64_t blockSize);
+/// Returns a block size as operations spell it: "row", or the number.
+std::string spellBlockSize(int64_t blockSize);
+/// Returns the divisor of K that kernels require for blocks of a size.
+int64_t getKernelMultiple(int64_t blockSize);
 /// Returns the format of the table with a block size, or null.
 const BlockFormat *findBlockFormat(int64_t blockSize);
 

@@ -255,7 +255,10 @@ void Emitter::checkScales(StringRef name, const Scales &scales,
   int64_t batch = like.getRank() - 2;
   for (int64_t i = 0; i < batch; ++i)
     checkDim(name, array, i, dim(like, i));
-  Int blocks = columns / blockSize;
+  auto count = [&](Int extent, int64_t size) {
+    return size == BlockFormat::kWhole ? index(1) : extent / size;
+  };
+  Int blocks = count(columns, blockSize);
   if (scales.tiled) {
     Int tileRows =
         groups ? rows / kScaleTileRows + *groups : rows.ceilDiv(kScaleTileRows);
@@ -266,12 +269,15 @@ void Emitter::checkScales(StringRef name, const Scales &scales,
     checkDim(name, array, batch + 4, index(4));
     return;
   }
-  checkDim(name, array, batch, rows.ceilDiv(scales.blockRows));
+  checkDim(name, array, batch,
+           count(rows + (scales.blockRows - 1), scales.blockRows));
   checkDim(name, array, batch + 1, blocks);
 }
 
 void Emitter::checkMultiple(StringRef name, int64_t dimension, Int found,
                             int64_t blockSize) {
+  if (blockSize == BlockFormat::kWhole)
+    return;
   Int rest = found % blockSize, below = found - rest;
   check(rest == 0,
         "dimension " + llvm::Twine(dimension) + " of " + name +

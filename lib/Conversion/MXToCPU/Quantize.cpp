@@ -117,9 +117,16 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
   // What the elements need: the scale, or for NVFP4 and codecs the factor.
   std::pair<Int, Int> encoded = getScale(emitter, o, absMax);
   Int scale = encoded.first, factor = encoded.second;
-  auto quantizeLine = [&](Int line) {
+  auto storeScale = [&](Int line) {
     emitter.storeScale(scale, o.scales, extent.batch, line,
                        extent.to / o.blockSize + block);
+  };
+  bool isCompact = o.scales.blockRows > 1;
+  if (isCompact)
+    storeScale(line);
+  auto quantizeLine = [&](Int line) {
+    if (!isCompact)
+      storeScale(line);
     emitter.loop(begin, end, 1, [&](Int position) {
       Int bits = loadBits(line, position);
       std::optional<Int> random =
@@ -145,7 +152,8 @@ static void copyBlock(Emitter &emitter, const Orientation &o,
   auto store = [&](Int scale, function_ref<Int(Int)> getCode) {
     emitter.storeScale(scale, o.scales, extent.batch, line, block);
     Int begin = block * o.blockSize;
-    emitter.loop(begin, begin + o.blockSize, 1, [&](Int position) {
+    Int end = (begin + o.blockSize).min(extent.length);
+    emitter.loop(begin, end, 1, [&](Int position) {
       SmallVector<Value> place(extent.batch);
       place.append({line, position});
       emitter.storeCode(getCode(position), o.elements, place);
@@ -172,8 +180,13 @@ static void copyBlock(Emitter &emitter, const Orientation &o,
 static void quantizeLines(Emitter &emitter, const Orientation &o,
                           const Extent &extent) {
   Int zero = emitter.index(0), blocks = extent.length.ceilDiv(o.blockSize);
+  // What has no elements has a scale, too.
+  bool isMatrix = o.lines == BlockFormat::kWhole;
+  Int endLine = isMatrix ? emitter.index(1) : extent.endLine;
+  if (o.blockSize == BlockFormat::kWhole)
+    blocks = emitter.index(1);
   auto forEachLine = [&](function_ref<void(Int)> body) {
-    emitter.loop(extent.firstLine, extent.endLine, o.lines, body);
+    emitter.loop(extent.firstLine, endLine, o.lines, body);
   };
   // The inner loop runs along the rows of the input.
   if (o.transposed)

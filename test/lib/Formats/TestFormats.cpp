@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Two formats that mx does not know: blocks of 64 along K with a scale type of
-// this dialect, and squares of 128 x 128 with f32 scales.
+// Formats that mx does not know: blocks of 64 along K and whole rows and whole
+// matrices with scale types of this dialect, squares of 128 x 128 with f32.
 // docs/reference/Formats.md uses this file as its example.
 //
 //===----------------------------------------------------------------------===//
@@ -33,10 +33,38 @@ public:
   }
 };
 
+/// `!mx_formats.row_scale`: the f32 of a whole row.
+class RowScaleType
+    : public Type::TypeBase<RowScaleType, Type, TypeStorage, FloatType::Trait> {
+public:
+  using Base::Base;
+  static constexpr StringLiteral name = "mx_formats.row_scale";
+
+  const llvm::fltSemantics &getFloatSemantics() const {
+    return llvm::APFloat::IEEEsingle();
+  }
+};
+
+/// `!mx_formats.matrix_scale`: the f32 of a whole matrix.
+class MatrixScaleType : public Type::TypeBase<MatrixScaleType, Type,
+                                              TypeStorage, FloatType::Trait> {
+public:
+  using Base::Base;
+  static constexpr StringLiteral name = "mx_formats.matrix_scale";
+
+  const llvm::fltSemantics &getFloatSemantics() const {
+    return llvm::APFloat::IEEEsingle();
+  }
+};
+
 } // namespace
 
 MLIR_DECLARE_EXPLICIT_TYPE_ID(UE5M3Type)
 MLIR_DEFINE_EXPLICIT_TYPE_ID(UE5M3Type)
+MLIR_DECLARE_EXPLICIT_TYPE_ID(RowScaleType)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(RowScaleType)
+MLIR_DECLARE_EXPLICIT_TYPE_ID(MatrixScaleType)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(MatrixScaleType)
 
 //===----------------------------------------------------------------------===//
 // Codecs
@@ -157,19 +185,27 @@ BlockFormat getLongBlocks() {
   return format;
 }
 
-BlockFormat getSquares() {
+template <typename Scale>
+BlockFormat getSquares(int64_t rows, int64_t columns) {
   static const F32Codec codec;
   BlockFormat format;
-  format.getScaleType = getType<Float32Type>;
-  format.blockSize = format.blockRows = 128;
+  format.getScaleType = getType<Scale>;
+  format.blockRows = rows;
+  format.blockSize = columns;
   format.elements = {FloatFormat::E4M3};
   format.codec = &codec;
   return format;
 }
 
 ArrayRef<const BlockFormat *> getFormats() {
-  static const BlockFormat blocks = getLongBlocks(), squares = getSquares();
-  static const BlockFormat *const formats[] = {&blocks, &squares};
+  constexpr int64_t kWhole = BlockFormat::kWhole;
+  static const BlockFormat blocks = getLongBlocks(),
+                           squares = getSquares<Float32Type>(128, 128),
+                           rows = getSquares<RowScaleType>(1, kWhole),
+                           matrices =
+                               getSquares<MatrixScaleType>(kWhole, kWhole);
+  static const BlockFormat *const formats[] = {&blocks, &squares, &rows,
+                                               &matrices};
   return formats;
 }
 
@@ -179,18 +215,32 @@ public:
 
   explicit FormatsDialect(MLIRContext *context)
       : Dialect(getDialectNamespace(), context, TypeID::get<FormatsDialect>()) {
-    addTypes<UE5M3Type>();
+    addTypes<UE5M3Type, RowScaleType, MatrixScaleType>();
     addInterface(std::make_unique<BlockFormatInterface>(this, getFormats()));
   }
   static constexpr StringLiteral getDialectNamespace() { return "mx_formats"; }
 
   Type parseType(DialectAsmParser &parser) const override {
-    if (parser.parseKeyword("ue5m3"))
+    StringRef name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name))
       return {};
-    return UE5M3Type::get(parser.getContext());
+    MLIRContext *context = parser.getContext();
+    for (Type type :
+         {Type(UE5M3Type::get(context)), Type(RowScaleType::get(context)),
+          Type(MatrixScaleType::get(context))})
+      if (getName(type) == name)
+        return type;
+    parser.emitError(loc, "expected a type of scales, found '") << name << "'";
+    return {};
   }
-  void printType(Type, DialectAsmPrinter &printer) const override {
-    printer << "ue5m3";
+  void printType(Type type, DialectAsmPrinter &printer) const override {
+    printer << getName(type);
+  }
+
+private:
+  static StringRef getName(Type type) {
+    return type.getAbstractType().getName().split('.').second;
   }
 };
 

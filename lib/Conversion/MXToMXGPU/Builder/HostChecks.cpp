@@ -69,10 +69,13 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
   if (type.getRank() == batch + 2) {
     int64_t blockRows = getBlockRows(type.getElementType(), block);
     if (blockRows > 1)
-      rows = host.ceilDiv(rows, blockRows);
+      rows = blockRows == BlockFormat::kWhole ? host.index(1)
+                                              : host.ceilDiv(rows, blockRows);
     requireSize(host, host.dim(scales, batch), rows,
                 "dimension " + Twine(batch) + " of " + name);
-    requireSize(host, host.dim(scales, batch + 1), host.div(columns, block),
+    Value blocks =
+        block == BlockFormat::kWhole ? host.index(1) : host.div(columns, block);
+    requireSize(host, host.dim(scales, batch + 1), blocks,
                 "dimension " + Twine(batch + 1) + " of " + name);
     return;
   }

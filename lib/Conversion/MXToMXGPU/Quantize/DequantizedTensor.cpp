@@ -30,7 +30,7 @@ void DequantizedTensor::checkSizes() {
   requireMultiple(host, columns,
                   dividesColumns()    ? kRaggedReductionAlign
                   : operands.permuted ? operands.permuted
-                                      : operands.blockSize,
+                                      : getKernelMultiple(operands.blockSize),
                   "dimension " + Twine(batch + 1) + " of input");
   if (scales) {
     for (int64_t dim = 0; dim < batch; ++dim)

@@ -56,6 +56,12 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
     return op.emitOpError("expected a matrix with blocks along rows, without "
                           "expert groups, for scales of type ")
            << op.getScaleType(0) << " on the GPU: quantize on the host";
+  if (op.getBlockSize() == BlockFormat::kWhole)
+    return op.emitOpError("expected blocks of a known size on the GPU, found "
+                          "a scale for ")
+           << getBlockFormat(op.getScaleType(0), op.getBlockSize())
+                  .describeBlock()
+           << ": quantize on the host";
   for (Value operand : op.getInputs())
     if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
       return failure();

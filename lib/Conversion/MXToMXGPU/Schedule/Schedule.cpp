@@ -51,15 +51,18 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   auto aType = getMmaType(a), bType = getMmaType(b);
   if (!aType || !bType)
     return std::nullopt;
-  OperandTypes types{*aType, *bType, static_cast<unsigned>(op.getBlockSize()),
-                     getPowerOfTwoFormat().scale};
+  OperandTypes types{
+      *aType, *bType,
+      static_cast<unsigned>(getKernelMultiple(op.getBlockSize())),
+      getPowerOfTwoFormat().scale};
   if (!types.hasScalesOfA() && !types.hasScalesOfB())
     return types;
   Type scale = getScaleType(op);
   const BlockFormat *format = findBlockFormat(scale, op.getBlockSize());
   // A kernel puts those of other formats in tiles (TileScales.cpp).
   int64_t bits = scale.getIntOrFloatBitWidth();
-  if (!format || (!format->hasTiles && bits != 8 && bits != 32))
+  if (!format || format->blockSize == BlockFormat::kWhole ||
+      (!format->hasTiles && bits != 8 && bits != 32))
     return std::nullopt;
   types.scaleFormat = format->scale;
   return types;

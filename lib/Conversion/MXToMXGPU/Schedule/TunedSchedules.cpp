@@ -26,7 +26,7 @@ std::string mx::mxgpu::getMatmulForm(MatmulOpInterface op,
     os << ")";
   }
   if (op.getAScales() || op.getBScales())
-    os << " block_size = " << op.getBlockSize();
+    os << " block_size = " << spellBlockSize(op.getBlockSize());
   if (op.getRaggedOrNone() != RaggedKind::None)
     os << " ragged = " << stringifyRaggedKind(op.getRaggedOrNone());
   if (op.getNumB() > 1)

@@ -87,7 +87,8 @@ LogicalResult mx::detail::verifyShape(Operation *op, const Named &operand,
 LogicalResult mx::detail::verifyMultiple(Operation *op, const Named &operand,
                                          int64_t dim, int64_t divisor) {
   int64_t size = operand.dim(dim);
-  if (ShapedType::isDynamic(size) || size % divisor == 0)
+  if (ShapedType::isDynamic(size) || divisor == BlockFormat::kWhole ||
+      size % divisor == 0)
     return success();
   int64_t below = size / divisor * divisor;
   return errorAt(op, operand)
@@ -162,11 +163,13 @@ LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
                                        int64_t blockSize, RaggedKind ragged,
                                        int64_t groups) {
   const BlockFormat &format = getBlockFormat(scales.elementType(), blockSize);
-  if (format.blockRows > 1 && ragged != RaggedKind::None)
+  bool isWhole = blockSize == BlockFormat::kWhole;
+  if ((format.blockRows > 1 && ragged != RaggedKind::None) ||
+      (isWhole && ragged == RaggedKind::Reduction))
     return errorAt(op, scales)
-           << "expected no expert groups with blocks of " << format.blockRows
-           << " x " << blockSize
-           << " elements, found ragged = " << stringifyRaggedKind(ragged)
+           << "expected no expert groups with blocks of "
+           << format.describeBlock()
+           << ", found ragged = " << stringifyRaggedKind(ragged)
            << ": give each group a matrix of its own";
   if (!format.hasTiles && isMaterialized(scales.type(), elements.size()))
     return errorAt(op, scales)
@@ -202,8 +205,8 @@ LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
   const BlockFormat &format = found ? *found : getBlockFormat(scaleType);
   if (!found)
     return op->emitOpError("expected block_size ")
-           << format.blockSize << " with scales of type " << scaleType
-           << ", found " << blockSize;
+           << spellBlockSize(format.blockSize) << " with scales of type "
+           << scaleType << ", found " << spellBlockSize(blockSize);
   if (!format.takes(elements.elementType()))
     return errorAt(op, elements)
            << "expected " << elements.name << " of type "

@@ -81,6 +81,20 @@ static void printScaledOperands(OpAsmPrinter &printer, Operation *, Value a,
   printer << operands << " : " << ValueRange(operands).getTypes();
 }
 
+/// A number, or `row` for whole rows.
+static ParseResult parseBlockSize(OpAsmParser &parser, IntegerAttr &blockSize) {
+  int64_t size = BlockFormat::kWhole;
+  if (failed(parser.parseOptionalKeyword("row")) && parser.parseInteger(size))
+    return failure();
+  blockSize = parser.getBuilder().getI64IntegerAttr(size);
+  return success();
+}
+
+static void printBlockSize(OpAsmPrinter &printer, Operation *,
+                           IntegerAttr blockSize) {
+  printer << spellBlockSize(blockSize.getInt());
+}
+
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"
 

@@ -60,9 +60,15 @@ void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value input,
     if (layout != ScaleLayoutKind::Linear)
       scaleLayout = ScaleLayoutAttr::get(context, layout, kind, groups);
     SmallVector<OpFoldResult> scales = shape;
-    scales.back() =
-        compute<arith::DivUIOp>(builder, loc, shape.back(), format.blockSize);
-    if (OpFoldResult &rows = *std::prev(scales.end(), 2); format.blockRows > 1)
+    OpFoldResult &rows = *std::prev(scales.end(), 2), &blocks = scales.back();
+    OpFoldResult one = builder.getIndexAttr(1);
+    blocks =
+        format.blockSize == BlockFormat::kWhole
+            ? one
+            : compute<arith::DivUIOp>(builder, loc, blocks, format.blockSize);
+    if (format.blockRows == BlockFormat::kWhole)
+      rows = one;
+    else if (format.blockRows > 1)
       rows = compute<arith::CeilDivUIOp>(builder, loc, rows, format.blockRows);
     outs.push_back(tensor::EmptyOp::create(builder, loc, shape, elementType,
                                            elementLayout));

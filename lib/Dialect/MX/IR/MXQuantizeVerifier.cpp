@@ -87,10 +87,11 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
     return op.emitOpError("expected scale_rounding = ceil with ")
            << scaleType << " scales, found "
            << stringifyScaleRounding(op.getScaleRounding());
-  if (op.getSquare() && format.blockRows > 1) // quantize C7
+  // quantize C7
+  if (op.getSquare() &&
+      (format.blockRows > 1 || format.blockSize == BlockFormat::kWhole))
     return op.emitOpError("expected no square with scales of type ")
-           << scaleType << " for " << format.blockRows << " x "
-           << format.blockSize << " elements, found it";
+           << scaleType << " for " << format.describeBlock() << ", found it";
 
   SmallVector<int64_t> quantized(op.getQuantizedShape());
   int64_t rank = quantized.size();

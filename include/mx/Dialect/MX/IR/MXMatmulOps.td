@@ -76,9 +76,10 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
       type($a), type($a_scales), type($b), type($b_scales)) `)`
     (`alpha` `(` $alpha^ `)`)?
     `outs` `(` $out `:` type($out) `)`
-    (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
-    (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
-    attr-dict (`->` type($result)^)? (`epilogue` $epilogue^)?
+    (`block_size` `=` custom<BlockSize>($block_size)^)?
+    (`accumulate` $accumulate^)? (`a_order` `=` $a_order^)?
+    (`b_order` `=` $b_order^)? attr-dict (`->` type($result)^)?
+    (`epilogue` $epilogue^)?
   }];
   // The block size is that of the scales; a memref as `out` gives no result.
   let builders = [OpBuilder<(ins
@@ -213,7 +214,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     (`alpha` `(` $alpha^ `)`)?
     (`scatter` `(` $scatter^ `:` type($scatter) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`block_size` `=` $block_size^)? (`num_b` `=` $num_b^)?
+    (`block_size` `=` custom<BlockSize>($block_size)^)? (`num_b` `=` $num_b^)?
     (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
     (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?

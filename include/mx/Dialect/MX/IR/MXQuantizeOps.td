@@ -291,8 +291,8 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     (`gather` `(` $gather^ `:` type($gather) `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`axes` `=` $axes^)? (`block_size` `=` $block_size^)? (`square` $square^)?
-    (`amax` $amax^)? (`concat` $concat^)?
+    (`axes` `=` $axes^)? (`block_size` `=` custom<BlockSize>($block_size)^)?
+    (`square` $square^)? (`amax` $amax^)? (`concat` $concat^)?
     (`dequantized` `=` $dequantized^)?
     (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`prologue` $prologue^)?
@@ -464,7 +464,8 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     (`global_scale` `(` $global_scale^ `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`block_size` `=` $block_size^)? attr-dict (`->` type($results)^)?
+    (`block_size` `=` custom<BlockSize>($block_size)^)?
+    attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
@@ -540,7 +541,8 @@ def MX_PackOperandOp : MX_StructuredOp<"pack_operand"> {
     (`scales` `(` $scales^ `:` type($scales) `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`block_size` `=` $block_size^)? attr-dict (`->` type($results)^)?
+    (`block_size` `=` custom<BlockSize>($block_size)^)?
+    attr-dict (`->` type($results)^)?
   }];
   let hasCanonicalizer = 1;
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration # [{

@@ -38,6 +38,8 @@ static SmallVector<int64_t> withBatch(int64_t batch, ArrayRef<int64_t> loops) {
 static constexpr StringRef kAmaxReason =
     "the maximum is that of the whole input";
 
+static constexpr StringRef kScaleReason = "one scale belongs to all of it";
+
 LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
   int64_t row = batch, column = batch + 1;
@@ -63,8 +65,12 @@ LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
       if (loop == raggedLoop)
         loop = DimMap::kWhole;
     nest.add(op.getOutsMutable()[op.getElementsNumber(i)], loops);
-    nest.addScales(op.getOutsMutable()[op.getScalesNumber(i)], loops,
-                   op.getBlockSize());
+    OpOperand &scales = op.getOutsMutable()[op.getScalesNumber(i)];
+    nest.addScales(scales, loops, op.getBlockSize());
+    ArrayRef<DimMap> dims = ArrayRef(nest.operands.back().dims);
+    for (int64_t dim : {batch, batch + 1})
+      if (dims[dim].loop == DimMap::kWhole && loops[dim] != DimMap::kWhole)
+        nest.whole.push_back({loops[dim], kScaleReason});
   }
   return nest;
 }

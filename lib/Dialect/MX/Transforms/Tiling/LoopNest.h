@@ -52,9 +52,12 @@ struct LoopNest {
                  int64_t block) {
     add(operand, loops);
     llvm::SmallVector<DimMap> &dims = operands.back().dims;
-    dims.back().factor = block;
     auto type = mlir::cast<mlir::ShapedType>(operand.get().getType());
-    dims[loops.size() - 2].factor = getBlockRows(type.getElementType(), block);
+    auto divide = [](DimMap &dim, int64_t size) {
+      dim = size == BlockFormat::kWhole ? DimMap{} : DimMap{dim.loop, size};
+    };
+    divide(dims.back(), block);
+    divide(dims[loops.size() - 2], getBlockRows(type.getElementType(), block));
     if (isMaterialized(type, loops.size())) {
       dims.back().factor *= kScaleTileBlocks;
       dims[loops.size() - 2].factor = kScaleTileRows;

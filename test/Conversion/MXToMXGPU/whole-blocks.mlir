@@ -1,0 +1,27 @@
+// RUN: mx-test-opt %s -split-input-file --mx-select-schedule=chip=sm_90a | FileCheck %s
+// RUN: not mx-test-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=QUANTIZE
+// RUN: not mx-test-opt %s -split-input-file --mx-to-mxgpu=chip=sm_100a 2>&1 | FileCheck %s --check-prefix=TCGEN05
+
+// A kernel dequantizes what has one scale for each row; wgmma multiplies two operands of bf16.
+!q = tensor<512x512xf8E4M3FN>
+!s = tensor<512x1x!mx_formats.row_scale>
+!d = tensor<512x512xf32>
+
+// CHECK-LABEL: func.func @both(
+// CHECK:       strategy = #mxgpu.wgmma_bf16, workspace = ab
+// TCGEN05:     error: {{.*}}mx.matmul
+func.func @both(%q: !q, %s: !s, %d: !d) -> !d {
+  %y = mx.matmul ins(%q, %s, %q, %s : !q, !s, !q, !s) outs(%d : !d) block_size = row -> !d
+  return %y : !d
+}
+
+// -----
+
+// QUANTIZE: error: {{.*}}expected blocks of a known size on the GPU, found a scale for a whole row: quantize on the host
+!x = tensor<512x512xbf16>
+!q = tensor<512x512xf8E4M3FN>
+!s = tensor<512x1x!mx_formats.row_scale>
+func.func @quantize(%x: !x, %q: !q, %s: !s) -> (!q, !s) {
+  %0:2 = mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) -> !q, !s
+  return %0#0, %0#1 : !q, !s
+}

@@ -1,0 +1,101 @@
+// RUN: mx-test-opt %s -split-input-file -verify-diagnostics | mx-test-opt -split-input-file | FileCheck %s
+
+// One scale for each row, and for each matrix (test/lib/Formats).
+
+// CHECK-LABEL: func.func @rows(
+// CHECK:       mx.quantize ins({{.*}}) outs({{.*}} : tensor<8x77xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)
+// CHECK:       mx.dequantize ins({{.*}} : tensor<8x77xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)
+// CHECK-SAME:      block_size = row
+!q = tensor<8x77xf8E4M3FN>
+!s = tensor<8x1x!mx_formats.row_scale>
+func.func @rows(%x: tensor<8x77xf32>, %e: !q, %f: !s) -> tensor<8x77xf32> {
+  %q, %s = mx.quantize ins(%x : tensor<8x77xf32>) outs(%e, %f : !q, !s) -> !q, !s
+  %y = mx.dequantize ins(%q, %s : !q, !s) outs(%x : tensor<8x77xf32>) block_size = row -> tensor<8x77xf32>
+  return %y : tensor<8x77xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @matmuls(
+// CHECK:       mx.matmul {{.*}} block_size = row accumulate ->
+// CHECK:       mx.grouped_matmul {{.*}} block_size = row ->
+!q = tensor<8x64xf8E4M3FN>
+!s = tensor<8x1x!mx_formats.row_scale>
+!b = tensor<2x16x64xf8E4M3FN>
+!sb = tensor<2x16x1x!mx_formats.row_scale>
+func.func @matmuls(%q: !q, %s: !s, %b: !b, %sb: !sb, %o: tensor<2xi32>, %c: tensor<8x8xf32>, %d: tensor<8x16xf32>) {
+  mx.matmul ins(%q, %s, %q, %s : !q, !s, !q, !s) outs(%c : tensor<8x8xf32>) block_size = row accumulate
+      -> tensor<8x8xf32>
+  mx.grouped_matmul ragged = rows ins(%q, %s, %b, %sb : !q, !s, !b, !sb) offsets(%o : tensor<2xi32>)
+      outs(%d : tensor<8x16xf32>) block_size = row -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @matrices(
+// CHECK:       block_size = row
+!q = tensor<2x8x64xf8E4M3FN>
+!s = tensor<2x1x1x!mx_formats.matrix_scale>
+func.func @matrices(%q: !q, %s: !s, %d: tensor<2x8x64xbf16>) {
+  mx.dequantize ins(%q, %s : !q, !s) outs(%d : tensor<2x8x64xbf16>) block_size = row -> tensor<2x8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @block_size(%q: tensor<8x64xf8E4M3FN>, %s: tensor<8x2x!mx_formats.row_scale>, %d: tensor<8x64xf32>) {
+  // expected-error@+1 {{expected block_size row with scales of type '!mx_formats.row_scale', found 32}}
+  mx.dequantize ins(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x2x!mx_formats.row_scale>) outs(%d : tensor<8x64xf32>)
+      -> tensor<8x64xf32>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{scales is defined here}}
+func.func @scales(%q: tensor<8x64xf8E4M3FN>, %s: tensor<8x2x!mx_formats.row_scale>, %d: tensor<8x64xf32>) {
+  // expected-error@+1 {{expected dimension 1 of scales to be 1, found 2}}
+  mx.dequantize ins(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x2x!mx_formats.row_scale>) outs(%d : tensor<8x64xf32>)
+      block_size = row -> tensor<8x64xf32>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{scales is defined here}}
+func.func @matrix_scales(%q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.matrix_scale>, %d: tensor<8x64xf32>) {
+  // expected-error@+1 {{expected dimension 0 of scales to be 1, found 8}}
+  mx.dequantize ins(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.matrix_scale>) outs(%d : tensor<8x64xf32>)
+      block_size = row -> tensor<8x64xf32>
+  return
+}
+
+// -----
+
+func.func @square(%x: tensor<8x64xf32>, %q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.row_scale>) {
+  // expected-error@+1 {{expected no square with scales of type '!mx_formats.row_scale' for a whole row, found it}}
+  mx.quantize ins(%x : tensor<8x64xf32>) outs(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>) square
+      -> tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{scales is defined here}}
+func.func @reduction(%q: tensor<8x256xf8E4M3FN>, %s: tensor<8x1x!mx_formats.row_scale>, %o: tensor<1xi32>, %d: tensor<8x100xf32>) {
+  // expected-error@+1 {{expected no expert groups with blocks of a whole row, found ragged = reduction: give each group a matrix of its own}}
+  mx.dequantize ragged = reduction ins(%q, %s : tensor<8x256xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)
+      offsets(%o : tensor<1xi32>) outs(%d : tensor<8x100xf32>) block_size = row -> tensor<8x100xf32>
+  return
+}
+
+// -----
+
+// expected-note@+1 {{scales is defined here}}
+func.func @rows_of_matrix(%q: tensor<8x256xf8E4M3FN>, %s: tensor<1x1x!mx_formats.matrix_scale>, %o: tensor<1xi32>, %d: tensor<8x256xf32>) {
+  // expected-error@+1 {{expected no expert groups with blocks of a whole matrix, found ragged = rows: give each group a matrix of its own}}
+  mx.dequantize ragged = rows ins(%q, %s : tensor<8x256xf8E4M3FN>, tensor<1x1x!mx_formats.matrix_scale>)
+      offsets(%o : tensor<1xi32>) outs(%d : tensor<8x256xf32>) block_size = row -> tensor<8x256xf32>
+  return
+}
